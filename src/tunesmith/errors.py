@@ -1,0 +1,45 @@
+"""Every error that Tunesmith raises on purpose: one root, a few classes, one-line messages."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class TunesmithError(Exception):
+    """Root of all errors that a user can act on. The message is one line: what is wrong, what to do.
+
+    ``exit_code`` is what the command line ends with.
+    """
+
+    exit_code = 1
+
+
+class UsageError(TunesmithError):
+    """The caller asked for something that does not exist or cannot be: a name, a shape, an option."""
+
+    exit_code = 2
+
+
+class SpaceError(UsageError):
+    """A space, a parameter or a constraint that is malformed, or a space that has no valid config."""
+
+
+class StoreError(TunesmithError):
+    """A store that cannot be opened, read or written."""
+
+
+class MissingDependencyError(TunesmithError):
+    """An optional package or tool that the request needs is not installed."""
+
+
+class InstantiationError(TunesmithError):
+    """A sketch cannot turn this config into a program. Costs a trial, never a run."""
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
+    """The error for a name that is not registered, with the nearest known names."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+    return UsageError(f"unknown {kind} '{name}': {hint}")

@@ -1,0 +1,79 @@
+"""What a trial gave: its outcome class, its run times, and the time that was spent on it."""
+
+from __future__ import annotations
+
+import enum
+import math
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tunesmith.space import Config
+
+
+class Outcome(enum.Enum):
+    """The nine classes of a trial (NoSE, Table I). The value is the code used there."""
+
+    NO_ERROR = 0
+    INSTANTIATION_ERROR = 1
+    COMPILE_HOST = 2
+    COMPILE_DEVICE = 3
+    RUNTIME_DEVICE = 4
+    WRONG_ANSWER = 5
+    BUILD_TIMEOUT = 6
+    RUN_TIMEOUT = 7
+    UNKNOWN_ERROR = 8
+
+    @property
+    def meaning(self) -> str:
+        """One line for people."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Outcome.NO_ERROR: "valid program, measured",
+    Outcome.INSTANTIATION_ERROR: "the sketch cannot make a program of this config",
+    Outcome.COMPILE_HOST: "the compiler failed on the host code",
+    Outcome.COMPILE_DEVICE: "the compiler failed on the device code",
+    Outcome.RUNTIME_DEVICE: "the program failed while it ran",
+    Outcome.WRONG_ANSWER: "the output differs from the operator's reference",
+    Outcome.BUILD_TIMEOUT: "the build took longer than allowed",
+    Outcome.RUN_TIMEOUT: "the run took longer than allowed",
+    Outcome.UNKNOWN_ERROR: "the trial failed for a reason of unknown nature",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The result of one trial.
+
+    ``run_seconds`` holds one figure a repeat, each the mean seconds of one call; it is empty unless
+    the outcome is ``NO_ERROR``. ``build_time`` and ``run_time`` are the wall-clock seconds that the
+    trial cost in each phase. ``cut_off`` says that the candidate was so slow that it was measured
+    only once.
+    """
+
+    config: Config
+    outcome: Outcome
+    run_seconds: tuple[float, ...] = ()
+    build_time: float = 0.0
+    run_time: float = 0.0
+    message: str = ""
+    program_hash: str = ""
+    cut_off: bool = False
+
+    @property
+    def valid(self) -> bool:
+        """Whether the trial produced a usable time."""
+        return self.outcome is Outcome.NO_ERROR
+
+    @property
+    def seconds(self) -> float:
+        """Median seconds of one call; infinity for an invalid trial."""
+        return statistics.median(self.run_seconds) if self.valid else math.inf
+
+    @property
+    def throughput(self) -> float:
+        """Calls a second, what tuners maximise; 0 for an invalid trial."""
+        return 1.0 / self.seconds if self.valid else 0.0

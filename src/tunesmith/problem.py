@@ -1,0 +1,106 @@
+"""What a tuning run works on: a space, and a way to measure its configs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from tunesmith.measurement import Measurement
+from tunesmith.space import Config, Space
+
+
+@dataclass(frozen=True)
+class MeasureSettings:
+    """How trials are measured. Times are in seconds, memory in bytes.
+
+    A candidate whose first call takes more than ``cut_off`` times the best time so far is measured
+    by that call alone. ``min_repeat_time`` is how long one repeat lasts at least, ``repeats`` how
+    many there are. ``flush_cache`` empties the caches before each repeat (one call a repeat then).
+    """
+
+    build_timeout: float = 10.0
+    run_timeout: float = 10.0
+    memory_limit: int = 4 << 30
+    repeats: int = 3
+    min_repeat_time: float = 0.005
+    cut_off: float = 3.0
+    flush_cache: bool = False
+    verify: bool = True
+    workers: int | None = None
+
+
+class Measurer(Protocol):
+    """Measures configs, possibly many at a time; results come in any order.
+
+    A measurer never raises for a bad candidate: that is a measurement with its outcome class.
+    """
+
+    @property
+    def batch(self) -> int:
+        """How many configs the measurer likes to have in hand so that it never idles."""
+        ...
+
+    @property
+    def pending(self) -> int:
+        """How many submitted configs have not been collected yet."""
+        ...
+
+    def submit(self, configs: Sequence[Config]) -> None:
+        """Queue configs."""
+        ...
+
+    def collect(self, timeout: float) -> list[Measurement]:
+        """The measurements finished by now; waits up to ``timeout`` seconds for the first one."""
+        ...
+
+    def play_off(self, configs: Sequence[Config], rounds: int) -> list[Measurement]:
+        """Measure a few configs again in turn, ``rounds`` times each, one measurement a config.
+
+        ``run_seconds[i]`` of each belongs to the same round, so they can be compared in pairs.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop all work and leave no process behind. Safe to call twice."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+class Problem(Protocol):
+    """What a tuner is set on. Everything a tuner may use is the space; the loop uses the rest."""
+
+    @property
+    def key(self) -> str:
+        """Stable identity: records with the same key are comparable and may be resumed."""
+        ...
+
+    @property
+    def space(self) -> Space: ...
+
+    @property
+    def flops(self) -> float | None:
+        """Floating-point operations of one call, or None where that means nothing."""
+        ...
+
+    @property
+    def default(self) -> Config | None:
+        """The config to compare with: what a user has without tuning."""
+        ...
+
+    def describe(self) -> Mapping[str, Any]:
+        """JSON-ready identity: operator, target, sketch and version, or the command."""
+        ...
+
+    def measurer(self, settings: MeasureSettings) -> Measurer:
+        """A new measurer for this problem."""
+        ...
