@@ -1,0 +1,223 @@
+"""What every operator is: options, arguments, FLOPs, a NumPy reference and a TE definition."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import functools
+import inspect
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.errors import UsageError
+from tunesmith.operators import _dtypes
+from tunesmith.operators._options import (
+    ChoiceOption,
+    Option,
+    OptionType,
+    OptionValue,
+    PairOption,
+    format_value,
+    metadata,
+)
+
+Array = npt.NDArray[Any]
+Float64Array = npt.NDArray[np.float64]
+
+# Programs index tensors with signed 32-bit integers.
+_MAX_ELEMENTS = 2**31 - 1
+# What the tolerances allow for rounding in the accumulator, in unit roundoffs a term of the sum.
+# Errors of sums of random terms grow like a random walk: plain loops stay below 1, Winograd's
+# transforms below 20; a kernel that drops a single term is far outside.
+_ROUNDOFFS_PER_TERM = 32
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A tensor that an operator takes or returns: its name, shape and element type."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def elements(self) -> int:
+        """How many elements it has."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Operator(abc.ABC):
+    """A tensor computation with its shapes and types. Its dataclass fields are its options.
+
+    Making one checks the options: ``UsageError`` for a value that is not allowed, for a shape that
+    cannot be, and for tensors too large to index with 32 bits.
+    """
+
+    name: ClassVar[str]
+    """The registry name; also the name of the stage that holds the main reduction, if any."""
+    summary: ClassVar[str]
+    """One line for people."""
+    signature: ClassVar[tuple[str, ...]]
+    """The arguments and their shapes in terms of the options, one text each."""
+    dtypes: ClassVar[tuple[str, ...]] = _dtypes.FLOAT_TYPES
+    """The element types it is defined for."""
+
+    dtype: str = field(
+        default="float32",
+        metadata=metadata(ChoiceOption("element type of the inputs", _dtypes.ALL_TYPES)),
+    )
+
+    def __post_init__(self) -> None:
+        for option in self.options():
+            value = option.type.check(f"{self.name}: {option.name}", getattr(self, option.name))
+            object.__setattr__(self, option.name, value)
+        self._check_shapes()
+        for argument in (*self.arguments, self.result):
+            if argument.elements > _MAX_ELEMENTS:
+                raise UsageError(
+                    f"{self.name}: {argument.name} {argument.shape} has more than 2^31 - 1 "
+                    "elements; make it smaller"
+                )
+
+    # -- what an operator defines ----------------------------------------------------------------
+
+    @property
+    @abc.abstractmethod
+    def arguments(self) -> tuple[Argument, ...]:
+        """The inputs in call order."""
+
+    @property
+    @abc.abstractmethod
+    def result(self) -> Argument:
+        """The output."""
+
+    @property
+    @abc.abstractmethod
+    def flops(self) -> int:
+        """Arithmetic operations of one call: two a multiply-add, one for anything else.
+
+        Taps that fall on padding count, zeros that a transposed convolution inserts do not.
+        """
+
+    @property
+    @abc.abstractmethod
+    def tolerance(self) -> tuple[float, float]:
+        """``(rtol, atol)`` within which the result on ``make_inputs`` must match the reference."""
+
+    @abc.abstractmethod
+    def _check_shapes(self) -> None:
+        """Raise ``UsageError`` if the options, each fine by itself, do not fit together."""
+
+    @abc.abstractmethod
+    def _define(self, inputs: list[Any]) -> Any:
+        """The TE tensor of the result, given the placeholders of the arguments."""
+
+    @abc.abstractmethod
+    def _evaluate(self, inputs: list[Float64Array]) -> Float64Array:
+        """The result in float64, given the arguments in float64."""
+
+    # -- what follows from it --------------------------------------------------------------------
+
+    def reference(self, *inputs: Array) -> Array:
+        """The result by NumPy alone, computed in float64 and rounded once at the end.
+
+        Raises ``UsageError`` if the inputs are not the operator's arguments.
+        """
+        expected = self.arguments
+        if len(inputs) != len(expected):
+            names = ", ".join(argument.name for argument in expected)
+            raise UsageError(f"{self.name} takes {len(expected)} inputs ({names}): {len(inputs)}")
+        for argument, value in zip(expected, inputs, strict=True):
+            if value.shape != argument.shape or value.dtype != _dtypes.numpy_dtype(argument.dtype):
+                raise UsageError(
+                    f"{self.name}: {argument.name} must be {argument.dtype} of shape "
+                    f"{argument.shape}, not {value.dtype} of shape {value.shape}"
+                )
+        result = self._evaluate([value.astype(np.float64) for value in inputs])
+        return _dtypes.cast(result, self.result.dtype)
+
+    def make_inputs(self, seed: int) -> list[Array]:
+        """Random inputs, the same for the same ``seed``.
+
+        Floats are uniform in [-1, 1). Integers are uniform in [-128, 127], the whole of int8, so
+        that a kernel whose partial sums saturate is found out.
+        """
+        rng = np.random.default_rng(seed)
+        return [_random(argument, rng) for argument in self.arguments]
+
+    def compute(self) -> list[Any]:
+        """The TE definition: the placeholders of the arguments in order, then the output tensor."""
+        from tvm import te
+
+        inputs = [
+            te.placeholder(argument.shape, name=argument.name, dtype=argument.dtype)
+            for argument in self.arguments
+        ]
+        return [*inputs, self._define(inputs)]
+
+    @property
+    def accumulate_dtype(self) -> str:
+        """The type of the operator's sums."""
+        return _dtypes.accumulate_dtype(self.dtype)
+
+    def _sum_tolerance(self, terms: int) -> tuple[float, float]:
+        """The tolerance of results that are sums of ``terms`` products of numbers in [-1, 1)."""
+        if not _dtypes.is_float(self.dtype):
+            return 0.0, 0.0
+        absolute = _ROUNDOFFS_PER_TERM * terms * _dtypes.unit_roundoff(self.accumulate_dtype)
+        return 4 * _dtypes.unit_roundoff(self.result.dtype), absolute
+
+    # -- options as data -------------------------------------------------------------------------
+
+    @classmethod
+    @functools.cache
+    def options(cls) -> tuple[Option, ...]:
+        """The options in order: the operator's own, then those it shares with others."""
+        own_first = [name for c in cls.__mro__ for name in inspect.get_annotations(c)]
+        fields = sorted(dataclasses.fields(cls), key=lambda item: own_first.index(item.name))
+        return tuple(cls._option(item) for item in fields)
+
+    @classmethod
+    def _option(cls, item: dataclasses.Field[Any]) -> Option:
+        declared = inspect.getattr_static(cls, item.name, None)
+        if isinstance(declared, PairOption):
+            return Option(item.name, declared, declared.default)
+        kind: OptionType = item.metadata["option"]
+        if item.name == "dtype":  # each operator narrows the types of the shared field
+            kind = dataclasses.replace(cast(ChoiceOption, kind), choices=cls.dtypes)
+        return Option(
+            item.name, kind, None if item.default is dataclasses.MISSING else item.default
+        )
+
+    def _values(self) -> dict[str, OptionValue]:
+        return {option.name: getattr(self, option.name) for option in self.options()}
+
+    @property
+    def key(self) -> str:
+        """Stable canonical text with every option: ``matmul(m=512,n=512,...,residual=false)``."""
+        pairs = (f"{name}={format_value(value)}" for name, value in self._values().items())
+        return f"{self.name}({','.join(pairs)})"
+
+    def __repr__(self) -> str:
+        return self.key
+
+    def to_json(self) -> dict[str, Any]:
+        """``{"operator": name, "options": {...}}`` with every option, pairs as lists."""
+        options = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in self._values().items()
+        }
+        return {"operator": self.name, "options": options}
+
+
+def _random(argument: Argument, rng: np.random.Generator) -> Array:
+    if not _dtypes.is_float(argument.dtype):
+        return rng.integers(-128, 128, argument.shape, dtype=np.dtype(argument.dtype).type)
+    exact = np.float64 if argument.dtype == "float64" else np.float32
+    values = rng.random(argument.shape, dtype=exact) * 2 - 1
+    return values.astype(_dtypes.numpy_dtype(argument.dtype), copy=False)

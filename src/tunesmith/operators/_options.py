@@ -1,0 +1,231 @@
+"""What an operator's options are: their types, their checks, and how each reads from text."""
+
+from __future__ import annotations
+
+import abc
+import difflib
+import math
+import operator
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tunesmith.errors import UsageError
+
+Pair = tuple[int, int]
+OptionValue = int | float | str | bool | Pair
+
+_INT = re.compile(r"[+-]?\d+")
+
+
+@dataclass(frozen=True)
+class OptionType(abc.ABC):
+    """The values an option takes, in words (``meaning``) and by its checks."""
+
+    meaning: str
+
+    @property
+    @abc.abstractmethod
+    def expects(self) -> str:
+        """What a value must be, to follow "must be": ``a positive integer``."""
+
+    @abc.abstractmethod
+    def accept(self, value: object) -> OptionValue | None:
+        """``value`` in its normal form, or None if it is not one of this type's values."""
+
+    @abc.abstractmethod
+    def read(self, text: str) -> object:
+        """The value that ``text`` stands for; the text itself where it stands for none."""
+
+    def check(self, label: str, value: object) -> OptionValue:
+        """``value`` in its normal form; raises ``UsageError`` where it is not allowed."""
+        accepted = self.accept(value)
+        if accepted is None:
+            raise UsageError(f"{label} must be {self.expects}, not {value!r}{self.hint(value)}")
+        return accepted
+
+    def hint(self, value: object) -> str:  # noqa: ARG002  subclasses look at the value
+        """What a message about the refused ``value`` adds at its end."""
+        return ""
+
+
+def _as_int(value: object) -> int | None:
+    """``value`` if it is an integer of any kind (bool is not one), else None."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        return None
+    return operator.index(value)
+
+
+def _read_int(text: str) -> int | str:
+    return int(text) if _INT.fullmatch(text) else text
+
+
+@dataclass(frozen=True)
+class IntegerOption(OptionType):
+    """An integer of at least ``minimum``."""
+
+    minimum: int = 1
+
+    @property
+    def expects(self) -> str:
+        return "a positive integer" if self.minimum == 1 else f"an integer >= {self.minimum}"
+
+    def accept(self, value: object) -> int | None:
+        number = _as_int(value)
+        return number if number is not None and number >= self.minimum else None
+
+    def read(self, text: str) -> object:
+        return _read_int(text)
+
+
+@dataclass(frozen=True)
+class PairOption(OptionType):
+    """A field that takes one integer or an ``(h, w)`` pair, and always reads as a pair.
+
+    It is both the option's type and the field's descriptor, so that type checkers know that
+    ``kernel=3`` may be given and that ``kernel`` is then ``(3, 3)``.
+    """
+
+    minimum: int = 1
+    default: Pair | None = None
+    aliases: tuple[str, ...] = ()
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        object.__setattr__(self, "_name", name)
+
+    def __get__(self, instance: object | None, owner: type) -> Pair:
+        if instance is not None:
+            pair: Pair = instance.__dict__[self._field]
+            return pair
+        if self.default is None:  # what dataclasses reads as "no default"
+            raise AttributeError(f"{owner.__name__} has no default for '{self._field}'")
+        return self.default
+
+    def __set__(self, instance: object, value: int | Pair) -> None:
+        instance.__dict__[self._field] = value
+
+    @property
+    def _field(self) -> str:
+        name: str = self.__dict__["_name"]
+        return name
+
+    @property
+    def expects(self) -> str:
+        kind = "positive integers" if self.minimum == 1 else f"integers >= {self.minimum}"
+        return f"one or two {kind} (3, 3x3 or (3, 3))"
+
+    def accept(self, value: object) -> Pair | None:
+        items = list(value) if isinstance(value, list | tuple) else [value, value]
+        numbers = [number for item in items if (number := _as_int(item)) is not None]
+        if len(items) != 2 or len(numbers) != 2 or min(numbers) < self.minimum:
+            return None
+        return numbers[0], numbers[1]
+
+    def read(self, text: str) -> object:
+        parts = [_read_int(part) for part in re.split(r"\s*[x,]\s*", text.strip("() "))]
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
+
+@dataclass(frozen=True)
+class NumberOption(OptionType):
+    """A positive, finite real number."""
+
+    @property
+    def expects(self) -> str:
+        return "a positive number"
+
+    def accept(self, value: object) -> float | None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        return float(value) if value > 0 and math.isfinite(value) else None
+
+    def read(self, text: str) -> object:
+        try:
+            return float(text)
+        except ValueError:
+            return text
+
+
+@dataclass(frozen=True)
+class ChoiceOption(OptionType):
+    """One of a few words."""
+
+    choices: tuple[str, ...] = ()
+
+    @property
+    def expects(self) -> str:
+        return f"one of {', '.join(self.choices)}"
+
+    def accept(self, value: object) -> str | None:
+        return value if isinstance(value, str) and value in self.choices else None
+
+    def read(self, text: str) -> object:
+        return text
+
+    def hint(self, value: object) -> str:
+        near = difflib.get_close_matches(str(value), self.choices, n=1, cutoff=0.5)
+        return f"; did you mean {near[0]}?" if near else ""
+
+
+_FLAG_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True)
+class FlagOption(OptionType):
+    """On or off."""
+
+    @property
+    def expects(self) -> str:
+        return "true or false"
+
+    def accept(self, value: object) -> bool | None:
+        return value if isinstance(value, bool) else None
+
+    def read(self, text: str) -> object:
+        return _FLAG_WORDS.get(text.lower(), text)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of an operator: its name, its type, and its default (None: it must be given)."""
+
+    name: str
+    type: OptionType
+    default: OptionValue | None
+
+    @property
+    def required(self) -> bool:
+        return self.default is None
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Other names that the command line accepts."""
+        return self.type.aliases if isinstance(self.type, PairOption) else ()
+
+
+def metadata(kind: OptionType) -> Mapping[str, Any]:
+    """The ``dataclasses.field`` metadata that makes a field an option."""
+    return {"option": kind}
+
+
+def size(meaning: str) -> Mapping[str, Any]:
+    """Metadata of an option that is a positive integer."""
+    return metadata(IntegerOption(meaning))
+
+
+def choice(meaning: str, *choices: str) -> Mapping[str, Any]:
+    """Metadata of an option that is one of ``choices``."""
+    return metadata(ChoiceOption(meaning, choices))
+
+
+def flag(meaning: str) -> Mapping[str, Any]:
+    """Metadata of an option that is on or off."""
+    return metadata(FlagOption(meaning))
+
+
+def format_value(value: OptionValue) -> str:
+    """``value`` as the command line takes it: ``3x3``, ``true``, ``NCHW``."""
+    if isinstance(value, tuple):
+        return "x".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,118 @@
+"""The geometry of sliding windows: their count, their padding, and the columns under them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from tunesmith.errors import UsageError
+from tunesmith.operators._operator import Float64Array
+from tunesmith.operators._options import Pair, PairOption
+
+# The options that operators over windows share.
+KERNEL = PairOption("height and width of the window", aliases=("k",))
+STRIDE = PairOption("step of the window", default=(1, 1))
+PADDING = PairOption("rows and columns added on each side", minimum=0, default=(0, 0))
+DILATION = PairOption("distance between the taps of the window", default=(1, 1))
+
+# Where the image axes are, and which axis holds the channels, by layout.
+IMAGE_AXES = {"NCHW": (2, 3), "NHWC": (1, 2)}
+CHANNEL_AXIS = {"NCHW": 1, "NHWC": 3}
+
+
+def image_shape(layout: str, n: int, channels: int, image: Pair) -> tuple[int, ...]:
+    """The shape of ``n`` images of ``channels`` channels in ``layout``."""
+    return (n, channels, *image) if layout == "NCHW" else (n, *image, channels)
+
+
+def window_count(
+    image: Pair, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair = (1, 1)
+) -> Pair:
+    """How many windows fit along each axis of an ``(h, w)`` image; not positive if none does."""
+    high, wide = (
+        (size + 2 * p - d * (k - 1) - 1) // s + 1
+        for size, k, s, p, d in zip(image, kernel, stride, padding, dilation, strict=True)
+    )
+    return high, wide
+
+
+def check_window(
+    name: str, image: Pair, kernel: Pair, padding: Pair, dilation: Pair = (1, 1)
+) -> None:
+    """Raise ``UsageError`` if the dilated kernel is larger than the padded image."""
+    span = [d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)]
+    room = [size + 2 * p for size, p in zip(image, padding, strict=True)]
+    if span[0] > room[0] or span[1] > room[1]:
+        raise UsageError(
+            f"{name}: the kernel covers {span[0]}x{span[1]}, more than the padded input's "
+            f"{room[0]}x{room[1]}: make kernel or dilation smaller, or padding larger"
+        )
+
+
+def define_padding(data: Any, padding: Pair, image_axes: Pair, value: Any) -> Any:
+    """The stage "pad" around TE tensor ``data``, or ``data`` itself where ``padding`` is zero.
+
+    ``value`` fills ``padding[0]`` rows and ``padding[1]`` columns on each side.
+    """
+    from tvm import te
+
+    if padding == (0, 0):
+        return data
+    around = dict(zip(image_axes, padding, strict=True))
+    shape = [int(size) + 2 * around.get(axis, 0) for axis, size in enumerate(data.shape)]
+
+    def element(*index: Any) -> Any:
+        source = [i - around.get(axis, 0) for axis, i in enumerate(index)]
+        bounds = [
+            bound
+            for axis, pad in around.items()
+            if pad > 0
+            for bound in (index[axis] >= pad, index[axis] < pad + int(data.shape[axis]))
+        ]
+        return te.if_then_else(te.all(*bounds), data(*source), value)
+
+    return te.compute(shape, element, name="pad")
+
+
+def windows(
+    data: Float64Array,
+    kernel: Pair,
+    stride: Pair,
+    padding: Pair,
+    *,
+    dilation: Pair = (1, 1),
+    fill: float = 0.0,
+) -> Float64Array:
+    """A view of the windows of ``data`` (n, c, h, w): (n, c, out_h, out_w, kernel_h, kernel_w)."""
+    around = ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2)
+    padded = np.pad(data, around, constant_values=fill)
+    span = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
+    view: Float64Array = sliding_window_view(padded, span, axis=(2, 3))
+    return view[:, :, :: stride[0], :: stride[1], :: dilation[0], :: dilation[1]]
+
+
+def correlate(
+    data: Float64Array,
+    weight: Float64Array,
+    *,
+    stride: Pair,
+    padding: Pair,
+    dilation: Pair,
+    groups: int,
+) -> Float64Array:
+    """The convolution of ``data`` (n, ci, h, w) with ``weight`` (co, ci/groups, kh, kw).
+
+    Each image becomes a matrix with a column a window, so that the sums are matrix products; one
+    image at a time, since that matrix has kh * kw times as many elements as the image.
+    """
+    co, _, kh, kw = weight.shape
+    view = windows(data, (kh, kw), stride, padding, dilation=dilation)
+    n, _, high, wide = view.shape[:4]
+    rows = weight.reshape(groups, co // groups, -1)
+    output = np.empty((n, co, high, wide))
+    for image, result in zip(view, output, strict=True):
+        columns = image.transpose(0, 3, 4, 1, 2).reshape(groups, rows.shape[2], high * wide)
+        result[:] = (rows @ columns).reshape(co, high, wide)
+    return output
