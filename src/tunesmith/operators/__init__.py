@@ -7,28 +7,73 @@ inputs = layer.make_inputs(seed=0)
 expected = layer.reference(*inputs)
 """
 
+from tunesmith.operators._batch_matmul import BatchMatmul
 from tunesmith.operators._conv2d import Conv2d
+from tunesmith.operators._conv2d_transpose import Conv2dTranspose
+from tunesmith.operators._dense import Dense
+from tunesmith.operators._depthwise_conv2d import DepthwiseConv2d
 from tunesmith.operators._epilogue import Epilogue, ProductOperator
+from tunesmith.operators._layer_norm import LayerNorm
 from tunesmith.operators._matmul import Matmul
 from tunesmith.operators._operator import Argument, Operator
-from tunesmith.operators._registry import operator, operator_from_json, operator_names
+from tunesmith.operators._pool2d import Pool2d
+from tunesmith.operators._registry import (
+    operator,
+    operator_class,
+    operator_from_json,
+    operator_names,
+)
+from tunesmith.operators._softmax import Softmax
+from tunesmith.operators._text import (
+    OperatorDescription,
+    OptionDescription,
+    describe_operators,
+    parse_operator,
+)
 from tunesmith.operators._workloads import workload, workload_names
 
-conv2d = Conv2d
+# Operators are called like the functions they compute.
 matmul = Matmul
+batch_matmul = BatchMatmul
+dense = Dense
+conv2d = Conv2d
+depthwise_conv2d = DepthwiseConv2d
+conv2d_transpose = Conv2dTranspose
+pool2d = Pool2d
+softmax = Softmax
+layer_norm = LayerNorm
 
 __all__ = [
     "Argument",
+    "BatchMatmul",
     "Conv2d",
+    "Conv2dTranspose",
+    "Dense",
+    "DepthwiseConv2d",
     "Epilogue",
+    "LayerNorm",
     "Matmul",
     "Operator",
+    "OperatorDescription",
+    "OptionDescription",
+    "Pool2d",
     "ProductOperator",
+    "Softmax",
+    "batch_matmul",
     "conv2d",
+    "conv2d_transpose",
+    "dense",
+    "depthwise_conv2d",
+    "describe_operators",
+    "layer_norm",
     "matmul",
     "operator",
+    "operator_class",
     "operator_from_json",
     "operator_names",
+    "parse_operator",
+    "pool2d",
+    "softmax",
     "workload",
     "workload_names",
 ]

@@ -40,7 +40,8 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
     if dtype == "bfloat16":
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        extension: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return extension
     return np.dtype(dtype)
 
 

@@ -30,10 +30,10 @@ Float64Array = npt.NDArray[np.float64]
 
 # Programs index tensors with signed 32-bit integers.
 _MAX_ELEMENTS = 2**31 - 1
-# What the tolerances allow for rounding in the accumulator, in unit roundoffs a term of the sum.
+# What the tolerances allow for rounding in the accumulator, in unit roundoffs a step of the sum.
 # Errors of sums of random terms grow like a random walk: plain loops stay below 1, Winograd's
 # transforms below 20; a kernel that drops a single term is far outside.
-_ROUNDOFFS_PER_TERM = 32
+_ROUNDOFFS_PER_STEP = 32
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Operator(abc.ABC):
 
     dtype: str = field(
         default="float32",
-        metadata=metadata(ChoiceOption("element type of the inputs", _dtypes.ALL_TYPES)),
+        metadata=metadata(ChoiceOption("element type of the inputs", choices=_dtypes.ALL_TYPES)),
     )
 
     def __post_init__(self) -> None:
@@ -165,11 +165,17 @@ class Operator(abc.ABC):
         """The type of the operator's sums."""
         return _dtypes.accumulate_dtype(self.dtype)
 
+    def _relative_tolerance(self, terms: int) -> float:
+        """What sums of ``terms`` numbers, and a few functions of them, may be off relatively."""
+        inner = _ROUNDOFFS_PER_STEP + terms
+        own, result = self.accumulate_dtype, self.result.dtype
+        return inner * _dtypes.unit_roundoff(own) + 4 * _dtypes.unit_roundoff(result)
+
     def _sum_tolerance(self, terms: int) -> tuple[float, float]:
         """The tolerance of results that are sums of ``terms`` products of numbers in [-1, 1)."""
         if not _dtypes.is_float(self.dtype):
             return 0.0, 0.0
-        absolute = _ROUNDOFFS_PER_TERM * terms * _dtypes.unit_roundoff(self.accumulate_dtype)
+        absolute = _ROUNDOFFS_PER_STEP * terms * _dtypes.unit_roundoff(self.accumulate_dtype)
         return 4 * _dtypes.unit_roundoff(self.result.dtype), absolute
 
     # -- options as data -------------------------------------------------------------------------

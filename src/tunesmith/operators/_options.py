@@ -21,9 +21,13 @@ _INT = re.compile(r"[+-]?\d+")
 
 @dataclass(frozen=True)
 class OptionType(abc.ABC):
-    """The values an option takes, in words (``meaning``) and by its checks."""
+    """The values an option takes, in words (``meaning``) and by its checks.
+
+    ``aliases`` are further names for the option that the command line accepts.
+    """
 
     meaning: str
+    aliases: tuple[str, ...] = ()
 
     @property
     @abc.abstractmethod
@@ -89,7 +93,6 @@ class PairOption(OptionType):
 
     minimum: int = 1
     default: Pair | None = None
-    aliases: tuple[str, ...] = ()
 
     def __set_name__(self, owner: type, name: str) -> None:
         object.__setattr__(self, "_name", name)
@@ -198,11 +201,6 @@ class Option:
     def required(self) -> bool:
         return self.default is None
 
-    @property
-    def aliases(self) -> tuple[str, ...]:
-        """Other names that the command line accepts."""
-        return self.type.aliases if isinstance(self.type, PairOption) else ()
-
 
 def metadata(kind: OptionType) -> Mapping[str, Any]:
     """The ``dataclasses.field`` metadata that makes a field an option."""
@@ -216,7 +214,7 @@ def size(meaning: str) -> Mapping[str, Any]:
 
 def choice(meaning: str, *choices: str) -> Mapping[str, Any]:
     """Metadata of an option that is one of ``choices``."""
-    return metadata(ChoiceOption(meaning, choices))
+    return metadata(ChoiceOption(meaning, choices=choices))
 
 
 def flag(meaning: str) -> Mapping[str, Any]:

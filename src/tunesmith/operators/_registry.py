@@ -8,13 +8,33 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from tunesmith.errors import UsageError, unknown_name
+from tunesmith.operators._batch_matmul import BatchMatmul
 from tunesmith.operators._conv2d import Conv2d
+from tunesmith.operators._conv2d_transpose import Conv2dTranspose
+from tunesmith.operators._dense import Dense
+from tunesmith.operators._depthwise_conv2d import DepthwiseConv2d
+from tunesmith.operators._layer_norm import LayerNorm
 from tunesmith.operators._matmul import Matmul
 from tunesmith.operators._operator import Operator
+from tunesmith.operators._pool2d import Pool2d
+from tunesmith.operators._softmax import Softmax
 
 ENTRY_POINT_GROUP = "tunesmith.operators"
 
-_OURS: dict[str, type[Operator]] = {cls.name: cls for cls in (Matmul, Conv2d)}
+_OURS: dict[str, type[Operator]] = {
+    cls.name: cls
+    for cls in (
+        Matmul,
+        BatchMatmul,
+        Dense,
+        Conv2d,
+        DepthwiseConv2d,
+        Conv2dTranspose,
+        Pool2d,
+        Softmax,
+        LayerNorm,
+    )
+}
 
 
 @functools.cache

@@ -1,0 +1,118 @@
+"""Convolution of each channel by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tunesmith.operators import _window
+from tunesmith.operators._epilogue import ProductOperator
+from tunesmith.operators._operator import Argument, Float64Array
+from tunesmith.operators._options import Pair, PairOption, choice, size
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DepthwiseConv2d(ProductOperator):
+    """Each input channel c gives the ``multiplier`` output channels c * multiplier + i.
+
+    Data is (n, c, h, w) or (n, h, w, c) by ``layout``; weights are (c, multiplier, kh, kw) for NCHW
+    and (kh, kw, c, multiplier) for NHWC.
+    """
+
+    name: ClassVar[str] = "depthwise_conv2d"
+    summary: ClassVar[str] = "two-dimensional convolution of each channel by itself"
+    signature: ClassVar[tuple[str, ...]] = (
+        "data (n, c, h, w), or (n, h, w, c) for NHWC",
+        "weight (c, multiplier, kh, kw), or (kh, kw, c, multiplier) for NHWC",
+    )
+
+    n: int = field(default=1, metadata=size("images in the batch"))
+    c: int = field(metadata=size("input channels"))
+    h: int = field(metadata=size("height of the input"))
+    w: int = field(metadata=size("width of the input"))
+    multiplier: int = field(default=1, metadata=size("output channels for each input channel"))
+    kernel: PairOption = _window.KERNEL
+    stride: PairOption = _window.STRIDE
+    padding: PairOption = _window.PADDING
+    dilation: PairOption = _window.DILATION
+    layout: str = field(
+        default="NCHW", metadata=choice("order of the data's axes", *_window.IMAGE_AXES)
+    )
+
+    def _check_shapes(self) -> None:
+        _window.check_window(self.name, (self.h, self.w), self.kernel, self.padding, self.dilation)
+
+    @property
+    def operands(self) -> tuple[Argument, Argument]:
+        shape = _window.image_shape(self.layout, self.n, self.c, (self.h, self.w))
+        channels = (self.c, self.multiplier)
+        weight = (*channels, *self.kernel) if self.layout == "NCHW" else (*self.kernel, *channels)
+        return Argument("data", shape, self.dtype), Argument("weight", weight, self.dtype)
+
+    @property
+    def output_image(self) -> Pair:
+        """Height and width of the output."""
+        return _window.window_count(
+            (self.h, self.w), self.kernel, self.stride, self.padding, self.dilation
+        )
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        return _window.image_shape(self.layout, self.n, self.c * self.multiplier, self.output_image)
+
+    @property
+    def channel_axis(self) -> int:
+        return _window.CHANNEL_AXIS[self.layout]
+
+    @property
+    def reduction_length(self) -> int:
+        return self.kernel[0] * self.kernel[1]
+
+    @property
+    def multiply_adds(self) -> int:
+        return self.result.elements * self.reduction_length
+
+    def _define_products(self, data: Any, weight: Any) -> Any:
+        """Reduction axes are ry, rx in either layout."""
+        from tvm import te
+
+        total, multiplier = self.accumulate_dtype, self.multiplier
+        zero = te.const(0, self.dtype)
+        padded = _window.define_padding(data, self.padding, _window.IMAGE_AXES[self.layout], zero)
+        ry = te.reduce_axis((0, self.kernel[0]), name="ry")
+        rx = te.reduce_axis((0, self.kernel[1]), name="rx")
+
+        def row(y: Any) -> Any:
+            return y * self.stride[0] + ry * self.dilation[0]
+
+        def column(x: Any) -> Any:
+            return x * self.stride[1] + rx * self.dilation[1]
+
+        def summed(value: Any, factor: Any) -> Any:
+            return te.sum(value.astype(total) * factor.astype(total), axis=[ry, rx])
+
+        def nchw(n: Any, f: Any, y: Any, x: Any) -> Any:
+            source, tap = padded[n, f // multiplier, row(y), column(x)], (ry, rx)
+            return summed(source, weight[f // multiplier, f % multiplier, *tap])
+
+        def nhwc(n: Any, y: Any, x: Any, f: Any) -> Any:
+            source, tap = padded[n, row(y), column(x), f // multiplier], (ry, rx)
+            return summed(source, weight[*tap, f // multiplier, f % multiplier])
+
+        element = nchw if self.layout == "NCHW" else nhwc
+        return te.compute(self.output_shape, element, name=self.name)
+
+    def _evaluate_products(self, data: Float64Array, weight: Float64Array) -> Float64Array:
+        if self.layout == "NHWC":
+            data, weight = np.moveaxis(data, 3, 1), weight.transpose(2, 3, 0, 1)
+        output = _window.correlate(
+            data,
+            weight.reshape(-1, 1, *self.kernel),
+            stride=self.stride,
+            padding=self.padding,
+            dilation=self.dilation,
+            groups=self.c,
+        )
+        return np.moveaxis(output, 1, self.channel_axis)

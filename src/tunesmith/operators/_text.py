@@ -1,0 +1,71 @@
+"""Operators and the command line: options read from text, and what there is to be listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tunesmith.errors import UsageError, unknown_name
+from tunesmith.operators._operator import Operator
+from tunesmith.operators._options import Option, format_value
+from tunesmith.operators._registry import operator, operator_class, operator_names
+
+
+@dataclass(frozen=True)
+class OptionDescription:
+    """An option for people: ``default`` is None where a value must be given."""
+
+    name: str
+    aliases: tuple[str, ...]
+    meaning: str
+    expects: str
+    default: str | None
+
+
+@dataclass(frozen=True)
+class OperatorDescription:
+    """An operator for people. ``arguments`` has one text an argument, with its shape."""
+
+    name: str
+    summary: str
+    arguments: tuple[str, ...]
+    options: tuple[OptionDescription, ...]
+
+
+def parse_operator(name: str, options: Mapping[str, object]) -> Operator:
+    """The operator called ``name`` with options as the command line has them.
+
+    Values may be text (``"1"``, ``"3x3"``, ``"true"``) or already what the option holds; None means
+    that the option was not given. An option may go by an alias (``k`` for ``kernel``) unless the
+    operator has another option of that name. Raises ``UsageError`` for an unknown operator or
+    option, an option given twice, one that is missing, and a bad value.
+    """
+    declared = {option.name: option for option in operator_class(name).options()}
+    spellings = {alias: o for o in declared.values() for alias in o.type.aliases} | declared
+    values: dict[str, object] = {}
+    for given, value in options.items():
+        if value is None:
+            continue
+        if given not in spellings:
+            raise unknown_name(f"option of {name}", given, spellings)
+        option = spellings[given]
+        if option.name in values:
+            raise UsageError(f"{name}: {option.name} is given twice, also as {given}: keep one")
+        values[option.name] = option.type.read(value) if isinstance(value, str) else value
+    return operator(name, **values)
+
+
+def describe_operators() -> tuple[OperatorDescription, ...]:
+    """What there is, in the order of the registry."""
+    return tuple(_describe(operator_class(name)) for name in operator_names())
+
+
+def _describe(cls: type[Operator]) -> OperatorDescription:
+    options = tuple(_describe_option(option) for option in cls.options())
+    return OperatorDescription(cls.name, cls.summary, cls.signature, options)
+
+
+def _describe_option(option: Option) -> OptionDescription:
+    default = None if option.default is None else format_value(option.default)
+    kind = option.type
+    return OptionDescription(option.name, kind.aliases, kind.meaning, kind.expects, default)
