@@ -1,0 +1,27 @@
+"""Parameters with their topology, spaces with their constraints, and configs."""
+
+from tunesmith.space.categorical import Categorical
+from tunesmith.space.choice import Choice
+from tunesmith.space.config import Config
+from tunesmith.space.constraint import Constraint
+from tunesmith.space.factorization import Factorization
+from tunesmith.space.ordinal import Ordinal
+from tunesmith.space.parameter import Parameter
+from tunesmith.space.permutation import Permutation
+from tunesmith.space.space import Space
+from tunesmith.space.t1 import read_t1
+from tunesmith.space.value import Value
+
+__all__ = [
+    "Categorical",
+    "Choice",
+    "Config",
+    "Constraint",
+    "Factorization",
+    "Ordinal",
+    "Parameter",
+    "Permutation",
+    "Space",
+    "Value",
+    "read_t1",
+]

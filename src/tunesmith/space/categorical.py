@@ -1,0 +1,32 @@
+"""Values without an order, such as whether to unroll (OpEvo, section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tunesmith.space.choice import Choice
+from tunesmith.space.value import Value
+
+
+@dataclass(frozen=True)
+class Categorical(Choice):
+    """Distinct values of any kind, in the order given. All are adjacent to each other."""
+
+    kind: ClassVar[str] = "categorical"
+
+    @property
+    def encoded_names(self) -> tuple[str, ...]:
+        return tuple(f"{self.name} = {value}" for value in self.values)
+
+    def neighbours(self, value: Value) -> list[Value]:
+        place = self.index_of(value)
+        return [*self.values[:place], *self.values[place + 1 :]]
+
+    def distance(self, a: Value, b: Value) -> int:
+        return int(self.index_of(a) != self.index_of(b))
+
+    def encode(self, value: Value) -> tuple[float, ...]:
+        """One number a value: 1 for this one, 0 for the others."""
+        place = self.index_of(value)
+        return tuple(float(other == place) for other in range(len(self.values)))

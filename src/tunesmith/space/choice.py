@@ -1,0 +1,68 @@
+"""Parameters whose values are listed one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from tunesmith.space.columns import Column, column_of, take
+from tunesmith.space.parameter import Parameter, json_field
+from tunesmith.space.value import Value, as_values, identity, quote, value_to_json
+
+
+@dataclass(frozen=True)
+class Choice(Parameter):
+    """A parameter with a list of distinct values; what is adjacent is left to the subclass."""
+
+    values: Sequence[Value]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        values = as_values(self.values, f"{self.kind} '{self.name}'", "values")
+        object.__setattr__(self, "values", self.arranged(values))
+
+    def arranged(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The values in the order in which they are numbered."""
+        return values
+
+    @property
+    def cardinality(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def _places(self) -> dict[object, int]:
+        return {identity(value): place for place, value in enumerate(self.values)}
+
+    @cached_property
+    def _column(self) -> Column:
+        return column_of(self.values)
+
+    @property
+    def expectation(self) -> str:
+        return f"one of {quote(self.values)}"
+
+    def contains(self, value: object) -> bool:
+        return isinstance(value, int | float | str | tuple) and identity(value) in self._places
+
+    def value_at(self, index: int) -> Value:
+        self.check_index(index)
+        return self.values[index]
+
+    def index_of(self, value: Value) -> int:
+        self.check(value)
+        return self._places[identity(value)]
+
+    def columns(self, indices: np.ndarray) -> Column:
+        return take(self._column, indices)
+
+    def to_json(self) -> dict[str, Any]:
+        values = [value_to_json(value) for value in self.values]
+        return {"kind": self.kind, "name": self.name, "values": values}
+
+    @classmethod
+    def from_json(cls, obj: Mapping[str, Any]) -> Self:
+        return cls(json_field(obj, "name"), values=json_field(obj, "values"))

@@ -1,0 +1,201 @@
+"""The independent parts of a space: parameters that no constraint ties to any other part.
+
+A space's valid configs are the product of those of its components, so each is counted and sampled
+by itself, and only parameters that constraints tie together ever have to be gone through.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from tunesmith.errors import SpaceError
+from tunesmith.space.columns import Array
+from tunesmith.space.constraint import Constraint
+from tunesmith.space.join import Join, JoinLimitError, binding_constraints
+from tunesmith.space.parameter import Parameter, uniform_below
+from tunesmith.space.value import Value, quote
+
+# How many rows counting may look at: a few seconds of work.
+ROW_LIMIT = 20_000_000
+
+# Up to so many combinations, the valid ones are always listed before the first sample.
+_LISTED_AT_ONCE = 1 << 20
+
+_PROBES = 256
+_WORTHWHILE_ACCEPTANCE = 1 / 8
+_MAX_DRAWS = 20_000
+
+
+class Component(ABC):
+    """Some parameters of a space, and their valid combinations, numbered 0 … count - 1."""
+
+    def __init__(self, parameters: Sequence[Parameter]) -> None:
+        self.parameters = tuple(parameters)
+        self.names = tuple(parameter.name for parameter in parameters)
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many valid combinations there are. Raises SpaceError if it cannot be counted."""
+
+    @property
+    @abstractmethod
+    def numbered(self) -> bool:
+        """Whether sampling goes by number; if not, counting may be long, or impossible."""
+
+    @abstractmethod
+    def at(self, number: int) -> tuple[Value, ...]:
+        """The values of the combination of this number, in the order of ``names``."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> tuple[Value, ...]:
+        """A combination, all valid ones equally likely. Raises SpaceError if none is found."""
+
+
+class FreeParameter(Component):
+    """One parameter that no constraint reads."""
+
+    def __init__(self, parameter: Parameter) -> None:
+        super().__init__((parameter,))
+        self._parameter = parameter
+
+    @property
+    def count(self) -> int:
+        return self._parameter.cardinality
+
+    @property
+    def numbered(self) -> bool:
+        return True
+
+    def at(self, number: int) -> tuple[Value, ...]:
+        return (self._parameter.value_at(number),)
+
+    def draw(self, rng: np.random.Generator) -> tuple[Value, ...]:
+        return (self._parameter.sample(rng),)
+
+
+class TiedParameters(Component):
+    """Parameters that constraints tie together.
+
+    Valid combinations are listed and drawn by number, or, where there are many and a good part of
+    all combinations is valid, drawn by trying. Which of the two depends on the space alone, so that
+    a seed gives the same samples whatever was asked of the space before.
+    """
+
+    def __init__(self, parameters: Sequence[Parameter], constraints: Sequence[Constraint]) -> None:
+        super().__init__(_join_order(parameters, constraints))
+        self.constraints = tuple(constraints)
+        self._complete = binding_constraints(self.parameters, constraints)
+
+    @cached_property
+    def _rows(self) -> Array | None:
+        """Numbers of the values, shape (count, parameters); None where they are too many."""
+        join = Join(self.parameters, self.constraints, ROW_LIMIT)
+        largest = max(parameter.cardinality for parameter in self.parameters)
+        # Rows are kept as small as the numbers in them allow: there may be millions.
+        kind = np.min_scalar_type(min(largest, ROW_LIMIT))
+        blocks = [np.empty((0, len(self.parameters)), dtype=kind)]
+        try:
+            blocks += [block.astype(kind) for block in join.blocks()]
+        except JoinLimitError:
+            return None
+        return np.concatenate(blocks)
+
+    @property
+    def count(self) -> int:
+        if self._rows is None:
+            raise SpaceError(
+                f"the valid configs cannot be counted: constraints tie {quote(self.names)} "
+                f"together, and more than {ROW_LIMIT:,} combinations would have to be tried"
+            )
+        return len(self._rows)
+
+    @cached_property
+    def numbered(self) -> bool:
+        combinations = math.prod(parameter.cardinality for parameter in self.parameters)
+        if combinations <= _LISTED_AT_ONCE:
+            return True
+        rng = np.random.default_rng(0)
+        accepted = sum(self._attempt(rng) is not None for _ in range(_PROBES))
+        return accepted < _PROBES * _WORTHWHILE_ACCEPTANCE and self._rows is not None
+
+    def at(self, number: int) -> tuple[Value, ...]:
+        if not self.count:
+            raise SpaceError(f"no config satisfies {self._quoted_constraints()}: loosen them")
+        assert self._rows is not None
+        places = self._rows[number].tolist()
+        return tuple(
+            parameter.value_at(place)
+            for parameter, place in zip(self.parameters, places, strict=True)
+        )
+
+    def draw(self, rng: np.random.Generator) -> tuple[Value, ...]:
+        if self.numbered:
+            return self.at(uniform_below(max(1, self.count), rng))
+        for _ in range(_MAX_DRAWS):
+            values = self._attempt(rng)
+            if values is not None:
+                return values
+        raise SpaceError(
+            f"found no valid config in {_MAX_DRAWS:,} draws: loosen {self._quoted_constraints()}"
+        )
+
+    def _attempt(self, rng: np.random.Generator) -> tuple[Value, ...] | None:
+        """A random combination if it is valid; given up as soon as a constraint fails."""
+        values: dict[str, Value] = {}
+        for parameter, complete in zip(self.parameters, self._complete, strict=True):
+            values[parameter.name] = parameter.sample(rng)
+            if not all(constraint.holds(values) for constraint in complete):
+                return None
+        return tuple(values.values())
+
+    def _quoted_constraints(self) -> str:
+        shown = ", ".join(quote(str(constraint)) for constraint in self.constraints[:3])
+        more = len(self.constraints) - 3
+        return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _join_order(
+    parameters: Sequence[Parameter], constraints: Sequence[Constraint]
+) -> list[Parameter]:
+    """The order of binding that cuts early: the constraint that is cheapest to complete first."""
+    unbound = {parameter.name: parameter for parameter in parameters}
+    waiting = list(constraints)
+    order: list[Parameter] = []
+    while unbound:
+        cheapest = min(
+            waiting,
+            key=lambda constraint: math.prod(
+                unbound[name].cardinality for name in constraint.names if name in unbound
+            ),
+        )
+        waiting.remove(cheapest)
+        fresh = [unbound.pop(name) for name in cheapest.names if name in unbound]
+        order += sorted(fresh, key=lambda parameter: parameter.cardinality)
+    return order
+
+
+def split(
+    parameters: Sequence[Parameter], constraints: Sequence[Constraint]
+) -> tuple[Component, ...]:
+    """The components of a space, in the order of their first parameters."""
+    group = {parameter.name: index for index, parameter in enumerate(parameters)}
+    for constraint in constraints:
+        joined = {group[name] for name in constraint.names}
+        target = min(joined)
+        group = {name: target if old in joined else old for name, old in group.items()}
+    read = {name for constraint in constraints for name in constraint.names}
+    components: list[Component] = []
+    for index, first in enumerate(parameters):
+        if first.name not in read:
+            components.append(FreeParameter(first))
+        elif group[first.name] == index:
+            tied = [parameter for parameter in parameters if group[parameter.name] == index]
+            theirs = [c for c in constraints if group[c.names[0]] == index]
+            components.append(TiedParameters(tied, theirs))
+    return tuple(components)

@@ -1,0 +1,186 @@
+"""Python-like conditions on parameters, read from files and therefore never given to ``eval``.
+
+The text is parsed with ``ast`` and every part is looked up in a short list of what is allowed. The
+limits on length, depth and powers bound the time and memory that any text can cost.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from tunesmith.errors import SpaceError
+from tunesmith.space.columns import Array, Frame
+from tunesmith.space.nodes import (
+    FUNCTIONS,
+    Arithmetic,
+    Call,
+    Comparison,
+    Literal,
+    Logic,
+    Name,
+    Negative,
+    Node,
+    Not,
+    NotColumnwiseError,
+    Part,
+    Sequence,
+    broadcast,
+    truth,
+)
+from tunesmith.space.value import Value, quote
+
+MAX_LENGTH = 4000
+MAX_DEPTH = 200
+
+_ALLOWED = (
+    "use parameters, numbers, strings, arithmetic, comparisons, and/or/not, in, "
+    + ", ".join(FUNCTIONS)
+)
+
+_ARITHMETIC: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+}
+
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+
+# What evaluating a well-formed expression on values of the wrong kind can raise.
+_FAILURES = (ArithmeticError, TypeError, ValueError, IndexError)
+
+
+class Expression:
+    """A condition, ready to be evaluated. Raises SpaceError that names a part not allowed."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.root = _Reader(text).read()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The parameters it reads, in alphabetical order."""
+        return tuple(sorted(self.root.names))
+
+    def evaluate(self, scope: Mapping[str, Value]) -> object:
+        """The value, given that of each name.
+
+        Raises SpaceError where it has none: a division by zero, text compared with a number.
+        """
+        try:
+            return self.root.scalar(scope)
+        except _FAILURES as error:
+            given = ", ".join(f"{name}={quote(scope[name])}" for name in self.names)
+            raise SpaceError(f"{quote(self.text)} has no value for {given}: {error}") from error
+
+    def evaluate_columns(self, frame: Frame, bounds: Mapping[str, float]) -> Array | None:
+        """Whether it holds in each row; None where arrays would not do exactly what Python does.
+
+        ``bounds`` is the largest absolute value of each name.
+        """
+        try:
+            self.root.bound(bounds)
+            with np.errstate(divide="raise", invalid="raise", over="ignore", under="ignore"):
+                return truth(broadcast(self.root.column(frame), frame.rows))
+        except (NotColumnwiseError, *_FAILURES):
+            return None
+
+
+class _Reader:
+    """Turns text into nodes."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def read(self) -> Node:
+        if not isinstance(self._text, str):
+            raise SpaceError(f"{quote(self._text)} is not an expression: give it as text")
+        if len(self._text) > MAX_LENGTH:
+            raise self._error(f"{len(self._text)} characters: shorten it to {MAX_LENGTH}")
+        try:
+            tree = ast.parse(self._text.strip(), mode="eval")
+        except SyntaxError as error:
+            raise self._error(f"not Python syntax: {error.msg}") from error
+        except (ValueError, MemoryError, RecursionError) as error:
+            raise self._error("cannot be parsed: simplify it") from error
+        return self._node(tree.body, MAX_DEPTH)
+
+    def _node(self, tree: ast.expr, depth: int) -> Node:
+        if not depth:
+            raise self._error(f"nested more than {MAX_DEPTH} deep: split it")
+        node = self._inner(tree, depth - 1)
+        if not node.names and not isinstance(node, Literal | Sequence):
+            # Computed now, so that a constant with no value is an error at once.
+            try:
+                return Literal(node.scalar({}))
+            except _FAILURES as error:
+                raise self._error(f"{self._source(tree)} has no value: {error}") from error
+        return node
+
+    def _inner(self, tree: ast.expr, depth: int) -> Node:
+        node: Node
+        match tree:
+            case ast.Constant(value=bool() | int() | float() | str() as value):
+                node = self._literal(value)
+            case ast.Name(id=name) if "__" not in name:
+                node = Name(name)
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                node = Sequence(tuple(self._node(part, depth) for part in parts))
+            case ast.Subscript(value=ast.Name(id=name), slice=index) if "__" not in name:
+                node = Part(Name(name), self._index(index, depth))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                node = Negative(self._node(operand, depth))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                node = Not(self._node(operand, depth))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
+                symbol = _ARITHMETIC[type(op)]
+                node = Arithmetic(symbol, self._node(left, depth), self._node(right, depth))
+            case ast.BoolOp(op=op, values=parts):
+                children = tuple(self._node(part, depth) for part in parts)
+                node = Logic(isinstance(op, ast.And), children)
+            case ast.Compare(left=left, ops=ops, comparators=others) if all(
+                type(op) in _COMPARISONS for op in ops
+            ):
+                rest = zip(ops, others, strict=True)
+                node = Comparison(
+                    self._node(left, depth),
+                    tuple((_COMPARISONS[type(op)], self._node(other, depth)) for op, other in rest),
+                )
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
+                node = Call(name, tuple(self._node(arg, depth) for arg in args))
+            case _:
+                raise self._error(f"{self._source(tree)} is not allowed: {_ALLOWED}")
+        return node
+
+    def _literal(self, value: int | float | str) -> Node:
+        if isinstance(value, float) and value in (float("inf"), float("-inf")):
+            raise self._error("a number that is too large")
+        return Literal(value)
+
+    def _index(self, tree: ast.expr, depth: int) -> int:
+        index = self._node(tree, depth)
+        if isinstance(index, Literal) and type(index.value) is int:
+            return index.value
+        raise self._error(f"[{self._source(tree)}] is not an index: use a number")
+
+    def _source(self, tree: ast.expr) -> str:
+        return quote(ast.get_source_segment(self._text.strip(), tree) or type(tree).__name__)
+
+    def _error(self, problem: str) -> SpaceError:
+        return SpaceError(f"expression {quote(self._text)}: {problem}")

@@ -1,0 +1,141 @@
+"""What all kinds of parameter have in common: values, an order of them, and a graph over them.
+
+The graph is the topology of OpEvo, section 3: two values are adjacent where similar speed can be
+expected of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from tunesmith.errors import SpaceError
+from tunesmith.space.columns import Column, column_of
+from tunesmith.space.value import Value, quote
+
+_WORD = 1 << 63
+
+
+def uniform_below(bound: int, rng: np.random.Generator) -> int:
+    """A uniform integer in [0, bound), for a bound of any size."""
+    if bound <= _WORD:
+        return int(rng.integers(bound))
+    bits = bound.bit_length()
+    while True:
+        draw = int.from_bytes(rng.bytes((bits + 7) // 8)) >> (-bits % 8)
+        if draw < bound:
+            return draw
+
+
+@dataclass(frozen=True)
+class Parameter(ABC):
+    """One choice of a space. Values are numbered 0 … cardinality - 1.
+
+    All methods that take a value raise SpaceError for one that the parameter does not have.
+    """
+
+    name: str
+
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SpaceError(
+                f"{quote(self.name)} is not a parameter's name: use a non-empty string"
+            )
+
+    @property
+    @abstractmethod
+    def cardinality(self) -> int:
+        """How many values there are, computed without going through them."""
+
+    @property
+    @abstractmethod
+    def expectation(self) -> str:
+        """What a value has to be, in words that complete an error message."""
+
+    @property
+    @abstractmethod
+    def encoded_names(self) -> tuple[str, ...]:
+        """One name for each number that ``encode`` gives."""
+
+    @abstractmethod
+    def contains(self, value: object) -> bool:
+        """Whether this is one of the values. 1, 1.0 and True are three different values."""
+
+    @abstractmethod
+    def value_at(self, index: int) -> Value:
+        """The value of this number. Raises SpaceError outside 0 … cardinality - 1."""
+
+    @abstractmethod
+    def index_of(self, value: Value) -> int:
+        """The number of this value, the inverse of ``value_at``."""
+
+    @abstractmethod
+    def neighbours(self, value: Value) -> list[Value]:
+        """The adjacent values, each once, never ``value`` itself (OpEvo, section 3)."""
+
+    @abstractmethod
+    def distance(self, a: Value, b: Value) -> int:
+        """The number of edges on a shortest path from ``a`` to ``b``."""
+
+    @abstractmethod
+    def encode(self, value: Value) -> tuple[float, ...]:
+        """Numeric features, as many for every value."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready dictionary with the parameter's ``kind`` and fields."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, obj: Mapping[str, Any]) -> Self:
+        """The inverse of ``to_json``. Raises SpaceError for missing or wrong fields."""
+
+    def sample(self, rng: np.random.Generator) -> Value:
+        """One value, all equally likely."""
+        return self.value_at(uniform_below(self.cardinality, rng))
+
+    def random_walk(self, value: Value, q: float, rng: np.random.Generator) -> Value:
+        """Where a walk from ``value`` stops (OpEvo, section 4.3, equation 3).
+
+        At every vertex the walk goes on with probability ``q``, to a neighbour chosen uniformly,
+        and stops with probability 1 - q. Raises SpaceError unless 0 <= q < 1.
+        """
+        if not 0 <= q < 1:
+            raise SpaceError(f"random walk: q is {q}: it has to be at least 0 and less than 1")
+        self.check(value)
+        while self.cardinality > 1 and rng.random() < q:
+            around = self.neighbours(value)
+            value = around[rng.integers(len(around))]
+        return value
+
+    def columns(self, indices: np.ndarray) -> Column:
+        """The values of these numbers, as arrays for constraints to be evaluated on."""
+        return column_of([self.value_at(index) for index in indices.tolist()])
+
+    def check(self, value: object) -> None:
+        """Raises SpaceError, naming the parameter, unless ``value`` is one of its values."""
+        if not self.contains(value):
+            raise SpaceError(
+                f"parameter '{self.name}' has no value {quote(value)}: give {self.expectation}"
+            )
+
+    def check_index(self, index: int) -> None:
+        """Raises SpaceError unless ``index`` is in 0 … cardinality - 1."""
+        if not 0 <= index < self.cardinality:
+            raise SpaceError(
+                f"parameter '{self.name}' has no value number {quote(index)}: "
+                f"give one of 0 to {self.cardinality - 1}"
+            )
+
+
+def json_field(obj: Mapping[str, Any], field: str) -> Any:
+    """A field of a parameter's JSON. Raises SpaceError that names it when it is missing."""
+    if field not in obj:
+        raise SpaceError(f"parameter {quote(obj.get('name'))} lacks the field '{field}'")
+    return obj[field]

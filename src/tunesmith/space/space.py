@@ -1,0 +1,272 @@
+"""All configs of a problem: the product of its parameters, less what constraints rule out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.errors import SpaceError
+from tunesmith.space.component import Component, split
+from tunesmith.space.config import Config
+from tunesmith.space.constraint import Constraint, as_constraint
+from tunesmith.space.join import Join
+from tunesmith.space.kinds import parameter_from_json
+from tunesmith.space.parameter import Parameter
+from tunesmith.space.value import Value, quote
+
+FORMAT = "tunesmith-space"
+VERSION = 1
+
+# Past so many draws in a row that gave nothing new, a space that cannot be counted is exhausted.
+_VAIN_DRAWS = 1000
+
+
+class Space:
+    """Parameters, and constraints between them, which may be given as text.
+
+    Configs are numbered over the Cartesian product of the parameters, valid or not, the last
+    parameter running fastest. Raises SpaceError for two parameters of one name, and for a
+    constraint that reads a parameter that is not there.
+    """
+
+    def __init__(
+        self, parameters: Iterable[Parameter], constraints: Iterable[Constraint | str] = ()
+    ) -> None:
+        self.parameters = tuple(parameters)
+        self.constraints = tuple(as_constraint(constraint) for constraint in constraints)
+        self.names = tuple(parameter.name for parameter in self.parameters)
+        if not self.parameters:
+            raise SpaceError("a space needs at least one parameter")
+        for place, name in enumerate(self.names):
+            if name in self.names[:place]:
+                raise SpaceError(f"two parameters are called '{name}': rename one")
+        for constraint in self.constraints:
+            for name in constraint.names:
+                if name not in self.names:
+                    raise SpaceError(
+                        f"constraint {quote(str(constraint))} reads {quote(name)}, "
+                        f"which is none of the parameters {', '.join(self.names)}"
+                    )
+        self._readers = {
+            name: [constraint for constraint in self.constraints if name in constraint.names]
+            for name in self.names
+        }
+
+    # Size and numbers
+
+    @cached_property
+    def _components(self) -> tuple[Component, ...]:
+        return split(self.parameters, self.constraints)
+
+    @cached_property
+    def size(self) -> int:
+        """The exact number of valid configs. Raises SpaceError if they are too many to count."""
+        return math.prod(component.count for component in self._components)
+
+    @cached_property
+    def cartesian_size(self) -> int:
+        """The number of configs, valid or not."""
+        return math.prod(parameter.cardinality for parameter in self.parameters)
+
+    def config_at(self, index: int) -> Config:
+        """The config of this number, valid or not. Raises SpaceError for a number out of range."""
+        if not 0 <= index < self.cartesian_size:
+            raise SpaceError(
+                f"no config has number {quote(index)}: give one of 0 to {self.cartesian_size - 1}"
+            )
+        values: list[Value] = []
+        for parameter in reversed(self.parameters):
+            index, digit = divmod(index, parameter.cardinality)
+            values.append(parameter.value_at(digit))
+        return Config.from_values(dict(zip(self.names, reversed(values), strict=True)))
+
+    def index_of(self, config: Mapping[str, Value]) -> int:
+        """The number of a config, the inverse of ``config_at``."""
+        index = 0
+        for parameter, value in zip(self.parameters, self._values_of(config), strict=True):
+            index = index * parameter.cardinality + parameter.index_of(value)
+        return index
+
+    # Membership
+
+    def contains(self, config: Mapping[str, Value]) -> bool:
+        """Whether ``config`` has these parameters, values of theirs, and meets all constraints."""
+        return (
+            len(config) == len(self.parameters)
+            and all(
+                parameter.name in config and parameter.contains(config[parameter.name])
+                for parameter in self.parameters
+            )
+            and all(constraint.holds(config) for constraint in self.constraints)
+        )
+
+    def check(self, config: Mapping[str, Value]) -> None:
+        """Raises SpaceError that says why the space does not contain ``config``, if so."""
+        for parameter, value in zip(self.parameters, self._values_of(config), strict=True):
+            parameter.check(value)
+        for constraint in self.constraints:
+            if not constraint.holds(config):
+                given = ", ".join(f"{name}={quote(config[name])}" for name in constraint.names)
+                raise SpaceError(f"config violates {quote(str(constraint))}: it has {given}")
+
+    def _values_of(self, config: Mapping[str, Value]) -> list[Value]:
+        """The values in the order of the parameters; SpaceError unless it has just these names."""
+        for name in config:
+            if name not in self._readers:
+                raise SpaceError(f"config has {quote(name)}, which is no parameter of the space")
+        for name in self.names:
+            if name not in config:
+                raise SpaceError(f"config lacks parameter '{name}'")
+        return [config[name] for name in self.names]
+
+    # Sampling and enumeration
+
+    def sample(self, rng: np.random.Generator) -> Config:
+        """A config, all valid ones equally likely. Raises SpaceError if there is none."""
+        # Filled in any order, but listed in the order of the parameters.
+        values: dict[str, Any] = dict.fromkeys(self.names)
+        for component in self._components:
+            values.update(zip(component.names, component.draw(rng), strict=True))
+        return Config.from_values(values)
+
+    def sample_many(self, count: int, rng: np.random.Generator) -> list[Config]:
+        """``count`` distinct valid configs in random order, or all where the space has fewer.
+
+        Raises SpaceError if the space has none. Where it cannot be counted, it is taken to have no
+        more when 1,000 draws in a row give nothing new.
+        """
+        if count < 0:
+            raise SpaceError(f"cannot sample {count} configs: give a number of 0 or more")
+        size = self._size_for(count)
+        if size is None or size >= 1 << 63:
+            return self._draw_distinct(count, rng)
+        if not size:
+            return [self.sample(rng)]  # raises the error that says which constraints to loosen
+        numbers = rng.choice(size, size=min(count, size), replace=False)
+        return [self._valid_at(number) for number in numbers.tolist()]
+
+    def _size_for(self, count: int) -> int | None:
+        """The size, where sampling ``count`` configs goes by number.
+
+        Going by number is needed where many of all configs are asked for: draws would repeat.
+        """
+        if 16 * count < self.cartesian_size and not all(c.numbered for c in self._components):
+            return None
+        try:
+            return self.size
+        except SpaceError:
+            return None
+
+    def _valid_at(self, number: int) -> Config:
+        values: dict[str, Any] = dict.fromkeys(self.names)
+        for component in reversed(self._components):
+            number, digit = divmod(number, component.count)
+            values.update(zip(component.names, component.at(digit), strict=True))
+        return Config.from_values(values)
+
+    def _draw_distinct(self, count: int, rng: np.random.Generator) -> list[Config]:
+        found: dict[Config, None] = {}
+        vain = 0
+        while len(found) < count and vain < _VAIN_DRAWS:
+            before = len(found)
+            found[self.sample(rng)] = None
+            vain = vain + 1 if len(found) == before else 0
+        return list(found)
+
+    def enumerate(self) -> Iterator[Config]:
+        """The valid configs, one after the other, in the order of their numbers."""
+        join = Join(self.parameters, self.constraints)
+        for block in join.blocks():
+            columns = [
+                domain.values(numbers)
+                for domain, numbers in zip(join.domains, block.T, strict=True)
+            ]
+            for values in zip(*columns, strict=True):
+                yield Config.from_values(dict(zip(self.names, values, strict=True)))
+
+    # Topology and features
+
+    def neighbours(self, config: Mapping[str, Value]) -> list[Config]:
+        """The valid configs that differ in one parameter, whose values are adjacent."""
+        values = dict(zip(self.names, self._values_of(config), strict=True))
+        unmet = [constraint for constraint in self.constraints if not constraint.holds(values)]
+        found = []
+        for parameter in self.parameters:
+            concerned = [*self._readers[parameter.name], *unmet]
+            for value in parameter.neighbours(values[parameter.name]):
+                changed = {**values, parameter.name: value}
+                if all(constraint.holds(changed) for constraint in concerned):
+                    found.append(Config.from_values(changed))
+        return found
+
+    def distance(self, a: Mapping[str, Value], b: Mapping[str, Value]) -> int:
+        """The sum of the parameters' distances: steps from ``a`` to ``b`` if all are valid."""
+        return sum(
+            parameter.distance(of_a, of_b)
+            for parameter, of_a, of_b in zip(
+                self.parameters, self._values_of(a), self._values_of(b), strict=True
+            )
+        )
+
+    def encode(self, config: Mapping[str, Value]) -> npt.NDArray[np.float64]:
+        """Numeric features, shape (len(encoded_names),): those of the parameters in turn."""
+        values = zip(self.parameters, self._values_of(config), strict=True)
+        return np.array(
+            [number for parameter, value in values for number in parameter.encode(value)],
+            dtype=np.float64,
+        )
+
+    @cached_property
+    def encoded_names(self) -> tuple[str, ...]:
+        """One name for each number that ``encode`` gives."""
+        return tuple(name for parameter in self.parameters for name in parameter.encoded_names)
+
+    # JSON, equality, pickling
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready dictionary. Raises SpaceError if a constraint is a Python function."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "parameters": [parameter.to_json() for parameter in self.parameters],
+            "constraints": [constraint.to_json() for constraint in self.constraints],
+        }
+
+    @classmethod
+    def from_json(cls, obj: object) -> Space:
+        """The inverse of ``to_json``. Raises SpaceError where ``obj`` is no such object."""
+        if not isinstance(obj, Mapping) or obj.get("format") != FORMAT:
+            raise SpaceError(f"{quote(obj)} is not a space: it lacks 'format': '{FORMAT}'")
+        if obj.get("version") != VERSION:
+            raise SpaceError(
+                f"space of version {quote(obj.get('version'))}: this release reads {VERSION}"
+            )
+        parts: dict[str, Sequence[Any]] = {}
+        for field in ("parameters", "constraints"):
+            if not isinstance(obj.get(field), list):
+                raise SpaceError(f"space: '{field}' is {quote(obj.get(field))}: give a list")
+            parts[field] = obj[field]
+        return cls(
+            [parameter_from_json(parameter) for parameter in parts["parameters"]],
+            [Constraint(expression) for expression in parts["constraints"]],
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Space):
+            return NotImplemented
+        return (self.parameters, self.constraints) == (other.parameters, other.constraints)
+
+    def __hash__(self) -> int:
+        return hash((self.parameters, self.constraints))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without what was counted and listed, which may be millions of rows.
+        return Space, (self.parameters, self.constraints)
+
+    def __repr__(self) -> str:
+        return f"Space({list(self.parameters)!r}, {list(self.constraints)!r})"
