@@ -62,6 +62,14 @@ class Measurer(Protocol):
         """
         ...
 
+    def time_split(self) -> Mapping[str, float]:
+        """Wall-clock seconds since the first ``submit``, by what the measurer was doing.
+
+        ``build``: at least one program was being built; ``run``: one was running; ``idle``:
+        neither. They add up to the wall clock, which stops with ``close``.
+        """
+        ...
+
     def close(self) -> None:
         """Stop all work and leave no process behind. Safe to call twice."""
         ...
