@@ -16,6 +16,15 @@ from tunesmith.operators._epilogue import Epilogue, ProductOperator
 from tunesmith.operators._layer_norm import LayerNorm
 from tunesmith.operators._matmul import Matmul
 from tunesmith.operators._operator import Argument, Operator
+from tunesmith.operators._options import (
+    ChoiceOption,
+    FlagOption,
+    IntegerOption,
+    NumberOption,
+    Option,
+    PairOption,
+    as_option,
+)
 from tunesmith.operators._pool2d import Pool2d
 from tunesmith.operators._registry import (
     operator,
@@ -46,19 +55,26 @@ layer_norm = LayerNorm
 __all__ = [
     "Argument",
     "BatchMatmul",
+    "ChoiceOption",
     "Conv2d",
     "Conv2dTranspose",
     "Dense",
     "DepthwiseConv2d",
     "Epilogue",
+    "FlagOption",
+    "IntegerOption",
     "LayerNorm",
     "Matmul",
+    "NumberOption",
     "Operator",
     "OperatorDescription",
+    "Option",
     "OptionDescription",
+    "PairOption",
     "Pool2d",
     "ProductOperator",
     "Softmax",
+    "as_option",
     "batch_matmul",
     "conv2d",
     "conv2d_transpose",

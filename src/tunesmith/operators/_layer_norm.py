@@ -10,7 +10,7 @@ import numpy as np
 
 from tunesmith.operators import _dtypes
 from tunesmith.operators._operator import Argument, Float64Array, Operator
-from tunesmith.operators._options import NumberOption, metadata, size
+from tunesmith.operators._options import NumberOption, as_option, size
 
 # Rows of at least this many random numbers have a variance well away from zero.
 _LONG_ROW = 16
@@ -29,7 +29,7 @@ class LayerNorm(Operator):
 
     m: int = field(metadata=size("rows"))
     n: int = field(metadata=size("length of a row"))
-    eps: float = field(default=1e-5, metadata=metadata(NumberOption("added to the variance")))
+    eps: float = field(default=1e-5, metadata=as_option(NumberOption("added to the variance")))
 
     def _check_shapes(self) -> None:
         """Any two sizes fit."""

@@ -21,8 +21,8 @@ from tunesmith.operators._options import (
     OptionType,
     OptionValue,
     PairOption,
+    as_option,
     format_value,
-    metadata,
 )
 
 Array = npt.NDArray[Any]
@@ -69,7 +69,7 @@ class Operator(abc.ABC):
 
     dtype: str = field(
         default="float32",
-        metadata=metadata(ChoiceOption("element type of the inputs", choices=_dtypes.ALL_TYPES)),
+        metadata=as_option(ChoiceOption("element type of the inputs", choices=_dtypes.ALL_TYPES)),
     )
 
     def __post_init__(self) -> None:
@@ -193,7 +193,12 @@ class Operator(abc.ABC):
         declared = inspect.getattr_static(cls, item.name, None)
         if isinstance(declared, PairOption):
             return Option(item.name, declared, declared.default)
-        kind: OptionType = item.metadata["option"]
+        kind: OptionType | None = item.metadata.get("option")
+        if kind is None:
+            raise UsageError(
+                f"operator '{cls.name}': field '{item.name}' has no option type; declare it with "
+                "field(metadata=as_option(...))"
+            )
         if item.name == "dtype":  # each operator narrows the types of the shared field
             kind = dataclasses.replace(cast(ChoiceOption, kind), choices=cls.dtypes)
         return Option(

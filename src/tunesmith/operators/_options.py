@@ -7,16 +7,17 @@ import difflib
 import math
 import operator
 import re
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 from tunesmith.errors import UsageError
 
 Pair = tuple[int, int]
 OptionValue = int | float | str | bool | Pair
 
-_INT = re.compile(r"[+-]?\d+")
+_INT = re.compile(r"[+-]?\d{1,18}")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class OptionType(abc.ABC):
         """``value`` in its normal form; raises ``UsageError`` where it is not allowed."""
         accepted = self.accept(value)
         if accepted is None:
-            raise UsageError(f"{label} must be {self.expects}, not {value!r}{self.hint(value)}")
+            shown = " ".join(reprlib.repr(value).split())
+            raise UsageError(f"{label} must be {self.expects}, not {shown}{self.hint(value)}")
         return accepted
 
     def hint(self, value: object) -> str:  # noqa: ARG002  subclasses look at the value
@@ -56,9 +58,12 @@ class OptionType(abc.ABC):
 
 def _as_int(value: object) -> int | None:
     """``value`` if it is an integer of any kind (bool is not one), else None."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         return None
-    return operator.index(value)
+    try:
+        return operator.index(value)
+    except TypeError:  # arrays have the method but only those of one integer an index
+        return None
 
 
 def _read_int(text: str) -> int | str:
@@ -202,24 +207,24 @@ class Option:
         return self.default is None
 
 
-def metadata(kind: OptionType) -> Mapping[str, Any]:
-    """The ``dataclasses.field`` metadata that makes a field an option."""
+def as_option(kind: OptionType) -> Mapping[str, Any]:
+    """The ``dataclasses.field`` metadata that makes a field an option of this type."""
     return {"option": kind}
 
 
 def size(meaning: str) -> Mapping[str, Any]:
     """Metadata of an option that is a positive integer."""
-    return metadata(IntegerOption(meaning))
+    return as_option(IntegerOption(meaning))
 
 
 def choice(meaning: str, *choices: str) -> Mapping[str, Any]:
     """Metadata of an option that is one of ``choices``."""
-    return metadata(ChoiceOption(meaning, choices=choices))
+    return as_option(ChoiceOption(meaning, choices=choices))
 
 
 def flag(meaning: str) -> Mapping[str, Any]:
     """Metadata of an option that is on or off."""
-    return metadata(FlagOption(meaning))
+    return as_option(FlagOption(meaning))
 
 
 def format_value(value: OptionValue) -> str:

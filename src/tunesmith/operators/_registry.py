@@ -62,7 +62,8 @@ def operator_class(name: str) -> type[Operator]:
     try:
         loaded = point.load()
     except Exception as error:  # a stranger's module may fail in any way
-        raise UsageError(f"operator '{name}' ({point.value}) does not load: {error}") from error
+        reason = " ".join(str(error).split())
+        raise UsageError(f"operator '{name}' ({point.value}) does not load: {reason}") from error
     if not (isinstance(loaded, type) and issubclass(loaded, Operator)):
         raise UsageError(f"operator '{name}' ({point.value}) is no subclass of Operator")
     return loaded

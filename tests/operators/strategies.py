@@ -1,0 +1,105 @@
+"""Hypothesis strategies that draw small operators, odd sizes among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from tunesmith.errors import UsageError
+from tunesmith.operators import Operator, operator
+
+_SIZES = st.sampled_from((1, 2, 3, 4, 7, 13))
+_CHANNELS = st.sampled_from((1, 2, 3, 5))
+_TAPS = st.integers(1, 4)
+_LAYOUTS = st.sampled_from(("NCHW", "NHWC"))
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+ALL_TYPES = (*FLOATS, "int8")
+
+
+def _pair(values: st.SearchStrategy[int]) -> st.SearchStrategy[int | tuple[int, int]]:
+    return values | st.tuples(values, values)
+
+
+_EPILOGUE = {
+    "bias": st.booleans(),
+    "relu": st.booleans(),
+    "residual": st.booleans(),
+    "dtype": st.sampled_from(ALL_TYPES),
+}
+_IMAGE = {"n": st.integers(1, 2), "h": _SIZES, "w": _SIZES}
+_WINDOW = {
+    "kernel": _pair(_TAPS),
+    "stride": _pair(st.integers(1, 3)),
+    "padding": _pair(st.integers(0, 2)),
+}
+_DILATED = _WINDOW | {"dilation": _pair(st.integers(1, 2)), "layout": _LAYOUTS}
+_ROWS: dict[str, st.SearchStrategy[Any]] = {
+    "m": _SIZES,
+    "n": _SIZES,
+    "dtype": st.sampled_from(FLOATS),
+}
+
+_OPTIONS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "matmul": {"m": _SIZES, "n": _SIZES, "k": _SIZES, **_EPILOGUE},
+    "dense": {"m": _SIZES, "n": _SIZES, "k": _SIZES, **_EPILOGUE},
+    "batch_matmul": {
+        "b": _SIZES,
+        "m": _SIZES,
+        "n": _SIZES,
+        "k": _SIZES,
+        "transpose": st.sampled_from(("NN", "NT", "TN")),
+        **_EPILOGUE,
+    },
+    "depthwise_conv2d": {
+        "c": _CHANNELS,
+        "multiplier": st.integers(1, 3),
+        **_IMAGE,
+        **_DILATED,
+        **_EPILOGUE,
+    },
+    "conv2d_transpose": {
+        "ci": _CHANNELS,
+        "co": _CHANNELS,
+        "output_padding": _pair(st.integers(0, 2)),
+        **_IMAGE,
+        **_WINDOW,
+        **_EPILOGUE,
+    },
+    "pool2d": {
+        "c": _CHANNELS,
+        "kind": st.sampled_from(("max", "avg")),
+        "count_include_pad": st.booleans(),
+        "layout": _LAYOUTS,
+        "dtype": st.sampled_from(FLOATS),
+        **_IMAGE,
+        **_WINDOW,
+    },
+    "softmax": _ROWS,
+    "layer_norm": _ROWS,
+}
+
+
+@st.composite
+def _conv2d(draw: st.DrawFn) -> dict[str, Any]:
+    groups = draw(st.integers(1, 3))
+    options = st.fixed_dictionaries({**_IMAGE, **_DILATED, **_EPILOGUE})
+    channels = {"ci": groups * draw(st.integers(1, 3)), "co": groups * draw(st.integers(1, 3))}
+    return draw(options) | channels | {"groups": groups}
+
+
+@st.composite
+def operators(draw: st.DrawFn, name: str) -> Operator:
+    """A small operator called ``name``; options that do not fit together are drawn again."""
+    options = _conv2d() if name == "conv2d" else st.fixed_dictionaries(_OPTIONS[name])
+    drawn = draw(options)
+    try:
+        return operator(name, **drawn)
+    except UsageError:
+        assume(False)
+        raise
+
+
+NAMES = ("conv2d", *_OPTIONS)
+any_operator: st.SearchStrategy[Operator] = st.sampled_from(NAMES).flatmap(operators)

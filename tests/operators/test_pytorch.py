@@ -1,0 +1,147 @@
+"""Every operator's reference against PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tunesmith.operators import (
+    BatchMatmul,
+    Conv2d,
+    Conv2dTranspose,
+    DepthwiseConv2d,
+    LayerNorm,
+    Operator,
+    Pool2d,
+    ProductOperator,
+    workload,
+)
+
+from .strategies import NAMES, operators
+
+torch = pytest.importorskip("torch", reason="PyTorch is what the references are compared with")
+functional = torch.nn.functional
+
+
+def _channels_first(value: Any, op: Any) -> Any:
+    return value.permute(0, 3, 1, 2) if op.layout == "NHWC" else value
+
+
+def _channels_as_given(value: Any, op: Any) -> Any:
+    return value.permute(0, 2, 3, 1) if op.layout == "NHWC" else value
+
+
+def _batch_matmul(op: BatchMatmul, data: Any, weight: Any) -> Any:
+    left = data.transpose(1, 2) if op.transpose == "TN" else data
+    right = weight.transpose(1, 2) if op.transpose == "NT" else weight
+    return torch.bmm(left, right)
+
+
+def _conv2d(op: Conv2d, data: Any, weight: Any) -> Any:
+    oihw = weight.permute(3, 2, 0, 1) if op.layout == "NHWC" else weight
+    result = functional.conv2d(
+        _channels_first(data, op),
+        oihw,
+        stride=op.stride,
+        padding=op.padding,
+        dilation=op.dilation,
+        groups=op.groups,
+    )
+    return _channels_as_given(result, op)
+
+
+def _depthwise_conv2d(op: DepthwiseConv2d, data: Any, weight: Any) -> Any:
+    channels_first = weight.permute(2, 3, 0, 1) if op.layout == "NHWC" else weight
+    result = functional.conv2d(
+        _channels_first(data, op),
+        channels_first.reshape(op.c * op.multiplier, 1, *op.kernel),
+        stride=op.stride,
+        padding=op.padding,
+        dilation=op.dilation,
+        groups=op.c,
+    )
+    return _channels_as_given(result, op)
+
+
+def _conv2d_transpose(op: Conv2dTranspose, data: Any, weight: Any) -> Any:
+    return functional.conv_transpose2d(
+        data, weight, stride=op.stride, padding=op.padding, output_padding=op.output_padding
+    )
+
+
+def _pool2d(op: Pool2d, data: Any) -> Any:
+    images = _channels_first(data, op)
+    geometry = {"kernel_size": op.kernel, "stride": op.stride, "padding": op.padding}
+    if op.kind == "max":
+        return _channels_as_given(functional.max_pool2d(images, **geometry), op)
+    result = functional.avg_pool2d(images, **geometry, count_include_pad=op.count_include_pad)
+    return _channels_as_given(result, op)
+
+
+def _layer_norm(op: LayerNorm, data: Any, gamma: Any, beta: Any) -> Any:
+    return functional.layer_norm(data, (op.n,), gamma, beta, op.eps)
+
+
+_TORCH: dict[str, Callable[..., Any]] = {
+    "matmul": lambda op, data, weight: data @ weight,
+    "batch_matmul": _batch_matmul,
+    "dense": lambda op, data, weight: functional.linear(data, weight),
+    "conv2d": _conv2d,
+    "depthwise_conv2d": _depthwise_conv2d,
+    "conv2d_transpose": _conv2d_transpose,
+    "pool2d": _pool2d,
+    "softmax": lambda op, data: torch.softmax(data, dim=1),
+    "layer_norm": _layer_norm,
+}
+
+
+def _epilogue(op: ProductOperator, products: Any, extra: list[Any]) -> Any:
+    result = products
+    if op.bias:
+        shape = [1] * result.ndim
+        shape[op.channel_axis] = -1
+        result = result + extra.pop(0).reshape(shape)
+    if op.residual:
+        result = result + extra.pop(0)
+    return torch.relu(result) if op.relu else result
+
+
+def _torch_result(op: Operator, inputs: list[Any]) -> np.ndarray[Any, Any]:
+    """PyTorch's result: float32 in float32, other types exactly converted to float64."""
+    working = np.float32 if op.dtype == "float32" else np.float64
+    tensors = [torch.from_numpy(np.ascontiguousarray(x.astype(working))) for x in inputs]
+    if not isinstance(op, ProductOperator):
+        result = _TORCH[op.name](op, *tensors)
+    else:
+        result = _epilogue(op, _TORCH[op.name](op, *tensors[:2]), tensors[2:])
+    array: np.ndarray[Any, Any] = result.numpy()
+    return array
+
+
+def _assert_agrees(op: Operator, seed: int) -> None:
+    inputs = op.make_inputs(seed)
+    expected = _torch_result(op, inputs)
+    result = op.reference(*inputs)
+    assert result.shape == op.result.shape == expected.shape
+    assert str(result.dtype) == op.result.dtype
+    relative, absolute = op.tolerance
+    np.testing.assert_allclose(result.astype(np.float64), expected, rtol=relative, atol=absolute)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@given(data=st.data(), seed=st.integers(0, 1000))
+def test_reference_agrees_with_pytorch(name: str, data: st.DataObject, seed: int) -> None:
+    _assert_agrees(data.draw(operators(name)), seed)
+
+
+@pytest.mark.parametrize(
+    "name", ["resnet18.C1", "resnet18.C8", "resnet18.C12", "mobilenet.dw6", "dense.64x768x3072"]
+)
+def test_reference_agrees_with_pytorch_on_real_layers(name: str) -> None:
+    _assert_agrees(workload(name), seed=0)

@@ -1,0 +1,144 @@
+"""Operators by name, and operators that other packages bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import tunesmith.operators as public
+from tunesmith.errors import UsageError
+from tunesmith.operators import (
+    Argument,
+    IntegerOption,
+    Matmul,
+    Operator,
+    _registry,
+    as_option,
+    operator,
+    operator_class,
+    operator_from_json,
+    operator_names,
+    parse_operator,
+)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Twice(Operator):
+    """An operator as a stranger would write it, with public names only."""
+
+    name: ClassVar[str] = "twice"
+    summary: ClassVar[str] = "every element times two"
+    signature: ClassVar[tuple[str, ...]] = ("data (n)",)
+
+    n: int = field(metadata=as_option(IntegerOption("elements", aliases=("length",))))
+
+    def _check_shapes(self) -> None:
+        """Any size fits."""
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        return (Argument("data", (self.n,), self.dtype),)
+
+    @property
+    def result(self) -> Argument:
+        return Argument("output", (self.n,), self.dtype)
+
+    @property
+    def flops(self) -> int:
+        return self.n
+
+    @property
+    def tolerance(self) -> tuple[float, float]:
+        return 0.0, 0.0
+
+    def _define(self, inputs: list[Any]) -> Any:
+        from tvm import te
+
+        return te.compute((self.n,), lambda i: inputs[0][i] * 2, name=self.name)
+
+    def _evaluate(self, inputs: list[Any]) -> Any:
+        return inputs[0] * 2
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Undeclared(Twice):
+    """A field without an option type is a mistake of its author."""
+
+    name: ClassVar[str] = "undeclared"
+    factor: int = 2
+
+
+@pytest.fixture
+def plug_ins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    points = [
+        EntryPoint(name, f"{__name__}:{value}", _registry.ENTRY_POINT_GROUP)
+        for name, value in (
+            ("twice", "Twice"),
+            ("undeclared", "Undeclared"),
+            ("matmul", "Twice"),
+            ("nothing", "np"),
+            ("absent", "Missing"),
+        )
+    ]
+    monkeypatch.setattr(_registry, "entry_points", lambda group: points)
+    _registry._plug_ins.cache_clear()
+    yield
+    _registry._plug_ins.cache_clear()
+
+
+def test_every_operator_of_the_package_is_callable_by_its_name() -> None:
+    for name in operator_names():
+        assert getattr(public, name) is operator_class(name)
+        assert operator_class(name).name == name
+
+
+def test_a_stranger_s_operator_is_like_ours(plug_ins: None) -> None:
+    made = operator("twice", n=3)
+    assert made == Twice(n=3)
+    assert parse_operator("twice", {"length": "3"}) == made
+    assert operator_from_json(made.to_json()) == made
+    assert "twice" in operator_names()
+    np.testing.assert_array_equal(
+        made.reference(np.arange(3, dtype="float32")), np.array([0, 2, 4], "float32")
+    )
+
+
+def test_a_name_of_ours_always_means_ours(plug_ins: None) -> None:
+    assert operator_class("matmul") is Matmul
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("nothing", "is no subclass of Operator"),
+        ("absent", "does not load"),
+        ("undeclared", "field 'factor' has no option type"),
+    ],
+)
+def test_a_broken_plug_in_is_reported(plug_ins: None, name: str, complaint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        operator(name, n=3)
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"operator": "matmul"},
+        {"operator": 3, "options": {}},
+        {"operator": "matmul", "options": [1, 2]},
+        {"operator": "matmul", "options": {"m": 1, "n": 1}},
+        {"operator": "matmuls", "options": {"m": 1, "n": 1, "k": 1}},
+    ],
+)
+def test_json_that_describes_no_operator(data: dict[str, Any]) -> None:
+    with pytest.raises(UsageError) as caught:
+        operator_from_json(data)
+    assert "\n" not in str(caught.value)
