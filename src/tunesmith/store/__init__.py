@@ -1,0 +1,61 @@
+"""Where every measurement ends up: records with all that reproduces them, in SQLite or PostgreSQL.
+
+Importing this package loads no database library; that happens in `open_store`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tunesmith.store.machine import this_machine
+from tunesmith.store.record import ANY_MACHINE, Record, Session, TaskSummary
+from tunesmith.store.rescue import rescue
+from tunesmith.store.versions import library_versions
+
+if TYPE_CHECKING:
+    from tunesmith.store.store import Store
+
+__all__ = [
+    "ANY_MACHINE",
+    "Record",
+    "Session",
+    "Store",
+    "TaskSummary",
+    "library_versions",
+    "open_store",
+    "rescue",
+    "this_machine",
+]
+
+
+def open_store(location: str | Path | None = None, *, patience: float = 30.0) -> Store:
+    """Open a store, making it (and its folder) if there is none, and bring its schema up to date.
+
+    ``location`` is a SQLite file, or any SQLAlchemy URL (a string with ``://``); None is
+    ``records.db`` in the user's data folder. ``patience`` is how many seconds an operation waits
+    for another process that holds a lock.
+
+    Raises `StoreError` if the store cannot be used, `MissingDependencyError` if the database
+    driver is not installed, `UsageError` if the location makes no sense.
+    """
+    from tunesmith.store.database import Database
+    from tunesmith.store.place import locate
+    from tunesmith.store.store import Store
+    from tunesmith.store.upgrade import bring_up_to_date
+
+    database = Database(locate(location), patience)
+    try:
+        bring_up_to_date(database)
+    except BaseException:
+        database.close()
+        raise
+    return Store(database)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Store":
+        from tunesmith.store.store import Store
+
+        return Store
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,147 @@
+"""A connection to a database: transactions that wait for locks and fail with one clear line."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
+
+from tunesmith.errors import MissingDependencyError, UsageError
+from tunesmith.store.faults import is_transient, store_error
+from tunesmith.store.place import Place
+
+T = TypeVar("T")
+
+# SQLite waits inside its library, where Ctrl-C is not heard, so each single wait is short and
+# `Database` repeats it until its patience is over. The same figure paces the server's lock waits.
+_WAIT_SECONDS = 0.5
+_PAUSE_SECONDS = 0.05
+
+# What a driver raises inside a connection hook reaches us unwrapped.
+_ENGINE_ERRORS = (SQLAlchemyError, sqlite3.Error)
+
+
+class Database:
+    """Runs work in transactions. Not to be used across a fork: a child opens its own store.
+
+    Every method raises `StoreError` for whatever the database reports.
+    """
+
+    def __init__(self, place: Place, patience: float) -> None:
+        self.place = place
+        self._patience = patience
+        self._engine = _engine(place)
+        self._writer = self._engine.execution_options(writes=True)
+
+    @property
+    def dialect(self) -> str:
+        """``sqlite``, ``postgresql``, …"""
+        return self._engine.dialect.name
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """What ``work`` returns, in a transaction that only reads."""
+        return self._persist(lambda: _transact(self._engine, work))
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """What ``work`` returns, in a transaction: all of it is stored, or nothing.
+
+        ``work`` runs again from the start if a lock was in the way.
+        """
+        return self._persist(lambda: _transact(self._writer, work))
+
+    def stream(self, work: Callable[[Connection], Iterator[T]]) -> Iterator[T]:
+        """What ``work`` yields, lazily, from the database as it was at the first item."""
+        try:
+            with self._engine.connect() as connection:
+                yield from work(connection)
+        except _ENGINE_ERRORS as error:
+            raise store_error(self.place, error) from error
+
+    def outside_transaction(self, statement: str) -> None:
+        """Run a statement that SQLite allows in no transaction."""
+        self._persist(lambda: self._run_raw(statement))
+
+    def close(self) -> None:
+        """Close all connections. Safe to call twice."""
+        self._engine.dispose()
+
+    def _run_raw(self, statement: str) -> None:
+        connection = self._engine.raw_connection()
+        try:
+            connection.cursor().execute(statement)
+        finally:
+            connection.close()
+
+    def _persist(self, attempt: Callable[[], T]) -> T:
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                return attempt()
+            except _ENGINE_ERRORS as error:
+                if not is_transient(error) or time.monotonic() >= deadline:
+                    raise store_error(self.place, error) from error
+            time.sleep(_PAUSE_SECONDS)
+
+
+def _transact(engine: Engine, work: Callable[[Connection], T]) -> T:
+    with engine.begin() as connection:
+        return work(connection)
+
+
+def _engine(place: Place) -> Engine:
+    backend = place.url.get_backend_name()
+    options: dict[str, Any] = {}
+    if backend == "sqlite":
+        options["connect_args"] = {"timeout": _WAIT_SECONDS}
+    else:
+        options["pool_pre_ping"] = True  # a server may have dropped us during a long measurement
+    if backend == "postgresql":
+        # Without an encoding the driver gives bytes where a database was made with none.
+        defaults = {"connect_timeout": 10, "client_encoding": "utf8"}
+        given = place.url.query
+        options["connect_args"] = {k: v for k, v in defaults.items() if k not in given}
+    try:
+        engine = create_engine(place.url, **options)
+    except NoSuchModuleError as error:
+        raise UsageError(
+            f"store {place.name}: no such kind of database: use sqlite or postgresql"
+        ) from error
+    except ImportError as error:
+        extra = "install tunesmith[postgresql]" if backend == "postgresql" else "install its driver"
+        raise MissingDependencyError(
+            f"store {place.name} needs the package '{error.name}', which is not here: {extra}"
+        ) from error
+    _prepare(engine, backend)
+    return engine
+
+
+def _prepare(engine: Engine, backend: str) -> None:
+    if backend == "sqlite":
+        event.listen(engine, "connect", _configure_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    elif backend == "postgresql":
+        event.listen(engine, "begin", _begin_postgresql)
+
+
+def _configure_sqlite(connection: sqlite3.Connection, _: object) -> None:
+    # Python's driver would open transactions on its own, too late and of the wrong kind.
+    connection.isolation_level = None
+    connection.execute("PRAGMA foreign_keys=ON")
+    # With a write-ahead log, NORMAL keeps every commit when a process is killed, since the system
+    # has the bytes by then. A power cut may cost the last commits, but never the database.
+    connection.execute("PRAGMA synchronous=NORMAL")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A writer takes the write lock at once: a transaction that first reads and then wants to write
+    # fails without waiting if somebody else wrote in between.
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _begin_postgresql(connection: Connection) -> None:
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(_WAIT_SECONDS * 1000)}")

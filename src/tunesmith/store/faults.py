@@ -1,0 +1,140 @@
+"""The one place where what a database engine reports becomes one line that a user can act on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+from enum import Enum
+
+from sqlalchemy.exc import DBAPIError
+
+from tunesmith.errors import StoreError
+from tunesmith.store.place import Place
+
+
+class Fault(Enum):
+    """What can be wrong with a store. The value is the message, with ``{name}`` and ``{detail}``.
+
+    Every write is one transaction, so whatever the fault, what was stored before is still there.
+    """
+
+    CORRUPT = (
+        "store {name} is damaged ({detail}): move it away, and save what is readable with "
+        "`sqlite3 OLD .recover | sqlite3 NEW`"
+    )
+    NOT_A_STORE = (
+        "{name} is no Tunesmith store, or is damaged ({detail}): choose another file, or put back "
+        "a copy of it"
+    )
+    LOCKED = "store {name} is locked by another process: let that one end, or stop it, then retry"
+    READ_ONLY = (
+        "store {name} is read-only ({detail}): make the file and its folder writable, or choose "
+        "another store"
+    )
+    FULL = "store {name} cannot grow, its disk is full ({detail}): free some space, then retry"
+    FOLDER = "store {name} is a folder: name a file in it"
+    MISSING = "store {name} cannot be opened ({detail}): check that it exists and may be read"
+    FORBIDDEN = "store {name} refuses access ({detail}): check the user, password and permissions"
+    UNREACHABLE = "store {name} does not answer ({detail}): check that its server runs"
+    OTHER = "store {name} failed: {detail}"
+
+
+def store_error(place: Place, error: Exception) -> StoreError:
+    """The error to show for one that SQLAlchemy or a database driver raised."""
+    cause = _cause(error)
+    detail = (str(cause).strip() or type(cause).__name__).splitlines()[0].rstrip(":. ")
+    return StoreError(_fault(place, cause).value.format(name=place.name, detail=detail))
+
+
+def is_transient(error: Exception) -> bool:
+    """Whether the same transaction may well succeed a moment later: a lock, a deadlock."""
+    cause = _cause(error)
+    if isinstance(cause, sqlite3.Error):
+        return _sqlite_code(cause) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return _sql_state(cause) in ("40001", "40P01", "55P03")
+
+
+def _cause(error: Exception) -> BaseException:
+    return error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+
+
+def _fault(place: Place, cause: BaseException) -> Fault:
+    if isinstance(cause, sqlite3.Error):
+        return _sqlite_fault(place, _sqlite_code(cause))
+    state = _sql_state(cause)
+    for prefix, fault in _SQL_STATES.items():
+        if state.startswith(prefix):
+            return fault
+    # A connection that was never made has no state to tell.
+    if type(cause).__name__ == "OperationalError" and not state:
+        refused = any(word in str(cause) for word in ("authentication", "role", "pg_hba"))
+        return Fault.FORBIDDEN if refused else Fault.UNREACHABLE
+    return Fault.OTHER
+
+
+def _sqlite_fault(place: Place, code: int) -> Fault:
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return _cannot_open(place)
+    if code == sqlite3.SQLITE_IOERR:
+        return _input_output(place)
+    return _SQLITE.get(code, Fault.OTHER)
+
+
+def _sqlite_code(cause: sqlite3.Error) -> int:
+    # The low byte is the class of error; the rest only says where in SQLite it was found.
+    return int(getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
+
+
+def _sql_state(cause: BaseException) -> str:
+    return getattr(cause, "sqlstate", None) or ""
+
+
+def _cannot_open(place: Place) -> Fault:
+    if place.path is None:
+        return Fault.MISSING
+    if place.path.is_dir():
+        return Fault.FOLDER
+    # SQLite writes next to the file, so a read-only folder shows up as a failure to open.
+    return Fault.MISSING if _writable(place) else Fault.READ_ONLY
+
+
+def _writable(place: Place) -> bool:
+    assert place.path is not None
+    targets = [place.path.parent, *([place.path] if place.path.exists() else [])]
+    effective = os.access in os.supports_effective_ids
+    return all(os.access(target, os.W_OK, effective_ids=effective) for target in targets)
+
+
+def _input_output(place: Place) -> Fault:
+    """A full disk shows up as a plain I/O error when it is SQLite's index of its log that grows."""
+    if place.path is None or not place.path.parent.exists():
+        return Fault.OTHER
+    return Fault.FULL if shutil.disk_usage(place.path.parent).free < 1 << 16 else Fault.OTHER
+
+
+_SQLITE = {
+    sqlite3.SQLITE_BUSY: Fault.LOCKED,
+    sqlite3.SQLITE_LOCKED: Fault.LOCKED,
+    sqlite3.SQLITE_READONLY: Fault.READ_ONLY,
+    sqlite3.SQLITE_PERM: Fault.FORBIDDEN,
+    sqlite3.SQLITE_CORRUPT: Fault.CORRUPT,
+    sqlite3.SQLITE_NOTADB: Fault.NOT_A_STORE,
+    sqlite3.SQLITE_FULL: Fault.FULL,
+}
+
+# PostgreSQL's appendix A, "Error Codes"; the first prefix that fits decides.
+_SQL_STATES = {
+    "53100": Fault.FULL,
+    "25006": Fault.READ_ONLY,
+    "40001": Fault.LOCKED,
+    "40P01": Fault.LOCKED,
+    "55P03": Fault.LOCKED,
+    "28": Fault.FORBIDDEN,
+    "42501": Fault.FORBIDDEN,
+    "3D000": Fault.MISSING,
+    "57P": Fault.UNREACHABLE,
+    "08": Fault.UNREACHABLE,
+    "XX001": Fault.CORRUPT,
+    "XX002": Fault.CORRUPT,
+}

@@ -1,0 +1,78 @@
+"""What kind of machine this is. Times compare only between machines of the same kind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_CPU_INFO = Path("/proc/cpuinfo")
+
+# The instruction sets that change which code a compiler makes for a tensor program.
+_ISA = {
+    *("sse4_2", "avx", "avx2", "fma", "f16c", "avx_vnni"),
+    *("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16"),
+    *("amx_tile", "amx_int8", "amx_bf16", "amx_fp16"),
+    *("asimd", "asimdhp", "asimddp", "fphp", "bf16", "i8mm", "sve", "sve2", "sme"),
+}
+
+
+def this_machine(device: str | None = None) -> dict[str, Any]:
+    """CPU, logical cores, memory (GiB) and instruction sets of this machine, and a fingerprint.
+
+    ``device`` names the accelerator that programs run on, where it is not the CPU. Machines of the
+    same kind have the same fingerprint; nothing here names the host.
+    """
+    machine: dict[str, Any] = {**_host()}
+    machine["isa"] = list(machine["isa"])
+    if device is not None:
+        machine["device"] = device
+    return {"fingerprint": fingerprint(machine), **machine}
+
+
+def fingerprint(machine: dict[str, Any]) -> str:
+    """16 hex digits from what decides speed.
+
+    Memory is left out: the same machine reports a slightly different size after a kernel update,
+    and would lose sight of its own records.
+    """
+    decisive = {k: v for k, v in machine.items() if k not in ("fingerprint", "memory_gib")}
+    text = json.dumps(decisive, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def _host() -> dict[str, Any]:
+    import psutil
+
+    fields = read_cpu_info(_CPU_INFO.read_text() if _CPU_INFO.exists() else "")
+    return {
+        "architecture": platform.machine(),
+        "cpu": cpu_name(fields) or platform.processor() or platform.machine(),
+        "cores": int(psutil.cpu_count(logical=True) or 1),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "isa": sorted(_ISA & set((fields.get("flags") or fields.get("Features") or "").split())),
+    }
+
+
+def read_cpu_info(text: str) -> dict[str, str]:
+    """The fields of the first processor in the text of ``/proc/cpuinfo``."""
+    first = text.strip().split("\n\n")[0]
+    pairs = (line.split(":", 1) for line in first.splitlines() if ":" in line)
+    return {name.strip(): value.strip() for name, value in pairs}
+
+
+def cpu_name(fields: dict[str, str]) -> str:
+    """The model's name with the numbers that tell models apart.
+
+    Virtual machines often hide the name ("AMD EPYC"), and Arm has numbers only.
+    """
+    if "model name" in fields:
+        numbers = [fields.get(name, "?") for name in ("cpu family", "model")]
+        return f"{fields['model name']} (family {numbers[0]}, model {numbers[1]})"
+    if "CPU part" in fields:
+        return f"Arm implementer {fields.get('CPU implementer', '?')}, part {fields['CPU part']}"
+    return ""

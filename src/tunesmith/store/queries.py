@@ -1,0 +1,189 @@
+"""The statements that read. All of them start from the series that a caller's filters select."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
+
+from tunesmith.store.record import ANY_MACHINE, Record, Session, TaskSummary
+from tunesmith.store.rows import from_instant, record_from, session_from
+from tunesmith.store.schema import machines, records, series, sessions, tasks
+
+_ROWS_AT_A_TIME = 1000
+
+
+def series_ids(
+    connection: Connection,
+    task_key: str,
+    *,
+    machine: str,
+    sketch: str | None,
+    sketch_version: int | None,
+) -> list[int]:
+    """The series of a task; None selects every sketch or version, `ANY_MACHINE` every machine."""
+    chosen = (
+        select(series.c.id)
+        .join(tasks, tasks.c.id == series.c.task_id)
+        .where(tasks.c.key == task_key)
+        .order_by(series.c.id)
+    )
+    if machine != ANY_MACHINE:
+        chosen = chosen.join(machines, machines.c.id == series.c.machine_id)
+        chosen = chosen.where(machines.c.fingerprint == machine)
+    if sketch is not None:
+        chosen = chosen.where(series.c.sketch == sketch)
+    if sketch_version is not None:
+        chosen = chosen.where(series.c.sketch_version == sketch_version)
+    return list(connection.execute(chosen).scalars())
+
+
+def in_order_of_time(
+    ids: Sequence[int],
+    *,
+    play_off: bool,
+    session_uid: str | None = None,
+    newest_first: bool = False,
+    limit: int | None = None,
+) -> Select[Any]:
+    """The rows of ``records`` as they were stored; of one session if that is given."""
+    order = records.c.id.desc() if newest_first else records.c.id
+    rows = select(records).where(_one_of(ids), records.c.play_off.is_(play_off))
+    if session_uid is not None:
+        session_id = select(sessions.c.id).where(sessions.c.uid == session_uid).scalar_subquery()
+        rows = rows.where(records.c.session_id == session_id)
+    return rows.order_by(order).limit(limit)
+
+
+def _one_of(ids: Sequence[int]) -> ColumnElement[bool]:
+    # With a single series, by far the most common case, the index alone gives the order.
+    column = records.c.series_id
+    return column == ids[0] if len(ids) == 1 else column.in_(ids)
+
+
+def count(connection: Connection, ids: Sequence[int]) -> int:
+    """How many trials these series hold; the play-offs' measurements are no trials."""
+    rows = select(func.count()).select_from(records)
+    trials = rows.where(_one_of(ids), records.c.play_off.is_(False))
+    return connection.execute(trials).scalar_one()
+
+
+def _newest_instant(connection: Connection, ids: Sequence[int]) -> int | None:
+    """When the newest record of these series was stored."""
+    newest = (
+        connection.execute(
+            select(records.c.created)
+            .where(records.c.series_id == number)
+            .order_by(records.c.id.desc())
+            .limit(1)
+        ).scalar()
+        for number in ids
+    )
+    return max((instant for instant in newest if instant is not None), default=None)
+
+
+def summary(connection: Connection, task_id: int, key: str, ids: Sequence[int]) -> TaskSummary:
+    """A line about a task, from those of its series that are asked for."""
+    newest = _newest_session(connection, task_id)
+    winner = _winner(connection, ids)
+    last = _newest_instant(connection, ids)
+    return TaskSummary(
+        key=key,
+        description={} if newest is None else newest.description,
+        trials=count(connection, ids),
+        best_seconds=None if winner is None else float(winner.seconds),
+        last=None if last is None else from_instant(last),
+    )
+
+
+def best(connection: Connection, ids: Sequence[int]) -> Record | None:
+    """The fastest of the series' winners."""
+    row = _winner(connection, ids)
+    if row is None:
+        return None
+    return record_from(row, _session(connection, row.session_id))
+
+
+def _winner(connection: Connection, ids: Sequence[int]) -> Row[Any] | None:
+    winners = [row for number in ids if (row := _winner_of_one(connection, number)) is not None]
+    return min(winners, key=lambda row: row.seconds, default=None)
+
+
+def _winner_of_one(connection: Connection, number: int) -> Row[Any] | None:
+    """The best record of a series, such that luck in a single measurement picks no winner.
+
+    The fastest of many noisy trials owes part of its lead to noise, which is why a run ends with a
+    play-off of its fastest few. A config that failed in a play-off is out. Of the others, the one
+    with the fastest trial decides: if it has been in a play-off, the play-offs' times pick the
+    winner; if not, it was found since, and wins until it is.
+    """
+    rank = (
+        select(records, _in_play_off().label("tested"))
+        .where(
+            records.c.series_id == number,
+            records.c.seconds.is_not(None),
+            ~_in_play_off(failed=True),
+        )
+        .order_by(records.c.seconds, records.c.id)
+        .limit(1)
+    )
+    fastest = connection.execute(rank.where(records.c.play_off.is_(False))).first()
+    if fastest is not None and not fastest.tested:
+        return fastest
+    return connection.execute(rank.where(records.c.play_off.is_(True))).first()
+
+
+def _in_play_off(*, failed: bool = False) -> ColumnElement[bool]:
+    """Whether the config of a row of ``records`` was, or failed, in a play-off of its series."""
+    other = records.alias("other")
+    rows = select(1).where(
+        other.c.series_id == records.c.series_id,
+        other.c.config_hash == records.c.config_hash,
+        other.c.config == records.c.config,
+        other.c.play_off.is_(True),
+    )
+    if failed:
+        rows = rows.where(other.c.seconds.is_(None))
+    return rows.correlate(records).exists()
+
+
+_SESSIONS = (
+    select(
+        sessions,
+        tasks.c.key.label("task_key"),
+        series.c.sketch,
+        series.c.sketch_version,
+        machines.c.description.label("machine"),
+    )
+    .join(series, series.c.id == sessions.c.series_id)
+    .join(tasks, tasks.c.id == series.c.task_id)
+    .join(machines, machines.c.id == series.c.machine_id)
+)
+
+
+def sessions_of(connection: Connection, ids: Sequence[int]) -> list[Session]:
+    """The sessions of these series, oldest first."""
+    rows = _SESSIONS.where(sessions.c.series_id.in_(ids)).order_by(sessions.c.id)
+    return [session_from(row) for row in connection.execute(rows)]
+
+
+def _newest_session(connection: Connection, task_id: int) -> Session | None:
+    """The session of a task that began last, on whatever machine."""
+    rows = _SESSIONS.where(series.c.task_id == task_id).order_by(sessions.c.id.desc()).limit(1)
+    row = connection.execute(rows).first()
+    return None if row is None else session_from(row)
+
+
+def read_records(connection: Connection, rows: Select[Any]) -> Iterator[Record]:
+    """Records from rows of ``records``, a few at a time; each session is read only once."""
+    known: dict[int, Session] = {}
+    for row in connection.execute(rows, execution_options={"yield_per": _ROWS_AT_A_TIME}):
+        number = row.session_id
+        if number not in known:
+            known[number] = _session(connection, number)
+        yield record_from(row, known[number])
+
+
+def _session(connection: Connection, number: int) -> Session:
+    return session_from(connection.execute(_SESSIONS.where(sessions.c.id == number)).one())

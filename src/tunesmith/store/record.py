@@ -1,0 +1,122 @@
+"""What a store holds, as plain objects: sessions, records, and a line about each task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from tunesmith.measurement import Measurement
+
+if TYPE_CHECKING:
+    from tunesmith.space import Config
+
+ANY_MACHINE: Final = "*"
+"""Given as ``machine``: records of all machines, though their times do not compare."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One tuning run: one task, one sketch, one machine, one tuner.
+
+    ``uid`` identifies it in any store. ``machine`` holds its ``fingerprint`` (see `this_machine`).
+    ``sketch`` is empty where a problem has none (a Python function, a command). ``finished`` is
+    None, ``stopped`` empty and ``time_split`` empty while the run lasts, and for ever if it was
+    killed; afterwards ``stopped`` says why the run ended and ``time_split`` holds the seconds spent
+    on search, build, run and idling. All mappings are JSON-ready.
+    """
+
+    uid: str
+    task_key: str
+    description: Mapping[str, Any]
+    sketch: str
+    sketch_version: int
+    target: Mapping[str, Any]
+    machine: Mapping[str, Any]
+    versions: Mapping[str, str]
+    tuner: str
+    tuner_settings: Mapping[str, Any]
+    seed: int
+    budget: Mapping[str, Any]
+    started: datetime
+    finished: datetime | None = None
+    stopped: str = ""
+    time_split: Mapping[str, float] = field(default_factory=dict)
+
+    def record(self, measurement: Measurement, *, play_off: bool = False) -> Record:
+        """A record of this session, made now. What `rescue` takes when the store cannot."""
+        return Record(self, measurement, datetime.now(UTC), play_off)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A measurement with all that reproduces it.
+
+    A record is a trial, or, with ``play_off``, one config's share of the play-off that ends a run.
+    ``created`` is when it was stored (UTC).
+    """
+
+    session: Session
+    measurement: Measurement
+    created: datetime
+    play_off: bool = False
+
+    @property
+    def config(self) -> Config:
+        return self.measurement.config
+
+    @property
+    def task_key(self) -> str:
+        return self.session.task_key
+
+    @property
+    def description(self) -> Mapping[str, Any]:
+        return self.session.description
+
+    @property
+    def sketch(self) -> str:
+        return self.session.sketch
+
+    @property
+    def sketch_version(self) -> int:
+        return self.session.sketch_version
+
+    @property
+    def target(self) -> Mapping[str, Any]:
+        return self.session.target
+
+    @property
+    def machine(self) -> Mapping[str, Any]:
+        return self.session.machine
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        return self.session.versions
+
+    @property
+    def tuner(self) -> str:
+        return self.session.tuner
+
+    @property
+    def tuner_settings(self) -> Mapping[str, Any]:
+        return self.session.tuner_settings
+
+    @property
+    def seed(self) -> int:
+        return self.session.seed
+
+
+@dataclass(frozen=True)
+class TaskSummary:
+    """A task in a list: how often it was measured, and how fast it got.
+
+    ``description`` is that of its latest session. ``best_seconds`` is None if nothing valid was
+    measured, ``last`` None if nothing was measured at all.
+    """
+
+    key: str
+    description: Mapping[str, Any]
+    trials: int
+    best_seconds: float | None
+    last: datetime | None

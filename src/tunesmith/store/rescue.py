@@ -1,0 +1,108 @@
+"""Keeps records that a store cannot take (its disk is full, its server is gone) until it can."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tunesmith.errors import StoreError, TunesmithError
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.store.record import Record, Session
+
+_INSTANTS = ("started", "finished")
+
+
+def rescue(records: Iterable[Record], folder: Path | None = None) -> Path:
+    """Write records to a new file of JSON lines in ``folder``, else in the temporary folder.
+
+    ``folder`` is usually the store's own; on a full disk the temporary one may have room. The file
+    appears complete or not at all; `Store.import_rescued` reads it. Raises `StoreError` if neither
+    folder takes it.
+    """
+    text = "".join(json.dumps(_to_json(record)) + "\n" for record in records)
+    now = datetime.now(UTC)
+    name = f"tunesmith-rescue-{now:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:8]}.jsonl"
+    failures = []
+    for place in (*([folder] if folder is not None else []), Path(tempfile.gettempdir())):
+        try:
+            return _write(place / name, text)
+        except OSError as error:
+            failures.append(f"{place}: {error.strerror}")
+    raise StoreError(
+        f"unsaved records cannot be written to any folder ({'; '.join(failures)}): free some space"
+    )
+
+
+def _write(path: Path, text: str) -> Path:
+    draft = path.with_suffix(".part")
+    try:
+        with draft.open("w", encoding="ascii") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())  # it may be the only copy
+        return draft.rename(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
+
+
+def read_rescued(path: str | Path) -> Iterator[Record]:
+    """The records in a file that `rescue` wrote. Raises `StoreError` for a file that is none."""
+    try:
+        lines = Path(path).read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"{path} cannot be read as rescued records: {error}") from error
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = _from_json(json.loads(line))
+        except (ValueError, KeyError, TypeError, TunesmithError) as error:
+            raise StoreError(
+                f"line {number} of {path} is no rescued record: give a file that Tunesmith wrote"
+            ) from error
+        yield record
+
+
+def _to_json(record: Record) -> dict[str, Any]:
+    session = {it.name: getattr(record.session, it.name) for it in fields(Session)}
+    measurement = {it.name: getattr(record.measurement, it.name) for it in fields(Measurement)}
+    measurement |= {
+        "config": record.config.to_json(),
+        "outcome": record.measurement.outcome.value,
+    }
+    return {
+        "session": {name: _plain(value) for name, value in session.items()},
+        "measurement": measurement,
+        "created": record.created.isoformat(),
+        "play_off": record.play_off,
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _from_json(line: Mapping[str, Any]) -> Record:
+    from tunesmith.space import Config
+
+    session = dict(line["session"])
+    for name in _INSTANTS:
+        session[name] = None if session[name] is None else datetime.fromisoformat(session[name])
+    measurement = dict(line["measurement"])
+    measurement["config"] = Config.from_json(measurement["config"])
+    measurement["outcome"] = Outcome(measurement["outcome"])
+    measurement["run_seconds"] = tuple(measurement["run_seconds"])
+    return Record(
+        session=Session(**session),
+        measurement=Measurement(**measurement),
+        created=datetime.fromisoformat(line["created"]),
+        play_off=line["play_off"],
+    )

@@ -1,0 +1,144 @@
+"""From measurements and sessions to rows of the tables, and back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import statistics
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Row
+
+from tunesmith.errors import UsageError
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.space import Config
+from tunesmith.store.record import Record, Session
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def to_json_text(value: Mapping[str, Any], what: str) -> str:
+    """Canonical compact JSON. Raises `UsageError` for a mapping that has none."""
+    try:
+        return json.dumps(dict(value), sort_keys=True, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"the {what} of a session cannot be written as JSON: {error}") from error
+
+
+def to_instant(moment: datetime) -> int:
+    """Microseconds since 1970; exact, unlike `datetime.timestamp`."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_instant(instant: int) -> datetime:
+    return _EPOCH + instant * _MICROSECOND
+
+
+def config_hash(key: str) -> int:
+    """64 bits of a config's key, signed as databases want it. Equal keys have equal hashes."""
+    digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def measurement_row(measurement: Measurement) -> dict[str, Any]:
+    """The columns of a record that come from its measurement."""
+    key = measurement.config.key
+    return {
+        "config": key,
+        "config_hash": config_hash(key),
+        "outcome": measurement.outcome.value,
+        "seconds": _comparable_seconds(measurement),
+        "run_seconds": json.dumps([float(seconds) for seconds in measurement.run_seconds]),
+        "build_time": float(measurement.build_time),
+        "run_time": float(measurement.run_time),
+        "message": _storable(measurement.message),
+        "program_hash": _storable(measurement.program_hash),
+        "cut_off": bool(measurement.cut_off),
+    }
+
+
+def same_trial(row: Mapping[str, Any] | Row[Any]) -> tuple[Any, ...]:
+    """What tells one trial of a session from another: no two take the same time to the last bit."""
+    names = ("play_off", "config", "outcome", "run_seconds", "build_time", "run_time")
+    fields = row if isinstance(row, Mapping) else row._mapping
+    return tuple(fields[name] for name in names)
+
+
+def _comparable_seconds(measurement: Measurement) -> float | None:
+    """The median, or None where it cannot take part in a comparison.
+
+    A stranger's measurer may call a trial valid and give no time, or NaN: that must not be lost,
+    and must not win.
+    """
+    if not measurement.valid or not measurement.run_seconds:
+        return None
+    seconds = float(statistics.median(measurement.run_seconds))
+    return seconds if math.isfinite(seconds) else None
+
+
+def _storable(text: str) -> str:
+    """Compilers print what they like; PostgreSQL refuses NUL, and UTF-8 a lone surrogate."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+def measurement_from(row: Row[Any]) -> Measurement:
+    """The measurement in a row of ``records``."""
+    return Measurement(
+        config=Config.from_json(json.loads(row.config)),
+        outcome=Outcome(row.outcome),
+        run_seconds=tuple(json.loads(row.run_seconds)),
+        build_time=row.build_time,
+        run_time=row.run_time,
+        message=row.message,
+        program_hash=row.program_hash,
+        cut_off=bool(row.cut_off),
+    )
+
+
+def record_from(row: Row[Any], session: Session) -> Record:
+    """The record in a row of ``records``."""
+    return Record(session, measurement_from(row), from_instant(row.created), bool(row.play_off))
+
+
+def session_row(session: Session) -> dict[str, Any]:
+    """The columns of a session that refer to no other table."""
+    return {
+        "uid": session.uid,
+        "description": to_json_text(session.description, "description"),
+        "target": to_json_text(session.target, "target"),
+        "versions": to_json_text(session.versions, "library versions"),
+        "tuner": session.tuner,
+        "tuner_settings": to_json_text(session.tuner_settings, "tuner's settings"),
+        "seed": str(session.seed),
+        "budget": to_json_text(session.budget, "budget"),
+        "started": to_instant(session.started),
+        "finished": None if session.finished is None else to_instant(session.finished),
+        "stopped": session.stopped,
+        "time_split": to_json_text(session.time_split, "time split"),
+    }
+
+
+def session_from(row: Row[Any]) -> Session:
+    """The session in a row of ``sessions`` joined with its series, task and machine."""
+    return Session(
+        uid=row.uid,
+        task_key=row.task_key,
+        description=json.loads(row.description),
+        sketch=row.sketch,
+        sketch_version=row.sketch_version,
+        target=json.loads(row.target),
+        machine=json.loads(row.machine),
+        versions=json.loads(row.versions),
+        tuner=row.tuner,
+        tuner_settings=json.loads(row.tuner_settings),
+        seed=int(row.seed),
+        budget=json.loads(row.budget),
+        started=from_instant(row.started),
+        finished=None if row.finished is None else from_instant(row.finished),
+        stopped=row.stopped,
+        time_split=json.loads(row.time_split),
+    )

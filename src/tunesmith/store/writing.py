@@ -1,0 +1,108 @@
+"""The statements that write: each function works within the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Table, select
+from sqlalchemy.exc import IntegrityError
+
+from tunesmith.errors import UsageError
+from tunesmith.store.record import Record, Session
+from tunesmith.store.rows import measurement_row, same_trial, session_row, to_instant, to_json_text
+from tunesmith.store.schema import machines, records, series, sessions, tasks
+
+# Bound by what databases allow as parameters of one statement.
+_CHUNK = 500
+
+
+@dataclass(frozen=True)
+class SessionNumbers:
+    """How the tables refer to a session and to its series."""
+
+    session: int
+    series: int
+
+    def row(self, record: Record) -> dict[str, Any]:
+        """The row of ``records`` for a record of this session."""
+        return {
+            "session_id": self.session,
+            "series_id": self.series,
+            "play_off": record.play_off,
+            "created": to_instant(record.created),
+            **measurement_row(record.measurement),
+        }
+
+
+def find_session(connection: Connection, uid: str) -> SessionNumbers | None:
+    """The numbers of a session, None if it is not in this store."""
+    row = connection.execute(
+        select(sessions.c.id, sessions.c.series_id).where(sessions.c.uid == uid)
+    ).first()
+    return None if row is None else SessionNumbers(*row)
+
+
+def add_session(connection: Connection, session: Session) -> SessionNumbers:
+    """The numbers of a session, which is added, with its task and machine, if it is new."""
+    known = find_session(connection, session.uid)
+    if known is not None:
+        return known
+    machine = to_json_text(session.machine, "machine")
+    fingerprint = session.machine.get("fingerprint")
+    if not isinstance(fingerprint, str):
+        raise UsageError("the machine of a session has no fingerprint: take it from this_machine()")
+    chosen = {
+        "task_id": _find_or_add(connection, tasks, {"key": session.task_key}),
+        "machine_id": _find_or_add(
+            connection, machines, {"fingerprint": fingerprint}, description=machine
+        ),
+        "sketch": session.sketch,
+        "sketch_version": session.sketch_version,
+    }
+    number = _find_or_add(connection, series, chosen)
+    row = session_row(session)
+    uid = {"uid": row.pop("uid")}
+    return SessionNumbers(_find_or_add(connection, sessions, uid, series_id=number, **row), number)
+
+
+def _find_or_add(
+    connection: Connection, table: Table, unique: dict[str, Any], **others: Any
+) -> int:
+    """The id of the row with these unique values; if there is none it is added."""
+    look_up = select(table.c.id).where(*(table.c[name] == value for name, value in unique.items()))
+    found = connection.execute(look_up).scalar()
+    if found is not None:
+        return int(found)
+    try:
+        with connection.begin_nested():
+            added = connection.execute(table.insert().values(**unique, **others))
+    except IntegrityError:  # another process was faster, which only a server's database allows
+        return int(connection.execute(look_up).scalar_one())
+    assert added.inserted_primary_key is not None
+    return int(added.inserted_primary_key[0])
+
+
+def add_records(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Add rows of ``records``."""
+    if rows:
+        connection.execute(records.insert(), rows)
+
+
+def missing_rows(
+    connection: Connection, numbers: SessionNumbers, candidates: Iterable[Record]
+) -> list[dict[str, Any]]:
+    """The rows for those of a session's records that the store does not have yet."""
+    rows = [numbers.row(record) for record in candidates]
+    missing = []
+    for start in range(0, len(rows), _CHUNK):
+        chunk = rows[start : start + _CHUNK]
+        look_up = select(records).where(
+            records.c.session_id == numbers.session,
+            records.c.series_id == numbers.series,
+            records.c.config_hash.in_({row["config_hash"] for row in chunk}),
+        )
+        stored = {same_trial(row) for row in connection.execute(look_up)}
+        missing += [row for row in chunk if same_trial(row) not in stored]
+    return missing
