@@ -30,10 +30,12 @@ Float64Array = npt.NDArray[np.float64]
 
 # Programs index tensors with signed 32-bit integers.
 _MAX_ELEMENTS = 2**31 - 1
-# What the tolerances allow for rounding in the accumulator, in unit roundoffs a step of the sum.
-# Errors of sums of random terms grow like a random walk: plain loops stay below 1, Winograd's
-# transforms below 20; a kernel that drops a single term is far outside.
+# What the tolerances allow for rounding in the accumulator: so many unit roundoffs a step, and as
+# many steps as the sum has terms and a fixed number for what is done around it. Errors of sums of
+# random terms grow like a random walk: plain loops stay below 1 a term; Winograd's F(4x4, 3x3)
+# has 4 to 8 a term from 16 channels on, 40 with one. A kernel that drops a term is far outside.
 _ROUNDOFFS_PER_STEP = 32
+_STEPS_AROUND_SUM = 32
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ class Operator(abc.ABC):
 
     def _relative_tolerance(self, terms: int) -> float:
         """What sums of ``terms`` numbers, and a few functions of them, may be off relatively."""
-        inner = _ROUNDOFFS_PER_STEP + terms
+        inner = terms + _STEPS_AROUND_SUM
         own, result = self.accumulate_dtype, self.result.dtype
         return inner * _dtypes.unit_roundoff(own) + 4 * _dtypes.unit_roundoff(result)
 
@@ -175,7 +177,8 @@ class Operator(abc.ABC):
         """The tolerance of results that are sums of ``terms`` products of numbers in [-1, 1)."""
         if not _dtypes.is_float(self.dtype):
             return 0.0, 0.0
-        absolute = _ROUNDOFFS_PER_STEP * terms * _dtypes.unit_roundoff(self.accumulate_dtype)
+        steps = terms + _STEPS_AROUND_SUM
+        absolute = _ROUNDOFFS_PER_STEP * steps * _dtypes.unit_roundoff(self.accumulate_dtype)
         return 4 * _dtypes.unit_roundoff(self.result.dtype), absolute
 
     # -- options as data -------------------------------------------------------------------------
