@@ -1,0 +1,30 @@
+"""Search algorithms on the ask-and-tell protocol. They know spaces and measurements, no TVM."""
+
+from tunesmith.tuners.genetic import Genetic
+from tunesmith.tuners.grid import Grid
+from tunesmith.tuners.options import Option
+from tunesmith.tuners.random import Random
+from tunesmith.tuners.registry import (
+    TunerDescription,
+    describe_tuners,
+    parse_options,
+    tuner,
+    tuner_names,
+)
+from tunesmith.tuners.tuner import Search, Tuner, fitness, option
+
+__all__ = [
+    "Genetic",
+    "Grid",
+    "Option",
+    "Random",
+    "Search",
+    "Tuner",
+    "TunerDescription",
+    "describe_tuners",
+    "fitness",
+    "option",
+    "parse_options",
+    "tuner",
+    "tuner_names",
+]

@@ -1,0 +1,136 @@
+"""The genetic algorithm that AutoTVM is compared with, on ask and tell.
+
+The baseline GA of "Learning to Optimize Tensor Programs", figure 4; the paper gives none of its
+constants, so they are those of the released implementation: a population of 100, 3 elites, each
+parameter mutated with probability 0.1, parents drawn in proportion to their fitness, one-point
+crossover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tunesmith.measurement import Measurement
+from tunesmith.space import Config, Space, Value
+from tunesmith.tuners.tuner import Search, Tuner, fitness, option
+
+# Parameters that are re-drawn, one at a time, until a child is valid and new. After so many a
+# fresh random config takes its place.
+_REDRAWS = 100
+
+# What a parent's weight is at least, as a share of the fittest one's: a pool with one success
+# among failures still yields two different parents, and one without any draws evenly.
+_LEAST_WEIGHT = 1e-8
+
+
+@dataclass(frozen=True)
+class Genetic(Tuner):
+    """AutoTVM's genetic algorithm: crossover of good configs, mutation, elites."""
+
+    name: ClassVar[str] = "genetic"
+
+    population: int = option(100, "configs a generation")
+    elites: int = option(3, "best configs so far that stay parents in each generation")
+    mutation: float = option(0.1, "probability that a child's parameter is drawn anew")
+
+    def check(self) -> None:
+        self.require(self.population >= 2, f"population must be 2 or more, not {self.population}")
+        self.require(
+            0 <= self.elites < self.population,
+            f"elites must be 0 or more and less than the population ({self.population}), "
+            f"not {self.elites}",
+        )
+        self.require(
+            0.0 <= self.mutation <= 1.0, f"mutation must be between 0 and 1, not {self.mutation}"
+        )
+
+    def start(self, space: Space, seed: int) -> GeneticSearch:
+        return GeneticSearch(self, space, seed)
+
+
+class Individual(NamedTuple):
+    """A measured config and its fitness in calls a second."""
+
+    config: Config
+    fitness: float
+
+
+class GeneticSearch(Search):
+    """A running genetic search.
+
+    A generation is the next ``population`` observations. The first is random; when one is
+    complete, it and the elites of those before it are the parents of the next. As long as a
+    generation's proposals are not all out, children come from those parents alone. Asked for more
+    while some of its measurements are pending, the search does not wait: it breeds from the
+    parents and from what has arrived of the generation (or draws at random when next to nothing
+    has), and such children are the first of the next generation. With measurements that keep up,
+    this is the synchronous algorithm.
+    """
+
+    def __init__(self, settings: Genetic, space: Space, seed: int) -> None:
+        super().__init__(space, seed)
+        self.settings = settings
+        self.generation = 0
+        self.elites: list[Individual] = []
+        self.parents: list[Individual] = []
+        self.arrived: list[Individual] = []
+
+    def next_config(self) -> Config | None:
+        due = (self.generation + 1) * self.settings.population
+        pool = self.parents if len(self.seen) < due else self.parents + self.arrived
+        child = self._breed(pool) if len(pool) >= 2 else None
+        return self.fresh_config() if child is None else child
+
+    def learn(self, measurement: Measurement) -> None:
+        self.arrived.append(Individual(measurement.config, fitness(measurement)))
+        if len(self.arrived) == self.settings.population:
+            self.parents = self.arrived + self.elites
+            best_first = sorted(self.parents, key=lambda parent: -parent.fitness)
+            self.elites = best_first[: self.settings.elites]
+            self.arrived = []
+            self.generation += 1
+
+    def _breed(self, pool: Sequence[Individual]) -> Config | None:
+        """A valid child that is new; None when re-drawing its parameters finds none."""
+        mother, father = select_parents(pool, self.rng)
+        child = crossover(mother.config, father.config, self.space.names, self.rng)
+        mutated = self.rng.random(len(child)) < self.settings.mutation
+        for index in np.flatnonzero(mutated):
+            self._redraw(child, int(index))
+        for _ in range(_REDRAWS):
+            config = Config.from_values(child.copy())
+            if config not in self.seen and self.space.contains(config):
+                return config
+            self._redraw(child, int(self.rng.integers(len(child))))
+        return None
+
+    def _redraw(self, child: dict[str, Value], index: int) -> None:
+        parameter = self.space.parameters[index]
+        child[parameter.name] = parameter.sample(self.rng)
+
+
+def select_parents(
+    pool: Sequence[Individual], rng: np.random.Generator
+) -> tuple[Individual, Individual]:
+    """Two different members of a pool of two or more, each drawn in proportion to its fitness."""
+    weights = np.array([member.fitness for member in pool])
+    best = weights.max()
+    weights = (weights / best if best > 0.0 else weights) + _LEAST_WEIGHT
+    first, second = rng.choice(len(pool), size=2, replace=False, p=weights / weights.sum())
+    return pool[first], pool[second]
+
+
+def crossover(
+    mother: Config, father: Config, names: Sequence[str], rng: np.random.Generator
+) -> dict[str, Value]:
+    """One-point crossover over the parameters: the mother's up to a cut, the father's from there.
+
+    The cut lies between two parameters, so that each parent gives at least one; a lone parameter
+    is the mother's.
+    """
+    cut = int(rng.integers(1, len(names))) if len(names) > 1 else 1
+    return {name: (mother if i < cut else father)[name] for i, name in enumerate(names)}

@@ -1,0 +1,269 @@
+"""The genetic algorithm."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tunesmith.errors import UsageError
+from tunesmith.measurement import Measurement
+from tunesmith.space import Config, Ordinal, Space
+from tunesmith.testing.tuner import (
+    TunerConformance,
+    assert_fresh,
+    distance_cost,
+    drive,
+    failed,
+    measured,
+    space_named,
+)
+from tunesmith.tuners import Genetic
+from tunesmith.tuners.genetic import GeneticSearch, Individual, crossover, select_parents
+
+NAMES = ("a", "b", "c", "d", "e", "f")
+DIGITS = Space([Ordinal(name, tuple(range(10))) for name in NAMES])
+
+
+class TestGenetic(TunerConformance):
+    tuner = Genetic()
+    learns = True
+    learning_trials = 800  # eight generations
+
+
+class TestSmallPopulation(TunerConformance):
+    tuner = Genetic(population=10, elites=2, mutation=0.2)
+    learns = True
+
+
+class TestNoMutation(TunerConformance):
+    tuner = Genetic(population=2, elites=0, mutation=0.0)
+
+
+def config_of(digit: int) -> Config:
+    return Config(dict.fromkeys(NAMES, digit))
+
+
+def member(digit: int, fitness: float) -> Individual:
+    return Individual(config_of(digit), fitness)
+
+
+def start(**options: float) -> GeneticSearch:
+    return Genetic(**options).start(DIGITS, 0)  # type: ignore[arg-type] # the keys are its own
+
+
+def observe_generation(search: GeneticSearch, seconds: float = 1.0) -> list[Measurement]:
+    """One generation proposed and observed, slower and slower."""
+    configs = search.propose(search.settings.population)
+    measurements = [measured(config, seconds + i) for i, config in enumerate(configs)]
+    search.observe(measurements)
+    return measurements
+
+
+# --- Constants
+
+
+def test_the_defaults_are_autotvms() -> None:
+    assert Genetic() == Genetic(population=100, elites=3, mutation=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"population": 1}, "population must be 2 or more, not 1"),
+        ({"elites": -1}, "elites must be 0 or more and less than the population (100), not -1"),
+        ({"population": 3, "elites": 3}, "less than the population (3), not 3"),
+        ({"mutation": 1.5}, "mutation must be between 0 and 1, not 1.5"),
+        ({"mutation": float("nan")}, "mutation must be between 0 and 1, not nan"),
+        ({"population": "50"}, "option population must be int, not '50'"),
+        ({"population": True}, "option population must be int, not True"),
+    ],
+)
+def test_values_out_of_range_are_refused(options: dict[str, int], reason: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Genetic(**options)
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+# --- Operators
+
+
+@given(st.integers(0, 2**32))
+def test_crossover_takes_a_head_of_one_parent_and_the_tail_of_the_other(seed: int) -> None:
+    child = crossover(config_of(1), config_of(2), NAMES, np.random.default_rng(seed))
+    ones = sum(value == 1 for value in child.values())
+    assert list(child) == list(NAMES)
+    assert list(child.values()) == [1] * ones + [2] * (6 - ones)
+    assert 1 <= ones <= 5
+
+
+def test_crossover_cuts_everywhere() -> None:
+    rng = np.random.default_rng(0)
+    children = [crossover(config_of(1), config_of(2), NAMES, rng) for _ in range(200)]
+    assert {list(child.values()).count(1) for child in children} == {1, 2, 3, 4, 5}
+
+
+def test_crossover_of_a_single_parameter_is_the_mother() -> None:
+    mother, father = Config({"a": 1}), Config({"a": 2})
+    assert crossover(mother, father, ("a",), np.random.default_rng(0)) == {"a": 1}
+
+
+def test_parents_are_drawn_in_proportion_to_their_fitness() -> None:
+    rng = np.random.default_rng(0)
+    pool = [member(digit, float(digit)) for digit in (1, 2, 3, 4)]
+    pairs = [select_parents(pool, rng) for _ in range(4000)]
+    assert all(mother != father for mother, father in pairs)
+    firsts = Counter(mother.fitness for mother, _ in pairs)
+    # 400, 800, 1200 and 1600 expected; the standard deviation is at most 31.
+    assert all(abs(firsts[fitness] - 400 * fitness) < 160 for fitness in (1.0, 2.0, 3.0, 4.0))
+
+
+def test_the_second_parent_is_drawn_in_proportion_among_the_others() -> None:
+    rng = np.random.default_rng(0)
+    pool = [member(1, 6.0), member(2, 3.0), member(3, 1.0)]
+    pairs = [select_parents(pool, rng) for _ in range(4000)]
+    after_first = Counter(father.fitness for mother, father in pairs if mother.fitness == 6.0)
+    share = after_first[3.0] / sum(after_first.values())
+    assert share == pytest.approx(0.75, abs=0.05)
+
+
+def test_failures_are_not_parents_where_there_are_successes() -> None:
+    rng = np.random.default_rng(0)
+    pool = [member(1, 5.0), member(2, 5.0), *(member(digit, 0.0) for digit in range(3, 10))]
+    chosen = {parent for _ in range(300) for parent in select_parents(pool, rng)}
+    assert chosen == set(pool[:2])
+
+
+@pytest.mark.parametrize("fitness", [0.0, 1e-300, 1.7e308])
+def test_parents_of_equal_fitness_are_drawn_evenly(fitness: float) -> None:
+    rng = np.random.default_rng(0)
+    pool = [member(digit, fitness) for digit in range(4)]
+    drawn = Counter(parent for _ in range(800) for parent in select_parents(pool, rng))
+    assert all(300 <= drawn[parent] <= 500 for parent in pool)
+
+
+def test_one_success_is_always_a_parent() -> None:
+    rng = np.random.default_rng(0)
+    pool = [member(1, 7.0), *(member(digit, 0.0) for digit in range(2, 10))]
+    pairs = [select_parents(pool, rng) for _ in range(100)]
+    assert all(pool[0] in pair and pair[0] != pair[1] for pair in pairs)
+
+
+# --- Generations
+
+
+def test_the_parents_are_the_last_generation_and_the_elites_before_it() -> None:
+    search = start(population=10, elites=3)
+    first = observe_generation(search, seconds=1.0)
+    assert [parent.config for parent in search.parents] == [m.config for m in first]
+    assert [elite.config for elite in search.elites] == [m.config for m in first[:3]]
+    second = observe_generation(search, seconds=100.0)
+    expected = [m.config for m in second] + [m.config for m in first[:3]]
+    assert [parent.config for parent in search.parents] == expected
+
+
+def test_elites_stay_until_they_are_beaten() -> None:
+    search = start(population=10, elites=3)
+    first = observe_generation(search, seconds=1.0)
+    for _ in range(3):
+        observe_generation(search, seconds=100.0)
+        assert [elite.config for elite in search.elites] == [m.config for m in first[:3]]
+    best = observe_generation(search, seconds=0.5)
+    kept = [best[0].config, first[0].config, best[1].config]
+    assert [elite.config for elite in search.elites] == kept
+
+
+def test_without_mutation_children_are_made_of_their_parents_values() -> None:
+    search = start(population=20, elites=0, mutation=0.0)
+    parents = observe_generation(search)
+    values = {name: {m.config[name] for m in parents} for name in NAMES}
+    # A child that is not new is re-drawn in part: a few of these children may be.
+    inherited = sum(all(c[n] in values[n] for n in NAMES) for c in search.propose(20))
+    assert inherited >= 18
+
+
+def test_mutation_redraws_a_tenth_of_the_parameters() -> None:
+    search = start(population=100, elites=0, mutation=0.1)
+    configs = [Config({**config_of(0), "a": i % 10, "b": i // 10}) for i in range(100)]
+    search.observe([measured(config, 1.0) for config in configs])
+    children = search.propose(100)
+    changed = sum(child[name] != 0 for child in children for name in NAMES[2:])
+    # Of 400 parameters 36 expected to change; re-draws of children that are not new add some.
+    assert 15 <= changed <= 120
+
+
+def test_proposals_of_a_generation_do_not_depend_on_its_own_observations() -> None:
+    """In step with its measurements this is the synchronous algorithm."""
+    batched, whole = start(population=20), start(population=20)
+    cost = distance_cost(DIGITS)
+
+    def judge(config: Config) -> Measurement:
+        return measured(config, cost(config))
+
+    assert drive(batched, 100, judge, batch=5) == drive(whole, 100, judge, batch=20)
+
+
+def test_asked_while_a_generation_is_pending_it_breeds_from_what_is_known() -> None:
+    search = start(population=20, elites=0, mutation=0.0)
+    configs = search.propose(20)
+    search.observe([measured(config, 1.0) for config in configs[:2]])
+    children = search.propose(3)
+    assert search.generation == 0
+    for child in children:
+        assert all(child[n] in {configs[0][n], configs[1][n]} for n in NAMES)
+
+
+def test_asked_with_nothing_known_it_draws_at_random() -> None:
+    search = start(population=10)
+    assert_fresh(DIGITS, search.propose(35))
+    assert search.generation == 0
+
+
+def test_early_children_count_for_the_next_generation() -> None:
+    search = start(population=10)
+    first = search.propose(10)
+    early = search.propose(4)
+    search.observe([measured(config, 1.0) for config in first])
+    assert search.generation == 1
+    search.observe([measured(config, 1.0) for config in early + search.propose(6)])
+    assert search.generation == 2
+
+
+def test_records_of_an_earlier_run_make_generations() -> None:
+    search = start(population=10, elites=2)
+    records = Genetic(population=10).start(DIGITS, 1).propose(25)
+    search.observe([measured(config, 1.0 + i) for i, config in enumerate(records)])
+    assert search.generation == 2
+    assert [elite.config for elite in search.elites] == records[:2]
+    assert [arrived.config for arrived in search.arrived] == records[20:]
+
+
+def test_a_config_is_learned_from_once() -> None:
+    search = start(population=10)
+    [config] = search.propose(1)
+    search.observe([failed(config), measured(config, 1.0), failed(config)])
+    assert search.arrived == [Individual(config, 0.0)]
+
+
+def test_children_meet_constraints_that_few_configs_meet() -> None:
+    space = Space(
+        [Ordinal(name, tuple(range(10))) for name in NAMES],
+        ["a == b", "c == d", "e + f == 9"],
+    )
+    cost = distance_cost(space)
+    search = Genetic(population=20).start(space, 0)
+    proposed = drive(search, 300, lambda c: measured(c, cost(c)))
+    assert_fresh(space, proposed)
+    assert len(proposed) == 300
+
+
+def test_it_comes_near_the_best_of_a_mixed_space() -> None:
+    space = space_named("mixed")
+    cost = distance_cost(space)
+    search = Genetic(population=20, elites=3).start(space, 0)
+    proposed = drive(search, 400, lambda c: measured(c, cost(c)))
+    assert min(map(cost, proposed)) <= 3.0
