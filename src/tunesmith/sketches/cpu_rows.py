@@ -1,0 +1,155 @@
+"""The CPU sketch for row-wise operators: several reductions over the last axis, one after another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from tunesmith.operators import Operator
+from tunesmith.sketches.loop_nest import lower
+from tunesmith.sketches.sketch import Sketch
+from tunesmith.space import Categorical, Config, Factorization, Ordinal, Parameter, Space
+from tunesmith.target import Target
+
+MAX_LANES = 64
+
+
+@dataclass(frozen=True)
+class _Stages:
+    """The stages of an operator in order; ``reductions`` and ``elementwise`` leave out the last."""
+
+    rows: int
+    length: int
+    reductions: tuple[str, ...]
+    elementwise: tuple[str, ...]
+    output: str
+
+
+class CpuRows(Sketch):
+    """Shares rows among the cores and does all of a row's stages while the row is in cache.
+
+    Reductions run in ``lanes`` partial results side by side, which one vector holds; elementwise
+    stages in between are stored or computed again where they are used. For softmax and layer
+    normalisation, whose stages the tiled sketch cannot fuse.
+    """
+
+    name: ClassVar[str] = "cpu_rows"
+    version: ClassVar[int] = 1
+
+    def supports(self, operator: Operator, target: Target) -> bool:
+        return target.kind == "cpu" and _stages(operator) is not None
+
+    def space(self, operator: Operator, target: Target) -> Space:
+        stages = _known_stages(operator)
+        lanes = _lanes(stages.length)
+        parameters: list[Parameter] = [Factorization("tile_rows", stages.rows, 2)]
+        parameters += [Ordinal(f"lanes_{name}", lanes) for name in stages.reductions]
+        parameters.append(Ordinal("lanes_output", lanes))
+        parameters += [Categorical(f"store_{name}", (False, True)) for name in stages.elementwise]
+        parameters.append(Categorical("fuse", ("row", "tile")))
+        parameters.append(Ordinal("unroll", (1, 2, 4, 8)))
+        return Space(parameters)
+
+    def default(self, operator: Operator, target: Target) -> Config:
+        stages = _known_stages(operator)
+        lanes = max(lane for lane in _lanes(stages.length) if lane <= 16)
+        values: dict[str, Any] = {"tile_rows": (stages.rows, 1), "lanes_output": lanes}
+        values |= {f"lanes_{name}": 1 for name in stages.reductions}
+        values |= {f"store_{name}": True for name in stages.elementwise}
+        return Config({**values, "fuse": "row", "unroll": 1})
+
+    def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        return _schedule(operator, _known_stages(operator), config)
+
+
+def _known_stages(operator: Operator) -> _Stages:
+    stages = _stages(operator)
+    assert stages is not None, f"{operator.name} is not row-wise; ask supports() first"
+    return stages
+
+
+@lru_cache(maxsize=64)
+def _stages(operator: Operator) -> _Stages | None:
+    """The stages of a row-wise operator, or None if it is not one."""
+    from tvm.s_tir import Schedule
+
+    shape = operator.result.shape
+    if len(shape) != 2:
+        return None
+    schedule = Schedule(lower(operator))
+    blocks = [schedule.get(b) for b in schedule.get_child_blocks(schedule.get_sblock("root"))]
+    reductions = tuple(block.name_hint for block in blocks[:-1] if block.init is not None)
+    elementwise = tuple(block.name_hint for block in blocks[:-1] if block.init is None)
+    rows = {int(block.iter_vars[0].dom.extent) for block in blocks}
+    ranks = {len(block.iter_vars) for block in blocks if block.init is not None}
+    if len(reductions) < 2 or rows != {shape[0]} or ranks != {2} or blocks[-1].init is not None:
+        return None
+    return _Stages(shape[0], shape[1], reductions, elementwise, blocks[-1].name_hint)
+
+
+def _lanes(length: int) -> tuple[int, ...]:
+    return tuple(d for d in range(1, min(length, MAX_LANES) + 1) if length % d == 0)
+
+
+def _schedule(operator: Operator, stages: _Stages, config: Config) -> Any:
+    from tvm.s_tir import Schedule
+
+    schedule = Schedule(lower(operator))
+    for name in stages.elementwise:
+        if not config[f"store_{name}"]:
+            schedule.compute_inline(schedule.get_sblock(name))
+    partial = [_split_reduction(schedule, config, name) for name in stages.reductions]
+    place = _tile_output(schedule, stages, config)
+    inner = [block for block in _block_names(schedule) if block != stages.output]
+    for name in reversed(inner):
+        schedule.compute_at(schedule.get_sblock(name), place, preserve_unit_loops=True)
+    for name in partial:
+        if name is not None:
+            lane, row, step = schedule.get_loops(schedule.get_sblock(name))[-3:]
+            schedule.reorder(row, step, lane)
+            schedule.vectorize(lane)
+    for name in stages.elementwise:
+        # Stages that hold one value a row (a mean) have nothing to vectorise.
+        if name in inner and len(schedule.get(schedule.get_sblock(name)).iter_vars) > 1:
+            loop = schedule.get_loops(schedule.get_sblock(name))[-1]
+            _vectorize(schedule, loop, _number(config, "lanes_output"), unroll=1)
+    return schedule.mod
+
+
+def _number(config: Config, name: str) -> int:
+    return int(str(config[name]))
+
+
+def _block_names(schedule: Any) -> list[str]:
+    blocks = schedule.get_child_blocks(schedule.get_sblock("root"))
+    return [str(schedule.get(block).name_hint) for block in blocks]
+
+
+def _split_reduction(schedule: Any, config: Config, name: str) -> str | None:
+    """Let a reduction keep ``lanes`` partial results; returns the name of the stage with those."""
+    lanes = _number(config, f"lanes_{name}")
+    if lanes == 1:
+        return None
+    loop = schedule.get_loops(schedule.get_sblock(name))[-1]
+    _, lane = schedule.split(loop, [None, lanes])
+    return str(schedule.get(schedule.rfactor(lane, 1)).name_hint)
+
+
+def _tile_output(schedule: Any, stages: _Stages, config: Config) -> Any:
+    """Tile the last stage; returns the loop that the other stages are computed in."""
+    rows, columns = schedule.get_loops(schedule.get_sblock(stages.output))
+    tile: Any = config["tile_rows"]
+    outer, inner = schedule.split(rows, list(tile))
+    schedule.parallel(outer)
+    _vectorize(schedule, columns, _number(config, "lanes_output"), _number(config, "unroll"))
+    return inner if config["fuse"] == "row" else outer
+
+
+def _vectorize(schedule: Any, loop: Any, lanes: int, unroll: int) -> None:
+    steps, vector = schedule.split(loop, [None, lanes])
+    if lanes > 1:
+        schedule.vectorize(vector)
+    if unroll > 1:
+        _, body = schedule.split(steps, [None, unroll])
+        schedule.unroll(body)

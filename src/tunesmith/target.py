@@ -1,0 +1,72 @@
+"""What a program runs on."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Self
+
+from tunesmith.errors import UsageError, unknown_name
+
+KINDS = ("cpu",)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A device and how to compile for it.
+
+    ``mcpu`` is an LLVM processor name; None means the processor of this machine. ``cores`` is how
+    many threads a kernel may use; None means all that this process may run on.
+
+    Raises ``UsageError`` for an unknown kind or fewer than one core.
+    """
+
+    kind: str = "cpu"
+    mcpu: str | None = None
+    cores: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise unknown_name("target", self.kind, KINDS)
+        if self.cores is not None and self.cores < 1:
+            raise UsageError(f"a target needs at least one core, not {self.cores}")
+
+    @classmethod
+    def of(cls, target: str | Target) -> Self | Target:
+        """A target from its kind, or the target itself."""
+        return target if isinstance(target, Target) else cls(target)
+
+    @cached_property
+    def key(self) -> str:
+        """Stable text; leaves out what is the machine's own, which each record names apart."""
+        options = [f"mcpu={self.mcpu}"] if self.mcpu else []
+        options += [f"cores={self.cores}"] if self.cores else []
+        return self.kind + (f"({','.join(options)})" if options else "")
+
+    @property
+    def core_count(self) -> int:
+        """How many threads a kernel uses."""
+        return self.cores or len(os.sched_getaffinity(0))
+
+    def to_tvm(self) -> Any:
+        """The ``tvm.target.Target`` (imports TVM)."""
+        import tvm
+
+        return tvm.target.Target(self.to_json())
+
+    def to_json(self) -> dict[str, Any]:
+        """TVM's target as a dict, with nothing left to guess (imports TVM for the processor)."""
+        return {
+            "kind": "llvm",
+            "mcpu": self.mcpu or host_processor(),
+            "num-cores": self.core_count,
+        }
+
+
+@lru_cache(maxsize=1)
+def host_processor() -> str:
+    """LLVM's name of this machine's processor, such as ``znver4`` (imports TVM)."""
+    import tvm
+
+    return str(tvm.get_global_func("target.llvm_get_system_cpu")())
