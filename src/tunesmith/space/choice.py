@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
-import numpy as np
-
-from tunesmith.space.columns import Column, column_of, take
+from tunesmith.space.columns import Array, Column, column_of, take
 from tunesmith.space.parameter import Parameter, json_field
 from tunesmith.space.value import Value, as_values, identity, quote, value_to_json
 
@@ -46,7 +44,10 @@ class Choice(Parameter):
         return f"one of {quote(self.values)}"
 
     def contains(self, value: object) -> bool:
-        return isinstance(value, int | float | str | tuple) and identity(value) in self._places
+        try:
+            return identity(value) in self._places
+        except TypeError:  # not hashable
+            return False
 
     def value_at(self, index: int) -> Value:
         self.check_index(index)
@@ -56,7 +57,7 @@ class Choice(Parameter):
         self.check(value)
         return self._places[identity(value)]
 
-    def columns(self, indices: np.ndarray) -> Column:
+    def columns(self, indices: Array) -> Column:
         return take(self._column, indices)
 
     def to_json(self) -> dict[str, Any]:

@@ -26,7 +26,8 @@ LARGEST_EXACT = 1 << 53
 def column_of(values: Sequence[Value]) -> Column:
     """The column that holds these values, one a row."""
     tuples = [value for value in values if isinstance(value, tuple)]
-    if len(tuples) == len(values) and len({len(value) for value in tuples}) == 1:
+    lengths = {len(value) for value in tuples}
+    if len(tuples) == len(values) and len(lengths) == 1 and 0 not in lengths:
         return tuple(_array_of(part) for part in zip(*tuples, strict=True))
     return _array_of(values)
 
@@ -37,7 +38,8 @@ def _array_of(values: Sequence[Value]) -> Array:
     if kinds <= {int, bool, float} and all(abs(v) <= LARGEST_EXACT for v in values):  # type: ignore[arg-type]
         return np.array(values, dtype=np.float64 if float in kinds else np.int64)
     array = np.empty(len(values), dtype=object)
-    array[:] = values
+    for row, value in enumerate(values):  # one by one: NumPy would take a tuple apart
+        array[row] = value
     return array
 
 

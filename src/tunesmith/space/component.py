@@ -125,8 +125,6 @@ class TiedParameters(Component):
         return accepted < _PROBES * _WORTHWHILE_ACCEPTANCE and self._rows is not None
 
     def at(self, number: int) -> tuple[Value, ...]:
-        if not self.count:
-            raise SpaceError(f"no config satisfies {self._quoted_constraints()}: loosen them")
         assert self._rows is not None
         places = self._rows[number].tolist()
         return tuple(
@@ -136,7 +134,9 @@ class TiedParameters(Component):
 
     def draw(self, rng: np.random.Generator) -> tuple[Value, ...]:
         if self.numbered:
-            return self.at(uniform_below(max(1, self.count), rng))
+            if not self.count:
+                raise SpaceError(f"no config satisfies {self._quoted_constraints()}: loosen them")
+            return self.at(uniform_below(self.count, rng))
         for _ in range(_MAX_DRAWS):
             values = self._attempt(rng)
             if values is not None:

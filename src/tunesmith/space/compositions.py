@@ -1,16 +1,20 @@
 """Ways to write a number as an ordered sum: the exponents of one prime over the parts of a split.
 
 They are numbered in lexicographic order. With ``count(t, k)`` compositions of t into k parts, those
-whose first part is at least a are ``count(t - a, k)``, so ranking takes one subtraction a part.
+whose first part is at least a are ``count(t - a, k)``. So ranking takes one subtraction a part, and
+unranking one binary search a part, for what is left once that part is taken off.
 """
 
 from __future__ import annotations
 
-from itertools import chain, combinations
+from bisect import bisect_left
+from functools import lru_cache
 from math import comb
 
 import numpy as np
 import numpy.typing as npt
+
+Array = npt.NDArray[np.int64]
 
 
 def count(total: int, parts: int) -> int:
@@ -35,23 +39,31 @@ def unrank(number: int, total: int, parts: int) -> tuple[int, ...]:
     composition = []
     left = total
     for remaining in range(parts, 1, -1):
-        everything = count(left, remaining)
-        part = 0
-        while part < left and everything - count(left - part - 1, remaining) <= number:
-            part += 1
-        number -= everything - count(left - part, remaining)
-        composition.append(part)
-        left -= part
+        counts = _counts(total, remaining)
+        following = counts[left] - number
+        kept = bisect_left(counts, following)
+        number = counts[kept] - following
+        composition.append(left - kept)
+        left = kept
     return (*composition, left)
 
 
-def table(total: int, parts: int) -> npt.NDArray[np.int64]:
-    """All compositions, in order of their number; shape (count, parts)."""
-    bars = parts - 1
-    rows = count(total, parts)
-    places = combinations(range(total + bars), bars)
-    flat = np.fromiter(chain.from_iterable(places), dtype=np.int64, count=rows * bars)
-    edges = np.full((rows, parts + 1), -1, dtype=np.int64)
-    edges[:, 1:-1] = flat.reshape(rows, bars)
-    edges[:, -1] = total + bars
-    return np.asarray(np.diff(edges, axis=1) - 1)
+def unrank_many(numbers: Array, total: int, parts: int) -> Array:
+    """``unrank`` of each number; shape (parts, len(numbers)). All counts have to fit 64 bits."""
+    compositions = np.empty((parts, len(numbers)), dtype=np.int64)
+    left = np.full(len(numbers), total, dtype=np.int64)
+    for place, remaining in enumerate(range(parts, 1, -1)):
+        counts = np.array(_counts(total, remaining), dtype=np.int64)
+        following = counts[left] - numbers
+        kept = np.searchsorted(counts, following)
+        numbers = counts[kept] - following
+        compositions[place] = left - kept
+        left = kept
+    compositions[-1] = left
+    return compositions
+
+
+@lru_cache(maxsize=4096)
+def _counts(total: int, parts: int) -> tuple[int, ...]:
+    """``count(t, parts)`` for t from 0 to ``total``, which grows with t for two parts or more."""
+    return tuple(count(left, parts) for left in range(total + 1))

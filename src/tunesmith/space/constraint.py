@@ -36,6 +36,10 @@ class Constraint:
 
         It is slower than an expression, and a space that has one cannot be written as JSON.
         """
+        if isinstance(names, str):
+            raise SpaceError(
+                f"constraint {quote(label)} reads {quote(names)}: give a list of names"
+            )
         return Predicate(label, tuple(names), function)
 
     @cached_property

@@ -15,7 +15,6 @@ import numpy as np
 from tunesmith.errors import SpaceError
 from tunesmith.space.columns import Array, Frame
 from tunesmith.space.nodes import (
-    FUNCTIONS,
     Arithmetic,
     Call,
     Comparison,
@@ -25,16 +24,14 @@ from tunesmith.space.nodes import (
     Negative,
     Node,
     Not,
-    NotColumnwiseError,
     Part,
     Sequence,
-    broadcast,
-    truth,
 )
+from tunesmith.space.operations import FUNCTIONS, NotColumnwiseError, broadcast, truth
 from tunesmith.space.value import Value, quote
 
 MAX_LENGTH = 4000
-MAX_DEPTH = 200
+MAX_DEPTH = 100
 
 _ALLOWED = (
     "use parameters, numbers, strings, arithmetic, comparisons, and/or/not, in, "
@@ -119,7 +116,10 @@ class _Reader:
             raise self._error(f"not Python syntax: {error.msg}") from error
         except (ValueError, MemoryError, RecursionError) as error:
             raise self._error("cannot be parsed: simplify it") from error
-        return self._node(tree.body, MAX_DEPTH)
+        root = self._node(tree.body, MAX_DEPTH)
+        if isinstance(root, Sequence):
+            raise self._error("a list is always true: join conditions with 'and'")
+        return root
 
     def _node(self, tree: ast.expr, depth: int) -> Node:
         if not depth:
@@ -138,11 +138,11 @@ class _Reader:
         match tree:
             case ast.Constant(value=bool() | int() | float() | str() as value):
                 node = self._literal(value)
-            case ast.Name(id=name) if "__" not in name:
+            case ast.Name(id=name) if not name.startswith("__"):
                 node = Name(name)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 node = Sequence(tuple(self._node(part, depth) for part in parts))
-            case ast.Subscript(value=ast.Name(id=name), slice=index) if "__" not in name:
+            case ast.Subscript(value=ast.Name(id=name), slice=index) if not name.startswith("__"):
                 node = Part(Name(name), self._index(index, depth))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 node = Negative(self._node(operand, depth))
@@ -162,7 +162,9 @@ class _Reader:
                     self._node(left, depth),
                     tuple((_COMPARISONS[type(op)], self._node(other, depth)) for op, other in rest),
                 )
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS and (
+                len(args) == 1 or (args and name in ("max", "min"))
+            ):
                 node = Call(name, tuple(self._node(arg, depth) for arg in args))
             case _:
                 raise self._error(f"{self._source(tree)} is not allowed: {_ALLOWED}")
@@ -177,7 +179,7 @@ class _Reader:
         index = self._node(tree, depth)
         if isinstance(index, Literal) and type(index.value) is int:
             return index.value
-        raise self._error(f"[{self._source(tree)}] is not an index: use a number")
+        raise self._error(f"{self._source(tree)} is not an index: use a whole number")
 
     def _source(self, tree: ast.expr) -> str:
         return quote(ast.get_source_segment(self._text.strip(), tree) or type(tree).__name__)

@@ -9,11 +9,10 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from tunesmith.errors import SpaceError
 from tunesmith.space import compositions
-from tunesmith.space.columns import Column
+from tunesmith.space.columns import Array, Column
 from tunesmith.space.parameter import Parameter, json_field
 from tunesmith.space.value import Value, quote
 
@@ -41,12 +40,6 @@ def prime_exponents(number: int) -> tuple[tuple[int, int], ...]:
     return (*factors, (number, 1)) if number > 1 else tuple(factors)
 
 
-@lru_cache(maxsize=256)
-def _power_table(prime: int, exponent: int, parts: int) -> npt.NDArray[np.int64]:
-    """``prime`` to each composition of ``exponent`` into ``parts``; shape (count, parts)."""
-    return np.asarray(prime ** compositions.table(exponent, parts), dtype=np.int64)
-
-
 @dataclass(frozen=True)
 class Factorization(Parameter):
     """Ordered tuples of ``parts`` positive integers whose product is ``product``.
@@ -64,7 +57,7 @@ class Factorization(Parameter):
         super().__post_init__()
         for field, limit in (("product", MAX_PRODUCT), ("parts", MAX_PARTS)):
             number = getattr(self, field)
-            if type(number) is not int and isinstance(number, int | np.integer):
+            if isinstance(number, np.integer):
                 number = int(number)
                 object.__setattr__(self, field, number)
             if type(number) is not int or not 1 <= number <= limit:
@@ -166,17 +159,17 @@ class Factorization(Parameter):
         assert isinstance(value, tuple)
         return tuple(math.log2(int(part)) for part in value)
 
-    def columns(self, indices: np.ndarray) -> Column:
-        if max(self._radices, default=1) > _LISTED or self.cardinality >= 1 << 63:
+    def columns(self, indices: Array) -> Column:
+        if self.cardinality >= 1 << 63:
             return super().columns(indices)
         digits = np.asarray(indices, dtype=np.int64)
-        values = np.ones((len(digits), self.parts), dtype=np.int64)
+        value = np.ones((self.parts, len(digits)), dtype=np.int64)
         for (prime, exponent), radix in zip(
             reversed(self.primes), reversed(self._radices), strict=True
         ):
             digits, digit = np.divmod(digits, radix)
-            values *= _power_table(prime, exponent, self.parts)[digit]
-        return tuple(values[:, part].copy() for part in range(self.parts))
+            value *= prime ** compositions.unrank_many(digit, exponent, self.parts)
+        return tuple(value)
 
     def to_json(self) -> dict[str, Any]:
         return {

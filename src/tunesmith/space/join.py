@@ -103,6 +103,7 @@ class Join:
         """The rows with one more parameter bound, where the constraints allow it."""
         depth = rows.shape[1]
         cardinality = self.domains[depth].parameter.cardinality
+        self._spend(len(rows) * cardinality)
         height = max(1, BLOCK_ROWS // cardinality)
         for top in range(0, len(rows), height):
             some = rows[top : top + height]
@@ -111,7 +112,6 @@ class Join:
                 block = np.empty((len(some) * len(numbers), depth + 1), dtype=np.int64)
                 block[:, :depth] = np.repeat(some, len(numbers), axis=0)
                 block[:, depth] = np.tile(numbers, len(some))
-                self._spend(len(block))
                 for constraint in self._complete[depth]:
                     block = block[self._mask(constraint, block)]
                 if len(block):

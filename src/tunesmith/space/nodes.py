@@ -8,24 +8,16 @@ a part can take, which tells whether 64-bit integers suffice.
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from tunesmith.space.columns import LARGEST_EXACT, Array, Frame
+from tunesmith.space import operations
+from tunesmith.space.columns import Frame
 from tunesmith.space.value import Value
-
-MAX_EXPONENT = 64
-MAX_POWER_BITS = 1024
-
-
-class NotColumnwiseError(Exception):
-    """Arrays cannot evaluate this part exactly as Python would."""
 
 
 class Node(ABC):
@@ -69,7 +61,7 @@ class Literal(Node):
         return self.value
 
     def bound(self, bounds: Mapping[str, float]) -> float:  # noqa: ARG002
-        return 0.0 if isinstance(self.value, str) else _small(float(abs(self.value)))
+        return 0.0 if isinstance(self.value, str) else operations.exact(float(abs(self.value)))
 
 
 @dataclass(frozen=True)
@@ -151,10 +143,10 @@ class Negative(Node):
         return (self.operand,)
 
     def scalar(self, scope: Mapping[str, Value]) -> Any:
-        return -_number(self.operand.scalar(scope))
+        return operations.negate(self.operand.scalar(scope))
 
     def column(self, frame: Frame) -> Any:
-        return -_numbers(self.operand.column(frame))
+        return -operations.numbers(self.operand.column(frame))
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         return self.operand.bound(bounds)
@@ -172,26 +164,16 @@ class Arithmetic(Node):
         return (self.left, self.right)
 
     def scalar(self, scope: Mapping[str, Value]) -> Any:
-        left, right = _number(self.left.scalar(scope)), _number(self.right.scalar(scope))
-        return _power(left, right) if self.symbol == "**" else _OPERATIONS[self.symbol](left, right)
+        return operations.compute(self.symbol, self.left.scalar(scope), self.right.scalar(scope))
 
     def column(self, frame: Frame) -> Any:
-        left, right = _numbers(self.left.column(frame)), _numbers(self.right.column(frame))
-        if self.symbol == "**" and not (_integral(left) and _integral(right)):
-            raise NotColumnwiseError  # NumPy's power may differ from Python's in the last bit
-        return _OPERATIONS[self.symbol](left, right)
+        left, right = self.left.column(frame), self.right.column(frame)
+        return operations.compute_columns(self.symbol, left, right)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        left, right = self.left.bound(bounds), self.right.bound(bounds)
-        if self.symbol in "+-":
-            return _small(left + right)
-        if self.symbol == "*":
-            return _small(left * right)
-        if self.symbol == "**":
-            return _small(max(left, 1.0) ** min(right, MAX_EXPONENT + 1))
-        # A remainder is smaller than its divisor; a quotient of integers than its dividend. A
-        # quotient of fractions may be larger, but is itself no integer that could overflow.
-        return max(left, right)
+        return operations.exact_bound(
+            self.symbol, self.left.bound(bounds), self.right.bound(bounds)
+        )
 
 
 @dataclass(frozen=True)
@@ -208,7 +190,7 @@ class Comparison(Node):
         left = self.first.scalar(scope)
         for symbol, node in self.rest:
             right = node.scalar(scope)
-            if not _COMPARISONS[symbol](left, right):
+            if not operations.compare(symbol, left, right):
                 return False
             left = right
         return True
@@ -218,7 +200,7 @@ class Comparison(Node):
         holds: Any = True
         for symbol, node in self.rest:
             right = node.column(frame)
-            holds = holds & _compare_columns(symbol, left, right)
+            holds = holds & operations.compare_columns(symbol, left, right)
             left = right
         return holds
 
@@ -247,12 +229,12 @@ class Logic(Node):
         return value
 
     def column(self, frame: Frame) -> Any:
-        value = broadcast(self.operands[0].column(frame), frame.rows)
+        value = operations.broadcast(self.operands[0].column(frame), frame.rows)
         for operand in self.operands[1:]:
-            undecided = truth(value) == self.all_of
+            undecided = operations.truth(value) == self.all_of
             if not undecided.any():
                 break
-            part = broadcast(operand.column(frame.where(undecided, operand.names)), None)
+            part = operations.broadcast(operand.column(frame.where(undecided, operand.names)), None)
             value = value.astype(np.result_type(value, part))
             value[undecided] = part
         return value
@@ -274,7 +256,7 @@ class Not(Node):
         return not self.operand.scalar(scope)
 
     def column(self, frame: Frame) -> Any:
-        return ~truth(broadcast(self.operand.column(frame), frame.rows))
+        return ~operations.truth(operations.broadcast(self.operand.column(frame), frame.rows))
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         self.operand.bound(bounds)
@@ -292,120 +274,14 @@ class Call(Node):
         return self.operands
 
     def scalar(self, scope: Mapping[str, Value]) -> Any:
-        values = [operand.scalar(scope) for operand in self.operands]
-        return FUNCTIONS[self.function](*values)
+        return operations.call(self.function, [item.scalar(scope) for item in self.operands])
 
     def column(self, frame: Frame) -> Any:
-        values = [operand.column(frame) for operand in self.operands]
-        if self.function == "len":
-            if isinstance(values[0], tuple):
-                return len(values[0])
-            raise NotColumnwiseError
-        if self.function == "abs":
-            return abs(_numbers(values[0]))
-        several = values[0] if len(values) == 1 else values
-        pick = np.minimum if self.function == "min" else np.maximum
-        return reduce(pick, [_numbers(value) for value in several])
+        return operations.call_columns(
+            self.function, [item.column(frame) for item in self.operands]
+        )
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         if self.function == "len":
-            return 0.0
-        return max((operand.bound(bounds) for operand in self.operands), default=0.0)
-
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {"abs": abs, "len": len, "max": max, "min": min}
-
-_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-}
-
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "in": lambda item, among: item in among,
-    "not in": lambda item, among: item not in among,
-}
-
-
-def broadcast(value: Any, rows: int | None) -> Array:
-    """The value as an array, repeated ``rows`` times if it is a scalar that holds for all rows."""
-    if isinstance(value, tuple):
-        raise NotColumnwiseError
-    array = np.asarray(value, dtype=object if isinstance(value, str) else None)
-    return array if rows is None else np.broadcast_to(array, rows)
-
-
-def truth(value: Array) -> Array:
-    """What Python's ``bool`` gives for each row."""
-    return value.astype(bool)
-
-
-def _number(value: Any) -> Any:
-    if isinstance(value, int | float):
-        return value
-    raise TypeError(f"arithmetic on {value!r:.40}, which is no number")
-
-
-def _numbers(value: Any) -> Any:
-    """The column for arithmetic: comparisons' results count as 0 and 1."""
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind == "O":
-            raise NotColumnwiseError
-        return value.astype(np.int64) if value.dtype.kind == "b" else value
-    if not isinstance(value, int | float):
-        raise NotColumnwiseError
-    return value
-
-
-def _integral(value: Any) -> bool:
-    return value.dtype.kind == "i" if isinstance(value, np.ndarray) else isinstance(value, int)
-
-
-def _power(base: int | float, exponent: int | float) -> int | float:
-    huge = isinstance(base, int) and base.bit_length() * abs(exponent) > MAX_POWER_BITS
-    if abs(exponent) > MAX_EXPONENT or huge:
-        raise OverflowError("a power too large to compute")
-    result = base**exponent
-    if isinstance(result, complex):
-        raise ValueError("a root of a negative number")
-    return result
-
-
-def _small(bound: float) -> float:
-    if bound > LARGEST_EXACT:
-        raise NotColumnwiseError
-    return bound
-
-
-def _compare_columns(symbol: str, left: Any, right: Any) -> Any:
-    if symbol in ("in", "not in"):
-        if isinstance(left, tuple) or not isinstance(right, tuple):
-            raise NotColumnwiseError
-        found = reduce(operator.or_, (_equal(left, item) for item in right), False)
-        return found if symbol == "in" else np.logical_not(found)
-    if symbol in ("==", "!="):
-        equal = _equal(left, right)
-        return equal if symbol == "==" else np.logical_not(equal)
-    if isinstance(left, tuple) or isinstance(right, tuple):
-        raise NotColumnwiseError
-    return _COMPARISONS[symbol](left, right)
-
-
-def _equal(left: Any, right: Any) -> Any:
-    if isinstance(left, tuple) != isinstance(right, tuple):
-        return False
-    if not isinstance(left, tuple):
-        return left == right
-    if len(left) != len(right):
-        return False
-    return reduce(operator.and_, map(_equal, left, right), True)
+            raise operations.NotColumnwiseError  # the length of a column is not that of its values
+        return max(operand.bound(bounds) for operand in self.operands)

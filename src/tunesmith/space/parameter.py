@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tunesmith.errors import SpaceError
-from tunesmith.space.columns import Column, column_of
+from tunesmith.space.columns import Array, Column, column_of
 from tunesmith.space.value import Value, quote
 
 _WORD = 1 << 63
@@ -114,7 +114,7 @@ class Parameter(ABC):
             value = around[rng.integers(len(around))]
         return value
 
-    def columns(self, indices: np.ndarray) -> Column:
+    def columns(self, indices: Array) -> Column:
         """The values of these numbers, as arrays for constraints to be evaluated on."""
         return column_of([self.value_at(index) for index in indices.tolist()])
 

@@ -60,7 +60,10 @@ class Permutation(Parameter):
     def contains(self, value: object) -> bool:
         if type(value) is not tuple or len(value) != len(self.items):
             return False
-        return {identity(item) for item in value} == self._places.keys()
+        try:
+            return {identity(item) for item in value} == self._places.keys()
+        except TypeError:  # not hashable
+            return False
 
     def value_at(self, index: int) -> tuple[int | float | str, ...]:
         self.check_index(index)

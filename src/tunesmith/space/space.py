@@ -37,20 +37,17 @@ class Space:
     def __init__(
         self, parameters: Iterable[Parameter], constraints: Iterable[Constraint | str] = ()
     ) -> None:
+        if isinstance(constraints, str):
+            raise SpaceError(f"constraints are {quote(constraints)}: give a list of them")
         self.parameters = tuple(parameters)
         self.constraints = tuple(as_constraint(constraint) for constraint in constraints)
-        self.names = tuple(parameter.name for parameter in self.parameters)
-        if not self.parameters:
-            raise SpaceError("a space needs at least one parameter")
-        for place, name in enumerate(self.names):
-            if name in self.names[:place]:
-                raise SpaceError(f"two parameters are called '{name}': rename one")
+        self.names = tuple(_distinct_names(self.parameters))
         for constraint in self.constraints:
             for name in constraint.names:
                 if name not in self.names:
                     raise SpaceError(
                         f"constraint {quote(str(constraint))} reads {quote(name)}, "
-                        f"which is none of the parameters {', '.join(self.names)}"
+                        f"which is none of the parameters {quote(self.names)}"
                     )
         self._readers = {
             name: [constraint for constraint in self.constraints if name in constraint.names]
@@ -270,3 +267,18 @@ class Space:
 
     def __repr__(self) -> str:
         return f"Space({list(self.parameters)!r}, {list(self.constraints)!r})"
+
+
+def _distinct_names(parameters: Sequence[Parameter]) -> Iterable[str]:
+    if not parameters:
+        raise SpaceError("a space needs at least one parameter")
+    seen = set()
+    for parameter in parameters:
+        if not isinstance(parameter, Parameter):
+            raise SpaceError(
+                f"{quote(parameter)} is not a parameter: give a Factorization or alike"
+            )
+        if parameter.name in seen:
+            raise SpaceError(f"two parameters are called {quote(parameter.name)}: rename one")
+        seen.add(parameter.name)
+        yield parameter.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,16 +13,20 @@ from tunesmith.errors import SpaceError
 Scalar = int | float | str | bool
 Value = int | float | str | bool | tuple[int | float | str, ...]
 
-_LONGEST_QUOTE = 80
+# Bounded in time and depth too: what is quoted may come from any file.
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 100
+_SHORT.maxtuple = _SHORT.maxlist = 12
+_SHORT.maxlevel = 3
 
 
 def quote(thing: object) -> str:
-    """``repr`` on one line, cut where it would make an error message unreadable."""
+    """``repr`` on one line, shortened where it would make an error message unreadable."""
     try:
-        text = repr(thing)
+        text = _SHORT.repr(thing)
     except ValueError:  # an integer of more digits than Python is willing to print
         return f"a huge {type(thing).__name__}"
-    return text if len(text) <= _LONGEST_QUOTE else f"{text[: _LONGEST_QUOTE - 3]}..."
+    return text.replace("\n", " ")
 
 
 def as_value(raw: object, owner: str) -> Value:

@@ -1,0 +1,182 @@
+"""What the operators of an expression do to one value, and to a column of them.
+
+Each function on columns gives what Python gives on every row, or raises NotColumnwiseError.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from tunesmith.space.columns import LARGEST_EXACT, Array
+from tunesmith.space.value import quote
+
+MAX_EXPONENT = 64
+_MAX_POWER_BITS = 1024
+
+
+class NotColumnwiseError(Exception):
+    """Arrays cannot evaluate this part exactly as Python would."""
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {"abs": abs, "len": len, "max": max, "min": min}
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+}
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda item, among: item in among,
+    "not in": lambda item, among: item not in among,
+}
+
+
+def broadcast(value: Any, rows: int | None) -> Array:
+    """The value as an array, repeated ``rows`` times if it is a scalar that holds for all rows."""
+    if isinstance(value, tuple):
+        raise NotColumnwiseError
+    array = np.asarray(value, dtype=object if isinstance(value, str) else None)
+    return array if rows is None else np.broadcast_to(array, rows)
+
+
+def truth(value: Array) -> Array:
+    """What Python's ``bool`` gives for each row."""
+    return value.astype(bool)
+
+
+def negate(value: Any) -> Any:
+    """``-value``. Raises TypeError for what is no number."""
+    return -_number(value)
+
+
+def compute(symbol: str, left: Any, right: Any) -> Any:
+    """``left symbol right`` on numbers.
+
+    Raises TypeError for anything else (Python would repeat a string, or format it), and
+    OverflowError for a power that would take long to compute.
+    """
+    left, right = _number(left), _number(right)
+    if symbol == "**":
+        bits = left.bit_length() * abs(right) if isinstance(left, int) else 0
+        if abs(right) > MAX_EXPONENT or bits > _MAX_POWER_BITS:
+            raise OverflowError("a power too large to compute")
+    result = _ARITHMETIC[symbol](left, right)
+    if isinstance(result, complex):
+        raise ValueError("a root of a negative number")
+    return result
+
+
+def compute_columns(symbol: str, left: Any, right: Any) -> Any:
+    """``compute``, row by row. Integers have to be within ``exact_bound``."""
+    left, right = numbers(left), numbers(right)
+    if symbol == "**" and not (_integral(left) and _integral(right)):
+        raise NotColumnwiseError  # NumPy's powers of fractions may differ in the last bit
+    return _ARITHMETIC[symbol](left, right)
+
+
+def exact_bound(symbol: str, left: float, right: float) -> float:
+    """The largest absolute value of a result, given those of its operands.
+
+    Raises NotColumnwiseError where integers could leave the range that arrays hold exactly.
+    """
+    if symbol in "+-":
+        return exact(left + right)
+    if symbol == "*":
+        return exact(left * right)
+    if symbol == "**":
+        return exact(max(left, 1.0) ** right if right <= MAX_EXPONENT else math.inf)
+    # A remainder is smaller than its divisor, a quotient of integers no larger than its dividend.
+    # A quotient of fractions may be larger, but is no integer that could overflow.
+    return max(left, right)
+
+
+def exact(bound: float) -> float:
+    """``bound``, if arrays hold integers of that size exactly; NotColumnwiseError if not."""
+    if bound > LARGEST_EXACT:
+        raise NotColumnwiseError
+    return bound
+
+
+def compare(symbol: str, left: Any, right: Any) -> bool:
+    """``left symbol right``."""
+    return bool(_COMPARISONS[symbol](left, right))
+
+
+def compare_columns(symbol: str, left: Any, right: Any) -> Any:
+    """``compare``, row by row; tuples of columns compare as tuples."""
+    if symbol in ("in", "not in"):
+        if isinstance(left, tuple) or not isinstance(right, tuple):
+            raise NotColumnwiseError
+        found = reduce(operator.or_, (_equal(left, item) for item in right), False)
+        return found if symbol == "in" else np.logical_not(found)
+    if symbol in ("==", "!="):
+        equal = _equal(left, right)
+        return equal if symbol == "==" else np.logical_not(equal)
+    if isinstance(left, tuple) or isinstance(right, tuple):
+        raise NotColumnwiseError
+    return _COMPARISONS[symbol](left, right)
+
+
+def call(function: str, values: list[Any]) -> Any:
+    """The function of this name, of the values."""
+    return FUNCTIONS[function](*values)
+
+
+def call_columns(function: str, values: list[Any]) -> Any:
+    """``call`` of ``abs``, ``max`` or ``min``, row by row."""
+    if function == "abs":
+        return abs(numbers(values[0]))
+    several = values[0] if len(values) == 1 else values
+    pick = np.minimum if function == "min" else np.maximum
+    return reduce(pick, [numbers(value) for value in several])
+
+
+def numbers(value: Any) -> Any:
+    """The column for arithmetic: comparisons' results count as 0 and 1."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "O":
+            raise NotColumnwiseError
+        return value.astype(np.int64) if value.dtype.kind == "b" else value
+    if not isinstance(value, int | float):
+        raise NotColumnwiseError
+    return value
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, int | float):
+        return value
+    raise TypeError(f"arithmetic on {quote(value)}, which is no number")
+
+
+def _integral(value: Any) -> bool:
+    return value.dtype.kind == "i" if isinstance(value, np.ndarray) else isinstance(value, int)
+
+
+def _equal(left: Any, right: Any) -> Any:
+    if isinstance(left, tuple) != isinstance(right, tuple):
+        other = right if isinstance(left, tuple) else left
+        if isinstance(other, np.ndarray) and other.dtype.kind == "O":
+            raise NotColumnwiseError  # some of the rows may be tuples
+        return False
+    if not isinstance(left, tuple):
+        return left == right
+    if len(left) != len(right):
+        return False
+    return reduce(operator.and_, map(_equal, left, right), True)
