@@ -1,0 +1,135 @@
+"""Tunesmith finds the fastest program for a tensor operator on the hardware at hand.
+
+>>> import tunesmith as ts
+>>> ts.Space([ts.Factorization("m", 1024, 4), ts.Ordinal("unroll", (0, 16, 64))]).size
+858
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tunesmith import operators, sketches, testing, tuners
+    from tunesmith.budget import Budget, Stop
+    from tunesmith.errors import (
+        MissingDependencyError,
+        SpaceError,
+        StoreError,
+        TunesmithError,
+        UsageError,
+    )
+    from tunesmith.kernel import Kernel
+    from tunesmith.measure.command import CommandProblem
+    from tunesmith.measure.inline import FunctionProblem
+    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.measurement import Measurement, Outcome
+    from tunesmith.problem import Measurer, MeasureSettings, Problem
+    from tunesmith.progress import Progress
+    from tunesmith.result import Found, Result
+    from tunesmith.space import (
+        Categorical,
+        Config,
+        Constraint,
+        Factorization,
+        Ordinal,
+        Parameter,
+        Permutation,
+        Space,
+        read_t1,
+    )
+    from tunesmith.store import Record, Store, open_store
+    from tunesmith.target import Target
+    from tunesmith.task import Task
+    from tunesmith.tuning import tune
+
+# Where each public name lives. Imported on first use: some of these modules are heavy.
+_HOMES = {
+    "tunesmith.budget": ("Budget", "Stop"),
+    "tunesmith.errors": (
+        "MissingDependencyError",
+        "SpaceError",
+        "StoreError",
+        "TunesmithError",
+        "UsageError",
+    ),
+    "tunesmith.kernel": ("Kernel",),
+    "tunesmith.measure.command": ("CommandProblem",),
+    "tunesmith.measure.inline": ("FunctionProblem",),
+    "tunesmith.measure.task_problem": ("TaskProblem",),
+    "tunesmith.measurement": ("Measurement", "Outcome"),
+    "tunesmith.problem": ("MeasureSettings", "Measurer", "Problem"),
+    "tunesmith.progress": ("Progress",),
+    "tunesmith.result": ("Found", "Result"),
+    "tunesmith.space": (
+        "Categorical",
+        "Config",
+        "Constraint",
+        "Factorization",
+        "Ordinal",
+        "Parameter",
+        "Permutation",
+        "Space",
+        "read_t1",
+    ),
+    "tunesmith.store": ("Record", "Store", "open_store"),
+    "tunesmith.target": ("Target",),
+    "tunesmith.task": ("Task",),
+    "tunesmith.tuning": ("tune",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_ROOMS = ("operators", "sketches", "testing", "tuners")
+
+__all__ = [
+    "Budget",
+    "Categorical",
+    "CommandProblem",
+    "Config",
+    "Constraint",
+    "Factorization",
+    "Found",
+    "FunctionProblem",
+    "Kernel",
+    "MeasureSettings",
+    "Measurement",
+    "Measurer",
+    "MissingDependencyError",
+    "Ordinal",
+    "Outcome",
+    "Parameter",
+    "Permutation",
+    "Problem",
+    "Progress",
+    "Record",
+    "Result",
+    "Space",
+    "SpaceError",
+    "Stop",
+    "Store",
+    "StoreError",
+    "Target",
+    "Task",
+    "TaskProblem",
+    "TunesmithError",
+    "UsageError",
+    "open_store",
+    "operators",
+    "read_t1",
+    "sketches",
+    "testing",
+    "tune",
+    "tuners",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"tunesmith.{name}")
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(_HOME_OF[name]), name)
+    raise AttributeError(f"module 'tunesmith' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

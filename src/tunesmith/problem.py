@@ -55,6 +55,10 @@ class Measurer(Protocol):
         """The measurements finished by now; waits up to ``timeout`` seconds for the first one."""
         ...
 
+    def cancel(self) -> None:
+        """Give up all that is pending; nothing of it will be collected."""
+        ...
+
     def play_off(self, configs: Sequence[Config], rounds: int) -> list[Measurement]:
         """Measure a few configs again in turn, ``rounds`` times each, one measurement a config.
 
@@ -103,6 +107,11 @@ class Problem(Protocol):
     @property
     def default(self) -> Config | None:
         """The config to compare with: what a user has without tuning."""
+        ...
+
+    @property
+    def finalists(self) -> int:
+        """How many of the best to measure again at the end; 0 if measurements do not vary."""
         ...
 
     def describe(self) -> Mapping[str, Any]:

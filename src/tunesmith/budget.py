@@ -1,0 +1,93 @@
+"""When a tuning run stops."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+
+from tunesmith.errors import UsageError
+
+
+class Stop(enum.Enum):
+    """Why a run ended. The value is what is stored."""
+
+    TRIALS = "trials"
+    SECONDS = "seconds"
+    TARGET = "target"
+    PATIENCE = "patience"
+    EXHAUSTED = "exhausted"
+    INTERRUPTED = "interrupted"
+    STORE = "store"
+
+    @property
+    def meaning(self) -> str:
+        """One line for people."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    Stop.TRIALS: "the budget of trials is used up",
+    Stop.SECONDS: "the time is up",
+    Stop.TARGET: "the target speed is reached",
+    Stop.PATIENCE: "no improvement for as many trials as allowed",
+    Stop.EXHAUSTED: "every config of the space was tried",
+    Stop.INTERRUPTED: "interrupted",
+    Stop.STORE: "the store could not be written",
+}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The limits of a run; the first one reached ends it, and None means no limit.
+
+    ``seconds`` counts this call alone, ``trials`` counts resumed trials too. ``target_gflops`` and
+    ``target_seconds`` (of one call) name a speed that is good enough. ``patience`` is how many
+    trials in a row may bring no improvement.
+
+    Raises ``UsageError`` for a limit that is not positive.
+    """
+
+    seconds: float | None = None
+    trials: int | None = None
+    target_gflops: float | None = None
+    target_seconds: float | None = None
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in self.to_json().items():
+            if value is not None and not (value > 0 and math.isfinite(value)):
+                raise UsageError(f"budget: {name} must be positive, not {value}")
+
+    def to_json(self) -> dict[str, float | int | None]:
+        """The limits by name."""
+        return {
+            "seconds": self.seconds,
+            "trials": self.trials,
+            "target_gflops": self.target_gflops,
+            "target_seconds": self.target_seconds,
+            "patience": self.patience,
+        }
+
+    def stop(
+        self,
+        *,
+        elapsed: float,
+        trials: int,
+        best_seconds: float,
+        since_improvement: int,
+        flops: float | None,
+    ) -> Stop | None:
+        """Why to stop now, or None. ``best_seconds`` is infinite while nothing valid was found."""
+        target = self.target_seconds or 0.0
+        if self.target_gflops is not None and flops:
+            target = max(target, flops / self.target_gflops / 1e9)
+        if best_seconds <= target:
+            return Stop.TARGET
+        if self.trials is not None and trials >= self.trials:
+            return Stop.TRIALS
+        if self.seconds is not None and elapsed >= self.seconds:
+            return Stop.SECONDS
+        if self.patience is not None and since_improvement >= self.patience:
+            return Stop.PATIENCE
+        return None

@@ -1,0 +1,128 @@
+"""The C header of a saved kernel: one function over plain pointers."""
+
+from __future__ import annotations
+
+import re
+from string import Template
+
+from tunesmith.operators import Argument, Operator
+
+# DLPack's type codes and the C types that C compilers know; other types are passed as bytes.
+_TYPES = {
+    "float64": (2, 64, "double"),
+    "float32": (2, 32, "float"),
+    "float16": (2, 16, "uint16_t"),
+    "bfloat16": (4, 16, "uint16_t"),
+    "int8": (0, 8, "int8_t"),
+    "int32": (0, 32, "int32_t"),
+}
+
+_HEADER = Template("""\
+/* $operator
+ *
+ * Link with the shared library beside this header, libtvm_runtime and libtvm_ffi. All tensors are
+ * dense, in C order, and start at multiples of 64 bytes (use aligned_alloc). $name returns 0, or
+ * another value if the call failed. It may be called from one thread at a time.
+ */
+#ifndef ${guard}_H
+#define ${guard}_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The parts of DLPack's and TVM's C interfaces that a call needs. */
+typedef struct {
+  void* data;
+  int32_t device_type, device_id;
+  int32_t ndim;
+  uint8_t type_code, type_bits;
+  uint16_t type_lanes;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+} ${name}_tensor;
+
+typedef struct {
+  int32_t type_index;
+  uint32_t padding;
+  void* pointer;
+} ${name}_any;
+
+extern int __tvm_ffi_main(void*, const ${name}_any*, int32_t, ${name}_any*);
+
+/* What the library calls at run time; the runtime provides it. */
+extern int TVMBackendParallelLaunch(void*, void*, int);
+extern void* TVMBackendAllocWorkspace(int, int, uint64_t, int, int);
+extern int TVMBackendFreeWorkspace(int, int, void*);
+extern void* __TVMBackendParallelLaunch __attribute__((weak));
+extern void* __TVMBackendAllocWorkspace __attribute__((weak));
+extern void* __TVMBackendFreeWorkspace __attribute__((weak));
+
+$sizes
+
+static inline int $name($parameters) {
+  enum { CPU = 1, TENSOR = 7 };
+$shapes
+  ${name}_tensor tensors[] = {
+$tensors
+  };
+  ${name}_any arguments[$count], result = {0, 0, NULL};
+  for (int i = 0; i < $count; ++i) {
+    arguments[i].type_index = TENSOR;
+    arguments[i].padding = 0;
+    arguments[i].pointer = &tensors[i];
+  }
+  if (&__TVMBackendParallelLaunch) __TVMBackendParallelLaunch = (void*)TVMBackendParallelLaunch;
+  if (&__TVMBackendAllocWorkspace) __TVMBackendAllocWorkspace = (void*)TVMBackendAllocWorkspace;
+  if (&__TVMBackendFreeWorkspace) __TVMBackendFreeWorkspace = (void*)TVMBackendFreeWorkspace;
+  return __tvm_ffi_main(NULL, arguments, $count, &result);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+""")
+
+
+def c_header(operator: Operator, stem: str) -> str:
+    """The text of the header. The function is called like the file, in C's letters."""
+    name = re.sub(r"\W", "_", stem)
+    name = f"kernel_{name}" if name[:1].isdigit() else name
+    inputs, result = operator.arguments, operator.result
+    arguments = (*inputs, result)
+    parameters = [f"const {_TYPES[a.dtype][2]}* {a.name}" for a in inputs]
+    parameters.append(f"{_TYPES[result.dtype][2]}* {result.name}")
+    return _HEADER.substitute(
+        operator=operator.key,
+        name=name,
+        guard=name.upper(),
+        count=len(arguments),
+        parameters=", ".join(parameters),
+        sizes="\n".join(_size(name, argument) for argument in arguments),
+        shapes="\n".join(_shape(argument) for argument in arguments),
+        tensors="\n".join(_tensor(argument) for argument in arguments),
+    )
+
+
+def _size(name: str, argument: Argument) -> str:
+    shape = " x ".join(map(str, argument.shape))
+    macro = f"{name}_{argument.name}_elements".upper()
+    return f"#define {macro} {argument.elements} /* {shape}, {argument.dtype} */"
+
+
+def _shape(argument: Argument) -> str:
+    extents = ", ".join(map(str, argument.shape))
+    return f"  int64_t {argument.name}_shape[] = {{{extents}}};"
+
+
+def _tensor(argument: Argument) -> str:
+    code, bits, _ = _TYPES[argument.dtype]
+    return (
+        f"      {{(void*){argument.name}, CPU, 0, {len(argument.shape)}, {code}, {bits}, 1, "
+        f"{argument.name}_shape, NULL, 0}},"
+    )

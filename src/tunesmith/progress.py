@@ -1,0 +1,25 @@
+"""How far a tuning run is: what the loop tells whoever watches it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tunesmith.measurement import Outcome
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is. Times are in seconds; ``best_seconds`` and ``default_seconds`` of one call.
+
+    ``outcomes`` counts the trials of each class, ``time`` holds the seconds of each phase
+    (``search``, ``build``, ``run``, ``idle``). Trials of resumed runs count.
+    """
+
+    trials: int
+    valid: int
+    outcomes: Mapping[Outcome, int]
+    best_seconds: float | None
+    default_seconds: float | None
+    time: Mapping[str, float]
+    elapsed: float

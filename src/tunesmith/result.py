@@ -1,0 +1,90 @@
+"""What a tuning run returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tunesmith.budget import Stop
+from tunesmith.errors import UsageError
+from tunesmith.kernel import Kernel
+from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.problem import Problem
+from tunesmith.space import Config
+
+PHASES = ("search", "build", "run", "idle")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A measured config of a problem. ``seconds`` is the median time of one call."""
+
+    problem: Problem
+    measurement: Measurement
+
+    @property
+    def config(self) -> Config:
+        return self.measurement.config
+
+    @property
+    def seconds(self) -> float:
+        return self.measurement.seconds
+
+    @property
+    def gflops(self) -> float | None:
+        """10^9 floating-point operations a second, None where the problem counts none."""
+        return None if self.problem.flops is None else self.problem.flops / self.seconds / 1e9
+
+    def compile(self) -> Kernel:
+        """Build the kernel of this config. Raises ``UsageError`` unless the problem is a task."""
+        if not isinstance(self.problem, TaskProblem):
+            raise UsageError("only a task has kernels to compile; use the config itself")
+        return self.problem.kernel(self.config)
+
+    def to_json(self) -> dict[str, Any]:
+        """``seconds``, ``gflops`` and ``config``."""
+        return {"seconds": self.seconds, "gflops": self.gflops, "config": self.config.to_json()}
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of a run, with what earlier runs of the same problem left in the store.
+
+    ``outcomes`` counts all trials by class, ``time`` holds this call's seconds by phase and
+    ``total``. ``default`` and ``best`` are None if no such config was measured validly. ``rescued``
+    is the file that holds the records that the store did not take.
+    """
+
+    problem: Problem
+    best: Found | None
+    default: Found | None
+    trials: int
+    outcomes: Mapping[Outcome, int]
+    time: Mapping[str, float]
+    stopped: Stop
+    resumed: int = 0
+    failure: str = ""
+    rescued: Path | None = None
+
+    @property
+    def valid(self) -> int:
+        """How many trials gave a time."""
+        return self.outcomes.get(Outcome.NO_ERROR, 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``tunesmith tune --json`` prints."""
+        return {
+            "task": self.problem.key,
+            "target": self.problem.describe().get("target"),
+            "trials": self.trials,
+            "valid": self.valid,
+            "outcomes": {outcome.name: count for outcome, count in self.outcomes.items()},
+            "time": dict(self.time),
+            "default": None if self.default is None else self.default.to_json(),
+            "best": None if self.best is None else self.best.to_json(),
+            "stopped": self.stopped.value,
+            "resumed": self.resumed,
+        }
