@@ -1,4 +1,4 @@
-"""A real PostgreSQL server for the tests that need one."""
+"""Where the stores under test are: files, and databases of a real PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine, create_engine, text
 
 _SERVER_FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 _SERVER_USER = "postgres"
@@ -49,10 +51,48 @@ def postgresql_server() -> Iterator[str]:
             subprocess.run(command, check=True, user=user, cwd=folder, stdout=subprocess.DEVNULL)
 
         data = f"{folder}/data"
-        run(initdb, "-D", data, "-U", "tunesmith", "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8")
+        run(
+            initdb,
+            "-D",
+            data,
+            "-U",
+            "tunesmith",
+            "-A",
+            "trust",
+            "--no-sync",
+            "--no-locale",
+            "-E",
+            "UTF8",
+        )
         options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} -c fsync=off"
         run(control, "-D", data, "-w", "-l", f"{folder}/log", "-o", options, "start")
         try:
             yield f"postgresql://tunesmith@127.0.0.1:{port}/"
         finally:
             run(control, "-D", data, "-w", "-m", "immediate", "stop")
+
+
+@pytest.fixture(scope="session")
+def administrator(postgresql_server: str) -> Iterator[Engine]:
+    """A connection to the server that makes databases and disturbs them."""
+    url = postgresql_server.replace("postgresql:", "postgresql+psycopg:") + "postgres"
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def postgresql_location(postgresql_server: str, administrator: Engine) -> str:
+    """The URL of a new, empty database."""
+    name = f"store_{uuid.uuid4().hex}"
+    with administrator.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    return postgresql_server + name
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def location(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store that is not there yet, of each kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "records.db")
+    return str(request.getfixturevalue("postgresql_location"))

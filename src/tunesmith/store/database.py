@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import StaticPool
 
 from tunesmith.errors import MissingDependencyError, UsageError
 from tunesmith.store.faults import is_transient, store_error
@@ -55,6 +56,9 @@ class Database:
 
     def stream(self, work: Callable[[Connection], Iterator[T]]) -> Iterator[T]:
         """What ``work`` yields, lazily, from the database as it was at the first item."""
+        if self.place.in_memory:  # whose one connection must be free again for whoever consumes
+            yield from self.read(lambda connection: list(work(connection)))
+            return
         try:
             with self._engine.connect() as connection:
                 yield from work(connection)
@@ -96,9 +100,11 @@ def _engine(place: Place) -> Engine:
     backend = place.url.get_backend_name()
     options: dict[str, Any] = {}
     if backend == "sqlite":
-        options["connect_args"] = {"timeout": _WAIT_SECONDS}
+        options["connect_args"] = {"timeout": _WAIT_SECONDS, "check_same_thread": False}
     else:
         options["pool_pre_ping"] = True  # a server may have dropped us during a long measurement
+    if place.in_memory:
+        options["poolclass"] = StaticPool
     if backend == "postgresql":
         # Without an encoding the driver gives bytes where a database was made with none.
         defaults = {"connect_timeout": 10, "client_encoding": "utf8"}

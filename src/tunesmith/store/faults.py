@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 from enum import Enum
+from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
@@ -66,11 +67,16 @@ def _fault(place: Place, cause: BaseException) -> Fault:
     for prefix, fault in _SQL_STATES.items():
         if state.startswith(prefix):
             return fault
-    # A connection that was never made has no state to tell.
-    if type(cause).__name__ == "OperationalError" and not state:
-        refused = any(word in str(cause) for word in ("authentication", "role", "pg_hba"))
-        return Fault.FORBIDDEN if refused else Fault.UNREACHABLE
-    return Fault.OTHER
+    return _no_connection(str(cause)) if type(cause).__name__ == "OperationalError" else Fault.OTHER
+
+
+def _no_connection(text: str) -> Fault:
+    """A connection that was never made has no state to tell, only what the server answered."""
+    if "FATAL" not in text:
+        return Fault.UNREACHABLE
+    if any(word in text for word in ("authentication", "role", "pg_hba.conf", "permission")):
+        return Fault.FORBIDDEN
+    return Fault.MISSING if "does not exist" in text else Fault.UNREACHABLE
 
 
 def _sqlite_fault(place: Place, code: int) -> Fault:
@@ -91,19 +97,20 @@ def _sql_state(cause: BaseException) -> str:
 
 
 def _cannot_open(place: Place) -> Fault:
-    if place.path is None:
+    path = place.path
+    if path is None:
         return Fault.MISSING
-    if place.path.is_dir():
-        return Fault.FOLDER
+    if _allowed(path, os.F_OK):
+        if path.is_dir():
+            return Fault.FOLDER
+        if not _allowed(path, os.R_OK):
+            return Fault.MISSING
     # SQLite writes next to the file, so a read-only folder shows up as a failure to open.
-    return Fault.MISSING if _writable(place) else Fault.READ_ONLY
+    return Fault.MISSING if _allowed(path.parent, os.W_OK) else Fault.READ_ONLY
 
 
-def _writable(place: Place) -> bool:
-    assert place.path is not None
-    targets = [place.path.parent, *([place.path] if place.path.exists() else [])]
-    effective = os.access in os.supports_effective_ids
-    return all(os.access(target, os.W_OK, effective_ids=effective) for target in targets)
+def _allowed(path: Path, mode: int) -> bool:
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _input_output(place: Place) -> Fault:

@@ -21,6 +21,11 @@ class Place:
     path: Path | None
 
     @property
+    def in_memory(self) -> bool:
+        """Whether the store is SQLite's, but in no file: it ends with its only connection."""
+        return self.path is None and self.url.get_backend_name() == "sqlite"
+
+    @property
     def name(self) -> str:
         """How messages name it: a file, or a URL without its secrets."""
         if self.path is not None:
