@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -67,7 +67,7 @@ class Constraint:
         return self.expression
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"expression": self.expression}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __str__(self) -> str:
         return self.expression
@@ -113,13 +113,6 @@ class Predicate(Constraint):
             f"constraint {quote(self.expression)} is a Python function, which JSON cannot hold: "
             "write it as an expression"
         )
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {
-            "expression": self.expression,
-            "reads": self.reads,
-            "function": self.function,
-        }
 
 
 def as_constraint(given: Constraint | str) -> Constraint:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -132,6 +132,10 @@ class Parameter(ABC):
                 f"parameter '{self.name}' has no value number {quote(index)}: "
                 f"give one of 0 to {self.cardinality - 1}"
             )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The fields alone, without what was computed from them.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def json_field(obj: Mapping[str, Any], field: str) -> Any:

@@ -139,6 +139,8 @@ class Space:
         """
         if count < 0:
             raise SpaceError(f"cannot sample {count} configs: give a number of 0 or more")
+        if not count:
+            return []
         size = self._size_for(count)
         if size is None or size >= 1 << 63:
             return self._draw_distinct(count, rng)
