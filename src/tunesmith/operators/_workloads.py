@@ -15,20 +15,19 @@ from tunesmith.operators._operator import Operator
 
 # The unique convolutions of ResNet-18 as NoSE lists them (Table II), batch 1, NCHW:
 # height = width, input channels, output channels, kernel, stride, padding.
-# The table gives its 1x1 layers padding 1, unlike the network, and the sizes it gives for their
-# spaces follow from that (C5: 29 columns); the layers are taken as printed.
+# The table gives its 1x1 layers padding 1; the network's have none, and these are the network's.
 _RESNET18 = {
     "C1": (224, 3, 64, 7, 2, 3),
     "C2": (56, 64, 64, 3, 1, 1),
-    "C3": (56, 64, 64, 1, 1, 1),
+    "C3": (56, 64, 64, 1, 1, 0),
     "C4": (56, 64, 128, 3, 2, 1),
-    "C5": (56, 64, 128, 1, 2, 1),
+    "C5": (56, 64, 128, 1, 2, 0),
     "C6": (28, 128, 128, 3, 1, 1),
     "C7": (28, 128, 256, 3, 2, 1),
-    "C8": (28, 128, 256, 1, 2, 1),
+    "C8": (28, 128, 256, 1, 2, 0),
     "C9": (14, 256, 256, 3, 1, 1),
     "C10": (14, 256, 512, 3, 2, 1),
-    "C11": (14, 256, 512, 1, 2, 1),
+    "C11": (14, 256, 512, 1, 2, 0),
     "C12": (7, 512, 512, 3, 1, 1),
 }
 
