@@ -78,7 +78,8 @@ def test_killed_writer_loses_no_commit(location: str) -> None:
     while reported < 20:
         reported = int(writer.stdout.readline())
     writer.kill()  # SIGKILL, most likely in the middle of an append
-    rest = writer.communicate()[0].split()
+    rest = writer.stdout.read().split()
+    writer.communicate()
     reported = max([reported, *map(int, rest)])
     with open_store(location) as store:
         stored = store.measurements("matmul", sketch="tiles", sketch_version=1)
@@ -128,3 +129,34 @@ def test_lock_that_goes_away(tmp_path: Path) -> None:
         begin(store)
         timer.join()
         assert len(store.sessions("matmul")) == 1
+
+
+_FORKER = """
+import gc, os, sys
+from tunesmith.store import open_store
+from tunesmith.testing.store import begin, trial
+store = open_store(sys.argv[1])
+session = begin(store)
+store.append(session, [trial(1, 1.0)])
+if os.fork() == 0:  # as a measurer's worker: it inherits the store, and ends without using it
+    del store
+    gc.collect()
+    sys.exit()
+os.wait()
+store.append(session, [trial(2, 2.0)])
+print("stored", flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_forked_child_that_ends_does_no_harm(tmp_path: Path) -> None:
+    path = tmp_path / "records.db"
+    forker = _start(_FORKER, path)
+    assert forker.communicate(timeout=60)[0] == "stored\n"
+    with open_store(path) as store:
+        assert store.measurements("matmul", sketch="tiles", sketch_version=1) == [
+            trial(1, 1.0),
+            trial(2, 2.0),
+        ]
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -31,9 +31,9 @@ from tunesmith.store.writing import (
 class Store:
     """Records in a database. Made by `open_store`; closes itself at the end of a ``with``.
 
-    Several processes may use one store at a time, but a `Store` must not cross a fork. Every
-    method raises `StoreError`, one line, if the database fails; a method that writes has then
-    written nothing, and may be called again.
+    Several processes may use one store at a time, each with its own `Store`: a child made by a fork
+    must not use what it inherits. Every method raises `StoreError`, one line, if the database
+    fails; a method that writes has then written nothing, and may be called again.
 
     Where a method takes ``machine``, that is a fingerprint: None means this machine, since times
     of different machines do not compare, and `ANY_MACHINE` means all of them.
