@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tunesmith.errors import UsageError
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Ordinal, Space
-from tunesmith.testing.tuner import (
-    TunerConformance,
+from tunesmith.testing.trials import (
     assert_fresh,
     distance_cost,
     drive,
@@ -21,6 +20,7 @@ from tunesmith.testing.tuner import (
     measured,
     space_named,
 )
+from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import Genetic
 from tunesmith.tuners.genetic import GeneticSearch, Individual, crossover, select_parents
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import product
 
 from tunesmith.space import Config, Factorization, Ordinal, Space
-from tunesmith.testing.tuner import TunerConformance, measured, space_named
+from tunesmith.testing.trials import measured, space_named
+from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import Grid
 
 

@@ -11,7 +11,7 @@ import pytest
 from tunesmith.errors import SpaceError, UsageError
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config, Constraint, Ordinal, Space
-from tunesmith.testing.tuner import assert_fresh, failed, measured, space_named
+from tunesmith.testing.trials import assert_fresh, failed, measured, space_named
 from tunesmith.tuners import Genetic, Random, fitness
 
 

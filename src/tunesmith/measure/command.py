@@ -29,9 +29,9 @@ class CommandProblem:
     With ``shell=True`` each of the two templates is given to ``/bin/sh`` as it is, with quoted
     values, and ``build`` is the only way to have a build stage.
 
-    The cost is the wall-clock seconds of the run, start of the process included; or, with
-    ``parse``, what that makes of its standard output: a callable on the text, or a regular
-    expression whose one group is the number, at its last match.
+    The cost is the wall-clock seconds of the run, start of the process included, which takes
+    milliseconds; or, with ``parse``, what that makes of its standard output: a callable on the
+    text, or a regular expression whose one group is the number, at its last match.
 
     Trials run one at a time in ``cwd`` (by default the directory current at construction), with
     the environment of this process and ``env`` on top of it. Of each output the last MiB is kept.
