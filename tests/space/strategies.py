@@ -27,7 +27,7 @@ values = scalars | st.lists(st.integers(-9, 9) | finite | st.text(max_size=2), m
 def factorizations(name: str = "m") -> st.SearchStrategy[Factorization]:
     """Products with one prime and with many, primes, and 1."""
     return st.builds(
-        Factorization, st.just(name), product=st.integers(1, 200), parts=st.integers(1, 4)
+        Factorization, st.just(name), product=st.integers(1, 96), parts=st.integers(1, 4)
     )
 
 

@@ -7,10 +7,11 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.space.strategies import parameters
 
 from tunesmith.errors import SpaceError
 from tunesmith.space import Categorical, Factorization, Ordinal, Parameter, Permutation, Value
+
+from .strategies import parameters
 
 
 def walk_distribution(parameter: Parameter, start: Value, q: float) -> npt.NDArray[np.float64]:

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.space.strategies import spaces
 
 from tunesmith.errors import SpaceError
 from tunesmith.space import (
@@ -25,6 +24,8 @@ from tunesmith.space import (
     Permutation,
     Space,
 )
+
+from .strategies import spaces
 
 
 def small_space() -> Space:

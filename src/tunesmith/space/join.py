@@ -21,6 +21,9 @@ Rows = npt.NDArray[np.int64]
 
 BLOCK_ROWS = 1 << 16
 
+# A parameter of no more values than this has them all kept at hand.
+_FEW_VALUES = 1 << 14
+
 # What a constraint that only Python can evaluate costs on one row, in rows that NumPy evaluates.
 _PYTHON_COST = 20
 
@@ -34,7 +37,7 @@ class Domain:
 
     def __init__(self, parameter: Parameter) -> None:
         self.parameter = parameter
-        self._few = parameter.cardinality <= BLOCK_ROWS
+        self._few = parameter.cardinality <= _FEW_VALUES
         self._values: list[Value] | None = None
         self._column: Column | None = None
 

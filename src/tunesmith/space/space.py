@@ -25,6 +25,9 @@ VERSION = 1
 # Past so many draws in a row that gave nothing new, a space that cannot be counted is exhausted.
 _VAIN_DRAWS = 1000
 
+# Configs that ``enumerate`` makes ahead of their being asked for.
+_ROWS_AT_ONCE = 256
+
 
 class Space:
     """Parameters, and constraints between them, which may be given as text.
@@ -181,12 +184,14 @@ class Space:
         """The valid configs, one after the other, in the order of their numbers."""
         join = Join(self.parameters, self.constraints)
         for block in join.blocks():
-            columns = [
-                domain.values(numbers)
-                for domain, numbers in zip(join.domains, block.T, strict=True)
-            ]
-            for values in zip(*columns, strict=True):
-                yield Config.from_values(dict(zip(self.names, values, strict=True)))
+            for top in range(0, len(block), _ROWS_AT_ONCE):
+                rows = block[top : top + _ROWS_AT_ONCE]
+                columns = [
+                    domain.values(numbers)
+                    for domain, numbers in zip(join.domains, rows.T, strict=True)
+                ]
+                for values in zip(*columns, strict=True):
+                    yield Config.from_values(dict(zip(self.names, values, strict=True)))
 
     # Topology and features
 

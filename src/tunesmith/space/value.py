@@ -13,6 +13,9 @@ from tunesmith.errors import SpaceError
 Scalar = int | float | str | bool
 Value = int | float | str | bool | tuple[int | float | str, ...]
 
+# Values of these types are as they should be.
+_PLAIN = frozenset((int, str, bool))
+
 # Bounded in time and depth too: what is quoted may come from any file.
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 100
@@ -35,6 +38,8 @@ def as_value(raw: object, owner: str) -> Value:
     ``owner`` says in the error whose value it is. Raises SpaceError for anything else, and for
     numbers that JSON cannot hold.
     """
+    if type(raw) is tuple and _PLAIN.issuperset(map(type, raw)):
+        return raw
     if isinstance(raw, tuple | list):
         return tuple(_as_scalar(part, owner) for part in raw)
     return _as_scalar(raw, owner)
@@ -54,8 +59,7 @@ def as_values(raw: object, owner: str, field: str) -> tuple[Value, ...]:
 
 
 def _as_scalar(raw: object, owner: str) -> Scalar:
-    kind = type(raw)
-    if kind is int or kind is str or kind is bool:
+    if type(raw) in _PLAIN:
         return raw  # type: ignore[return-value]
     if isinstance(raw, np.generic):
         return _as_scalar(raw.item(), owner)
