@@ -7,7 +7,9 @@ from collections.abc import Iterable
 
 
 class TunesmithError(Exception):
-    """Root of all errors that a user can act on. The message is one line: what is wrong, what to do.
+    """Root of all errors that a user can act on.
+
+    The message is one line: what is wrong, what to do.
 
     ``exit_code`` is what the command line ends with.
     """
@@ -16,13 +18,13 @@ class TunesmithError(Exception):
 
 
 class UsageError(TunesmithError):
-    """The caller asked for something that does not exist or cannot be: a name, a shape, an option."""
+    """The caller asked for what does not exist or cannot be: a name, a shape, an option."""
 
     exit_code = 2
 
 
 class SpaceError(UsageError):
-    """A space, a parameter or a constraint that is malformed, or a space that has no valid config."""
+    """A malformed space, parameter or constraint, or a space that has no valid config."""
 
 
 class StoreError(TunesmithError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -118,6 +119,6 @@ class Problem(Protocol):
         """JSON-ready identity: operator, target, sketch and version, or the command."""
         ...
 
-    def measurer(self, settings: MeasureSettings) -> Measurer:
-        """A new measurer for this problem."""
+    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> Measurer:
+        """A new measurer for this problem; ``best`` is the least seconds known from before."""
         ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import itertools
 import math
@@ -10,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError
@@ -19,8 +20,7 @@ from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import Measurer, MeasureSettings, Problem
 from tunesmith.progress import Progress
 from tunesmith.result import PHASES, Found, Result
-from tunesmith.space import Config
-from tunesmith.store import Session, open_store, rescue
+from tunesmith.store import Record, Session, open_store, rescue
 from tunesmith.task import Task
 from tunesmith.tuners import Tuner
 from tunesmith.tuners import tuner as tuner_by_name
@@ -63,13 +63,12 @@ def tune(
     """
     chosen = TaskProblem.of(problem, sketch) if isinstance(problem, Task) else problem
     algorithm = tuner_by_name(tuner) if isinstance(tuner, str) else tuner
-    if store is None or isinstance(store, str | Path):
-        lasting = store is not None or isinstance(chosen, TaskProblem)
-        with open_store(store if lasting else "sqlite://") as opened:
-            run = _Run(chosen, algorithm, budget or Budget(), opened, seed, progress)
-            return run.go(settings or MeasureSettings(), fresh=fresh)
-    run = _Run(chosen, algorithm, budget or Budget(), store, seed, progress)
-    return run.go(settings or MeasureSettings(), fresh=fresh)
+    with contextlib.ExitStack() as stack:
+        if store is None or isinstance(store, str | Path):
+            lasting = store is not None or isinstance(chosen, TaskProblem)
+            store = stack.enter_context(open_store(store if lasting else "sqlite://"))
+        run = _Run(chosen, algorithm, budget or Budget(), store=store, seed=seed, progress=progress)
+        return run.go(settings or MeasureSettings(), fresh=fresh)
 
 
 class SketchIdentity(TypedDict):
@@ -87,6 +86,7 @@ class _Run:
         problem: Problem,
         tuner: Tuner,
         budget: Budget,
+        *,
         store: Store,
         seed: int,
         progress: Callable[[Progress], None] | None,
@@ -103,7 +103,7 @@ class _Run:
         self.default: Measurement | None = None
         self.thinking = 0.0
         self.resumed = 0
-        self.unsaved: list[Measurement] = []
+        self.unsaved: list[Record] = []
         self._finalists: list[tuple[float, int, Measurement]] = []
         self._order = itertools.count()
         self._begun = time.monotonic()
@@ -120,14 +120,14 @@ class _Run:
             self.problem.key,
             tuner=self.tuner.name,
             seed=self.seed,
-            description=self.problem.describe(),
+            description={**self.problem.describe(), "default": _default_json(self.problem)},
             target=self.problem.describe().get("target"),
             tuner_settings=asdict(self.tuner),
             budget=self.budget.to_json(),
             **identity,
         )
         stop, failure = Stop.INTERRUPTED, ""
-        with self.problem.measurer(settings) as measurer:
+        with self.problem.measurer(settings, self.best_seconds) as measurer:
             try:
                 stop = self._loop(search, measurer, session)
                 measurer.cancel()
@@ -185,9 +185,14 @@ class _Run:
 
     # -- what a measurement changes --------------------------------------------------------------
 
-    def _save(self, session: Session, measurements: Sequence[Measurement]) -> None:
-        self.unsaved = list(measurements)
-        self.store.append(session, measurements)
+    def _save(
+        self, session: Session, measurements: Sequence[Measurement], *, play_off: bool = False
+    ) -> None:
+        self.unsaved = [session.record(m, play_off=play_off) for m in measurements]
+        if play_off:
+            self.store.confirm(session, measurements)
+        else:
+            self.store.append(session, measurements)
         self.unsaved = []
 
     def _learn(self, search: Search, measurements: Sequence[Measurement]) -> None:
@@ -235,12 +240,12 @@ class _Run:
         default = self.default
         if default is not None and default.valid and default.config not in configs:
             configs.append(default.config)
-        measured = [m for m in measurer.play_off(configs, PLAY_OFF_ROUNDS) if m.valid]
-        self.store.confirm(session, measured)
+        measured = measurer.play_off(configs, PLAY_OFF_ROUNDS)
+        self._save(session, measured, play_off=True)
         again = {measurement.config: measurement for measurement in measured}
         if default is not None:
             self.default = again.get(default.config, default)
-        confirmed = [again[m.config] for m in close if m.config in again]
+        confirmed = [again[m.config] for m in close if again[m.config].valid]
         if confirmed:
             confirmed.sort(key=lambda measurement: measurement.seconds)
             self._finalists = [(-m.seconds, next(self._order), m) for m in confirmed]
@@ -279,7 +284,7 @@ class _Run:
         except StoreError as error:
             stop, failure = Stop.STORE, failure or str(error)
         if self.unsaved:
-            rescued = rescue([session.record(m) for m in self.unsaved], self.store.folder)
+            rescued = rescue(self.unsaved, self.store.folder)
         best = self.finalists[0] if self._finalists else None
         return Result(
             problem=self.problem,
@@ -303,6 +308,10 @@ def sketch_of(problem: Problem) -> SketchIdentity:
     """What a store files the records of a problem under, beside its key."""
     sketch = problem.describe().get("sketch") or {"name": "", "version": 0}
     return {"sketch": str(sketch["name"]), "sketch_version": int(sketch["version"])}
+
+
+def _default_json(problem: Problem) -> dict[str, Any] | None:
+    return None if problem.default is None else problem.default.to_json()
 
 
 def _seconds(measurement: Measurement | None) -> float | None:

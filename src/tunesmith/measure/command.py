@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Mapping
@@ -109,8 +110,8 @@ class CommandProblem:
             "space": identify(self.space),
         }
 
-    def measurer(self, settings: MeasureSettings) -> CommandMeasurer:
-        return CommandMeasurer(self, settings)
+    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> CommandMeasurer:
+        return CommandMeasurer(self, settings, best)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -143,12 +144,14 @@ class CommandMeasurer(InlineMeasurer):
     directory.
     """
 
-    def __init__(self, problem: CommandProblem, settings: MeasureSettings) -> None:
+    def __init__(
+        self, problem: CommandProblem, settings: MeasureSettings, best: float = math.inf
+    ) -> None:
         super().__init__()
         self._problem = problem
         self._settings = settings
         self._runner = CommandRunner()
-        self._best = float("inf")
+        self._best = best
 
     def measure(self, config: Config) -> Measurement:
         measurement = self._trial(config, self._settings.repeats, self._settings.cut_off)

@@ -135,7 +135,11 @@ class FunctionProblem:
     def describe(self) -> Mapping[str, Any]:
         return {"kind": "function", "function": self.name, "space": identify(self.space)}
 
-    def measurer(self, settings: MeasureSettings) -> FunctionMeasurer:  # noqa: ARG002 # see the class
+    def measurer(
+        self,
+        settings: MeasureSettings,  # noqa: ARG002 # see the class
+        best: float = math.inf,  # noqa: ARG002 # nothing is cut off
+    ) -> FunctionMeasurer:
         return FunctionMeasurer(self._function)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tunesmith.store.machine import this_machine
-from tunesmith.store.record import ANY_MACHINE, Record, Session, TaskSummary
+from tunesmith.store.record import ANY_MACHINE, Record, Run, Session, TaskSummary
 from tunesmith.store.rescue import rescue
 from tunesmith.store.versions import library_versions
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ANY_MACHINE",
     "Record",
+    "Run",
     "Session",
     "Store",
     "TaskSummary",

@@ -7,8 +7,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
-from tunesmith.store.record import ANY_MACHINE, Record, Session, TaskSummary
-from tunesmith.store.rows import from_instant, record_from, session_from
+from tunesmith.measurement import Outcome
+from tunesmith.space import Config
+from tunesmith.store.record import ANY_MACHINE, Record, Run, Session, TaskSummary
+from tunesmith.store.rows import config_hash, from_instant, record_from, session_from
 from tunesmith.store.schema import machines, records, series, sessions, tasks
 
 _ROWS_AT_A_TIME = 1000
@@ -67,6 +69,46 @@ def count(connection: Connection, ids: Sequence[int]) -> int:
     rows = select(func.count()).select_from(records)
     trials = rows.where(_one_of(ids), records.c.play_off.is_(False))
     return connection.execute(trials).scalar_one()
+
+
+def outcomes(connection: Connection, ids: Sequence[int]) -> dict[Outcome, int]:
+    """How many trials of these series ended in each class, in the order of the classes."""
+    counted = (
+        select(records.c.outcome, func.count())
+        .where(_one_of(ids), records.c.play_off.is_(False))
+        .group_by(records.c.outcome)
+        .order_by(records.c.outcome)
+    )
+    return {Outcome(code): number for code, number in connection.execute(counted)}
+
+
+def latest_of(connection: Connection, ids: Sequence[int], config: Config) -> Row[Any] | None:
+    """The newest row of a config, one of a play-off if it has been in one."""
+    rows = (
+        select(records)
+        .where(
+            _one_of(ids),
+            records.c.config_hash == config_hash(config.key),
+            records.c.config == config.key,
+        )
+        .order_by(records.c.play_off.desc(), records.c.id.desc())
+        .limit(1)
+    )
+    return connection.execute(rows).first()
+
+
+def runs_of(connection: Connection, ids: Sequence[int]) -> list[Run]:
+    """The sessions of these series with their trials counted, oldest first."""
+    counted = (
+        select(sessions.c.uid, func.count(), func.min(records.c.seconds))
+        .join(records, records.c.session_id == sessions.c.id)
+        .where(_one_of(ids), records.c.play_off.is_(False))
+        .group_by(sessions.c.uid)
+    )
+    found = {uid: (number, seconds) for uid, number, seconds in connection.execute(counted)}
+    return [
+        Run(session, *found.get(session.uid, (0, None))) for session in sessions_of(connection, ids)
+    ]
 
 
 def _newest_instant(connection: Connection, ids: Sequence[int]) -> int | None:

@@ -44,6 +44,14 @@ class Session:
     stopped: str = ""
     time_split: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def default(self) -> Config | None:
+        """The config that the run compared with, if it said which."""
+        from tunesmith.space import Config
+
+        config = self.description.get("default")
+        return None if config is None else Config.from_json(config)
+
     def record(self, measurement: Measurement, *, play_off: bool = False) -> Record:
         """A record of this session, made now. What `rescue` takes when the store cannot."""
         return Record(self, measurement, datetime.now(UTC), play_off)
@@ -105,6 +113,18 @@ class Record:
     @property
     def seed(self) -> int:
         return self.session.seed
+
+
+@dataclass(frozen=True)
+class Run:
+    """A tuning run in a list: how many trials it made, and the fastest of them in seconds.
+
+    ``best_seconds`` is None if nothing valid was measured.
+    """
+
+    session: Session
+    trials: int
+    best_seconds: float | None
 
 
 @dataclass(frozen=True)

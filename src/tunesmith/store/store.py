@@ -11,11 +11,12 @@ from typing import Any, Self
 
 from sqlalchemy import Connection, select
 
-from tunesmith.measurement import Measurement
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.space import Config
 from tunesmith.store import queries
 from tunesmith.store.database import Database
 from tunesmith.store.machine import this_machine
-from tunesmith.store.record import Record, Session, TaskSummary
+from tunesmith.store.record import Record, Run, Session, TaskSummary
 from tunesmith.store.rescue import read_rescued
 from tunesmith.store.rows import measurement_from, to_instant, to_json_text
 from tunesmith.store.schema import sessions, tasks
@@ -214,6 +215,49 @@ class Store:
 
         def work(connection: Connection) -> int:
             return queries.count(connection, _ids(connection, task_key, machine))
+
+        return self._database.read(work)
+
+    def outcomes(
+        self,
+        task_key: str,
+        *,
+        sketch: str | None = None,
+        sketch_version: int | None = None,
+        machine: str | None = None,
+    ) -> dict[Outcome, int]:
+        """How many trials of a task ended in each class that occurred."""
+
+        def work(connection: Connection) -> dict[Outcome, int]:
+            ids = _ids(connection, task_key, machine, sketch, sketch_version)
+            return queries.outcomes(connection, ids)
+
+        return self._database.read(work)
+
+    def measurement_of(
+        self,
+        task_key: str,
+        config: Config,
+        *,
+        sketch: str = "",
+        sketch_version: int = 0,
+        machine: str | None = None,
+    ) -> Measurement | None:
+        """What is known of a config: its last play-off, else its last trial, else None."""
+
+        def work(connection: Connection) -> Measurement | None:
+            ids = _ids(connection, task_key, machine, sketch, sketch_version)
+            row = queries.latest_of(connection, ids, config)
+            return None if row is None else measurement_from(row)
+
+        return self._database.read(work)
+
+    def runs(self, task_key: str, *, machine: str | None = None) -> list[Run]:
+        """The tuning runs of a task with what they gave, oldest first."""
+
+        def work(connection: Connection) -> list[Run]:
+            ids = _ids(connection, task_key, machine)
+            return queries.runs_of(connection, ids)
 
         return self._database.read(work)
 

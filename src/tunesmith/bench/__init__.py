@@ -1,0 +1,1 @@
+"""Comparisons with peers and the figures that we hold ourselves to."""

@@ -1,0 +1,108 @@
+"""``tunesmith bench loop``: how fast the loop itself is, and what it finds in 90 seconds."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tunesmith.bench.peers import compare_with_torch, has_torch
+from tunesmith.bench.store_speed import measure_store
+from tunesmith.budget import Budget
+from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.operators import workload
+from tunesmith.progress import Progress
+from tunesmith.result import Result
+from tunesmith.task import Task
+from tunesmith.tuning import tune
+
+LAYER = "resnet18.C8"
+# Memory is compared between this trial, when all is loaded, and the last one.
+_SETTLED_TRIALS = 100
+_MIB = 2**20
+
+
+@dataclass(frozen=True)
+class LoopSettings:
+    """How long each part takes: trials of the random run, seconds of the tuning run, records."""
+
+    trials: int = 500
+    seconds: float = 90.0
+    records: int = 1_000_000
+    pairs: int = 25
+    seed: int = 0
+
+
+def measure_loop(settings: LoopSettings, say: Callable[[str], None]) -> dict[str, Any]:
+    """All figures, JSON-ready; ``say`` is told what goes on."""
+    with tempfile.TemporaryDirectory(prefix="tunesmith-bench-") as folder:
+        say(f"random search, {settings.trials} trials of {LAYER} ...")
+        random = measure_random(Path(folder) / "random.db", settings)
+        say(f"tuning {LAYER} for {settings.seconds:g} s ...")
+        tuned = measure_tuned(Path(folder) / "tuned.db", settings, say)
+        say(f"a store of {settings.records} records ...")
+        store = measure_store(Path(folder), settings.records)
+    return {"layer": LAYER, "settings": asdict(settings), "random": random, "tuned": tuned} | {
+        "store": store
+    }
+
+
+def measure_random(store: Path, settings: LoopSettings) -> dict[str, Any]:
+    """Trials a second, the time split, and this process's memory (MiB) along the way."""
+    process = psutil.Process()
+    memory: dict[int, float] = {}
+
+    def watch(progress: Progress) -> None:
+        memory[progress.trials] = process.memory_info().rss / _MIB
+
+    result = _tune("random", Budget(trials=settings.trials), store, settings.seed, watch)
+    settled = [used for trials, used in memory.items() if trials >= _SETTLED_TRIALS]
+    return {
+        **_speed(result),
+        "memory_mib": max(memory.values()),
+        "memory_growth_mib": settled[-1] - settled[0] if settled else 0.0,
+        "processes_left": len(process.children(recursive=True)),
+    }
+
+
+def measure_tuned(
+    store: Path, settings: LoopSettings, say: Callable[[str], None]
+) -> dict[str, Any]:
+    """A genetic run with a time limit, its best compared with PyTorch in paired rounds."""
+    result = _tune("genetic", Budget(seconds=settings.seconds), store, settings.seed, None)
+    assert result.best is not None, "a run of this length always finds something"
+    assert result.default is not None
+    found: dict[str, Any] = {
+        **_speed(result),
+        "default": result.default.to_json(),
+        "best": result.best.to_json(),
+        "gain": result.default.seconds / result.best.seconds,
+    }
+    if has_torch():
+        say("comparing with PyTorch, in turn ...")
+        found["torch"] = asdict(compare_with_torch(result.best, settings.pairs))
+    else:
+        say("PyTorch is not installed: no comparison")
+    return found
+
+
+def _tune(
+    tuner: str, budget: Budget, store: Path, seed: int, watch: Callable[[Progress], None] | None
+) -> Result:
+    problem = TaskProblem.of(Task(workload(LAYER)))
+    return tune(problem, tuner, budget, store=store, seed=seed, progress=watch)
+
+
+def _speed(result: Result) -> dict[str, Any]:
+    total = result.time["total"]
+    return {
+        "trials": result.trials,
+        "valid": result.valid,
+        "valid_trials_per_second": result.valid / total,
+        "time": dict(result.time),
+        "search_share": result.time["search"] / total,
+    }

@@ -1,0 +1,73 @@
+"""Compares the best of a run with what other libraries offer."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tunesmith.bench.paired import Comparison, compare
+from tunesmith.errors import TunesmithError
+from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.result import Found, Result
+
+
+def kernel_side(found: Found) -> dict[str, Any]:
+    """A found config as a side of a comparison."""
+    problem = found.problem
+    assert isinstance(problem, TaskProblem)
+    return {
+        "kind": "kernel",
+        "operator": problem.task.operator.to_json(),
+        "sketch": problem.sketch.name,
+        "config": found.config.to_json(),
+        "cores": problem.task.target.core_count,
+    }
+
+
+def torch_side(problem: TaskProblem) -> dict[str, Any]:
+    """PyTorch's operator as a side of a comparison."""
+    return {
+        "kind": "torch",
+        "operator": problem.task.operator.to_json(),
+        "cores": problem.task.target.core_count,
+    }
+
+
+def has_torch() -> bool:
+    """Whether PyTorch is installed."""
+    return importlib.util.find_spec("torch") is not None
+
+
+def peer_versions() -> dict[str, str]:
+    """The installed peers and their versions."""
+    return {"torch": importlib.metadata.version("torch")} if has_torch() else {}
+
+
+def compare_with_torch(found: Found, pairs: int = 25) -> Comparison:
+    """The found config against PyTorch; a ratio above 1 means that ours is faster.
+
+    Raises ``TunesmithError`` if PyTorch cannot run the operator.
+    """
+    assert isinstance(found.problem, TaskProblem)
+    return compare(kernel_side(found), torch_side(found.problem), pairs)
+
+
+def compare_with_peers(result: Result, say: Callable[[str], None]) -> Mapping[str, float]:
+    """Seconds of a call by peer name; says why where a peer cannot be compared with.
+
+    A peer's time is ours times the median ratio of paired rounds, so it fits beside ours.
+    """
+    if result.best is None or not isinstance(result.problem, TaskProblem):
+        return {}
+    if not has_torch():
+        say("PyTorch is not installed, so it is not compared with: 'make setup TORCH=1' adds it")
+        return {}
+    say("comparing with PyTorch, in turn ...")
+    try:
+        comparison = compare_with_torch(result.best)
+    except TunesmithError as error:
+        say(f"PyTorch cannot be compared with: {error}")
+        return {}
+    return {"PyTorch": result.best.seconds * comparison.ratio}

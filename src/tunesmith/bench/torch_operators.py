@@ -1,0 +1,131 @@
+"""Our operators as PyTorch computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tunesmith.errors import UsageError
+from tunesmith.operators import (
+    BatchMatmul,
+    Conv2d,
+    Conv2dTranspose,
+    Dense,
+    DepthwiseConv2d,
+    LayerNorm,
+    Matmul,
+    Operator,
+    Pool2d,
+    ProductOperator,
+    Softmax,
+)
+
+
+def torch_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
+    """A call of the operator on these NumPy arrays, converted and laid out beforehand.
+
+    Raises ``UsageError`` for an operator that PyTorch does not have.
+    """
+    import torch
+
+    tensors = [torch.from_numpy(array) for array in inputs]
+    if isinstance(operator, ProductOperator):
+        return _with_epilogue(operator, tensors)
+    return _plain(operator, tensors)
+
+
+def _with_epilogue(operator: ProductOperator, tensors: list[Any]) -> Callable[[], Any]:
+    import torch
+
+    data, weight, *extra = tensors
+    bias = extra[0] if operator.bias else None
+    residual = extra[-1] if operator.residual else None
+    products = _products(operator, data, weight, bias)
+
+    def call() -> Any:
+        result = products()
+        if residual is not None:
+            result = result.add_(residual)
+        return torch.relu_(result) if operator.relu else result
+
+    return call
+
+
+def _products(operator: ProductOperator, data: Any, weight: Any, bias: Any) -> Callable[[], Any]:
+    from torch.nn import functional
+
+    if isinstance(operator, Matmul | BatchMatmul):
+        return _matrices(operator, data, weight, bias)
+    if isinstance(operator, Dense):
+        return lambda: functional.linear(data, weight, bias)
+    if isinstance(operator, Conv2dTranspose):
+        return lambda: functional.conv_transpose2d(
+            data,
+            weight,
+            bias,
+            stride=operator.stride,
+            padding=operator.padding,
+            output_padding=operator.output_padding,
+        )
+    if isinstance(operator, Conv2d | DepthwiseConv2d):
+        return _convolution(operator, data, weight, bias)
+    raise UsageError(f"PyTorch has no operator to compare {operator.name} with")
+
+
+def _matrices(
+    operator: Matmul | BatchMatmul, left: Any, right: Any, bias: Any
+) -> Callable[[], Any]:
+    import torch
+
+    if isinstance(operator, Matmul):
+        product, sum_and_product = torch.mm, torch.addmm
+    else:
+        product, sum_and_product = torch.bmm, torch.baddbmm
+        left = left.transpose(1, 2) if operator.transpose == "TN" else left
+        right = right.transpose(1, 2) if operator.transpose == "NT" else right
+    if bias is None:
+        return lambda: product(left, right)
+    return lambda: sum_and_product(bias, left, right)
+
+
+def _convolution(
+    operator: Conv2d | DepthwiseConv2d, data: Any, weight: Any, bias: Any
+) -> Callable[[], Any]:
+    """NHWC data is given to PyTorch as its own channels-last format, which is the same memory."""
+    from torch.nn import functional
+
+    depthwise = isinstance(operator, DepthwiseConv2d)
+    if operator.layout == "NHWC":
+        import torch
+
+        data = data.permute(0, 3, 1, 2)
+        weight = weight.permute(2, 3, 0, 1) if depthwise else weight.permute(3, 2, 0, 1)
+        if not depthwise:
+            weight = weight.contiguous(memory_format=torch.channels_last)
+    if depthwise:
+        weight = weight.reshape(-1, 1, *weight.shape[2:])
+    groups = operator.c if isinstance(operator, DepthwiseConv2d) else operator.groups
+    dilation = getattr(operator, "dilation", (1, 1))
+    return lambda: functional.conv2d(
+        data, weight, bias, operator.stride, operator.padding, dilation, groups
+    )
+
+
+def _plain(operator: Operator, tensors: list[Any]) -> Callable[[], Any]:
+    from torch.nn import functional
+
+    data = tensors[0]
+    if isinstance(operator, Softmax):
+        return lambda: functional.softmax(data, dim=-1)
+    if isinstance(operator, LayerNorm):
+        _, gamma, beta = tensors
+        return lambda: functional.layer_norm(data, (operator.n,), gamma, beta, operator.eps)
+    if isinstance(operator, Pool2d):
+        if operator.layout == "NHWC":
+            data = data.permute(0, 3, 1, 2)
+        window = (operator.kernel, operator.stride, operator.padding)
+        if operator.kind == "max":
+            return lambda: functional.max_pool2d(data, *window)
+        counted = operator.count_include_pad
+        return lambda: functional.avg_pool2d(data, *window, count_include_pad=counted)
+    raise UsageError(f"PyTorch has no operator to compare {operator.name} with")

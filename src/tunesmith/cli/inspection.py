@@ -1,0 +1,182 @@
+"""``tunesmith operators``, ``tuners``, ``space`` and ``show``: what there is, how it looks."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from tunesmith.cli import options as opt
+from tunesmith.cli.output import console, print_json
+from tunesmith.cli.task_choice import TaskChoice, chosen_config
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("operators")(operators)
+    app.command("tuners")(tuners)
+    app.command("space", context_settings=opt.PASS_OPERATOR_OPTIONS)(space)
+    app.command("show", context_settings=opt.PASS_OPERATOR_OPTIONS)(show)
+
+
+def operators(
+    name: Annotated[str | None, typer.Argument(help="Only this one, with its options.")] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """List the operators and their options, and the named layers."""
+    from tunesmith.operators import describe_operators, operator_class, workload_names
+
+    if name is not None:
+        operator_class(name)
+    rows = [row for row in describe_operators() if name in (None, row.name)]
+    if as_json:
+        print_json({"operators": [asdict(row) for row in rows], "layers": list(workload_names())})
+        return
+    from rich.table import Table
+
+    out = console()
+    for row in rows:
+        table = Table(box=None, padding=(0, 2, 0, 2), show_header=False)
+        for option in row.options:
+            names = ", ".join(f"--{text}" for text in (option.name, *option.aliases))
+            default = "required" if option.default is None else option.default
+            table.add_row(names, default, option.meaning)
+        out.print(f"{row.name}: {row.summary}", style="bold", markup=False)
+        out.print("  takes " + "; ".join(row.arguments), markup=False)
+        out.print(table)
+    if name is None:
+        out.print("layers: " + ", ".join(workload_names()), markup=False)
+
+
+def tuners(as_json: opt.Json = False) -> None:
+    """List the tuners and their options."""
+    from tunesmith.tuners import describe_tuners
+
+    rows = describe_tuners()
+    if as_json:
+        listed = [
+            {
+                "name": row.name,
+                "package": row.package,
+                "summary": row.summary,
+                "options": [
+                    {
+                        "name": option.name,
+                        "type": option.type_name,
+                        "default": option.default,
+                        "meaning": option.meaning,
+                    }
+                    for option in row.options
+                ],
+            }
+            for row in rows
+        ]
+        print_json({"tuners": listed})
+        return
+    out = console()
+    for row in rows:
+        out.print(f"{row.name}: {row.summary}", style="bold", markup=False)
+        for option in row.options:
+            out.print(
+                f"  {option.name}={option.default}  {option.meaning} ({option.type_name})",
+                markup=False,
+            )
+
+
+def space(
+    context: typer.Context,
+    *,
+    operator: opt.OperatorName = None,
+    layer: opt.Layer = None,
+    target: opt.Device = "cpu",
+    mcpu: opt.Processor = None,
+    cores: opt.Cores = None,
+    sketch: opt.SketchName = None,
+    samples: Annotated[int, typer.Option("--samples", help="How many configs to show.")] = 3,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the samples.")] = 0,
+    as_json: opt.Json = False,
+) -> None:
+    """Show the parameters of a task's space, its size, and sample configs."""
+    import numpy as np
+
+    problem = TaskChoice(operator, layer, context.args, target, mcpu, cores, sketch).problem()
+    known = problem.space
+    configs = known.sample_many(samples, np.random.default_rng(seed))
+    if as_json:
+        parameters = [
+            {**parameter.to_json(), "cardinality": parameter.cardinality}
+            for parameter in known.parameters
+        ]
+        found: dict[str, Any] = {
+            "task": problem.key,
+            "sketch": problem.describe()["sketch"],
+            "size": known.size,
+            "parameters": parameters,
+            "constraints": [str(constraint) for constraint in known.constraints],
+            "samples": [config.to_json() for config in configs],
+        }
+        print_json(found)
+        return
+    from rich.table import Table
+
+    out = console()
+    out.print(problem.key, soft_wrap=True, markup=False)
+    out.print(f"sketch {problem.sketch.name}: {known.size:,} configs")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("parameter", "kind", "values"):
+        table.add_column(heading, style="bold" if heading == "parameter" else None)
+    for parameter in known.parameters:
+        kind = type(parameter).__name__.lower()
+        table.add_row(parameter.name, kind, f"{parameter.cardinality:,}")
+    out.print(table)
+    for constraint in known.constraints:
+        out.print(f"constraint: {constraint}", markup=False)
+    for config in configs:
+        out.print(f"sample: {config.key}", soft_wrap=True, markup=False)
+
+
+class Form(enum.StrEnum):
+    """The forms of a program."""
+
+    TVMSCRIPT = "tvmscript"
+    LLVM = "llvm"
+    ASM = "asm"
+
+
+def show(
+    context: typer.Context,
+    *,
+    operator: opt.OperatorName = None,
+    layer: opt.Layer = None,
+    target: opt.Device = "cpu",
+    mcpu: opt.Processor = None,
+    cores: opt.Cores = None,
+    sketch: opt.SketchName = None,
+    store: opt.StoreLocation = None,
+    config: opt.ConfigText = None,
+    form: Annotated[Form, typer.Option("--form", help="What to show.")] = Form.TVMSCRIPT,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="All of the assembly, not the hot loop alone.")
+    ] = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Show a program: the schedule as TVMScript, the LLVM-IR, or the assembly of its hot loop."""
+    from tunesmith.store import open_store
+
+    problem = TaskChoice(operator, layer, context.args, target, mcpu, cores, sketch).problem()
+    with open_store(store) as opened:
+        chosen = chosen_config(problem, opened, config)
+    if form is Form.TVMSCRIPT:
+        text = str(problem.program(chosen).script())
+    else:
+        text = problem.kernel(chosen).source("ll" if form is Form.LLVM else "asm")
+        if form is Form.ASM and not whole:
+            from tunesmith.assembly import hot_loop
+
+            text = hot_loop(text)
+    if as_json:
+        print_json({"task": problem.key, "config": chosen, "form": form.value, "text": text})
+    else:
+        print(text)

@@ -1,0 +1,53 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+# Options of an operator are not known before its name is: they are read by ``task_choice``.
+PASS_OPERATOR_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+OperatorName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[OPERATOR --OPTION VALUE ...]",
+        help="An operator and its options; 'tunesmith operators' lists them.",
+        show_default=False,
+    ),
+]
+Layer = Annotated[
+    str | None,
+    typer.Option("--layer", help="A named layer such as resnet18.C8, instead of an operator."),
+]
+Device = Annotated[str, typer.Option("--target", help="What to run on.")]
+Processor = Annotated[
+    str | None, typer.Option("--mcpu", help="LLVM's name of the processor; default: this one's.")
+]
+Cores = Annotated[
+    int | None, typer.Option("--cores", help="Threads a kernel may use; default: all cores.")
+]
+SketchName = Annotated[
+    str | None, typer.Option("--sketch", help="How to schedule; default: the first that fits.")
+]
+StoreLocation = Annotated[
+    str | None,
+    typer.Option(
+        "--store", help="A SQLite file or a database URL; default: in the user's data folder."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+ConfigText = Annotated[
+    str | None,
+    typer.Option(
+        "--config", help="A config as JSON, or 'default'; default: the best one in the store."
+    ),
+]
+ReportPath = Annotated[
+    Path | None, typer.Option("--report", help="Also write the HTML report to this file.")
+]
+Peers = Annotated[
+    bool, typer.Option("--peers", help="Compare the best with PyTorch, if it is installed.")
+]

@@ -1,0 +1,113 @@
+"""From the words of a command line to a task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tunesmith.errors import UsageError
+from tunesmith.operators import Operator, operator_names, parse_operator, workload
+from tunesmith.space import Config
+from tunesmith.target import Target
+from tunesmith.task import Task
+
+if TYPE_CHECKING:
+    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.store import Store
+
+
+@dataclass(frozen=True)
+class TaskChoice:
+    """What a command was told of its task. ``extra`` are the words that no option claimed."""
+
+    operator: str | None
+    layer: str | None
+    extra: Sequence[str]
+    target: str = "cpu"
+    mcpu: str | None = None
+    cores: int | None = None
+    sketch: str | None = None
+
+    def task(self) -> Task:
+        """The task. Raises ``UsageError`` where the words name none."""
+        return Task(self._operator(), Target(self.target, self.mcpu, self.cores))
+
+    def problem(self) -> TaskProblem:
+        """The task with its sketch (imports TVM)."""
+        from tunesmith.measure.task_problem import TaskProblem
+
+        return TaskProblem.of(self.task(), self.sketch)
+
+    def words(self) -> list[str]:
+        """The choice as words of a command line again."""
+        words = [self.operator] if self.operator else ["--layer", str(self.layer)]
+        words += list(self.extra)
+        options = {"mcpu": self.mcpu, "cores": self.cores, "sketch": self.sketch}
+        for name, value in options.items():
+            words += [] if value is None else [f"--{name}", str(value)]
+        return words
+
+    def _operator(self) -> Operator:
+        if self.operator is not None and self.operator.startswith("-"):
+            raise UsageError(
+                f"name the operator before its options: it must precede {self.operator}"
+            )
+        if (self.operator is None) == (self.layer is None):
+            raise UsageError("name one operator or one --layer: 'tunesmith operators' lists both")
+        options = parse_words(self.extra)
+        if self.operator is not None:
+            return parse_operator(self.operator, options)
+        layer = workload(str(self.layer))
+        return parse_operator(layer.name, {**layer.to_json()["options"], **options})
+
+
+def parse_words(words: Sequence[str]) -> dict[str, object]:
+    """``--name value``, ``--name=value`` and ``--flag`` as options by name.
+
+    Raises ``UsageError`` for a word that belongs to no option and for an option given twice.
+    """
+    options: dict[str, object] = {}
+    position = 0
+    while position < len(words):
+        word = words[position]
+        if not word.startswith("--"):
+            known = ", ".join(operator_names())
+            raise UsageError(f"cannot make sense of '{word}': options look like --n 1 ({known})")
+        name, equals, value = word[2:].partition("=")
+        following = words[position + 1] if position + 1 < len(words) else "--"
+        if not equals and not following.startswith("--"):
+            value, position = following, position + 1
+        name = name.replace("-", "_")
+        if name in options:
+            raise UsageError(f"--{name} is given twice: keep one")
+        options[name] = value if equals or value else True
+        position += 1
+    return options
+
+
+def chosen_config(problem: TaskProblem, store: Store | None, text: str | None) -> Config:
+    """The config that ``--config`` asks for: the best of the store, the default, or as given.
+
+    Raises ``UsageError`` if the store has none, or the text is no config of the problem's space.
+    """
+    if text == "default":
+        return problem.default
+    if text is not None:
+        try:
+            config = Config.from_json(json.loads(text))
+        except ValueError as error:
+            raise UsageError(f"--config is no JSON object: {error}") from error
+        problem.space.check(config)
+        return config
+    assert store is not None
+    record = store.best(
+        problem.key, sketch=problem.sketch.name, sketch_version=problem.sketch.version
+    )
+    if record is None:
+        raise UsageError(
+            f"nothing is recorded for {problem.key} on this machine: tune it first, "
+            "or give --config default"
+        )
+    return record.config

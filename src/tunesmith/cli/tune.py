@@ -1,0 +1,252 @@
+"""``tunesmith tune`` and ``tunesmith tune-command``."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tunesmith.budget import Budget
+from tunesmith.cli import options as opt
+from tunesmith.cli.output import console, print_json, remark, remarks
+from tunesmith.cli.task_choice import TaskChoice
+from tunesmith.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tunesmith.problem import MeasureSettings, Problem
+    from tunesmith.result import Result
+    from tunesmith.store import Store
+    from tunesmith.tuners import Tuner
+
+TunerName = Annotated[str, typer.Option("--tuner", help="The search algorithm.")]
+TunerOptions = Annotated[
+    list[str] | None,
+    typer.Option("--tuner-option", help="NAME=VALUE, one of the tuner's options; repeatable."),
+]
+Seconds = Annotated[float | None, typer.Option("--seconds", help="Stop after so many seconds.")]
+Trials = Annotated[
+    int | None, typer.Option("--trials", help="Stop at so many trials, resumed ones included.")
+]
+TargetSpeed = Annotated[
+    float | None, typer.Option("--target-gflops", help="Stop when a config is this fast.")
+]
+TargetSeconds = Annotated[
+    float | None, typer.Option("--target-seconds", help="Stop when one call takes no longer.")
+]
+Patience = Annotated[
+    int | None, typer.Option("--patience", help="Stop after so many trials without a gain.")
+]
+Seed = Annotated[int, typer.Option("--seed", help="The same seed makes the same proposals.")]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume/--fresh", help="Continue what the store holds, or start anew."),
+]
+# What a run without any limit gets; an endless one has to be asked for by Ctrl-C.
+DEFAULT_SECONDS = 60.0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("tune", context_settings=opt.PASS_OPERATOR_OPTIONS)(tune)
+    app.command("tune-command")(tune_command)
+
+
+def tune(
+    context: typer.Context,
+    *,
+    operator: opt.OperatorName = None,
+    layer: opt.Layer = None,
+    target: opt.Device = "cpu",
+    mcpu: opt.Processor = None,
+    cores: opt.Cores = None,
+    sketch: opt.SketchName = None,
+    tuner: TunerName = "genetic",
+    tuner_option: TunerOptions = None,
+    seconds: Seconds = None,
+    trials: Trials = None,
+    target_gflops: TargetSpeed = None,
+    target_seconds: TargetSeconds = None,
+    patience: Patience = None,
+    store: opt.StoreLocation = None,
+    seed: Seed = 0,
+    resume: Resume = True,
+    build_timeout: Annotated[float, typer.Option(help="Seconds a build may take.")] = 10.0,
+    run_timeout: Annotated[float, typer.Option(help="Seconds a run may take.")] = 10.0,
+    memory_limit: Annotated[int, typer.Option(help="MiB a trial may use.")] = 4096,
+    repeats: Annotated[int, typer.Option(help="Times each candidate is measured.")] = 3,
+    min_repeat_ms: Annotated[float, typer.Option(help="How long one repeat lasts.")] = 5.0,
+    cut_off: Annotated[
+        float, typer.Option(help="Times the best time at which a candidate is given up.")
+    ] = 3.0,
+    flush_cache: Annotated[bool, typer.Option(help="Empty the caches before a repeat.")] = False,
+    peers: opt.Peers = False,
+    report: opt.ReportPath = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Search for the fastest program of an operator."""
+    choice = TaskChoice(operator, layer, context.args, target, mcpu, cores, sketch)
+    choice.task()  # complain about the words before anything heavy is loaded
+    budget = _budget(seconds, trials, target_gflops, target_seconds, patience)
+    algorithm = _tuner(tuner, tuner_option)
+    from tunesmith.problem import MeasureSettings
+
+    settings = MeasureSettings(
+        build_timeout=build_timeout,
+        run_timeout=run_timeout,
+        memory_limit=memory_limit << 20,
+        repeats=repeats,
+        min_repeat_time=min_repeat_ms / 1e3,
+        cut_off=cut_off,
+        flush_cache=flush_cache,
+    )
+    from tunesmith.store import open_store
+
+    with open_store(store) as opened:
+        problem = choice.problem()
+        result = _run(
+            problem,
+            algorithm,
+            budget,
+            store=opened,
+            seed=seed,
+            resume=resume,
+            settings=settings,
+        )
+        compared = _compare(result) if peers else {}
+        words = ["tunesmith", "tune", *choice.words(), "--tuner", tuner, "--seed", str(seed)]
+        if report is not None:
+            from tunesmith.cli.report_page import write_task_report
+
+            write_task_report(opened, problem, report, compared, shlex.join(words))
+    _print(result, compared, report, as_json=as_json)
+
+
+def tune_command(
+    spec: Annotated[Path, typer.Argument(help="A TOML file; see docs/command-line.md.")],
+    *,
+    tuner: Annotated[str | None, typer.Option("--tuner", help="The search algorithm.")] = None,
+    tuner_option: TunerOptions = None,
+    seconds: Seconds = None,
+    trials: Trials = None,
+    target_seconds: TargetSeconds = None,
+    patience: Patience = None,
+    store: opt.StoreLocation = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the search.")] = None,
+    resume: Resume = True,
+    as_json: opt.Json = False,
+) -> None:
+    """Tune any command line that a TOML file describes."""
+    from tunesmith.measure.command_spec import read_command_spec
+    from tunesmith.store import open_store
+
+    described = read_command_spec(spec)
+    wanted = described.tune
+    if seconds is None and trials is None:
+        seconds, trials = wanted.seconds, wanted.trials
+    if seed is None:
+        seed = wanted.seed or 0
+    algorithm = _tuner(tuner or wanted.tuner or "genetic", tuner_option)
+    budget = _budget(seconds, trials, None, target_seconds, patience)
+    with open_store(store) as opened:
+        result = _run(
+            described.problem,
+            algorithm,
+            budget,
+            store=opened,
+            seed=seed,
+            resume=resume,
+            settings=described.settings,
+        )
+    _print(result, {}, None, as_json=as_json)
+
+
+def _budget(
+    seconds: float | None,
+    trials: int | None,
+    target_gflops: float | None,
+    target_seconds: float | None,
+    patience: int | None,
+) -> Budget:
+    limits = (seconds, trials, patience)
+    if all(limit is None for limit in limits):
+        seconds = DEFAULT_SECONDS
+    return Budget(seconds, trials, target_gflops, target_seconds, patience)
+
+
+def _tuner(name: str, texts: list[str] | None) -> Tuner:
+    from tunesmith.tuners import parse_options
+    from tunesmith.tuners import tuner as tuner_by_name
+
+    return tuner_by_name(name, **parse_options(name, texts or []))
+
+
+def _run(
+    problem: Problem,
+    tuner: Tuner,
+    budget: Budget,
+    *,
+    store: Store,
+    seed: int,
+    resume: bool,
+    settings: MeasureSettings,
+) -> Result:
+    from tunesmith.reports.live import LiveProgress
+    from tunesmith.tuning import tune as run
+
+    with LiveProgress(remarks(), budget.trials, budget.seconds, problem.flops) as live:
+        return run(
+            problem,
+            tuner,
+            budget,
+            store=store,
+            seed=seed,
+            fresh=not resume,
+            settings=settings,
+            progress=live.update,
+        )
+
+
+def _compare(result: Result) -> Mapping[str, float]:
+    from tunesmith.bench.peers import compare_with_peers
+
+    return compare_with_peers(result, remark)
+
+
+def _print(
+    result: Result, compared: Mapping[str, float], report: Path | None, *, as_json: bool
+) -> None:
+    if as_json:
+        peers = {name: {"seconds": seconds} for name, seconds in compared.items()}
+        print_json({**result.to_json(), **({"peers": peers} if peers else {})})
+    else:
+        _print_tables(result, compared)
+        if report is not None:
+            console().print(f"report: {report}", soft_wrap=True, markup=False)
+    if result.failure:
+        saved = f"; the unsaved trials are in {result.rescued}" if result.rescued else ""
+        raise StoreError(result.failure + saved)
+
+
+def _print_tables(result: Result, compared: Mapping[str, float]) -> None:
+    from tunesmith.reports.tables import ResultRow, outcomes_table, results_table
+
+    out = console()
+    rows = []
+    baseline = None
+    if result.default is not None:
+        baseline = ResultRow("default schedule", result.default.seconds)
+        rows.append(baseline)
+    rows += [ResultRow(name, seconds) for name, seconds in compared.items()]
+    if result.best is not None:
+        rows.append(ResultRow("best found", result.best.seconds, best=True))
+    out.print(f"{result.problem.key}", soft_wrap=True, markup=False)
+    out.print(
+        f"{result.trials} trials ({result.valid} valid, {result.resumed} of them from earlier "
+        f"runs) in {result.time['total']:.1f} s; stopped: {result.stopped.meaning}"
+    )
+    out.print(outcomes_table(result.outcomes))
+    out.print(results_table(rows, result.problem.flops, baseline))
