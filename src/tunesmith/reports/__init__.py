@@ -1,0 +1,13 @@
+"""What people look at: the HTML report of a run, its progress in the terminal, and tables."""
+
+from tunesmith.reports.model import Result, RunReport, TrialPoint, trial_points
+from tunesmith.reports.page import render, write_report
+
+__all__ = [
+    "Result",
+    "RunReport",
+    "TrialPoint",
+    "render",
+    "trial_points",
+    "write_report",
+]

@@ -1,0 +1,184 @@
+"""The figures of a report: five Plotly figures in the colours of a light page.
+
+The page swaps the colours for those of a dark one, so each colour here is one of the palette's.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+from tunesmith.reports import format as fmt
+from tunesmith.reports.drawing import Plot, SpeedPlot
+from tunesmith.reports.model import PHASES, RunReport
+from tunesmith.reports.palette import LIGHT
+
+_TIME_AXES = ((2 * 86400, 3600.0, "hours"), (2 * 3600, 60.0, "minutes"), (0, 1.0, "seconds"))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot and the words around it. ``summary`` tells in a line what there is to see.
+
+    ``explorable`` says whether zooming in shows more.
+    """
+
+    name: str
+    title: str
+    summary: str
+    plot: Plot
+    explorable: bool = True
+
+
+def make_figures(report: RunReport) -> list[Figure]:
+    """The figures that the run has something for, in the order of the page (imports Plotly)."""
+    figures = []
+    if report.trials:
+        figures.append(_speed_over_trials(report))
+    if report.valid:
+        figures += [_speed_over_time(report), _distribution(report)]
+    if sum(report.time.values()) > 0:
+        figures.append(_time_by_phase(report))
+    if report.trials:
+        figures.append(_outcomes_by_class(report))
+    return figures
+
+
+def _speed_over_trials(report: RunReport) -> Figure:
+    plot = SpeedPlot(report, 380, "trial", "")
+    plot.figure.update_yaxes(title_text=plot.unit.name)
+    full = [trial for trial in report.valid if not trial.cut_off]
+    short = [trial for trial in report.valid if trial.cut_off]
+    plot.add_trials("trial", full, [trial.index for trial in full], "trial")
+    plot.add_trials("cut off early", short, [trial.index for trial in short], "trial", "ring")
+    plot.add_best_line([trial.index for trial in report.improvements], len(report.trials))
+    # Invalid trials have no speed: they stand below the axis, each over its number.
+    plot.add_invalid(-0.035 * plot.top)
+    plot.add_references("y")
+    plot.figure.update_yaxes(range=[-0.07 * plot.top, 1.05 * plot.top])
+    plot.figure.update_xaxes(range=[0, len(report.trials) + 1], dtick=_whole(len(report.trials)))
+    summary = "No trial gave a valid program."
+    if report.improvements:
+        last = report.improvements[-1]
+        found = fmt.speed(last.seconds, report.flops)
+        summary = f"The fastest is trial {fmt.count(last.index)}, at {found}."
+    return Figure("trials", "Best speed over trials", summary, plot)
+
+
+def _speed_over_time(report: RunReport) -> Figure:
+    last = report.elapsed
+    size, name = next((size, name) for least, size, name in _TIME_AXES if last >= least)
+    plot = SpeedPlot(report, 320, f"{name} since the run began", "")
+    plot.figure.update_yaxes(title_text=plot.unit.name)
+    corners = report.improvements
+    at = [trial.elapsed / size for trial in corners]
+    plot.add_best_line(at, last / size)
+    plot.add_trials("improvement", corners, at, "best")
+    plot.add_references("y")
+    plot.figure.update_yaxes(range=[0, 1.05 * plot.top])
+    plot.figure.update_xaxes(range=[0, last / size * 1.01 or 1])
+    found = fmt.duration(corners[-1].elapsed)
+    summary = f"The run took {fmt.duration(last)}. Its fastest trial ended after {found}."
+    return Figure("seconds", "Best speed over time", summary, plot)
+
+
+def _distribution(report: RunReport) -> Figure:
+    import plotly.graph_objects as go
+
+    plot = SpeedPlot(report, 320, "", "trials")
+    plot.figure.update_xaxes(title_text=plot.unit.name)
+    plot.explain("valid trials", "trial", "block")
+    plot.figure.add_trace(
+        go.Histogram(
+            x=[plot.unit.value(trial.seconds) for trial in report.valid],
+            nbinsx=40,
+            marker={"color": LIGHT["trial"], "line": {"color": LIGHT["page"], "width": 1}},
+            hovertemplate=f"%{{x}} {plot.unit.name}: %{{y}} trials<extra></extra>",
+        )
+    )
+    plot.add_references("x")
+    plot.figure.update_xaxes(range=[0, 1.05 * plot.top])
+    plot.figure.update_yaxes(dtick=_whole(len(report.valid)))
+    times = [trial.seconds for trial in report.valid if trial.seconds is not None]
+    reached = fmt.share(min(times), statistics.median(times))
+    summary = f"The median trial reaches {reached} of the best speed."
+    return Figure("distribution", "Distribution of speeds", summary, plot)
+
+
+def _time_by_phase(report: RunReport) -> Figure:
+    import plotly.graph_objects as go
+
+    plot = Plot(110, "", "")
+    total = sum(report.time.values())
+    for phase in PHASES:
+        spent = report.time.get(phase, 0.0)
+        part = fmt.share(spent, total)
+        label = f"{phase}: {fmt.duration(spent)}, {part}"
+        plot.explain(label, phase, "block")
+        plot.figure.add_trace(
+            go.Bar(
+                x=[spent / total],
+                y=[""],
+                orientation="h",
+                marker={"color": LIGHT[phase], "line": {"color": LIGHT["page"], "width": 1}},
+                text=[f"<b>{phase}</b><br>{part}"],
+                textposition="inside",
+                insidetextanchor="middle",
+                textangle=0,
+                textfont={"color": LIGHT["on phase"]},
+                hovertemplate=f"{label}<extra></extra>",
+            )
+        )
+    # A phase too short for its name goes without: the legend has it.
+    plot.figure.update_layout(
+        barmode="stack", bargap=0, uniformtext={"mode": "hide", "minsize": 11}, margin_l=0
+    )
+    plot.figure.update_xaxes(visible=False, range=[0, 1], fixedrange=True)
+    plot.figure.update_yaxes(visible=False, fixedrange=True)
+    most = max(PHASES, key=lambda phase: report.time.get(phase, 0.0))
+    part = fmt.share(report.time[most], total)
+    summary = f"Of {fmt.duration(total)}, {part} went to {_PHASE_WORDS[most]}."
+    return Figure("phases", "Time by phase", summary, plot, explorable=False)
+
+
+_PHASE_WORDS = {
+    "search": "the tuner's own thinking",
+    "build": "building programs",
+    "run": "running programs",
+    "idle": "waiting",
+}
+
+
+def _outcomes_by_class(report: RunReport) -> Figure:
+    import plotly.graph_objects as go
+
+    counts = report.outcomes
+    rows, most = max(len(counts), 2), max(counts.values())
+    plot = Plot(66 + 34 * rows, "trials", "")
+    plot.figure.add_trace(
+        go.Bar(
+            x=list(counts.values()),
+            y=[fmt.outcome_name(outcome) for outcome in counts],
+            orientation="h",
+            marker={"color": [LIGHT["invalid" if o.value else "best"] for o in counts]},
+            text=[fmt.count(number) for number in counts.values()],
+            textposition="outside",
+            customdata=[
+                [outcome.meaning, fmt.share(number, len(report.trials))]
+                for outcome, number in counts.items()
+            ],
+            hovertemplate="%{y}: %{x} trials, %{customdata[1]}<br>%{customdata[0]}<extra></extra>",
+        )
+    )
+    plot.figure.update_xaxes(range=[0, 1.2 * most], dtick=_whole(most), fixedrange=True)
+    plot.figure.update_yaxes(range=[rows - 0.5, -0.5], showgrid=False, ticks="", fixedrange=True)
+    plot.figure.update_layout(bargap=0.25)
+    total = len(report.trials)
+    invalid = total - len(report.valid)
+    summary = f"{fmt.count(invalid)} of {fmt.counted(total, 'trial')} gave no valid program."
+    return Figure("outcomes", "Outcomes by class", summary, plot, explorable=False)
+
+
+def _whole(most: int) -> int | None:
+    """The step of an axis of whole numbers: 1 where Plotly would choose a fraction, else None."""
+    return 1 if most < 10 else None

@@ -1,0 +1,211 @@
+"""The progress of a run in the terminal: a few lines redrawn in place, or a line now and then."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+from rich.console import Console, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from tunesmith.measurement import Outcome
+from tunesmith.progress import Progress
+from tunesmith.reports import format as fmt
+from tunesmith.reports.model import PHASES
+from tunesmith.reports.tables import WIDTH
+
+LINE_EVERY: Final = 5.0
+"""Seconds between two lines where nothing can be redrawn: a file, a pipe, a CI log."""
+
+DRAW_EVERY: Final = 0.2
+"""Seconds between two drawings where they can."""
+
+_PHASE_STYLES = {"search": "magenta", "build": "yellow", "run": "green", "idle": "bright_black"}
+
+
+class LiveProgress:
+    """Shows the progress of one run while the context lasts; its last state stays on the screen.
+
+    ``trials`` and ``seconds`` are the run's budget, ``flops`` the operations of one call, each None
+    where there is none. Give a console on stderr, so that stdout stays the caller's.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        trials: int | None,
+        seconds: float | None,
+        flops: float | None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._console = console
+        self._limits = Limits(trials, seconds)
+        self._flops = flops
+        self._clock = clock
+        self._state: Progress | None = None
+        self._shown: Progress | None = None
+        self._shown_at = -math.inf
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        if self._console.is_interactive:
+            # Workers are forked while this shows: a thread that redraws could leave them a locked
+            # console, and redirected streams would have them draw too.
+            self._live = Live(
+                console=self._console,
+                auto_refresh=False,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._state is not None and self._state is not self._shown:
+            self._show(self._state)
+        if self._live is not None:
+            self._live.stop()
+
+    def update(self, state: Progress) -> None:
+        """Take the latest state; cheap enough to call after every trial."""
+        if self._state is None:
+            self._limits = dataclasses.replace(self._limits, first=state)
+        self._state = state
+        every = LINE_EVERY if self._live is None else DRAW_EVERY
+        if self._clock() - self._shown_at >= every:
+            self._show(state)
+
+    def _show(self, state: Progress) -> None:
+        if self._live is not None:
+            self._live.update(progress_panel(state, self._limits, self._flops), refresh=True)
+        else:
+            line = progress_line(state, self._limits, self._flops)
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self._shown, self._shown_at = state, self._clock()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Trials and wall-clock seconds that a run may spend; None is no limit.
+
+    ``first`` is the earliest state known, which the pace counts from: trials of a resumed run took
+    no time of this one.
+    """
+
+    trials: int | None
+    seconds: float | None
+    first: Progress | None = None
+
+    def spent(self, state: Progress) -> float:
+        """The share of the budget that is gone, from 0 to 1; the limit nearer to its end counts."""
+        shares = [0.0]
+        if self.trials:
+            shares.append(state.trials / self.trials)
+        if self.seconds:
+            shares.append(state.elapsed / self.seconds)
+        return min(max(shares), 1.0)
+
+    def left(self, state: Progress) -> float | None:
+        """Seconds to go at the pace so far; None where nothing tells yet."""
+        bounds = []
+        trials, elapsed = state.trials, state.elapsed
+        if self.first is not None:
+            trials, elapsed = trials - self.first.trials, elapsed - self.first.elapsed
+        if self.trials is not None and trials > 0:
+            bounds.append(max(self.trials - state.trials, 0) * elapsed / trials)
+        if self.seconds is not None:
+            bounds.append(max(self.seconds - state.elapsed, 0.0))
+        return min(bounds, default=None)
+
+
+def progress_line(state: Progress, limits: Limits, flops: float | None) -> str:
+    """The state as one plain line of at most 100 columns."""
+    parts = [
+        f"trial {_of_budget(state, limits)}",
+        f"best {_best(state, flops)}",
+        f"invalid {fmt.share(state.trials - state.valid, state.trials)}",
+        _clock_text(state, limits),
+    ]
+    return ", ".join(parts)[:WIDTH]
+
+
+def progress_panel(state: Progress, limits: Limits, flops: float | None) -> RenderableType:
+    """The state as five lines of at most 100 columns, four where there is no limit."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold", max_width=WIDTH - 10)
+    if limits.trials is not None or limits.seconds is not None:
+        table.add_row("", ProgressBar(total=1.0, completed=limits.spent(state), width=60))
+    table.add_row("trials", f"{_of_budget(state, limits)}, {_clock_text(state, limits)}")
+    table.add_row("best", _best_text(state, flops))
+    table.add_row("invalid", _invalid_text(state))
+    table.add_row("time", _time_text(state.time))
+    return table
+
+
+def _of_budget(state: Progress, limits: Limits) -> str:
+    done = fmt.count(state.trials)
+    return done if limits.trials is None else f"{done} of {fmt.count(limits.trials)}"
+
+
+def _clock_text(state: Progress, limits: Limits) -> str:
+    text = fmt.duration(state.elapsed)
+    left = limits.left(state)
+    return text if left is None else f"{text}, about {fmt.duration(left)} left"
+
+
+def _best(state: Progress, flops: float | None) -> str:
+    if state.best_seconds is None:
+        return "none yet"
+    text = fmt.speed(state.best_seconds, flops)
+    if state.default_seconds is not None:
+        text += f" ({fmt.gain(state.default_seconds, state.best_seconds)} default)"
+    return text
+
+
+def _best_text(state: Progress, flops: float | None) -> Text:
+    if state.best_seconds is None:
+        return Text("no valid program yet")
+    text = Text(fmt.speed(state.best_seconds, flops), style="bold")
+    text.append(f"  {fmt.seconds(state.best_seconds)} a call", style="not bold")
+    if state.default_seconds is not None:
+        compared = fmt.faster_than(
+            state.default_seconds, state.best_seconds, "the default schedule"
+        )
+        text.append(f"  {compared}", style="not bold green")
+    return text
+
+
+def _invalid_text(state: Progress) -> str:
+    invalid = {
+        outcome: state.outcomes[outcome]
+        for outcome in Outcome
+        if outcome is not Outcome.NO_ERROR and state.outcomes.get(outcome)
+    }
+    if not invalid:
+        return "none"
+    classes = ", ".join(f"{fmt.outcome_name(o)} {fmt.count(n)}" for o, n in invalid.items())
+    return f"{fmt.share(state.trials - state.valid, state.trials)}: {classes}"
+
+
+def _time_text(spent: Mapping[str, float]) -> Text:
+    total = sum(spent.values())
+    shares = (
+        Text(f"{phase} {fmt.share(spent.get(phase, 0.0), total)}", style=_PHASE_STYLES[phase])
+        for phase in PHASES
+    )
+    return Text("  ").join(shares)

@@ -1,0 +1,238 @@
+"""The report of a run as one HTML file that needs nothing beside it, the network least of all."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tunesmith.errors import TunesmithError
+from tunesmith.reports import format as fmt
+from tunesmith.reports.drawing import speed_unit
+from tunesmith.reports.figures import Figure, make_figures
+from tunesmith.reports.model import BEST_NAME, RunReport
+from tunesmith.reports.palette import DARK, LIGHT
+
+
+def write_report(report: RunReport, path: str | Path) -> Path:
+    """Write the report's page to ``path`` and return it. A reader never sees half a page.
+
+    Raises TunesmithError where the file cannot be written.
+    """
+    path = Path(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    page = render(report)
+    try:
+        part.write_text(page, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        reason = (error.strerror or str(error)).lower()
+        raise TunesmithError(
+            f"cannot write the report to {path}: {reason}: name a file in a folder that exists "
+            "and that you may write to"
+        ) from error
+    return path
+
+
+def render(report: RunReport) -> str:
+    """The page: its data, figures, style and the code that draws them, about 2 MB of HTML.
+
+    Whatever text the report holds is shown as text. Should some of it slip through, the page's
+    policy still runs no script but its own and fetches nothing.
+    """
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    figures = make_figures(report)
+    plotly, bundle = _plotly_bundle()
+    script = _source("page.js")
+    unit = speed_unit(report)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_source("page.html")).render(
+        report=report,
+        headline=headline(report),
+        cards=_cards(report),
+        facts=_facts(report),
+        unit=unit.name,
+        results=_results(report, unit),
+        figures=figures,
+        outcomes=_outcomes(report),
+        configs=_configs(report),
+        program=Markup(_coloured(report.program)),
+        policy=_policy([plotly, script]),
+        style=Markup(_style()),
+        figure_data=Markup(_figure_data(figures)),
+        bundle=bundle,
+        script=Markup(script),
+    )
+
+
+def headline(report: RunReport) -> str:
+    """What the run achieved, in one line."""
+    if report.best is None:
+        trials = fmt.counted(len(report.trials), "trial")
+        return f"No valid program in {trials}" if report.trials else "No trial was measured"
+    found = fmt.speed(report.best.seconds, report.flops)
+    if report.default is None:
+        return f"{found}, {fmt.seconds(report.best.seconds)} a call"
+    name = f"the {report.default_name}"
+    compared = fmt.faster_than(report.default.seconds, report.best.seconds, name)
+    return f"{compared[0].upper()}{compared[1:]}, {found}"
+
+
+class _Card(NamedTuple):
+    label: str
+    value: str
+    note: str
+
+
+def _cards(report: RunReport) -> list[_Card]:
+    cards = []
+    if report.best is not None:
+        best = report.best.seconds
+        slower, slow = "", ""
+        if report.default is not None:
+            slower = f"from {fmt.seconds(report.default.seconds)}"
+            slow = f"from {fmt.speed(report.default.seconds, report.flops)}"
+        cards.append(_Card("Time a call", fmt.seconds(best), slower))
+        cards.append(_Card("Speed", fmt.speed(best, report.flops), slow))
+        if report.peers:
+            time, name = min((time, name) for name, time in report.peers.items())
+            note = f"{name}: {fmt.seconds(time)}"
+            cards.append(_Card(f"Against {name}", fmt.gain(time, best), note))
+    total, valid = len(report.trials), len(report.valid)
+    note = f"{fmt.count(valid)} valid ({fmt.share(valid, total)})" if total else ""
+    cards.append(_Card("Trials", fmt.count(total), note))
+    cards.append(_Card("Wall clock", fmt.duration(report.elapsed), f"budget: {report.budget}"))
+    return cards
+
+
+def _facts(report: RunReport) -> list[tuple[str, str]]:
+    facts = [
+        ("Target", report.target),
+        ("Machine", report.machine),
+        ("Tuner", report.tuner),
+        ("Started", report.started.strftime("%Y-%m-%d %H:%M:%S %Z").strip()),
+        ("Stopped", report.stopped),
+        ("Software", ", ".join(f"{name} {text}" for name, text in report.versions.items())),
+    ]
+    return [(name, text) for name, text in facts if text]
+
+
+def _results(report: RunReport, unit: fmt.SpeedUnit) -> list[dict[str, Any]]:
+    baseline = report.default.seconds if report.default else None
+    return [
+        {
+            "name": name,
+            "time": fmt.seconds(time),
+            "speed": unit.amount(time),
+            "gain": fmt.gain(baseline, time),
+            "best": name == BEST_NAME,
+        }
+        for name, time in report.results
+    ]
+
+
+def _outcomes(report: RunReport) -> list[dict[str, str]]:
+    total = len(report.trials)
+    return [
+        {
+            "name": fmt.outcome_name(outcome),
+            "count": fmt.count(number),
+            "share": fmt.share(number, total),
+            "meaning": outcome.meaning,
+        }
+        for outcome, number in report.outcomes.items()
+    ]
+
+
+def _configs(report: RunReport) -> list[dict[str, Any]]:
+    """A row for each parameter of either config, in their order."""
+    best: Mapping[str, Any] = report.best.config if report.best else {}
+    default: Mapping[str, Any] = report.default.config if report.default else {}
+    both = report.best is not None and report.default is not None
+    return [
+        {
+            "name": name,
+            "best": fmt.config_value(best[name]) if name in best else fmt.NOTHING,
+            "default": fmt.config_value(default[name]) if name in default else fmt.NOTHING,
+            "differs": both and best.get(name) != default.get(name),
+        }
+        for name in dict.fromkeys([*best, *default])
+    ]
+
+
+def _coloured(program: str) -> str:
+    """The program as HTML, escaped, with a class on each kind of token."""
+    if not program:
+        return ""
+    from pygments import formatters, highlight, lexers  # type: ignore[import-untyped]
+
+    formatter = formatters.HtmlFormatter(nowrap=True)
+    return str(highlight(program, lexers.PythonLexer(), formatter)).rstrip("\n")
+
+
+def _figure_data(figures: list[Figure]) -> str:
+    """The figures as JSON that cannot close the element it stands in."""
+    data = {
+        "plots": {
+            figure.name: {
+                "plot": json.loads(figure.plot.figure.to_json()),
+                "explorable": figure.explorable,
+            }
+            for figure in figures
+        },
+        "darkColours": {LIGHT[name]: DARK[name] for name in LIGHT},
+    }
+    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _policy(scripts: Iterable[str]) -> str:
+    """A Content-Security-Policy: the scripts named by their hashes, inline style, no fetching.
+
+    Plotly draws with inline style, and saves a figure through an image of data.
+    """
+    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
+    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {hashes}; "
+        "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _style() -> str:
+    """The style sheet, with the palette as its variables; paper is always light."""
+    light, dark = (
+        "".join(f"--{name.replace(' ', '-')}: {colour}; " for name, colour in palette.items())
+        for palette in (LIGHT, DARK)
+    )
+    return (
+        f":root {{ {light}}}\n"
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark}}} }}\n"
+        f"{_source('page.css')}"
+    )
+
+
+@lru_cache(maxsize=1)
+def _plotly_bundle() -> tuple[str, str]:
+    """Plotly's source, and the same compressed and as base64."""
+    from plotly.offline import get_plotlyjs
+
+    source = get_plotlyjs()
+    return source, base64.b64encode(gzip.compress(source.encode(), mtime=0)).decode()
+
+
+def _source(name: str) -> str:
+    return resources.files("tunesmith.reports").joinpath(name).read_text(encoding="utf-8")

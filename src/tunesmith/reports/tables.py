@@ -1,0 +1,113 @@
+"""Tables for the terminal. Each fits 100 columns and says its units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from tunesmith.measurement import Outcome
+from tunesmith.reports import format as fmt
+
+WIDTH: Final = 100
+
+_COMMA: Final = re.compile(r",(?! )")
+"""Followed by no space: a task's key has no place to break a line otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """A program and the seconds of one call, None if it has no time; ``best`` sets it off."""
+
+    name: str
+    seconds: float | None
+    best: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """A finished or running tuning run. ``seconds`` are those of one call; None: nothing valid."""
+
+    started: datetime
+    task: str
+    tuner: str
+    trials: int
+    best_seconds: float | None
+    default_seconds: float | None = None
+    flops: float | None = None
+
+
+def results_table(
+    rows: Sequence[ResultRow], flops: float | None, baseline: ResultRow | None = None
+) -> Table:
+    """Programs of one task compared: time a call, speed, and gain over the ``baseline``."""
+    unit = fmt.SpeedUnit.suiting(flops, [row.seconds for row in rows])
+    table = _table()
+    table.add_column("program", overflow="fold")
+    _add_numbers(table, "time a call", unit.name)
+    if baseline is not None:
+        _add_numbers(table, f"against the {baseline.name}")
+    for row in rows:
+        gain = [] if baseline is None else [fmt.gain(baseline.seconds, row.seconds)]
+        cells: list[str | Text] = [
+            _plain(row.name),
+            fmt.seconds(row.seconds),
+            unit.amount(row.seconds),
+        ]
+        table.add_row(*cells, *gain, style="bold green" if row.best else None)
+    return table
+
+
+def history_table(rows: Sequence[HistoryRow]) -> Table:
+    """Runs, one a row; times are shown in the time zone that they carry."""
+    table = _table()
+    table.add_column("started", no_wrap=True)
+    table.add_column("task", overflow="fold", ratio=1)
+    table.add_column("tuner", overflow="fold")
+    _add_numbers(table, "trials", "best", "speed", "gain")
+    for row in rows:
+        table.add_row(
+            row.started.strftime("%Y-%m-%d %H:%M"),
+            _plain(_COMMA.sub(", ", row.task)),
+            _plain(row.tuner),
+            fmt.count(row.trials),
+            fmt.seconds(row.best_seconds),
+            fmt.speed(row.best_seconds, row.flops),
+            fmt.gain(row.default_seconds, row.best_seconds),
+        )
+    return table
+
+
+def outcomes_table(outcomes: Mapping[Outcome, int]) -> Table:
+    """How many trials ended in each class that occurred, in the order of the classes."""
+    total = sum(outcomes.values())
+    table = _table()
+    table.add_column("outcome", no_wrap=True)
+    _add_numbers(table, "trials", "share")
+    table.add_column("meaning", overflow="fold")
+    for outcome in Outcome:
+        number = outcomes.get(outcome, 0)
+        if number:
+            name = fmt.outcome_name(outcome)
+            table.add_row(name, fmt.count(number), fmt.share(number, total), outcome.meaning)
+    return table
+
+
+def _table() -> Table:
+    return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
+
+
+def _add_numbers(table: Table, *names: str) -> None:
+    for name in names:
+        table.add_column(_plain(name), justify="right", no_wrap=True)
+
+
+def _plain(text: str) -> Text:
+    """Text in which square brackets are just that, not Rich's markup."""
+    return Text(text)

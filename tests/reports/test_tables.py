@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+
+import pytest
+from rich.console import Console
+from rich.table import Table
+
+from tunesmith.measurement import Outcome
+from tunesmith.reports.tables import (
+    WIDTH,
+    HistoryRow,
+    ResultRow,
+    history_table,
+    outcomes_table,
+    results_table,
+)
+
+DEFAULT = ResultRow("default schedule", 5.77e-3)
+RESULTS = (ResultRow("best found", 2.01e-3, best=True), ResultRow("PyTorch", None), DEFAULT)
+
+
+def _lines(table: Table) -> list[str]:
+    file = io.StringIO()
+    # Wide enough that a table which asks for too much shows it.
+    Console(file=file, width=WIDTH).print(table)
+    lines = file.getvalue().splitlines()
+    assert all(len(line) <= WIDTH for line in lines)
+    assert "…" not in file.getvalue()
+    return lines
+
+
+def _cells(lines: list[str], first: str) -> list[str]:
+    line = next(line for line in lines if line.strip().startswith(first))
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
+def test_results_compare_with_the_baseline() -> None:
+    lines = _lines(results_table(RESULTS, 231e6, DEFAULT))
+    head = ["program", "time a call", "GFLOP/s", "against the default schedule"]
+    assert _cells(lines, "program") == head
+    assert _cells(lines, "best found") == ["best found", "2.01 ms", "115", "2.87×"]
+    assert _cells(lines, "PyTorch") == ["PyTorch", "–", "–", "–"]
+    assert _cells(lines, "default") == ["default schedule", "5.77 ms", "40.0", "1.00×"]
+
+
+def test_results_without_baseline_or_flops() -> None:
+    lines = _lines(results_table(RESULTS, None))
+    assert _cells(lines, "program") == ["program", "time a call", "calls/s"]
+    assert _cells(lines, "best found") == ["best found", "2.01 ms", "498"]
+
+
+def test_history_keeps_every_number_whole_beside_a_long_task() -> None:
+    task = "conv2d(ci=64,co=64,dtype=float32,h=56,kernel=3x3,layout=NCHW,n=1,padding=1,w=56)@cpu"
+    started = datetime(2025, 11, 20, 14, 3, tzinfo=UTC)
+    rows = [
+        HistoryRow(started, task, "genetic", 12500, 2.01e-3, 5.77e-3, 231e6),
+        HistoryRow(started, "matmul@cpu", "random", 0, None),
+    ]
+    lines = _lines(history_table(rows))
+    numbers = _cells(lines, "2025-11-20 14:03")[-5:]
+    assert numbers == ["genetic", "12,500", "2.01 ms", "115 GFLOP/s", "2.87×"]
+    assert "".join(task.split()) in "".join("".join(line[18:47].split()) for line in lines)
+    assert _cells([line for line in lines if "matmul" in line], "2025")[-3:] == ["–", "–", "–"]
+
+
+@pytest.mark.parametrize("name", ["[red]name[/red]", "[/]", "[link=x]y"])
+def test_a_name_in_brackets_is_a_name(name: str) -> None:
+    lines = _lines(results_table([ResultRow(name, 1.0)], None))
+    assert _cells(lines, "[")[0] == name
+
+
+def test_a_name_too_long_is_folded_not_cut() -> None:
+    lines = _lines(results_table([ResultRow("x" * 300, 1.0)], None))
+    assert sum(line.count("x") for line in lines) == 300
+
+
+def test_outcomes_show_only_the_classes_that_occurred() -> None:
+    lines = _lines(outcomes_table({Outcome.BUILD_TIMEOUT: 50, Outcome.NO_ERROR: 150}))
+    assert _cells(lines, "valid") == ["valid", "150", "75 %", Outcome.NO_ERROR.meaning]
+    assert _cells(lines, "build") == ["build timeout", "50", "25 %", Outcome.BUILD_TIMEOUT.meaning]
+    assert not any("wrong answer" in line for line in lines)
+
+
+def test_all_outcomes_fit() -> None:
+    lines = _lines(outcomes_table(dict.fromkeys(Outcome, 123456)))
+    assert all(any(outcome.meaning in line for line in lines) for outcome in Outcome)
