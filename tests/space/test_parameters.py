@@ -109,6 +109,15 @@ def test_json_and_pickle_round_trips(parameter: Parameter) -> None:
     assert pickle.loads(pickle.dumps(parameter)) == parameter
 
 
+@given(parameters(), st.data())
+def test_numbers_may_come_from_numpy(parameter: Parameter, data: st.DataObject) -> None:
+    index = data.draw(st.integers(0, parameter.cardinality - 1))
+    space = Space([parameter])
+    config = space.config_at(np.int64(index))  # type: ignore[arg-type]
+    assert config.key == space.config_at(index).key
+    assert parameter.contains(parameter.value_at(np.int64(index)))  # type: ignore[arg-type]
+
+
 @given(parameters(), st.integers())
 def test_numbers_out_of_range_are_refused(parameter: Parameter, index: int) -> None:
     assume(not 0 <= index < parameter.cardinality)

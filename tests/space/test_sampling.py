@@ -53,7 +53,6 @@ def test_sampling_is_uniform_over_the_valid_configs() -> None:
 
 
 def test_sampling_by_trying_is_uniform_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(component, "_LISTED_AT_ONCE", 1)
     monkeypatch.setattr(component, "ROW_LIMIT", 1)
     space = Space(SEVERAL_COMPONENTS.parameters, SEVERAL_COMPONENTS.constraints)
     with pytest.raises(SpaceError, match="cannot be counted"):
@@ -148,7 +147,6 @@ def test_drawing_gives_up_where_valid_configs_cannot_be_found(
 def test_an_uncounted_space_is_exhausted_after_draws_in_vain(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(component, "_LISTED_AT_ONCE", 1)
     monkeypatch.setattr(component, "ROW_LIMIT", 1)
     space = Space([Ordinal("a", range(4)), Ordinal("b", range(4))], ["a != b"])
     found = space.sample_many(20, np.random.default_rng(0))

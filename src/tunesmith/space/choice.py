@@ -50,8 +50,7 @@ class Choice(Parameter):
             return False
 
     def value_at(self, index: int) -> Value:
-        self.check_index(index)
-        return self.values[index]
+        return self.values[self.plain_index(index)]
 
     def index_of(self, value: Value) -> int:
         self.check(value)

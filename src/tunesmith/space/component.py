@@ -118,11 +118,12 @@ class TiedParameters(Component):
     @cached_property
     def numbered(self) -> bool:
         combinations = math.prod(parameter.cardinality for parameter in self.parameters)
-        if combinations <= _LISTED_AT_ONCE:
-            return True
-        rng = np.random.default_rng(0)
-        accepted = sum(self._attempt(rng) is not None for _ in range(_PROBES))
-        return accepted < _PROBES * _WORTHWHILE_ACCEPTANCE and self._rows is not None
+        if combinations > _LISTED_AT_ONCE:
+            rng = np.random.default_rng(0)
+            accepted = sum(self._attempt(rng) is not None for _ in range(_PROBES))
+            if accepted >= _PROBES * _WORTHWHILE_ACCEPTANCE:
+                return False
+        return self._rows is not None
 
     def at(self, number: int) -> tuple[Value, ...]:
         assert self._rows is not None

@@ -105,7 +105,7 @@ class Factorization(Parameter):
         return product == self.product
 
     def value_at(self, index: int) -> tuple[int, ...]:
-        self.check_index(index)
+        index = self.plain_index(index)
         if self._values is not None:
             return self._values[index]
         value = [1] * self.parts

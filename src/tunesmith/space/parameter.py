@@ -125,13 +125,14 @@ class Parameter(ABC):
                 f"parameter '{self.name}' has no value {quote(value)}: give {self.expectation}"
             )
 
-    def check_index(self, index: int) -> None:
-        """Raises SpaceError unless ``index`` is in 0 … cardinality - 1."""
+    def plain_index(self, index: int) -> int:
+        """``index`` as Python's own int. Raises SpaceError outside 0 … cardinality - 1."""
         if not 0 <= index < self.cardinality:
             raise SpaceError(
                 f"parameter '{self.name}' has no value number {quote(index)}: "
                 f"give one of 0 to {self.cardinality - 1}"
             )
+        return int(index)
 
     def __getstate__(self) -> dict[str, Any]:
         # The fields alone, without what was computed from them.

@@ -66,7 +66,7 @@ class Permutation(Parameter):
             return False
 
     def value_at(self, index: int) -> tuple[int | float | str, ...]:
-        self.check_index(index)
+        index = self.plain_index(index)
         left = list(self.items)
         order = []
         for remaining in range(len(left) - 1, -1, -1):

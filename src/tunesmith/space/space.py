@@ -79,6 +79,7 @@ class Space:
             raise SpaceError(
                 f"no config has number {quote(index)}: give one of 0 to {self.cartesian_size - 1}"
             )
+        index = int(index)  # NumPy's integers would end up in the values
         values: list[Value] = []
         for parameter in reversed(self.parameters):
             index, digit = divmod(index, parameter.cardinality)
