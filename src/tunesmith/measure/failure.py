@@ -1,0 +1,83 @@
+"""Failures in one line, and which outcome class they are."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import statistics
+from dataclasses import dataclass
+
+from tunesmith.errors import TunesmithError
+from tunesmith.measurement import Outcome
+
+_LENGTH = 300
+
+# TVM puts the reason of a schedule error behind the whole program.
+_TVM_REASON = "Error message: "
+
+_NO_MEMORY = ("bad_alloc", "out of memory", "cannot allocate", "unable to allocate")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a trial ended. ``run_seconds`` as in ``Measurement``."""
+
+    outcome: Outcome
+    message: str = ""
+    run_seconds: tuple[float, ...] = ()
+    cut_off: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """Median seconds of one call; infinity for a failure."""
+        return statistics.median(self.run_seconds) if self.run_seconds else math.inf
+
+
+def one_line(text: str) -> str:
+    """Text on one line, printable, of a bounded length."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= _LENGTH else line[: _LENGTH - 1] + "…"
+
+
+def describe(error: BaseException) -> str:
+    """An exception in one line; its type first, unless the message is written for people."""
+    if isinstance(error, TunesmithError):
+        return one_line(str(error))
+    name = type(error).__name__
+    text = str(error).rpartition(_TVM_REASON)[2].removeprefix(f"{name}: ")
+    return one_line(f"{name}: {text}") if text else name
+
+
+def out_of_memory(limit: int) -> str:
+    """The message for a trial that hit its memory limit of so many bytes."""
+    return f"out of memory (limit {limit >> 20} MiB)"
+
+
+def tells_no_memory(text: str) -> bool:
+    """Whether an error text says that memory ran out."""
+    lowered = text.lower()
+    return any(sign in lowered for sign in _NO_MEMORY)
+
+
+def describe_death(status: int, words: str) -> str:
+    """How a process ended: a wait status, and the last line that it printed."""
+    code = -(status & 0x7F) if status & 0x7F else status >> 8
+    if code >= 0:
+        ending = f"it ended the process with exit status {code}"
+    else:
+        ending = f"killed by {signal_name(-code)}"
+    return one_line(f"{ending}: {words}" if words else ending)
+
+
+def signal_name(number: int) -> str:
+    """``SIGSEGV`` and the like."""
+    with contextlib.suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"
+
+
+def last_line(output: bytes) -> str:
+    """The last line with anything on it, as text."""
+    lines = output.decode("utf-8", "replace").strip().splitlines()
+    return one_line(lines[-1]) if lines else ""

@@ -1,0 +1,28 @@
+"""What a trial is asked to do, and where it stands."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Order:
+    """A config to measure, as JSON. With ``rounds`` it is for a play-off of so many rounds."""
+
+    id: int
+    config: dict[str, Any]
+    rounds: int = 0
+
+
+class Phase(enum.Enum):
+    """Where a trial stands until its process has ended.
+
+    ``READY``: built, waits for the device. ``RESTING``: in a play-off, waits for its next round.
+    """
+
+    BUILD = enum.auto()
+    READY = enum.auto()
+    RUN = enum.auto()
+    RESTING = enum.auto()

@@ -1,0 +1,151 @@
+"""Who builds, who runs, and when: builds in parallel, runs with the machine to themselves."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Generic, Protocol, TypeVar
+
+from tunesmith.measure.activity import Activity
+from tunesmith.measure.order import Order, Phase
+
+# How many built programs wait before they are run.
+READY_BATCH = 8
+
+# How long a built program waits at most while others are being built; in seconds.
+PATIENCE = 1.0
+
+
+class Schedulable(Protocol):
+    """What the scheduler knows of a trial; see ``TrialProcess``."""
+
+    order: Order
+    phase: Phase
+    ready_since: float
+    rounds_run: list[float]
+
+    def run(self, cut_off_seconds: float) -> None: ...
+    def run_again(self) -> None: ...
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+
+
+T = TypeVar("T", bound=Schedulable)
+
+
+class Scheduler(Generic[T]):
+    """Decides what happens next; the caller tells it what has happened, and calls ``advance``.
+
+    Up to ``workers`` trials build at a time. Whenever ``READY_BATCH`` of them are ready, or some
+    have waited for long (another build may hang), or there is nothing left to build, all builds
+    are paused and those that are ready run one after the other, nothing else being active. The
+    trials of a play-off have their rounds when nothing else is left to do.
+
+    ``start`` makes a trial, which then builds; ``on_run`` is told of each that is about to run.
+    ``best`` is the least seconds of a call known so far: what takes more than ``cut_off`` times as
+    long is measured only briefly.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[Order], T],
+        on_run: Callable[[T], None],
+        workers: int,
+        cut_off: float,
+        best: float = math.inf,
+    ) -> None:
+        self.live: list[T] = []
+        self._start = start
+        self._on_run = on_run
+        self._workers = workers
+        self._cut_off = cut_off
+        self._best = best
+        self._queue: deque[Order] = deque()
+        self._running = False
+
+    def submit(self, orders: Iterable[Order]) -> None:
+        """Queue orders."""
+        self._queue.extend(orders)
+
+    def cancel(self) -> None:
+        """Forget the orders that have not been started."""
+        self._queue.clear()
+
+    def end(self, trial: T, seconds: float) -> None:
+        """A trial has ended, valid with so many seconds a call, or infinity."""
+        self.live.remove(trial)
+        self._best = min(self._best, seconds)
+
+    def advance(self) -> None:
+        """Start all that may start now. Raises ``OSError`` if not a single process can be made."""
+        if self._running and not self._in(Phase.RUN) and not self._run_next():
+            self._running = False
+            for trial in self._in(Phase.BUILD):
+                trial.resume()
+        if not self._running and self._is_time_to_run():
+            self._running = True
+            for trial in self._in(Phase.BUILD):
+                trial.pause()
+            self._run_next()
+        if not self._running:
+            self._build_more()
+
+    @property
+    def activity(self) -> Activity:
+        """What the device is being used for."""
+        if self._running:
+            return Activity.RUN
+        return Activity.BUILD if self._in(Phase.BUILD) else Activity.IDLE
+
+    @property
+    def patience_left(self) -> float:
+        """Seconds until a trial that is ready runs out of patience."""
+        ready = self._in(Phase.READY)
+        if self._running or not ready:
+            return math.inf
+        return min(trial.ready_since for trial in ready) + PATIENCE - time.monotonic()
+
+    def _in(self, phase: Phase) -> list[T]:
+        return [trial for trial in self.live if trial.phase is phase]
+
+    def _is_time_to_run(self) -> bool:
+        ready = self._in(Phase.READY)
+        if not (self._queue or self._in(Phase.BUILD)):
+            return bool(ready or self._in(Phase.RESTING))
+        return len(ready) >= READY_BATCH or self.patience_left <= 0.0
+
+    def _run_next(self) -> bool:
+        """Let the next trial run; False if none is to run now."""
+        ready = self._in(Phase.READY)
+        if ready:
+            trial = min(ready, key=lambda trial: trial.ready_since)
+            self._on_run(trial)
+            # All of a play-off are fast, and each shall be run often.
+            trial.run(math.inf if trial.order.rounds else self._cut_off * self._best)
+            return True
+        resting = self._in(Phase.RESTING)
+        if resting and not self._queue and not self._in(Phase.BUILD):
+            trial = min(resting, key=_turn)
+            self._on_run(trial)
+            trial.run_again()
+            return True
+        return False
+
+    def _build_more(self) -> None:
+        while self._queue and len(self._in(Phase.BUILD)) < self._workers:
+            order = self._queue.popleft()
+            try:
+                self.live.append(self._start(order))
+            except OSError:
+                if not self.live:
+                    raise
+                self._queue.appendleft(order)  # there may be room when another has ended
+                return
+
+
+def _turn(trial: Schedulable) -> tuple[int, int]:
+    """The order of a play-off: round by round, every second one backwards against drift."""
+    done = len(trial.rounds_run)
+    return done, -trial.order.id if done % 2 else trial.order.id

@@ -1,0 +1,174 @@
+"""The measuring server: a process that forks one child a trial and watches over all of them.
+
+Started by ``server_process`` as ``python -m tunesmith.measure.server DESCRIPTOR``. It is
+single-threaded, and forks from a state in which TVM is loaded but has run nothing. It ends when
+its client is gone, and nothing of it stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from functools import partial
+
+from tunesmith.measure.activity import Activity
+from tunesmith.measure.channel import Channel, ChannelClosedError, Message
+from tunesmith.measure.containment import adopt_orphans, children, memory_status
+from tunesmith.measure.failure import Verdict, describe
+from tunesmith.measure.job import Job
+from tunesmith.measure.order import Order
+from tunesmith.measure.prepared import Prepared
+from tunesmith.measure.scheduler import Scheduler
+from tunesmith.measure.trial_process import TrialProcess
+from tunesmith.measurement import Outcome
+
+# How often to look whether the client is still there, where the end of file does not show because
+# another process has inherited its end of the connection; in seconds.
+_LOOK_UP = 1.0
+
+
+_CANCELLED = Verdict(Outcome.UNKNOWN_ERROR, "cancelled")
+
+
+class Server:
+    """Takes orders from a channel and answers with measurements.
+
+    ``best`` is the least seconds of a call that the client knows of.
+    """
+
+    def __init__(self, prepared: Prepared, client: Channel, best: float) -> None:
+        self._prepared = prepared
+        self._client = client
+        self._client_pid = os.getppid()
+        self._own_memory = memory_status("RssAnon")
+        self._selector = selectors.DefaultSelector()
+        self._activity = Activity.IDLE
+        job = prepared.job
+        self._scheduler: Scheduler[TrialProcess] = Scheduler(
+            start=self._start_trial,
+            on_run=lambda trial: self._tell("running", id=trial.order.id),
+            workers=job.workers,
+            cut_off=job.settings.cut_off,
+            best=best,
+        )
+
+    def serve(self) -> None:
+        """Work until the client is gone, then kill what is left.
+
+        Raises ``OSError`` if the system does not let a process be made.
+        """
+        self._selector.register(self._client, selectors.EVENT_READ, self._hear_client)
+        try:
+            while os.getppid() == self._client_pid:
+                self._wait_for_something()
+                for trial in self._scheduler.live:
+                    if trial.time_left <= 0.0:
+                        trial.time_out()
+                self._scheduler.advance()
+                self._tell_activity()
+        except ChannelClosedError:
+            pass
+        finally:
+            self._end_all()
+
+    def obey(self, message: Message) -> None:
+        """Do what the client says: measure more, or give up all."""
+        if message["kind"] == "measure":
+            self._scheduler.submit(Order(**order) for order in message["orders"])
+        else:
+            self._scheduler.cancel()
+            for trial in self._scheduler.live:
+                trial.decide(_CANCELLED)
+
+    def _wait_for_something(self) -> None:
+        """Wait for the next message, death or deadline, and take it in."""
+        writing = selectors.EVENT_WRITE if self._client.unsent else 0
+        self._selector.modify(self._client, selectors.EVENT_READ | writing, self._hear_client)
+        deadlines = [trial.time_left for trial in self._scheduler.live]
+        wait = min(_LOOK_UP, self._scheduler.patience_left, *deadlines)
+        for key, _ in self._selector.select(max(0.0, wait)):
+            key.data()
+
+    def _hear_client(self) -> None:
+        self._client.flush()
+        for message in self._client.receive():
+            self.obey(message)
+
+    def _tell(self, kind: str, **content: object) -> None:
+        self._client.send({"kind": kind, **content})
+
+    def _tell_activity(self) -> None:
+        activity = self._scheduler.activity
+        if activity is not self._activity:
+            self._activity = activity
+            self._tell("activity", activity=activity, at=time.monotonic())
+
+    # -- trials ----------------------------------------------------------------------------------
+
+    def _start_trial(self, order: Order) -> TrialProcess:
+        trial = TrialProcess(order, self._prepared, self._own_memory)
+        self._selector.register(trial.channel, selectors.EVENT_READ, partial(self._hear, trial))
+        self._selector.register(trial.handle, selectors.EVENT_READ, partial(self._bury, trial))
+        self._tell("building", id=order.id)
+        return trial
+
+    def _hear(self, trial: TrialProcess) -> None:
+        # Its death may have been the event before, in which case nothing is open any more.
+        if trial in self._scheduler.live:
+            trial.receive()
+
+    def _bury(self, trial: TrialProcess) -> None:
+        """A trial's process has ended: tell the client what came of the trial."""
+        self._selector.unregister(trial.channel)
+        self._selector.unregister(trial.handle)
+        verdict = trial.reap()
+        self._scheduler.end(trial, verdict.seconds)
+        self._kill_orphans(but={other.pid for other in self._scheduler.live})
+        self._tell("measured", **trial.result())
+
+    def _kill_orphans(self, but: set[int]) -> None:
+        """Kill what trials that have ended left behind: it has become ours."""
+        for pid in children() - but:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+    def _end_all(self) -> None:
+        for trial in self._scheduler.live:
+            trial.kill()
+        for trial in self._scheduler.live:
+            os.waitpid(trial.pid, 0)
+        self._kill_orphans(but=set())
+
+
+def main(descriptor: int) -> int:
+    """Prepare the job that the client sends, then serve. Returns the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a user's Ctrl-C is for the client to handle
+    adopt_orphans()
+    client = Channel(socket.socket(fileno=descriptor))
+    try:
+        while not (messages := client.receive()):
+            client.wait(None)
+        hello, *early = messages
+        prepared = Prepared.of(Job.from_text(hello["job"]))
+        client.send({"kind": "started"})
+        server = Server(prepared, client, hello["best"])
+        for message in early:
+            server.obey(message)
+        server.serve()
+    except ChannelClosedError:
+        return 0
+    except Exception as error:
+        with contextlib.suppress(ChannelClosedError):
+            client.send({"kind": "failed", "message": describe(error)})
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))

@@ -1,0 +1,88 @@
+"""A task with one of its sketches, as a problem for tuners."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from tunesmith.measure.job import Job
+from tunesmith.measure.local import LocalMeasurer
+from tunesmith.problem import MeasureSettings
+from tunesmith.sketches import Sketch, sketch_for
+from tunesmith.space import Config, Space
+from tunesmith.task import Task
+
+if TYPE_CHECKING:
+    from tunesmith.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class TaskProblem:
+    """The configs of a sketch for a task, measured on this machine.
+
+    The sketch must support the task; ``of`` sees to it.
+    """
+
+    task: Task
+    sketch: Sketch
+
+    @classmethod
+    def of(cls, task: Task, sketch: str | None = None) -> Self:
+        """The problem with the sketch of that name, by default the first that fits the task.
+
+        Raises ``UsageError`` for an unknown sketch, or one that cannot schedule the task.
+        """
+        return cls(task, sketch_for(task.operator, task.on, sketch))
+
+    @property
+    def key(self) -> str:
+        return self.task.key
+
+    @cached_property
+    def space(self) -> Space:
+        return self.sketch.space(self.task.operator, self.task.on)
+
+    @property
+    def flops(self) -> float | None:
+        return float(self.task.operator.flops)
+
+    @cached_property
+    def default(self) -> Config:
+        return self.sketch.default(self.task.operator, self.task.on)
+
+    @property
+    def finalists(self) -> int:
+        return 5
+
+    def describe(self) -> Mapping[str, Any]:
+        return {
+            "operator": self.task.operator.to_json(),
+            "target": self.task.on.to_json(),
+            "sketch": {"name": self.sketch.name, "version": self.sketch.version},
+        }
+
+    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> LocalMeasurer:
+        """A new measurer. ``best`` is the least seconds of a call known from before, if any."""
+        return LocalMeasurer(
+            Job(self.task.operator, self.sketch, self.task.on, settings), best=best
+        )
+
+    def program(self, config: Config) -> Any:
+        """The scheduled ``tvm.IRModule`` of a config.
+
+        Raises ``InstantiationError`` where the config cannot be scheduled.
+        """
+        return self.sketch.program(self.task.operator, self.task.on, config)
+
+    def kernel(self, config: Config) -> Kernel:
+        """Build the kernel of a config in this process.
+
+        Raises ``InstantiationError`` where the config cannot be scheduled, and ``TunesmithError``
+        if the compiler fails.
+        """
+        from tunesmith.kernel import Kernel
+
+        return Kernel.build(self.task.operator, self.task.on, self.program(config), config)

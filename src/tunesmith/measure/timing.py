@@ -1,0 +1,67 @@
+"""How long a built function takes: a quick estimate, then repeats of a proper length."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+# How long to call a function for an estimate, where a single call is shorter; in seconds. Python
+# cannot time a single short call: making it takes longer.
+_ESTIMATE_TIME = 0.001
+
+# What the first call may lose in seconds on starting threads, page faults and cold caches.
+_WARM_UP = 0.02
+
+# Writes over the caches before a repeat, but leaves the first argument (the data) in them.
+_FLUSH = "cache_flush_cpu_non_first_arg"
+
+
+def seconds_of(call: Callable[[], object]) -> float:
+    """Wall-clock seconds of one call."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def estimate(
+    call: Callable[[], object], time_calls: Callable[[int], float], first: float, hopeless: float
+) -> float:
+    """Seconds of a call, given those of the first one.
+
+    One more call is made, unless the first took so much longer than ``hopeless`` seconds that no
+    warm-up can be the reason. ``time_calls`` gives the mean seconds of so many calls; it is asked
+    where a single call is short.
+    """
+    if first > hopeless + _WARM_UP:
+        return first
+    seconds = min(first, seconds_of(call))
+    if seconds < _ESTIMATE_TIME:
+        seconds = time_calls(calls_a_repeat(seconds, _ESTIMATE_TIME))
+    return seconds
+
+
+def calls_a_repeat(seconds: float, min_repeat_time: float) -> int:
+    """How many calls of so many seconds make a repeat of at least ``min_repeat_time`` seconds."""
+    return max(1, math.ceil(min_repeat_time / max(seconds, 1e-9)))
+
+
+def time_repeats(
+    module: Any, arguments: list[Any], calls: int, repeats: int, flush_cache: bool
+) -> list[float]:
+    """Mean seconds of one call of ``main``, one figure a repeat, by TVM's own timer.
+
+    TVM makes one more call before the first repeat. With ``flush_cache`` the caches are emptied
+    before each repeat, which then is a single call.
+    """
+    import tvm
+
+    timer = module.time_evaluator(
+        "main",
+        tvm.cpu(),
+        number=1 if flush_cache else calls,
+        repeat=repeats,
+        f_preproc=_FLUSH if flush_cache else "",
+    )
+    return [float(seconds) for seconds in timer(*arguments).results]
