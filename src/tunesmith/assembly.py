@@ -41,13 +41,21 @@ def hot_loop(assembly: str) -> str:
         return fused, sum(bool(_ARITHMETIC.match(line)) for line in body)
 
     hottest = max(innermost, key=weight)
-    return "\n".join(lines[hottest.first : hottest.last + 1])
+    jumps = {match[1] for line in lines if (match := _JUMP.match(line))}
+    body = lines[hottest.first : hottest.last + 1]
+    return "\n".join(line for line in body if not _is_idle_label(line, jumps))
 
 
 def _is_code(line: str) -> bool:
     text = line.strip()
     directive = text.startswith(".") and not _LABEL.match(line)
     return bool(text) and not directive and not text.startswith(("#", "//"))
+
+
+def _is_idle_label(line: str, jumps: set[str]) -> bool:
+    """Whether a line is a label that nothing jumps to, as debug information brings many."""
+    label = _LABEL.match(line)
+    return label is not None and label[1] not in jumps
 
 
 def _inside(inner: _Loop, outer: _Loop) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -74,6 +75,24 @@ class Kernel:
             raise TunesmithError(f"the compiler failed: {lines[-1]}") from error
         return cls(operator, target, config, executable)
 
+    def bind(self, *inputs: Any) -> Callable[[], None]:
+        """A call on copies of these arrays into one buffer, with nothing left to check: for timing.
+
+        Raises ``UsageError`` for arrays that do not fit.
+        """
+        import tvm
+
+        arguments = self.operator.arguments
+        for value, argument in zip(inputs, arguments, strict=True):
+            _check(value, argument.name, argument.shape, argument.dtype)
+        tensors = [tvm.runtime.tensor(_numpy(value)) for value in inputs]
+        output = _empty(self.operator.result.shape, self.operator.result.dtype)
+        return partial(self._function, *tensors, output)
+
+    def source(self, kind: str) -> str:
+        """The compiled program as text: ``ll`` for LLVM-IR, ``asm`` for assembly."""
+        return str(self._module.mod.inspect_source(kind))
+
     # -- files -----------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> list[Path]:
@@ -88,7 +107,9 @@ class Kernel:
         library = Path(path)
         header, description = library.with_suffix(".h"), library.with_suffix(".json")
         if library.suffix in {".h", ".json", ""}:
-            raise UsageError(f"a kernel is saved as a shared library: name it like {library.stem}.so")
+            raise UsageError(
+                f"a kernel is saved as a shared library: name it like {library.stem}.so"
+            )
         _require_compiler()
         try:
             library.parent.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from tunesmith.errors import UsageError
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Space
 
@@ -19,6 +20,9 @@ class MeasureSettings:
     A candidate whose first call takes more than ``cut_off`` times the best time so far is measured
     by that call alone. ``min_repeat_time`` is how long one repeat lasts at least, ``repeats`` how
     many there are. ``flush_cache`` empties the caches before each repeat (one call a repeat then).
+    ``workers`` is how many programs are built at a time, None: as many as there are cores.
+
+    Raises ``UsageError`` for a value that makes no sense.
     """
 
     build_timeout: float = 10.0
@@ -30,6 +34,15 @@ class MeasureSettings:
     flush_cache: bool = False
     verify: bool = True
     workers: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("build_timeout", "run_timeout", "memory_limit", "repeats", "min_repeat_time"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise UsageError(f"{name} must be positive, not {getattr(self, name)}")
+        if self.cut_off < 1:
+            raise UsageError(f"cut_off must be at least 1, not {self.cut_off}")
+        if self.workers is not None and self.workers < 1:
+            raise UsageError(f"at least one worker is needed, not {self.workers}")
 
 
 class Measurer(Protocol):

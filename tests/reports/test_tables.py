@@ -51,18 +51,16 @@ def test_results_without_baseline_or_flops() -> None:
     assert _cells(lines, "best found") == ["best found", "2.01 ms", "498"]
 
 
-def test_history_keeps_every_number_whole_beside_a_long_task() -> None:
-    task = "conv2d(ci=64,co=64,dtype=float32,h=56,kernel=3x3,layout=NCHW,n=1,padding=1,w=56)@cpu"
+def test_history_keeps_every_number_whole() -> None:
     started = datetime(2025, 11, 20, 14, 3, tzinfo=UTC)
     rows = [
-        HistoryRow(started, task, "genetic", 12500, 2.01e-3, 5.77e-3, 231e6),
-        HistoryRow(started, "matmul@cpu", "random", 0, None),
+        HistoryRow(started, "genetic", 12500, 2.01e-3, 5.77e-3, 231e6),
+        HistoryRow(started, "random", 0, None),
     ]
     lines = _lines(history_table(rows))
     numbers = _cells(lines, "2025-11-20 14:03")[-5:]
     assert numbers == ["genetic", "12,500", "2.01 ms", "115 GFLOP/s", "2.87×"]
-    assert "".join(task.split()) in "".join("".join(line[18:47].split()) for line in lines)
-    assert _cells([line for line in lines if "matmul" in line], "2025")[-3:] == ["–", "–", "–"]
+    assert _cells([line for line in lines if "random" in line], "2025")[-3:] == ["–", "–", "–"]
 
 
 @pytest.mark.parametrize("name", ["[red]name[/red]", "[/]", "[link=x]y"])

@@ -36,7 +36,8 @@ def _console(*, stderr: bool) -> Console:
     from rich.console import Console
 
     made = Console(stderr=stderr, highlight=False)
-    return made if made.width <= WIDTH else Console(stderr=stderr, highlight=False, width=WIDTH)
+    fits = made.is_terminal and made.width <= WIDTH
+    return made if fits else Console(stderr=stderr, highlight=False, width=WIDTH)
 
 
 def _plain(value: Any) -> Any:

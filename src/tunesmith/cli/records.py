@@ -16,7 +16,7 @@ from tunesmith.measurement import Outcome
 
 if TYPE_CHECKING:
     from tunesmith.measurement import Measurement
-    from tunesmith.store import Session
+    from tunesmith.store import Session, Store
     from tunesmith.task import Task
 
 PHASES = ("search", "build", "run", "idle")
@@ -50,9 +50,10 @@ def best(
         record = opened.best(task.key, sketch=sketch)
         if record is None:
             raise UsageError(f"nothing valid is recorded for {task.key} on this machine: tune it")
-        filed = {"sketch": record.sketch, "sketch_version": record.sketch_version}
-        outcomes = opened.outcomes(task.key, **filed)
-        default = opened.measurement_of(task.key, record.session.default, **filed)
+        outcomes = opened.outcomes(
+            task.key, sketch=record.sketch, sketch_version=record.sketch_version
+        )
+        default = _default_of(opened, record.session)
         sessions = opened.sessions(task.key)
     found = {
         "task": task.key,
@@ -101,7 +102,10 @@ def history(
         else:
             choice = TaskChoice(operator, layer, context.args, target, mcpu, cores)
             keys = [choice.task().key]
-        runs = [run for key in keys for run in opened.runs(key)]
+        runs = {key: opened.runs(key) for key in keys}
+        defaults = {
+            run.session.uid: _default_of(opened, run.session) for key in keys for run in runs[key]
+        }
     if as_json:
         listed = [
             {
@@ -115,13 +119,20 @@ def history(
                 "trials": run.trials,
                 "best_seconds": run.best_seconds,
             }
-            for run in runs
+            for key in keys
+            for run in runs[key]
         ]
         print_json({"runs": listed})
         return
     from tunesmith.cli.report_page import history_row
 
-    console().print(history_table([history_row(run) for run in runs]))
+    out = console()
+    for key in keys:
+        out.print(key, soft_wrap=True, markup=False)
+        rows = [history_row(run, defaults[run.session.uid]) for run in runs[key]]
+        out.print(history_table(rows))
+    if not keys:
+        out.print("nothing is recorded on this machine")
 
 
 def report(
@@ -166,6 +177,18 @@ def import_records(
         print_json({"added": added})
     else:
         console().print(f"{added} records added")
+
+
+def _default_of(store: Store, session: Session) -> Measurement | None:
+    """What is known of the config that a run compared with."""
+    if session.default is None:
+        return None
+    return store.measurement_of(
+        session.task_key,
+        session.default,
+        sketch=session.sketch,
+        sketch_version=session.sketch_version,
+    )
 
 
 def _time(sessions: list[Session]) -> dict[str, float]:

@@ -85,15 +85,15 @@ def _budget(session: Session) -> str:
     return ", ".join(limits) or "none"
 
 
-def history_row(run: Run) -> HistoryRow:
-    """A run as a row of the history table."""
+def history_row(run: Run, default: Measurement | None) -> HistoryRow:
+    """A run as a row of the history table; ``default`` is what it is compared with."""
     description = run.session.description
     operator = description.get("operator")
     return HistoryRow(
         started=run.session.started,
-        task=run.session.task_key,
         tuner=run.session.tuner,
         trials=run.trials,
         best_seconds=run.best_seconds,
+        default_seconds=default.seconds if default is not None and default.valid else None,
         flops=None if operator is None else float(operator_from_json(operator).flops),
     )

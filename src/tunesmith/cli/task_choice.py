@@ -42,7 +42,8 @@ class TaskChoice:
 
     def words(self) -> list[str]:
         """The choice as words of a command line again."""
-        words = [self.operator] if self.operator else ["--layer", str(self.layer)]
+        words = ["--layer", self.layer] if self.layer else []
+        words += [self.operator] if self.operator else []
         words += list(self.extra)
         options = {"mcpu": self.mcpu, "cores": self.cores, "sketch": self.sketch}
         for name, value in options.items():
@@ -50,15 +51,16 @@ class TaskChoice:
         return words
 
     def _operator(self) -> Operator:
-        if self.operator is not None and self.operator.startswith("-"):
-            raise UsageError(
-                f"name the operator before its options: it must precede {self.operator}"
-            )
-        if (self.operator is None) == (self.layer is None):
+        name, extra = self.operator, list(self.extra)
+        if name is not None and name.startswith("-"):
+            if self.layer is None:
+                raise UsageError(f"name the operator before its options: it must precede {name}")
+            name, extra = None, [name, *extra]  # an option that changes the layer
+        if (name is None) == (self.layer is None):
             raise UsageError("name one operator or one --layer: 'tunesmith operators' lists both")
-        options = parse_words(self.extra)
-        if self.operator is not None:
-            return parse_operator(self.operator, options)
+        options = parse_words(extra)
+        if name is not None:
+            return parse_operator(name, options)
         layer = workload(str(self.layer))
         return parse_operator(layer.name, {**layer.to_json()["options"], **options})
 

@@ -12,7 +12,7 @@ from tunesmith.budget import Budget
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, remark, remarks
 from tunesmith.cli.task_choice import TaskChoice
-from tunesmith.errors import StoreError
+from tunesmith.errors import StoreError, TunesmithError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -226,6 +226,10 @@ def _print(
         _print_tables(result, compared)
         if report is not None:
             console().print(f"report: {report}", soft_wrap=True, markup=False)
+    if result.best is None and not result.failure:
+        raise TunesmithError(
+            f"no valid config was found in {result.trials} trials: give it more time"
+        )
     if result.failure:
         saved = f"; the unsaved trials are in {result.rescued}" if result.rescued else ""
         raise StoreError(result.failure + saved)
@@ -248,5 +252,7 @@ def _print_tables(result: Result, compared: Mapping[str, float]) -> None:
         f"{result.trials} trials ({result.valid} valid, {result.resumed} of them from earlier "
         f"runs) in {result.time['total']:.1f} s; stopped: {result.stopped.meaning}"
     )
-    out.print(outcomes_table(result.outcomes))
-    out.print(results_table(rows, result.problem.flops, baseline))
+    if result.trials:
+        out.print(outcomes_table(result.outcomes))
+    if rows:
+        out.print(results_table(rows, result.problem.flops, baseline))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +16,6 @@ from tunesmith.reports import format as fmt
 
 WIDTH: Final = 100
 
-_COMMA: Final = re.compile(r",(?! )")
 """Followed by no space: a task's key has no place to break a line otherwise."""
 
 
@@ -32,10 +30,9 @@ class ResultRow:
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """A finished or running tuning run. ``seconds`` are those of one call; None: nothing valid."""
+    """A finished or running tuning run of a task; seconds of one call, None: nothing valid."""
 
     started: datetime
-    task: str
     tuner: str
     trials: int
     best_seconds: float | None
@@ -65,16 +62,14 @@ def results_table(
 
 
 def history_table(rows: Sequence[HistoryRow]) -> Table:
-    """Runs, one a row; times are shown in the time zone that they carry."""
+    """Runs of one task, one a row; times are shown in the time zone that they carry."""
     table = _table()
     table.add_column("started", no_wrap=True)
-    table.add_column("task", overflow="fold", ratio=1)
     table.add_column("tuner", overflow="fold")
     _add_numbers(table, "trials", "best", "speed", "gain")
     for row in rows:
         table.add_row(
             row.started.strftime("%Y-%m-%d %H:%M"),
-            _plain(_COMMA.sub(", ", row.task)),
             _plain(row.tuner),
             fmt.count(row.trials),
             fmt.seconds(row.best_seconds),
