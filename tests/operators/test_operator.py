@@ -206,3 +206,8 @@ def test_relu_comes_after_bias_and_residual() -> None:
     inputs = ([[2.0]], [[1.0, 1.0]], [-3.0, 1.0], [[0.5, 0.25]])
     result = op.reference(*(np.array(values, "float32") for values in inputs))
     np.testing.assert_array_equal(result, np.array([[0.0, 3.25]], "float32"))
+
+
+def test_labels_leave_out_what_is_as_usual() -> None:
+    op = conv2d(ci=3, h=8, w=8, co=4, kernel=3, padding=1, relu=True)
+    assert op.label == "conv2d(ci=3, h=8, w=8, co=4, kernel=3x3, padding=1x1, relu=true)"

@@ -46,7 +46,7 @@ def write_task_report(
     time = {phase: sum(s.time_split.get(phase, 0.0) for s in sessions) for phase in PHASES}
     report = RunReport(
         task=problem.key,
-        title=problem.task.operator.key,
+        title=problem.task.operator.label,
         target=", ".join(f"{key} {value}" for key, value in last.target.items()),
         machine=f"{machine.get('cpu', 'unknown')}, {machine.get('cores', '?')} cores",
         tuner=" ".join([last.tuner, *(f"{k}={v}" for k, v in last.tuner_settings.items())]),

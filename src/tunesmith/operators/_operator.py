@@ -217,6 +217,17 @@ class Operator(abc.ABC):
         pairs = (f"{name}={format_value(value)}" for name, value in self._values().items())
         return f"{self.name}({','.join(pairs)})"
 
+    @property
+    def label(self) -> str:
+        """The key for people: without the options that have their default values."""
+        defaults = {option.name: option.default for option in self.options()}
+        pairs = (
+            f"{name}={format_value(value)}"
+            for name, value in self._values().items()
+            if value != defaults[name]
+        )
+        return f"{self.name}({', '.join(pairs)})"
+
     def __repr__(self) -> str:
         return self.key
 
