@@ -37,7 +37,7 @@ class FaultySketch(Sketch):
         return operator.name == "matmul"
 
     def space(self, operator: Operator, target: Target) -> Space:
-        faults = ("none", *BUILD_FAULTS, *RUN_FAULTS, *RESULT_FAULTS)
+        faults = ("none", "no_program", *BUILD_FAULTS, *RUN_FAULTS, *RESULT_FAULTS)
         return Space([Categorical("fault", faults), Ordinal("number", tuple(range(1000)))])
 
     def default(self, operator: Operator, target: Target) -> Config:
@@ -48,6 +48,8 @@ class FaultySketch(Sketch):
         from tvm import te
 
         fault = str(config["fault"])
+        if fault == "no_program":
+            return tvm.IRModule({})
         BUILD_FAULTS.get(fault, lambda: None)()
         *inputs, result = operator.compute()
         result = RESULT_FAULTS.get(fault, lambda right: right)(result)
@@ -84,7 +86,8 @@ def _spin() -> None:
         pass
 
 
-def _kill_worker_in_build() -> None:
+def _kill_worker_in_build(after: float = 0.0) -> None:
+    time.sleep(after)
     os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(60)
 
@@ -95,6 +98,11 @@ def _leave_a_process() -> None:
 
 
 SLEEPER = "import time; time.sleep(61.125)"
+
+
+def _leave_a_process_and_spin() -> None:
+    _leave_a_process()
+    _spin()
 
 
 def _python_error() -> None:
@@ -112,7 +120,10 @@ BUILD_FAULTS: dict[str, Callable[[], None]] = {
     "spin_build": _spin,
     "allocate_in_build": _allocate_in_build,
     "kill_worker_in_build": _kill_worker_in_build,
+    "kill_worker_late": lambda: _kill_worker_in_build(after=0.1),
+    "slow_build": lambda: time.sleep(0.4),
     "leave_a_process": _leave_a_process,
+    "leave_a_process_and_spin": _leave_a_process_and_spin,
 }
 
 

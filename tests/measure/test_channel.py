@@ -65,7 +65,7 @@ def test_last_messages_come_before_the_end() -> None:
         channel = Channel(theirs)
         Channel(ours).send({"last": 1})
         ours.close()
-        assert channel.wait(None)
+        assert channel.wait()
         assert channel.receive() == [{"last": 1}]
         with pytest.raises(ChannelClosedError):
             channel.receive()
@@ -101,7 +101,7 @@ def test_sending_does_not_block_and_draining_does() -> None:
 
         def receive() -> None:
             while len(received) < 4:
-                receiver.wait(None)
+                receiver.wait()
                 received.extend(receiver.receive())
 
         thread = threading.Thread(target=receive)

@@ -6,7 +6,6 @@ import math
 
 import pytest
 
-from tunesmith.measure import scheduler as module
 from tunesmith.measure.activity import Activity
 from tunesmith.measure.order import Order, Phase
 from tunesmith.measure.scheduler import READY_BATCH, Scheduler
@@ -253,9 +252,3 @@ def test_no_process_at_all_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     stage.no_process = True
     with pytest.raises(OSError, match="no more processes"):
         stage.submit(1)
-
-
-def test_the_patience_is_shorter_than_any_timeout_by_default() -> None:
-    from tunesmith.problem import MeasureSettings
-
-    assert module.PATIENCE < MeasureSettings().build_timeout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import select
 import socket
 from collections.abc import Mapping
@@ -70,11 +71,14 @@ class Channel:
             poll.poll()
             self.flush()
 
-    def wait(self, timeout: float | None) -> bool:
-        """Whether something can be received (or the other side is gone) within so many seconds."""
+    def wait(self, timeout: float = math.inf) -> bool:
+        """Whether something can be received (or the other side is gone) within so many seconds.
+
+        False after an hour, even if ``timeout`` is longer.
+        """
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
-        return bool(poll.poll(None if timeout is None else max(0.0, timeout) * 1000))
+        return bool(poll.poll(1000.0 * min(max(timeout, 0.0), 3600.0)))
 
     def receive(self) -> list[dict[str, Any]]:
         """The messages that are there, without blocking; maybe none.

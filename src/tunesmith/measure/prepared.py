@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,7 @@ class Prepared:
 
     @classmethod
     def of(cls, job: Job) -> Prepared:
-        """Import TVM and warm it up, make the inputs, compute the reference.
+        """Warm TVM up, make the inputs, compute the reference.
 
         No kernel may run here: TVM's threads would not survive the fork.
         """
@@ -69,6 +70,18 @@ class Prepared:
         output = tvm.runtime.empty(result.shape, result.dtype)
         output.copyfrom(np.zeros(result.shape, output.numpy().dtype))
         return output
+
+
+def load_compiler() -> None:
+    """Import TVM, but not PyTorch, which TVM imports wherever it is installed.
+
+    That takes three times as long to start and to fork, and trials have no use for it.
+    """
+    sys.modules["torch"] = None  # type: ignore[assignment] # the import system's "there is none"
+    try:
+        import tvm  # noqa: F401
+    finally:
+        del sys.modules["torch"]
 
 
 def _rehearse(prepared: Prepared) -> None:

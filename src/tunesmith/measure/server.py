@@ -22,7 +22,7 @@ from tunesmith.measure.containment import adopt_orphans, children, memory_status
 from tunesmith.measure.failure import Verdict, describe
 from tunesmith.measure.job import Job
 from tunesmith.measure.order import Order
-from tunesmith.measure.prepared import Prepared
+from tunesmith.measure.prepared import Prepared, load_compiler
 from tunesmith.measure.scheduler import Scheduler
 from tunesmith.measure.trial_process import TrialProcess
 from tunesmith.measurement import Outcome
@@ -153,8 +153,9 @@ def main(descriptor: int) -> int:
     client = Channel(socket.socket(fileno=descriptor))
     try:
         while not (messages := client.receive()):
-            client.wait(None)
+            client.wait()
         hello, *early = messages
+        load_compiler()  # before the job, which may import it too
         prepared = Prepared.of(Job.from_text(hello["job"]))
         client.send({"kind": "started"})
         server = Server(prepared, client, hello["best"])

@@ -51,7 +51,7 @@ class ServerProcess:
             self._channel.send(message)
             self._channel.drain()
 
-    def receive(self, timeout: float | None) -> list[dict[str, Any]]:
+    def receive(self, timeout: float) -> list[dict[str, Any]]:
         """The messages that there are; waits up to ``timeout`` seconds for the first.
 
         Raises ``ChannelClosedError`` if the server has died.

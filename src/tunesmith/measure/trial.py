@@ -42,7 +42,7 @@ def _answer(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> Non
         trial = Trial(prepared, Config.from_json(config))
         channel.send({"kind": "built", "program_hash": trial.program_hash})
         while True:
-            channel.wait(None)
+            channel.wait()
             for command in channel.receive():
                 channel.send(trial.obey(command))
     except ChannelClosedError:
@@ -55,7 +55,7 @@ def _answer(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> Non
 
 def _report(channel: Channel, outcome: Outcome, message: str) -> None:
     channel.send({"kind": "failed", "outcome": outcome.value, "message": one_line(message)})
-    channel.wait(None)  # for the server to kill this process
+    channel.wait()  # for the server to kill this process
 
 
 class Trial:

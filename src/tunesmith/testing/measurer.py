@@ -1,0 +1,196 @@
+"""The conformance suite of measurers: inherit it, say what to measure, and pytest does the rest.
+
+::
+
+    from tunesmith.testing.measurer import MeasurerConformance
+
+    class TestMine(MeasurerConformance):
+        healthy = (Config({"x": 1}), Config({"x": 2}), Config({"x": 3}))
+        failing = (Config({"x": -1}),)
+
+        @classmethod
+        def make_measurer(cls) -> Measurer:
+            return Mine(...)
+
+It checks what a tuning loop relies on, whatever is measured and wherever: see the names of its
+tests. Needs pytest.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import pytest
+
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.problem import Measurer
+from tunesmith.space import Config
+
+
+class MeasurerConformance:
+    """``healthy`` are at least three configs that give a time, ``failing`` some that do not.
+
+    ``patience`` is how long in seconds the measurer may take from one measurement to the next.
+    """
+
+    healthy: ClassVar[Sequence[Config]]
+    failing: ClassVar[Sequence[Config]] = ()
+    patience: ClassVar[float] = 60.0
+
+    @classmethod
+    def make_measurer(cls) -> Measurer:
+        """A new measurer."""
+        raise NotImplementedError
+
+    # One serves most tests: starting a measurer may take seconds.
+    @pytest.fixture(scope="class")
+    @classmethod
+    def shared(cls) -> Iterator[Measurer]:
+        with cls.make_measurer() as measurer:
+            yield measurer
+
+    @pytest.fixture
+    def measurer(self, shared: Measurer) -> Measurer:
+        shared.cancel()
+        return shared
+
+    def collect_all(self, measurer: Measurer) -> list[Measurement]:
+        """Everything that is pending."""
+        measurements: list[Measurement] = []
+        while measurer.pending:
+            some = measurer.collect(self.patience)
+            assert some, f"nothing in {self.patience} seconds while {measurer.pending} are pending"
+            measurements += some
+        return measurements
+
+    # -- trials ----------------------------------------------------------------------------------
+
+    def test_everything_submitted_comes_back_once(self, measurer: Measurer) -> None:
+        configs = [*self.healthy, *self.failing, self.healthy[0]]
+        measurer.submit(configs[:1])
+        measurer.submit(configs[1:])
+        measurements = self.collect_all(measurer)
+        assert Counter(m.config for m in measurements) == Counter(configs)
+        assert measurer.collect(0.0) == []
+
+    def test_submitting_nothing_changes_nothing(self, measurer: Measurer) -> None:
+        measurer.submit([])
+        assert measurer.pending == 0
+        assert measurer.collect(0.0) == []
+
+    def test_pending_counts_what_is_not_collected(self, measurer: Measurer) -> None:
+        measurer.submit(self.healthy)
+        assert measurer.pending == len(self.healthy)
+        while measurer.pending:
+            before = measurer.pending
+            collected = measurer.collect(self.patience)
+            assert measurer.pending == before - len(collected)
+
+    def test_collecting_does_not_wait_when_nothing_is_pending(self, measurer: Measurer) -> None:
+        assert measurer.collect(math.inf) == []
+
+    def test_a_valid_trial_has_times(self, measurer: Measurer) -> None:
+        measurer.submit(self.healthy)
+        for measurement in self.collect_all(measurer):
+            assert measurement.outcome is Outcome.NO_ERROR, measurement.message
+            assert measurement.run_seconds
+            assert all(0.0 < seconds < math.inf for seconds in measurement.run_seconds)
+            assert measurement.build_time >= 0.0 and measurement.run_time >= 0.0
+            assert measurement.message == ""
+
+    def test_a_failure_is_a_measurement(self, measurer: Measurer) -> None:
+        measurer.submit([*self.failing, *self.healthy])
+        for measurement in self.collect_all(measurer):
+            if measurement.config in self.failing:
+                _assert_failed(measurement)
+            else:
+                assert measurement.valid, measurement.message
+
+    def test_batch_is_positive(self, measurer: Measurer) -> None:
+        assert measurer.batch >= 1
+
+    def test_nothing_cancelled_is_collected(self, measurer: Measurer) -> None:
+        measurer.submit(self.healthy)
+        measurer.cancel()
+        assert measurer.pending == 0
+        assert measurer.collect(0.0) == []
+        measurer.submit(self.healthy[:1])
+        (measurement,) = self.collect_all(measurer)
+        assert measurement.config == self.healthy[0] and measurement.valid
+
+    # -- play-off --------------------------------------------------------------------------------
+
+    def test_a_play_off_has_as_many_figures_as_rounds(self, measurer: Measurer) -> None:
+        measurements = measurer.play_off(self.healthy, rounds=4)
+        assert [m.config for m in measurements] == list(self.healthy)
+        for measurement in measurements:
+            assert measurement.valid, measurement.message
+            assert len(measurement.run_seconds) == 4
+            assert all(0.0 < seconds < math.inf for seconds in measurement.run_seconds)
+
+    def test_a_play_off_of_nobody(self, measurer: Measurer) -> None:
+        assert measurer.play_off([], rounds=3) == []
+
+    def test_failures_in_a_play_off_are_measurements(self, measurer: Measurer) -> None:
+        configs = [*self.failing, *self.healthy]
+        measurements = measurer.play_off(configs, rounds=2)
+        assert [m.config for m in measurements] == configs
+        for measurement in measurements:
+            if measurement.config in self.failing:
+                _assert_failed(measurement)
+            else:
+                assert len(measurement.run_seconds) == 2
+
+    def test_a_play_off_keeps_what_is_pending(self, measurer: Measurer) -> None:
+        measurer.submit(self.healthy[1:])
+        measurements = measurer.play_off(self.healthy[:1], rounds=2)
+        assert [m.config for m in measurements] == [self.healthy[0]]
+        assert measurer.pending == len(self.healthy) - 1
+        collected = self.collect_all(measurer)
+        assert Counter(m.config for m in collected) == Counter(self.healthy[1:])
+
+    # -- the end, and accounts -------------------------------------------------------------------
+
+    def test_the_time_split_adds_up_and_stops_with_the_measurer(self) -> None:
+        with self.make_measurer() as measurer:
+            assert sum(measurer.time_split().values()) == 0.0
+            before = time.monotonic()
+            measurer.submit(self.healthy)
+            started = time.monotonic()
+            self.collect_all(measurer)
+            asked = time.monotonic()
+            split = measurer.time_split()
+            answered = time.monotonic()
+            assert set(split) == {"build", "run", "idle"}
+            assert all(seconds >= 0.0 for seconds in split.values())
+            slack = 1e-6
+            assert asked - started - slack <= sum(split.values()) <= answered - before + slack
+        final = sum(measurer.time_split().values())
+        assert final >= sum(split.values())
+        assert sum(measurer.time_split().values()) == final
+
+    def test_nothing_comes_after_the_close(self) -> None:
+        measurer = self.make_measurer()
+        measurer.submit(self.healthy)
+        measurer.close()
+        assert measurer.pending == 0
+        assert measurer.collect(0.0) == []
+        measurer.close()
+
+    def test_the_measurer_closes_with_its_block(self) -> None:
+        with pytest.raises(KeyboardInterrupt), self.make_measurer() as measurer:
+            measurer.submit(self.healthy)
+            raise KeyboardInterrupt
+        assert measurer.pending == 0
+        assert measurer.collect(0.0) == []
+
+
+def _assert_failed(measurement: Measurement) -> None:
+    assert not measurement.valid
+    assert measurement.run_seconds == ()
+    assert measurement.seconds == math.inf and measurement.throughput == 0.0
+    assert measurement.message and len(measurement.message.splitlines()) == 1
