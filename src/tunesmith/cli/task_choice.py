@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import Operator, operator_names, parse_operator, workload
-from tunesmith.space import Config
-from tunesmith.target import Target
-from tunesmith.task import Task
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # NumPy comes with most of these, and help has to do without
     from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.operators import Operator
+    from tunesmith.space import Config
     from tunesmith.store import Store
+    from tunesmith.task import Task
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,9 @@ class TaskChoice:
 
     def task(self) -> Task:
         """The task. Raises ``UsageError`` where the words name none."""
+        from tunesmith.target import Target
+        from tunesmith.task import Task
+
         return Task(self._operator(), Target(self.target, self.mcpu, self.cores))
 
     def problem(self) -> TaskProblem:
@@ -51,6 +53,8 @@ class TaskChoice:
         return words
 
     def _operator(self) -> Operator:
+        from tunesmith.operators import parse_operator, workload
+
         name, extra = self.operator, list(self.extra)
         if name is not None and name.startswith("-"):
             if self.layer is None:
@@ -75,6 +79,8 @@ def parse_words(words: Sequence[str]) -> dict[str, object]:
     while position < len(words):
         word = words[position]
         if not word.startswith("--"):
+            from tunesmith.operators import operator_names
+
             known = ", ".join(operator_names())
             raise UsageError(f"cannot make sense of '{word}': options look like --n 1 ({known})")
         name, equals, value = word[2:].partition("=")
@@ -94,6 +100,8 @@ def chosen_config(problem: TaskProblem, store: Store | None, text: str | None) -
 
     Raises ``UsageError`` if the store has none, or the text is no config of the problem's space.
     """
+    from tunesmith.space import Config
+
     if text == "default":
         return problem.default
     if text is not None:
