@@ -59,7 +59,8 @@ class TaskChoice:
         if name is not None and name.startswith("-"):
             if self.layer is None:
                 raise UsageError(f"name the operator before its options: it must precede {name}")
-            name, extra = None, [name, *extra]  # an option that changes the layer
+            extra = [name, *extra]  # an option that changes the layer
+            name = None
         if (name is None) == (self.layer is None):
             raise UsageError("name one operator or one --layer: 'tunesmith operators' lists both")
         options = parse_words(extra)
@@ -79,10 +80,10 @@ def parse_words(words: Sequence[str]) -> dict[str, object]:
     while position < len(words):
         word = words[position]
         if not word.startswith("--"):
-            from tunesmith.operators import operator_names
-
-            known = ", ".join(operator_names())
-            raise UsageError(f"cannot make sense of '{word}': options look like --n 1 ({known})")
+            raise UsageError(
+                f"cannot make sense of '{word}': options look like --n 1; 'tunesmith operators' "
+                "lists them"
+            )
         name, equals, value = word[2:].partition("=")
         following = words[position + 1] if position + 1 < len(words) else "--"
         if not equals and not following.startswith("--"):
