@@ -11,7 +11,7 @@ import typer
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, remark
 
-bench = typer.Typer(help="Measure the figures that the project promises.", no_args_is_help=True)
+bench = typer.Typer(help="Measure the figures that the project promises.")
 
 
 def register(app: typer.Typer) -> None:

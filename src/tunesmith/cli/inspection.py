@@ -11,6 +11,7 @@ import typer
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json
 from tunesmith.cli.task_choice import TaskChoice, chosen_config
+from tunesmith.errors import UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -101,6 +102,8 @@ def space(
     """Show the parameters of a task's space, its size, and sample configs."""
     import numpy as np
 
+    if seed < 0:
+        raise UsageError(f"the seed is {seed}: give 0 or more")
     problem = TaskChoice(operator, layer, context.args, target, mcpu, cores, sketch).problem()
     known = problem.space
     configs = known.sample_many(samples, np.random.default_rng(seed))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
 from types import FrameType
+from typing import Any, NoReturn
 
 import typer
 
 from tunesmith.cli import bench, build, inspection, records, tune
 from tunesmith.errors import TunesmithError
 
+# 128 + SIGINT, as shells have it.
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="tunesmith",
     help="Finds the fastest program for a tensor operator on the hardware at hand.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -24,23 +28,47 @@ for module in (tune, records, inspection, build, bench):
 
 
 def main() -> None:
-    """Run the command line; errors that we know are one line on standard error."""
+    """Run the command line; what we or Typer refuse is one line on standard error."""
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        app()
+        words = sys.argv[1:] or ["--help"]
+        status = app(words, prog_name="tunesmith", standalone_mode=False)
+        print(end="", flush=True)  # here, where a reader that has gone is no surprise
+    except (KeyboardInterrupt, typer.Abort):
+        status = _INTERRUPTED
     except TunesmithError as error:
-        _leave(f"tunesmith: {error}", error.exit_code)
-    except KeyboardInterrupt:
-        _leave("tunesmith: interrupted; every finished trial is saved", 130)
-    except BrokenPipeError:
-        # Whoever read our output has gone; do not complain again when Python flushes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave(str(error), error.exit_code)
+    except BrokenPipeError:  # whoever reads our output has gone
+        _drop_output()
         sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _drop_output()
+        _leave("cannot print the result: the disk that it goes to is full", 1)
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        _leave(_refusal(error), 2)
+    if status == _INTERRUPTED:  # which is also how Typer tells of it
+        _leave("interrupted; every finished trial is saved", _INTERRUPTED)
 
 
-def _leave(message: str, code: int) -> None:
-    sys.stderr.write(message + "\n")
+def _refusal(error: Any) -> str:
+    """Typer's complaint about the words of a command line, in our form."""
+    text = " ".join(error.format_message().split()).rstrip(".")
+    command = error.ctx.command_path if getattr(error, "ctx", None) else "tunesmith"
+    return f"{text[:1].lower()}{text[1:]} (see '{command} --help')"
+
+
+def _leave(message: str, code: int) -> NoReturn:
+    sys.stderr.write(f"tunesmith: {message}\n")
     sys.exit(code)
+
+
+def _drop_output() -> None:
+    """What is still to be printed goes nowhere: Python would complain when it flushes it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _terminate(number: int, _frame: FrameType | None) -> None:

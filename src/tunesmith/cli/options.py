@@ -13,7 +13,7 @@ PASS_OPERATOR_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": Tru
 OperatorName = Annotated[
     str | None,
     typer.Argument(
-        metavar="[OPERATOR --OPTION VALUE ...]",
+        metavar="OPERATOR --OPTION VALUE ...",
         help="An operator and its options; 'tunesmith operators' lists them.",
         show_default=False,
     ),

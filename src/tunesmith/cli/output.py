@@ -14,7 +14,7 @@ WIDTH = 100
 
 def print_json(value: object) -> None:
     """One JSON object and nothing else."""
-    sys.stdout.write(json.dumps(value, default=_plain) + "\n")
+    print(json.dumps(value, default=_plain))
 
 
 def console() -> Console:
