@@ -1,0 +1,138 @@
+"""Whatever the pages tell people to do is done: every example runs, in a folder of its own.
+
+A block that begins with a file's name becomes that file. The other ``python`` blocks of a page are
+run, as one program; then each command in its ``console`` blocks, in order. Other kinds, such as
+``sh``, are for what a test cannot do. Budgets are cut to a few trials first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tunesmith.measurement import Outcome
+
+from .pages import PAGES, ROOT, Block, blocks_of
+
+# In the pages people tune for a minute; here it is only to be seen that they can.
+_SHORT = "6"
+_LONG_BUDGET = re.compile(r"--(?:seconds|trials) \d+|(?<=Budget\()seconds=\d+")
+
+# Longer than any example takes on a busy machine.
+_PATIENCE = 300.0
+
+
+def shortened(text: str) -> str:
+    """The text with budgets of a few trials."""
+    return _LONG_BUDGET.sub(
+        lambda found: f"--trials {_SHORT}" if found[0].startswith("--") else f"trials={_SHORT}",
+        text,
+    )
+
+
+def program(blocks: list[Block]) -> str:
+    """The Python blocks as one program, on the lines of the page: tracebacks name those."""
+    lines: list[str] = []
+    for block in blocks:
+        lines += [""] * (block.line - 1 - len(lines)) + shortened(block.text).splitlines()
+    return "\n".join(lines)
+
+
+def run(command: list[str], folder: Path) -> str:
+    """What a command prints; it must succeed."""
+    scripts = Path(sys.executable).parent
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([str(scripts), os.environ.get("PATH", os.defpath)]),
+        "XDG_DATA_HOME": str(folder / "data"),
+    }
+    ran = subprocess.run(
+        command,
+        check=False,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE,
+    )
+    assert ran.returncode == 0, f"{command[-1].strip()}\n{ran.stdout}{ran.stderr}"
+    return ran.stdout
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_examples_run(page: Path, tmp_path: Path) -> None:
+    blocks = blocks_of(page)
+    if any("gcc" in block.text for block in blocks) and shutil.which("gcc") is None:
+        pytest.skip("no gcc, which an example of the page compiles with")
+    for block in blocks:
+        if block.file_name is not None:
+            (tmp_path / block.file_name).write_text(block.text)
+    python = [block for block in blocks if block.language == "python" and not block.file_name]
+    if python:
+        run([sys.executable, "-c", program(python)], tmp_path)
+    for command in (command for b in blocks if b.language == "console" for command in b.commands):
+        printed = run(["/bin/sh", "-c", shortened(command)], tmp_path)
+        if "--json" in command:
+            check_fields(json.loads(printed))
+
+
+def check_fields(printed: dict[str, object]) -> None:
+    """Every field of a printed object is explained where the commands are."""
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    explained = set(re.findall(r"`(\w+)`", page))
+    assert printed.keys() <= explained
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
+    for target, anchor in links:
+        linked = page.parent / target
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors(linked), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """What can be linked to on a page: its headings, in the form that browsers are given."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+def test_every_outcome_is_explained() -> None:
+    page = (ROOT / "docs" / "measuring.md").read_text(encoding="utf-8")
+    explained = re.findall(r"^\| (\d) \| `(\w+)` \|", page, re.MULTILINE)
+    assert explained == [(str(outcome.value), outcome.name) for outcome in Outcome]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_make_targets_exist(page: Path) -> None:
+    known = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = re.findall(r"(?:^|`)make (\w+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(named) <= known
+
+
+def test_blocks_are_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n```python\n# one.py\nx = 1\n```\n\n```console\n$ b \\\n  c\nd\n$ e\n```\n")
+    shown, typed = blocks_of(page)
+    assert (shown.language, shown.line, shown.file_name) == ("python", 3, "one.py")
+    assert (typed.file_name, typed.commands) == (None, ["b \\\n  c", "e"])
+
+
+def test_budgets_are_shortened() -> None:
+    assert shortened("tune --seconds 60 --trials 500") == "tune --trials 6 --trials 6"
+    assert shortened("Budget(seconds=60)") == "Budget(trials=6)"
+    assert shortened("Budget(trials=200)") == "Budget(trials=200)"
