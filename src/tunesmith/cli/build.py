@@ -34,7 +34,7 @@ def build(
     """Build the best kernel of a task: a shared library, a C header and a JSON description."""
     from tunesmith.store import open_store
 
-    choice = TaskChoice(operator, layer, context.args, target, mcpu, cores, sketch)
+    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
     choice.task()  # complain about the words before anything heavy is loaded
     with open_store(store) as opened:
         problem = choice.problem()

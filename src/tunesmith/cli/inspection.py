@@ -104,7 +104,9 @@ def space(
 
     if seed < 0:
         raise UsageError(f"the seed is {seed}: give 0 or more")
-    problem = TaskChoice(operator, layer, context.args, target, mcpu, cores, sketch).problem()
+    problem = TaskChoice(
+        operator, layer, opt.words_of(context), target, mcpu, cores, sketch
+    ).problem()
     known = problem.space
     configs = known.sample_many(samples, np.random.default_rng(seed))
     if as_json:
@@ -168,7 +170,9 @@ def show(
     """Show a program: the schedule as TVMScript, the LLVM-IR, or the assembly of its hot loop."""
     from tunesmith.store import open_store
 
-    problem = TaskChoice(operator, layer, context.args, target, mcpu, cores, sketch).problem()
+    problem = TaskChoice(
+        operator, layer, opt.words_of(context), target, mcpu, cores, sketch
+    ).problem()
     with open_store(store) as opened:
         chosen = chosen_config(problem, opened, config)
     if form is Form.TVMSCRIPT:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -51,3 +53,17 @@ ReportPath = Annotated[
 Peers = Annotated[
     bool, typer.Option("--peers", help="Compare the best with PyTorch, if it is installed.")
 ]
+
+
+@dataclass(frozen=True)
+class Words:
+    """What stands on a command line besides the command's own options, and the names of those."""
+
+    extra: Sequence[str]
+    options: Sequence[str]
+
+
+def words_of(context: typer.Context) -> Words:
+    """The words that no option of the command claimed."""
+    options = [name for parameter in context.command.params for name in parameter.opts]
+    return Words(context.args, [name[2:] for name in options if name.startswith("--")])

@@ -45,7 +45,7 @@ def best(
     """Print the best record of a task on this machine."""
     from tunesmith.store import open_store
 
-    task = TaskChoice(operator, layer, context.args, target, mcpu, cores, sketch).task()
+    task = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch).task()
     with open_store(store) as opened:
         record = opened.best(task.key, sketch=sketch)
         if record is None:
@@ -100,7 +100,7 @@ def history(
         if operator is None and layer is None:
             keys = [row.key for row in opened.tasks()]
         else:
-            choice = TaskChoice(operator, layer, context.args, target, mcpu, cores)
+            choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores)
             keys = [choice.task().key]
         runs = {key: opened.runs(key) for key in keys}
         defaults = {
@@ -152,7 +152,7 @@ def report(
     from tunesmith.cli.report_page import write_task_report
     from tunesmith.store import open_store
 
-    choice = TaskChoice(operator, layer, context.args, target, mcpu, cores, sketch)
+    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
     choice.task()  # complain about the words before anything heavy is loaded
     with open_store(store) as opened:
         problem = choice.problem()

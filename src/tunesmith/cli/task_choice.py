@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tunesmith.errors import UsageError
+from tunesmith.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:  # NumPy comes with most of these, and help has to do without
+    from tunesmith.cli.options import Words
     from tunesmith.measure.task_problem import TaskProblem
     from tunesmith.operators import Operator
     from tunesmith.space import Config
@@ -19,11 +20,11 @@ if TYPE_CHECKING:  # NumPy comes with most of these, and help has to do without
 
 @dataclass(frozen=True)
 class TaskChoice:
-    """What a command was told of its task. ``extra`` are the words that no option claimed."""
+    """What a command was told of its task."""
 
     operator: str | None
     layer: str | None
-    extra: Sequence[str]
+    given: Words
     target: str = "cpu"
     mcpu: str | None = None
     cores: int | None = None
@@ -46,7 +47,7 @@ class TaskChoice:
         """The choice as words of a command line again."""
         words = ["--layer", self.layer] if self.layer else []
         words += [self.operator] if self.operator else []
-        words += list(self.extra)
+        words += list(self.given.extra)
         options = {"mcpu": self.mcpu, "cores": self.cores, "sketch": self.sketch}
         for name, value in options.items():
             words += [] if value is None else [f"--{name}", str(value)]
@@ -55,7 +56,7 @@ class TaskChoice:
     def _operator(self) -> Operator:
         from tunesmith.operators import parse_operator, workload
 
-        name, extra = self.operator, list(self.extra)
+        name, extra = self.operator, list(self.given.extra)
         if name is not None and name.startswith("-"):
             if self.layer is None:
                 raise UsageError(f"name the operator before its options: it must precede {name}")
@@ -65,9 +66,29 @@ class TaskChoice:
             raise UsageError("name one operator or one --layer: 'tunesmith operators' lists both")
         options = parse_words(extra)
         if name is not None:
+            self._check_names(name, options)
             return parse_operator(name, options)
         layer = workload(str(self.layer))
-        return parse_operator(layer.name, {**layer.to_json()["options"], **options})
+        spellings = self._check_names(layer.name, options)
+        replaced = {spellings[name] for name in options}
+        kept = {n: v for n, v in layer.to_json()["options"].items() if n not in replaced}
+        return parse_operator(layer.name, kept | options)
+
+    def _check_names(self, operator: str, options: Iterable[str]) -> Mapping[str, str]:
+        """The operator's options by every name that they go by.
+
+        Raises ``UsageError`` for an unknown one, which may have been meant for the command.
+        """
+        from tunesmith.operators import operator_class
+
+        declared = operator_class(operator).options()
+        spellings = {name: option.name for option in declared for name in option.type.aliases}
+        spellings |= {option.name: option.name for option in declared}
+        for name in options:
+            if name not in spellings:
+                known = {*spellings, *self.given.options}
+                raise unknown_name(f"option of {operator}", name, known)
+        return spellings
 
 
 def parse_words(words: Sequence[str]) -> dict[str, object]:

@@ -88,7 +88,7 @@ def tune(
     as_json: opt.Json = False,
 ) -> None:
     """Search for the fastest program of an operator."""
-    choice = TaskChoice(operator, layer, context.args, target, mcpu, cores, sketch)
+    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
     choice.task()  # complain about the words before anything heavy is loaded
     budget = _budget(seconds, trials, target_gflops, target_seconds, patience)
     algorithm = _tuner(tuner, tuner_option)
