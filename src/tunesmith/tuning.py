@@ -114,8 +114,7 @@ class _Run:
         identity = sketch_of(self.problem)
         search = self.tuner.start(self.problem.space, self.seed)
         if not fresh:
-            self._learn(search, self.store.measurements(self.problem.key, **identity))
-        self.resumed, self.since_improvement = self.trials, 0
+            self._resume(search, identity)
         session = self.store.begin_session(
             self.problem.key,
             tuner=self.tuner.name,
@@ -139,6 +138,23 @@ class _Run:
             split = self._time(measurer)
         return self._finish(session, stop, failure, split)
 
+    def _resume(self, search: Search, identity: SketchIdentity) -> None:
+        """Learn from earlier runs. Where a play-off measured a config again, its times count."""
+        key, store = self.problem.key, self.store
+        self._learn(search, store.measurements(key, **identity))
+        self.resumed, self.since_improvement = self.trials, 0
+        winner = store.best(key, **identity)
+        known = [] if winner is None else [winner.config]
+        known += [measurement.config for measurement in self.finalists]
+        self._finalists = []
+        for config in dict.fromkeys(known):
+            measurement = store.measurement_of(key, config, **identity)
+            if measurement is not None and measurement.valid:
+                self._enter(measurement)
+        self.best_seconds = min((m.seconds for m in self.finalists), default=math.inf)
+        if self.problem.default is not None:
+            self.default = store.measurement_of(key, self.problem.default, **identity)
+
     def _loop(self, search: Search, measurer: Measurer, session: Session) -> Stop:
         default = self.problem.default
         if default is not None and self.default is None:
@@ -158,8 +174,10 @@ class _Run:
                 return Stop.EXHAUSTED
             measurements = measurer.collect(self._patience())
             if measurements:
-                self._save(session, measurements)
-                self._learn(search, measurements)
+                try:
+                    self._save(session, measurements)
+                finally:  # saved or not, it was measured
+                    self._learn(search, measurements)
             self._tell(measurer)
 
     def _wanted(self, measurer: Measurer) -> int:
@@ -212,6 +230,10 @@ class _Run:
         if measurement.seconds < self.best_seconds:
             self.best_seconds = measurement.seconds
             self.since_improvement = 0
+        self._enter(measurement)
+
+    def _enter(self, measurement: Measurement) -> None:
+        """Let a valid measurement take part in the play-off, if it is one of the best few."""
         heapq.heappush(self._finalists, (-measurement.seconds, next(self._order), measurement))
         if len(self._finalists) > max(1, self.problem.finalists):
             heapq.heappop(self._finalists)
@@ -241,14 +263,15 @@ class _Run:
         if default is not None and default.valid and default.config not in configs:
             configs.append(default.config)
         measured = measurer.play_off(configs, PLAY_OFF_ROUNDS)
-        self._save(session, measured, play_off=True)
         again = {measurement.config: measurement for measurement in measured}
         if default is not None:
             self.default = again.get(default.config, default)
         confirmed = [again[m.config] for m in close if again[m.config].valid]
         if confirmed:
-            confirmed.sort(key=lambda measurement: measurement.seconds)
-            self._finalists = [(-m.seconds, next(self._order), m) for m in confirmed]
+            self._finalists = []
+            for measurement in confirmed:
+                self._enter(measurement)
+        self._save(session, measured, play_off=True)
 
     def _time(self, measurer: Measurer) -> dict[str, float]:
         """Seconds by phase. Search that goes on while programs are built counts as search too."""
@@ -278,6 +301,9 @@ class _Run:
     ) -> Result:
         rescued = None
         try:
+            if self.unsaved:  # Ctrl-C came in between, or there may be room by now
+                self.store.merge(self.unsaved)
+                self.unsaved = []
             self.store.finish_session(
                 session, stopped=stop.value, time_split={phase: split[phase] for phase in PHASES}
             )

@@ -117,12 +117,15 @@ def tune(
             settings=settings,
         )
         compared = _compare(result) if peers else {}
-        words = ["tunesmith", "tune", *choice.words(), "--tuner", tuner, "--seed", str(seed)]
+        _print(result, compared, as_json=as_json)
         if report is not None:
             from tunesmith.cli.report_page import write_task_report
 
+            words = ["tunesmith", "tune", *choice.words(), "--tuner", tuner, "--seed", str(seed)]
             write_task_report(opened, problem, report, compared, shlex.join(words))
-    _print(result, compared, report, as_json=as_json)
+            if not as_json:
+                console().print(f"report: {report}", soft_wrap=True, markup=False)
+    _complain(result)
 
 
 def tune_command(
@@ -161,7 +164,8 @@ def tune_command(
             resume=resume,
             settings=described.settings,
         )
-    _print(result, {}, None, as_json=as_json)
+    _print(result, {}, as_json=as_json)
+    _complain(result)
 
 
 def _budget(
@@ -216,23 +220,23 @@ def _compare(result: Result) -> Mapping[str, float]:
     return compare_with_peers(result, remark)
 
 
-def _print(
-    result: Result, compared: Mapping[str, float], report: Path | None, *, as_json: bool
-) -> None:
+def _print(result: Result, compared: Mapping[str, float], *, as_json: bool) -> None:
+    """Print the result, and raise ``StoreError`` if not all of it could be stored."""
     if as_json:
         peers = {name: {"seconds": seconds} for name, seconds in compared.items()}
         print_json({**result.to_json(), **({"peers": peers} if peers else {})})
     else:
         _print_tables(result, compared)
-        if report is not None:
-            console().print(f"report: {report}", soft_wrap=True, markup=False)
-    if result.best is None and not result.failure:
-        raise TunesmithError(
-            f"no valid config was found in {result.trials} trials: give it more time"
-        )
     if result.failure:
         saved = f"; the unsaved trials are in {result.rescued}" if result.rescued else ""
         raise StoreError(result.failure + saved)
+
+
+def _complain(result: Result) -> None:
+    if result.best is None:
+        raise TunesmithError(
+            f"no valid config was found in {result.trials} trials: give it more time"
+        )
 
 
 def _print_tables(result: Result, compared: Mapping[str, float]) -> None:
