@@ -161,14 +161,18 @@ def _allocate(*_: Any) -> list[Any]:
     return [_call("handle", "memset", block, 1, size)] * 64
 
 
-def _wild_write(data: Any, weight: Any, result: Any) -> list[Any]:
-    """Write over both inputs, and well beyond them."""
-    from tvm import tirx
+def _wild_write(size: int) -> Callable[..., list[Any]]:
+    """Write so many bytes from the start of each input; they have 1024."""
 
-    return [
-        _call("handle", "memset", tirx.address_of(start[0, 0]), 0x5A, _long(4096))
-        for start in (data, weight)
-    ]
+    def calls(data: Any, weight: Any, result: Any) -> list[Any]:
+        from tvm import tirx
+
+        return [
+            _call("handle", "memset", tirx.address_of(start[0, 0]), 0x5A, _long(size))
+            for start in (data, weight)
+        ]
+
+    return calls
 
 
 def _segfault(data: Any, weight: Any, result: Any) -> list[Any]:
@@ -189,7 +193,8 @@ RUN_FAULTS: dict[str, Callable[..., list[Any]]] = {
     "exit_in_run": lambda *_: [_call("int32", "exit", 0)],
     "hang_run": lambda *_: [_call("int32", "pause")],
     "allocate": _allocate,
-    "wild_write": _wild_write,
+    "write_to_inputs": _wild_write(1024),
+    "write_beyond_inputs": _wild_write(1 << 16),
     "garbage": lambda *_: (
         [_call("int32", "puts", "garbage \x01\x02"), _call("int32", "perror", "garbage")] * 500
     ),

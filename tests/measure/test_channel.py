@@ -55,7 +55,7 @@ def test_nothing_to_receive_is_no_end() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         channel = Channel(theirs)
-        assert not channel.wait(0.0)
+        channel.wait(0.0)
         assert channel.receive() == []
 
 
@@ -65,7 +65,7 @@ def test_last_messages_come_before_the_end() -> None:
         channel = Channel(theirs)
         Channel(ours).send({"last": 1})
         ours.close()
-        assert channel.wait()
+        channel.wait()
         assert channel.receive() == [{"last": 1}]
         with pytest.raises(ChannelClosedError):
             channel.receive()
@@ -89,7 +89,7 @@ def test_garbage_is_recognised(line: bytes) -> None:
             channel.receive()
 
 
-def test_sending_does_not_block_and_draining_does() -> None:
+def test_sending_does_not_block_and_goes_on_while_waiting() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         sender, receiver = Channel(ours), Channel(theirs)
@@ -98,15 +98,33 @@ def test_sending_does_not_block_and_draining_does() -> None:
             sender.send(message)
         assert sender.unsent
         received: list[dict[str, object]] = []
-
-        def receive() -> None:
-            while len(received) < 4:
-                receiver.wait()
-                received.extend(receiver.receive())
-
-        thread = threading.Thread(target=receive)
-        thread.start()
-        sender.drain()
-        thread.join()
+        while len(received) < 4:
+            received += receiver.receive()
+            sender.wait(0.0)
         assert not sender.unsent
         assert received == [message] * 4
+
+
+def test_last_words_can_be_received_though_nothing_can_be_sent() -> None:
+    ours, theirs = socket.socketpair()
+    with ours:
+        channel = Channel(ours)
+        channel.send({"long": "x" * (1 << 22)})
+        assert channel.unsent
+        Channel(theirs).send({"last": "words"})
+        theirs.shutdown(socket.SHUT_RD)
+        channel.wait()
+        assert not channel.unsent
+        assert channel.receive() == [{"last": "words"}]
+        theirs.close()
+
+
+def test_waiting_ends_with_a_message() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        sender, receiver = Channel(ours), Channel(theirs)
+        timer = threading.Timer(0.05, sender.send, [{"late": True}])
+        timer.start()
+        receiver.wait()
+        assert receiver.receive() == [{"late": True}]
+        timer.join()

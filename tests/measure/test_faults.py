@@ -81,7 +81,7 @@ def measure_among_healthy(
         ("hang_run", Outcome.RUN_TIMEOUT, "not done after 1 s"),
         ("allocate", Outcome.RUNTIME_DEVICE, "out of memory (limit 256 MiB)"),
         ("huge_buffer", Outcome.RUNTIME_DEVICE, "out of memory (limit 256 MiB)"),
-        ("wild_write", Outcome.WRONG_ANSWER, "256 of 256 elements wrong"),
+        ("write_to_inputs", Outcome.WRONG_ANSWER, "256 of 256 elements wrong"),
         ("wrong", Outcome.WRONG_ANSWER, "256 of 256 elements wrong, the largest error 1 at"),
         ("negated", Outcome.WRONG_ANSWER, "256 of 256 elements wrong"),
         ("nan", Outcome.WRONG_ANSWER, "4 of 256 elements wrong, 4 of them NaN or never written"),
@@ -97,6 +97,11 @@ def test_a_fault_costs_one_trial(
     assert message in measurement.message
     assert measurement.message.isprintable()
     assert measurement.run_seconds == ()
+
+
+def test_wild_writes_harm_nobody_else(measurer: LocalMeasurer) -> None:
+    (measurement,) = measure_among_healthy(measurer, "write_beyond_inputs")
+    assert measurement.outcome in {Outcome.WRONG_ANSWER, Outcome.RUNTIME_DEVICE}
 
 
 def test_printing_garbage_does_no_harm(measurer: LocalMeasurer) -> None:

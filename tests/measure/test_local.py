@@ -124,6 +124,33 @@ def test_a_server_that_is_killed_from_outside_is_replaced() -> None:
         assert [m.outcome for m in collect_all(measurer)] == [Outcome.NO_ERROR] * 3
 
 
+def test_a_server_may_be_silent_while_it_has_no_work() -> None:
+    with LocalMeasurer(JOB) as measurer:
+        measurer.submit([config("none", 0)])
+        assert collect_all(measurer)[0].valid
+        server = measurer._server
+        measurer._heard -= 1e6
+        assert measurer.collect(0.0) == []
+        measurer.submit([config("none", 1)])
+        assert collect_all(measurer)[0].valid
+        assert measurer._server is server
+
+
+def test_a_death_after_a_cancelled_run_is_nobody_elses_fault() -> None:
+    settings = MeasureSettings(workers=1)
+    with LocalMeasurer(Job(MATMUL, FaultySketch(), Target(), settings)) as measurer:
+        measurer.submit([config("hang_run")])
+        while measurer._running is None:
+            measurer._pump(60.0)
+        measurer.cancel()
+        measurer.submit([config("kill_worker_late"), config("none")])
+        outcomes = {m.config["fault"]: m.outcome for m in collect_all(measurer)}
+    assert outcomes == {
+        "kill_worker_late": Outcome.UNKNOWN_ERROR,
+        "none": Outcome.NO_ERROR,
+    }
+
+
 # -- what a measurer is told ----------------------------------------------------------------------
 
 

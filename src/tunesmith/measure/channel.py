@@ -61,24 +61,19 @@ class Channel:
         except BlockingIOError:
             pass
         except OSError as error:
+            self._unsent.clear()
             raise ChannelClosedError from error
 
-    def drain(self) -> None:
-        """Send all that waits, however long it takes. Raises ``ChannelClosedError``."""
-        poll = select.poll()
-        poll.register(self._socket, select.POLLOUT)
-        while self._unsent:
-            poll.poll()
-            self.flush()
+    def wait(self, timeout: float = math.inf) -> None:
+        """Wait so many seconds, but an hour at most, for something to receive.
 
-    def wait(self, timeout: float = math.inf) -> bool:
-        """Whether something can be received (or the other side is gone) within so many seconds.
-
-        False after an hour, even if ``timeout`` is longer.
+        Meanwhile send what waits to be sent; that may end the waiting too.
         """
         poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
-        return bool(poll.poll(1000.0 * min(max(timeout, 0.0), 3600.0)))
+        poll.register(self._socket, select.POLLIN | (select.POLLOUT if self._unsent else 0))
+        poll.poll(1000.0 * min(max(timeout, 0.0), 3600.0))
+        with contextlib.suppress(ChannelClosedError):  # there may be last words to receive
+            self.flush()
 
     def receive(self) -> list[dict[str, Any]]:
         """The messages that are there, without blocking; maybe none.

@@ -26,6 +26,8 @@ _DEATHS = 5
 # so many seconds. One that is silent for longer has been stopped or hangs.
 _SILENCE = 30.0
 
+_KILLED = "it killed its worker process"
+
 
 class LocalMeasurer:
     """A ``Measurer`` for a job. Each trial has a process of its own, so none can harm another.
@@ -140,14 +142,12 @@ class LocalMeasurer:
         if ids and self._server is not None:
             orders = [dataclasses.asdict(self._orders[id]) for id in sorted(ids)]
             self._unsent = self._unsent - ids
+            self._heard = time.monotonic()  # it had nothing to say while it had no work
             self._server.send({"kind": "measure", "orders": orders})
 
     def _settle(self, id: int, measurement: Measurement) -> None:
         order = self._orders.pop(id)
         del self._configs[id]
-        self._building.discard(id)
-        if self._running == id:
-            self._running = None
         if id in self._suspects:
             self._suspects.remove(id)
         if measurement.valid and not measurement.cut_off:
@@ -186,21 +186,27 @@ class LocalMeasurer:
         return self._heard + longest - time.monotonic()
 
     def _hear(self, server: ServerProcess, message: Message) -> None:
+        if message["kind"] == "failed":
+            self._give_up(message["message"])
+        server.started = True
         match message["kind"]:
-            case "started":
-                server.started = True
             case "activity":
                 self._clock.change(Activity(message["activity"]), message["at"])
             case "building":
                 self._building.add(message["id"])
             case "running":
-                self._running = message["id"]
                 self._building.discard(message["id"])
-            case "measured" if message["id"] in self._orders:  # and has not been cancelled
-                self._deaths = 0
-                self._settle(message["id"], _measurement(self._configs[message["id"]], message))
-            case "failed":
-                self._give_up(message["message"])
+                self._running = message["id"]
+            case "measured":
+                self._hear_result(message["id"], message)
+
+    def _hear_result(self, id: int, message: Message) -> None:
+        self._deaths = 0
+        self._building.discard(id)
+        if self._running == id:
+            self._running = None
+        if id in self._orders:  # it may have been cancelled
+            self._settle(id, _measurement(self._configs[id], message))
 
     def _replace_server(self, server: ServerProcess) -> None:
         """The server has died or hangs: find out whose fault it is, and start another one."""
@@ -227,9 +233,6 @@ class LocalMeasurer:
     def _give_up(self, reason: str) -> None:
         self.close()
         raise TunesmithError(f"cannot measure: {reason}")
-
-
-_KILLED = "it killed its worker process"
 
 
 def _measurement(config: Config, message: Message) -> Measurement:

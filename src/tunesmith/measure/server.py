@@ -31,20 +31,20 @@ from tunesmith.measurement import Outcome
 # another process has inherited its end of the connection; in seconds.
 _LOOK_UP = 1.0
 
-
 _CANCELLED = Verdict(Outcome.UNKNOWN_ERROR, "cancelled")
 
 
 class Server:
     """Takes orders from a channel and answers with measurements.
 
-    ``best`` is the least seconds of a call that the client knows of.
+    It works for its parent, the process ``client_pid``. ``best`` is the least seconds of a call
+    that the client knows of.
     """
 
-    def __init__(self, prepared: Prepared, client: Channel, best: float) -> None:
+    def __init__(self, prepared: Prepared, client: Channel, client_pid: int, best: float) -> None:
         self._prepared = prepared
         self._client = client
-        self._client_pid = os.getppid()
+        self._client_pid = client_pid
         self._own_memory = memory_status("RssAnon")
         self._selector = selectors.DefaultSelector()
         self._activity = Activity.IDLE
@@ -150,6 +150,7 @@ def main(descriptor: int) -> int:
     """Prepare the job that the client sends, then serve. Returns the exit status."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a user's Ctrl-C is for the client to handle
     adopt_orphans()
+    client_pid = os.getppid()
     client = Channel(socket.socket(fileno=descriptor))
     try:
         while not (messages := client.receive()):
@@ -158,7 +159,7 @@ def main(descriptor: int) -> int:
         load_compiler()  # before the job, which may import it too
         prepared = Prepared.of(Job.from_text(hello["job"]))
         client.send({"kind": "started"})
-        server = Server(prepared, client, hello["best"])
+        server = Server(prepared, client, client_pid, hello["best"])
         for message in early:
             server.obey(message)
         server.serve()

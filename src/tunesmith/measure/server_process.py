@@ -46,10 +46,9 @@ class ServerProcess:
         self.send({"job": text, "best": best})
 
     def send(self, message: Message) -> None:
-        """Send a message. Where the server has died, ``receive`` tells."""
+        """Send a message. What does not fit goes out in ``receive``, which tells of a death too."""
         with contextlib.suppress(ChannelClosedError):
             self._channel.send(message)
-            self._channel.drain()
 
     def receive(self, timeout: float) -> list[dict[str, Any]]:
         """The messages that there are; waits up to ``timeout`` seconds for the first.

@@ -35,7 +35,7 @@ class TaskProblem:
 
         Raises ``UsageError`` for an unknown sketch, or one that cannot schedule the task.
         """
-        return cls(task, sketch_for(task.operator, task.on, sketch))
+        return cls(task, sketch_for(task.operator, task.target, sketch))
 
     @property
     def key(self) -> str:
@@ -43,7 +43,7 @@ class TaskProblem:
 
     @cached_property
     def space(self) -> Space:
-        return self.sketch.space(self.task.operator, self.task.on)
+        return self.sketch.space(self.task.operator, self.task.target)
 
     @property
     def flops(self) -> float | None:
@@ -51,7 +51,7 @@ class TaskProblem:
 
     @cached_property
     def default(self) -> Config:
-        return self.sketch.default(self.task.operator, self.task.on)
+        return self.sketch.default(self.task.operator, self.task.target)
 
     @property
     def finalists(self) -> int:
@@ -60,22 +60,21 @@ class TaskProblem:
     def describe(self) -> Mapping[str, Any]:
         return {
             "operator": self.task.operator.to_json(),
-            "target": self.task.on.to_json(),
+            "target": self.task.target.to_json(),
             "sketch": {"name": self.sketch.name, "version": self.sketch.version},
         }
 
     def measurer(self, settings: MeasureSettings, best: float = math.inf) -> LocalMeasurer:
         """A new measurer. ``best`` is the least seconds of a call known from before, if any."""
-        return LocalMeasurer(
-            Job(self.task.operator, self.sketch, self.task.on, settings), best=best
-        )
+        job = Job(self.task.operator, self.sketch, self.task.target, settings)
+        return LocalMeasurer(job, best=best)
 
     def program(self, config: Config) -> Any:
         """The scheduled ``tvm.IRModule`` of a config.
 
         Raises ``InstantiationError`` where the config cannot be scheduled.
         """
-        return self.sketch.program(self.task.operator, self.task.on, config)
+        return self.sketch.program(self.task.operator, self.task.target, config)
 
     def kernel(self, config: Config) -> Kernel:
         """Build the kernel of a config in this process.
@@ -85,4 +84,4 @@ class TaskProblem:
         """
         from tunesmith.kernel import Kernel
 
-        return Kernel.build(self.task.operator, self.task.on, self.program(config), config)
+        return Kernel.build(self.task.operator, self.task.target, self.program(config), config)

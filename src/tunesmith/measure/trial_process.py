@@ -18,6 +18,7 @@ from tunesmith.measure.failure import (
     describe,
     describe_death,
     last_line,
+    one_line,
     out_of_memory,
     tells_no_memory,
 )
@@ -147,7 +148,7 @@ class TrialProcess:
     def _take(self, message: Message) -> None:
         match message["kind"], self.phase:
             case "failed", _:
-                self.decide(Verdict(Outcome(message["outcome"]), str(message["message"])))
+                self.decide(_failure(message))
             case "built", Phase.BUILD:
                 self.program_hash = str(message["program_hash"])
                 self._enter(Phase.READY)
@@ -233,6 +234,14 @@ class TrialProcess:
             "build_time": self._spent[Phase.BUILD],
             "run_time": self._spent[Phase.RUN],
         }
+
+
+def _failure(message: Message) -> Verdict:
+    """The verdict in a message. Raises ``ValueError`` where it is none."""
+    outcome = Outcome(message["outcome"])
+    if outcome is Outcome.NO_ERROR:
+        raise ValueError
+    return Verdict(outcome, one_line(str(message["message"])))
 
 
 def _figures(message: Message) -> tuple[float, ...]:
