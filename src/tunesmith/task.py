@@ -9,22 +9,24 @@ from tunesmith.operators import Operator
 from tunesmith.target import Target
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Task:
-    """Operator and target. ``key`` names the task in a store, on every machine alike."""
+    """Operator and target, which may be given by its kind: ``Task(layer, target="cpu")``.
+
+    ``key`` names the task in a store, on every machine alike.
+
+    Raises ``UsageError`` for an unknown kind of target.
+    """
 
     operator: Operator
-    target: Target | str = "cpu"
+    target: Target
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "target", Target.of(self.target))
-
-    @cached_property
-    def on(self) -> Target:
-        """The target, whichever way it was given."""
-        assert isinstance(self.target, Target)
-        return self.target
+    def __init__(self, operator: Operator, target: Target | str = "cpu") -> None:
+        # Assigned like this because the dataclass is frozen.
+        object.__setattr__(self, "operator", operator)
+        object.__setattr__(self, "target", Target.of(target))
 
     @cached_property
     def key(self) -> str:
-        return f"{self.operator.key}@{self.on.key}"
+        """Operator with all its options, and target: ``matmul(m=512,…)@cpu``."""
+        return f"{self.operator.key}@{self.target.key}"

@@ -1,4 +1,6 @@
-"""The CPU sketch for row-wise operators: several reductions over the last axis, one after another."""
+"""The CPU sketch for row-wise operators: several reductions over the last axis, in turn."""
+
+# ruff: noqa: ARG002 - the same configs make sense on every CPU, whatever the target
 
 from __future__ import annotations
 
@@ -6,13 +8,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from tunesmith.errors import UsageError
 from tunesmith.operators import Operator
 from tunesmith.sketches.loop_nest import lower
-from tunesmith.sketches.sketch import Sketch
+from tunesmith.sketches.sketch import Sketch, instantiating
 from tunesmith.space import Categorical, Config, Factorization, Ordinal, Parameter, Space
 from tunesmith.target import Target
 
+# The most partial results of a reduction, and the widest vectors: four registers of sixteen floats.
 MAX_LANES = 64
+# The lanes of the default: one register of sixteen floats, where the length of a row allows it.
+_DEFAULT_LANES = 16
 
 
 @dataclass(frozen=True)
@@ -53,19 +59,23 @@ class CpuRows(Sketch):
 
     def default(self, operator: Operator, target: Target) -> Config:
         stages = _known_stages(operator)
-        lanes = max(lane for lane in _lanes(stages.length) if lane <= 16)
+        lanes = max(lane for lane in _lanes(stages.length) if lane <= _DEFAULT_LANES)
         values: dict[str, Any] = {"tile_rows": (stages.rows, 1), "lanes_output": lanes}
         values |= {f"lanes_{name}": 1 for name in stages.reductions}
         values |= {f"store_{name}": True for name in stages.elementwise}
         return Config({**values, "fuse": "row", "unroll": 1})
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        return _schedule(operator, _known_stages(operator), config)
+        with instantiating(self.space(operator, target), config):
+            return _schedule(operator, _known_stages(operator), config)
 
 
 def _known_stages(operator: Operator) -> _Stages:
     stages = _stages(operator)
-    assert stages is not None, f"{operator.name} is not row-wise; ask supports() first"
+    if stages is None:
+        raise UsageError(
+            f"sketch {CpuRows.name} needs several reductions over rows, {operator.name} has not"
+        )
     return stages
 
 
@@ -99,16 +109,15 @@ def _schedule(operator: Operator, stages: _Stages, config: Config) -> Any:
     for name in stages.elementwise:
         if not config[f"store_{name}"]:
             schedule.compute_inline(schedule.get_sblock(name))
-    partial = [_split_reduction(schedule, config, name) for name in stages.reductions]
+    partial = _split_reductions(schedule, stages, config)
     place = _tile_output(schedule, stages, config)
     inner = [block for block in _block_names(schedule) if block != stages.output]
     for name in reversed(inner):
         schedule.compute_at(schedule.get_sblock(name), place, preserve_unit_loops=True)
     for name in partial:
-        if name is not None:
-            lane, row, step = schedule.get_loops(schedule.get_sblock(name))[-3:]
-            schedule.reorder(row, step, lane)
-            schedule.vectorize(lane)
+        lane, row, step = schedule.get_loops(schedule.get_sblock(name))[-3:]
+        schedule.reorder(row, step, lane)
+        schedule.vectorize(lane)
     for name in stages.elementwise:
         # Stages that hold one value a row (a mean) have nothing to vectorise.
         if name in inner and len(schedule.get(schedule.get_sblock(name)).iter_vars) > 1:
@@ -126,14 +135,16 @@ def _block_names(schedule: Any) -> list[str]:
     return [str(schedule.get(block).name_hint) for block in blocks]
 
 
-def _split_reduction(schedule: Any, config: Config, name: str) -> str | None:
-    """Let a reduction keep ``lanes`` partial results; returns the name of the stage with those."""
-    lanes = _number(config, f"lanes_{name}")
-    if lanes == 1:
-        return None
-    loop = schedule.get_loops(schedule.get_sblock(name))[-1]
-    _, lane = schedule.split(loop, [None, lanes])
-    return str(schedule.get(schedule.rfactor(lane, 1)).name_hint)
+def _split_reductions(schedule: Any, stages: _Stages, config: Config) -> list[str]:
+    """Let reductions keep ``lanes`` partial results; returns the names of the stages with those."""
+    partial = []
+    for name in stages.reductions:
+        lanes = _number(config, f"lanes_{name}")
+        if lanes > 1:
+            loop = schedule.get_loops(schedule.get_sblock(name))[-1]
+            _, lane = schedule.split(loop, [None, lanes])
+            partial.append(str(schedule.get(schedule.rfactor(lane, 1)).name_hint))
+    return partial
 
 
 def _tile_output(schedule: Any, stages: _Stages, config: Config) -> Any:

@@ -1,16 +1,19 @@
 """The generic CPU sketch: multi-level tiling of an operator with one reduction."""
 
+# ruff: noqa: ARG002 - the same configs make sense on every CPU, whatever the target
+
 from __future__ import annotations
 
 import math
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from tunesmith.errors import UsageError
 from tunesmith.operators import Operator
-from tunesmith.sketches.cpu_tiled_schedule import TiledSchedule
-from tunesmith.sketches.loop_nest import Axis, LoopNest, main_loop_nest
+from tunesmith.sketches.cpu_tiled_schedule import LANES, TiledSchedule
+from tunesmith.sketches.loop_nest import Access, LoopNest, main_loop_nest
 from tunesmith.sketches.packing import packing_of
-from tunesmith.sketches.sketch import Sketch
+from tunesmith.sketches.sketch import Sketch, instantiating
 from tunesmith.space import (
     Categorical,
     Config,
@@ -23,11 +26,11 @@ from tunesmith.space import (
 )
 from tunesmith.target import Target
 
-# A register tile larger than this (elements) cannot stay in any machine's registers: it only makes
-# the build slow.
-MAX_REGISTER_TILE = 512
+# Sums in more than the registers of any machine (32 of 16 floats) go through memory at every step:
+# such tiles are slow to run, and slow to build besides, for all their steps are unrolled.
+MAX_REGISTER_TILE = 32 * LANES
 # The widest innermost tile of the vectorised axis: four vectors of sixteen floats.
-MAX_VECTOR_TILE = 64
+MAX_VECTOR_TILE = 4 * LANES
 # Narrower ones waste the vector unit; asked for where the extent allows it.
 MIN_VECTOR_TILE = 8
 
@@ -40,6 +43,8 @@ class CpuTiled(Sketch):
     Sums are accumulated in a tile whose vectorised axis is contiguous and written out, through the
     epilogue where there is one, when they are complete. Inputs may be packed into blocked layouts
     that fit the register tile; padding is computed once, per tile, or in place.
+
+    Axes of one step have nothing to tile and appear nowhere; a choice between one thing is made.
     """
 
     name: ClassVar[str] = "cpu_tiled"
@@ -55,13 +60,19 @@ class CpuTiled(Sketch):
         return _default(_nest(operator))
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        return TiledSchedule(operator, _nest(operator), config).apply()
+        nest = _nest(operator)
+        with instantiating(_space(nest), config):
+            return TiledSchedule(operator, nest, config).apply()
 
 
 def _nest(operator: Operator) -> LoopNest:
     nest = main_loop_nest(operator)
-    assert nest is not None, f"{operator.name} has no main reduction; ask supports() first"
+    if nest is None:
+        raise UsageError(f"sketch {CpuTiled.name} needs one reduction, {operator.name} has not")
     return nest
+
+
+# -- what may be vectorised -----------------------------------------------------------------------
 
 
 def vector_tiles(extent: int) -> list[int]:
@@ -70,15 +81,60 @@ def vector_tiles(extent: int) -> list[int]:
     return [d for d in tiles if d >= MIN_VECTOR_TILE] or tiles[-1:]
 
 
-def _vectorizable(nest: LoopNest) -> list[Axis]:
-    return [axis for axis in nest.tiled_spatial if vector_tiles(axis.extent)]
+def vector_axes(nest: LoopNest) -> tuple[str, ...]:
+    """The axes that may be vectorised: those along which some tensor is consecutive in memory.
+
+    The tensor may be an input that packing makes so. Vectors along any other axis are put together
+    element by element, which is slow to run and to build; they are allowed only where no axis is
+    both consecutive and long enough.
+    """
+    tiles = {axis.name: vector_tiles(axis.extent) for axis in nest.tiled_spatial}
+    consecutive = {axis.name for axis in nest.tiled_spatial[-1:]}
+    for access in nest.inputs:
+        consecutive |= access.consecutive_axes
+        packing = packing_of(nest, access)
+        if packing is not None:
+            consecutive.add(packing.innermost_axis)
+    wide = {name for name in consecutive if max(tiles.get(name, ()), default=0) >= MIN_VECTOR_TILE}
+    return tuple(name for name in tiles if tiles[name] and (name in wide or not wide))
+
+
+def _scattered_by_packing(nest: LoopNest, access: Access) -> frozenset[str]:
+    """The axes along which an input is no longer consecutive once it is packed."""
+    packing = packing_of(nest, access)
+    return frozenset() if packing is None else access.all_axes - {packing.innermost_axis}
+
+
+# -- the space ------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=64)
 def _space(nest: LoopNest) -> Space:
+    parameters = _loop_parameters(nest)
+    constraints = _vector_constraints(nest)
+    vectors = vector_axes(nest)
+    parameters.append(Ordinal("unroll", (1, 16, 64, 256)))
+    padded = [access for access in nest.inputs if access.produced]
+    if nest.producers:
+        parameters.append(Categorical("pad", ("root", "tile", "inline")))
+        # Padding in place is a branch for every element of a vector along the padded axes.
+        branching = frozenset[str]().union(*(access.computed_axes for access in padded))
+        constraints += _never_along(branching, vectors, "pad != 'inline'")
+    for access in nest.inputs:
+        if packing_of(nest, access) is None:
+            continue
+        name = f"pack_{access.buffer}"
+        parameters.append(Categorical(name, (False, True)))
+        constraints += _never_along(_scattered_by_packing(nest, access), vectors, f"not {name}")
+        if access.produced:
+            constraints.append(Constraint(f"pad != 'inline' or not {name}"))
+    return Space(parameters, constraints)
+
+
+def _loop_parameters(nest: LoopNest) -> list[Parameter]:
+    """How loops are split, ordered and shared among the cores, and which one is vectorised."""
     spatial, reduction = nest.tiled_spatial, nest.tiled_reduction
     parameters: list[Parameter] = []
-    constraints: list[Constraint] = []
     parameters += [Factorization(f"tile_{axis.name}", axis.extent, 3) for axis in spatial]
     parameters += [Factorization(f"tile_{axis.name}", axis.extent, 2) for axis in reduction]
     if len(spatial) > 1:
@@ -89,38 +145,52 @@ def _space(nest: LoopNest) -> Space:
         parameters.append(Permutation("order_reduction", tuple(a.name for a in reduction)))
     if spatial:
         parameters.append(Categorical("accumulate", ("registers", "tile")))
-        tile = " * ".join(f"tile_{axis.name}[2]" for axis in spatial)
+    vectors = vector_axes(nest)
+    if vectors:
+        parameters.append(Categorical("vectorize", vectors))
+    return parameters
+
+
+def _vector_constraints(nest: LoopNest) -> list[Constraint]:
+    """Whole vectors, and a register tile that fits the registers.
+
+    A vector takes a whole register however few elements it has.
+    """
+    vectors = vector_axes(nest)
+    constraints = []
+    for axis in nest.tiled_spatial:
+        if axis.name in vectors:
+            tiles = ", ".join(map(str, vector_tiles(axis.extent)))
+            others = [f"tile_{a.name}[2]" for a in nest.tiled_spatial if a != axis]
+            registers = " * ".join([f"max(tile_{axis.name}[2], {LANES})", *others])
+            fits = f"tile_{axis.name}[2] in [{tiles}] and {registers} <= {MAX_REGISTER_TILE}"
+            constraints.append(Constraint(f"vectorize != '{axis.name}' or ({fits})"))
+    if nest.tiled_spatial and not vectors:
+        tile = " * ".join(f"tile_{axis.name}[2]" for axis in nest.tiled_spatial)
         constraints.append(Constraint(f"{tile} <= {MAX_REGISTER_TILE}"))
-    candidates = _vectorizable(nest)
-    if candidates:
-        parameters.append(Categorical("vectorize", tuple(axis.name for axis in candidates)))
-    for axis in candidates:
-        tiles = ", ".join(map(str, vector_tiles(axis.extent)))
-        constraints.append(
-            Constraint(f"vectorize != '{axis.name}' or tile_{axis.name}[2] in [{tiles}]")
-        )
-    parameters.append(Ordinal("unroll", (1, 16, 64, 256)))
-    if nest.producers:
-        parameters.append(Categorical("pad", ("root", "tile", "inline")))
-    for access in nest.inputs:
-        if packing_of(nest, access) is None:
-            continue
-        name = f"pack_{access.buffer}"
-        parameters.append(Categorical(name, (False, True)))
-        if access.produced:
-            constraints.append(Constraint(f"pad != 'inline' or not {name}"))
-    return Space(parameters, constraints)
+    return constraints
+
+
+def _never_along(
+    axes: frozenset[str], vectors: tuple[str, ...], otherwise: str
+) -> list[Constraint]:
+    """``otherwise`` must hold where one of ``axes`` is vectorised."""
+    named = ", ".join(f"'{name}'" for name in vectors if name in axes)
+    return [Constraint(f"vectorize not in [{named}] or {otherwise}")] if named else []
+
+
+# -- the default ----------------------------------------------------------------------------------
 
 
 def _default(nest: LoopNest) -> Config:
     """Rows shared among the cores, the output's innermost axis vectorised, nothing else."""
-    candidates = _vectorizable(nest)
-    vector = candidates[-1].name if candidates else None
+    vectors = vector_axes(nest)
+    vector = vectors[-1] if vectors else None
     values: dict[str, Any] = {}
     for axis in nest.tiled_spatial:
         inner = 1
         if axis.name == vector:
-            inner = min(vector_tiles(axis.extent), key=lambda tile: abs(math.log2(tile / 16)))
+            inner = min(vector_tiles(axis.extent), key=lambda tile: abs(math.log2(tile / LANES)))
         values[f"tile_{axis.name}"] = (axis.extent // inner, 1, inner)
     for axis in nest.tiled_reduction:
         values[f"tile_{axis.name}"] = (axis.extent, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +11,10 @@ from tunesmith.sketches.loop_nest import LoopNest, lower
 from tunesmith.sketches.packing import Packing, packing_of
 from tunesmith.space import Config
 
-# Loops longer than this are split before they are vectorised: the compiler would make one huge vector.
-_WIDEST_VECTOR = 64
-_COPY_VECTOR = 16
+# How many floats a vector register of the widest CPUs holds (AVX-512).
+LANES = 16
+# Loops longer than this are split before they are vectorised, or they become one huge vector.
+_WIDEST_VECTOR = 4 * LANES
 
 
 class TiledSchedule:
@@ -191,7 +193,7 @@ class TiledSchedule:
         tiles = self._ordered("order_middle", middle, spatial_names)
         schedule.reorder(*sums, *tiles, *inner_sums, *register_loops)
         self._vectorize_loop(register_loops[-1])
-        self._unroll([*inner_sums, *register_loops[:-1]])
+        self._unroll(inner_sums, register_loops)
         return sums[0]
 
     def _schedule_start(self, start: Any) -> None:
@@ -211,26 +213,35 @@ class TiledSchedule:
 
     def _vectorize_loop(self, loop: Any) -> None:
         extent = self._extent(loop)
-        if extent > _WIDEST_VECTOR and extent % _COPY_VECTOR == 0:
-            _, loop = self.schedule.split(loop, [None, _COPY_VECTOR])
-            extent = _COPY_VECTOR
+        if extent > _WIDEST_VECTOR and extent % LANES == 0:
+            _, loop = self.schedule.split(loop, [None, LANES])
+            extent = LANES
         if 1 < extent <= _WIDEST_VECTOR:
             self.schedule.vectorize(loop)
 
     def _vectorize_last(self, block: Any) -> None:
         self._vectorize_loop(self.schedule.get_loops(block)[-1])
 
-    def _unroll(self, loops: list[Any]) -> None:
-        """Unroll from the innermost loop outwards while the body stays under the chosen size.
+    def _unroll(self, inner_sums: list[Any], register: list[Any]) -> None:
+        """Unroll the register tile, then steps of the reduction while the body is small enough.
 
-        The size is in vector instructions, so that wide tiles do not make the build slow.
+        Sums stay in registers only if no loop is left among them: a tile of vectors, which the
+        space keeps small, is unrolled at any size. ``register`` ends with the vectorised loop.
         """
-        width = self.inner.get(self._choice("vectorize", ""), 1)
-        size, limit = max(1, width // _COPY_VECTOR), int(self._choice("unroll", 1))
-        for loop in reversed(loops):
+        vectors = "vectorize" in self.config
+        size = math.ceil(self._extent(register[-1]) / LANES) if vectors else 1
+        limit = int(self._choice("unroll", 1))
+        if vectors:
+            size *= math.prod(self._extent(loop) for loop in register[:-1])
+            self._unroll_all(register[:-1])
+        for loop in reversed(inner_sums if vectors else [*inner_sums, *register[:-1]]):
             size *= self._extent(loop)
             if size > limit:
                 return
+            self._unroll_all([loop])
+
+    def _unroll_all(self, loops: list[Any]) -> None:
+        for loop in loops:
             if self._extent(loop) > 1:
                 self.schedule.unroll(loop)
 

@@ -19,24 +19,43 @@ class Axis:
 
 @dataclass(frozen=True)
 class Access:
-    """An input of the main reduction.
+    """An input of the main reduction, of which each step reads one element.
 
-    ``axes[d]`` names the axis that indexes dimension ``d`` by itself, or is None where the index is
-    composed of several (a window) or constant.
+    ``indices[d]`` names the axes in the index of dimension ``d``; ``axes[d]`` is the axis that is
+    this index by itself, or None where the index is computed (a window, a group). ``produced``
+    says whether another stage of the operator computes the input (padding), not the caller.
     """
 
     buffer: str
     shape: tuple[int, ...]
+    indices: tuple[frozenset[str], ...]
     axes: tuple[str | None, ...]
     produced: bool
-    """Whether another stage of the operator computes it (padding), rather than the caller."""
+
+    @property
+    def all_axes(self) -> frozenset[str]:
+        """The axes that the input changes along."""
+        return frozenset[str]().union(*self.indices)
+
+    @property
+    def computed_axes(self) -> frozenset[str]:
+        """The axes in indices that are more than one axis by itself."""
+        pairs = zip(self.indices, self.axes, strict=True)
+        return frozenset[str]().union(*(index for index, axis in pairs if axis is None))
+
+    @property
+    def consecutive_axes(self) -> frozenset[str]:
+        """The axes along which neighbours lie next to each other in memory, or nearly so."""
+        long = [index for index, size in zip(self.indices, self.shape, strict=True) if size > 1]
+        return long[-1] if long else frozenset()
 
 
 @dataclass(frozen=True)
 class LoopNest:
     """The main reduction of an operator and the stages around it.
 
-    ``output_axes`` are the spatial axes in the order of the result's dimensions.
+    ``block`` is the name of the reduction, ``spatial`` its axes in the order of the result's
+    dimensions, ``producers`` and ``consumers`` are the stages before and after it, nearest first.
     """
 
     block: str
@@ -57,8 +76,12 @@ class LoopNest:
         return tuple(axis for axis in self.reduction if axis.extent > 1)
 
 
+@lru_cache(maxsize=64)
 def lower(operator: Operator) -> Any:
-    """The unscheduled ``tvm.IRModule`` of an operator, its one function named ``main``."""
+    """The unscheduled ``tvm.IRModule`` of an operator, its one function named ``main``.
+
+    Modules never change: a schedule works on its own copy.
+    """
     import tvm
     from tvm import te
 
@@ -123,7 +146,6 @@ def _axes(block: Any, *, reduction: bool) -> tuple[Axis, ...]:
 
 
 def _accesses(block: Any, produced: set[str]) -> tuple[Access, ...]:
-    """The regions that one step of the block reads; each is a single element of its buffer."""
     from tvm.tirx import Var
 
     written = {write.source.name for write in block.writes}
@@ -132,8 +154,15 @@ def _accesses(block: Any, produced: set[str]) -> tuple[Access, ...]:
         Access(
             buffer=read.source.name,
             shape=tuple(int(extent) for extent in read.source.shape),
+            indices=tuple(_variables(r.min) for r in read.region),
             axes=tuple(_axis_name(r.min) if isinstance(r.min, Var) else None for r in read.region),
             produced=read.source.name in produced,
         )
         for read in reads
     )
+
+
+def _variables(index: Any) -> frozenset[str]:
+    from tvm.tirx.analysis import undefined_vars
+
+    return frozenset(_axis_name(variable) for variable in undefined_vars(index))

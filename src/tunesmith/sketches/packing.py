@@ -29,6 +29,11 @@ class Packing:
         assert name is not None
         return name
 
+    @property
+    def innermost_axis(self) -> str:
+        """The axis along which the packed buffer is consecutive in memory."""
+        return self.axis(self.blocked[-1])
+
     def factors(self, inner: Mapping[str, int]) -> dict[int, int]:
         """The block of each split dimension, given the innermost tile of each axis."""
         return {d: inner.get(self.axis(d), 1) for d in self.blocked}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from tunesmith.errors import InstantiationError, SpaceError
 from tunesmith.operators import Operator
 from tunesmith.space import Config, Space
 from tunesmith.target import Target
@@ -15,7 +18,7 @@ class Sketch(ABC):
 
     A sketch has no state: it is found by ``name``, and ``version`` changes whenever the same config
     would yield another program or the space changes, so that records of different versions never
-    mix.
+    mix. ``space``, ``default`` and ``program`` are for operators that ``supports`` says yes to.
     """
 
     name: ClassVar[str]
@@ -27,7 +30,7 @@ class Sketch(ABC):
 
     @abstractmethod
     def space(self, operator: Operator, target: Target) -> Space:
-        """All configs. Needs no TVM."""
+        """All configs."""
 
     @abstractmethod
     def default(self, operator: Operator, target: Target) -> Config:
@@ -40,3 +43,23 @@ class Sketch(ABC):
 
         Raises ``InstantiationError`` where the config cannot be scheduled.
         """
+
+
+@contextmanager
+def instantiating(space: Space, config: Config) -> Iterator[None]:
+    """Around the scheduling of a config: what goes wrong becomes an ``InstantiationError``.
+
+    That is a config that the space does not contain (of an old record, say, or made by hand), and
+    a step that TVM's schedule refuses.
+    """
+    from tvm.s_tir.schedule import ScheduleError
+
+    try:
+        space.check(config)
+        yield
+    except SpaceError as error:
+        raise InstantiationError(f"the sketch's space has no such config: {error}") from error
+    except ScheduleError as error:
+        # TVM's message shows the whole program; what matters follows these words.
+        reason = str(error).rpartition("Error message:")[2].strip().partition("\n")[0]
+        raise InstantiationError(f"TVM cannot schedule this config: {reason}") from error
