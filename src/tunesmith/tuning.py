@@ -310,7 +310,10 @@ class _Run:
         except StoreError as error:
             stop, failure = Stop.STORE, failure or str(error)
         if self.unsaved:
-            rescued = rescue(self.unsaved, self.store.folder)
+            try:
+                rescued = rescue(self.unsaved, self.store.folder)
+            except StoreError as error:  # the result in memory is all that is left: return it
+                failure = f"{failure}; {error}"
         best = self.finalists[0] if self._finalists else None
         return Result(
             problem=self.problem,

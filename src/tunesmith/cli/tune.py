@@ -228,8 +228,8 @@ def _print(result: Result, compared: Mapping[str, float], *, as_json: bool) -> N
     else:
         _print_tables(result, compared)
     if result.failure:
-        saved = f"; the unsaved trials are in {result.rescued}" if result.rescued else ""
-        raise StoreError(result.failure + saved)
+        where = f"; 'tunesmith import {result.rescued}' adds the rest" if result.rescued else ""
+        raise StoreError(result.failure + where)
 
 
 def _complain(result: Result) -> None:

@@ -1,0 +1,101 @@
+"""The play-off at the end of a run: the best few are measured again; luck picks no winner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from tests.scripted import Scripted, config, failing_at, number, stored, trials_of
+from tunesmith.budget import Stop
+from tunesmith.store import Store, open_store
+from tunesmith.tuning import PLAY_OFF_MARGIN, PLAY_OFF_ROUNDS, tune
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with open_store("sqlite://") as opened:
+        yield opened
+
+
+LUCKY = {1: 1.00, 2: 1.05, 3: 1.10, 4: 1.12, 5: 1.30}
+
+
+def lucky(confirmed: dict[int, float], **others: Any) -> Scripted:
+    """Configs whose order in the trials was luck; ``confirmed`` are their true seconds."""
+    chosen = {"finalists": 4, **others}
+    return Scripted(seconds=lambda n: LUCKY[n], again=lambda n: confirmed[n], size=5, **chosen)
+
+
+def test_the_play_off_decides(store: Store) -> None:
+    problem = lucky({1: 1.3, 2: 1.2, 3: 1.1, 4: 1.15})
+    result = tune(problem, "grid", store=store)
+    assert result.best is not None
+    assert (result.best.config, result.best.seconds) == (config(3), 1.1)
+    assert len(result.best.measurement.run_seconds) == PLAY_OFF_ROUNDS
+    assert problem.rounds == list(map(config, (1, 2, 3, 4))) * PLAY_OFF_ROUNDS
+    assert result.trials == 5, "rounds of a play-off are no trials"
+    assert len(stored(store)) == 5
+    assert trials_of(stored(store, play_off=True)) == [1, 2, 3, 4]
+    best = store.best("scripted")
+    assert best is not None
+    assert best.measurement == result.best.measurement
+
+
+def test_only_the_few_best_that_are_close_take_part(store: Store) -> None:
+    confirmed = dict.fromkeys(LUCKY, 1.0)
+    assert LUCKY[4] < PLAY_OFF_MARGIN * LUCKY[1] < LUCKY[5]
+    assert set(rounds_of(lucky(confirmed, finalists=5))) == {1, 2, 3, 4}
+    assert set(rounds_of(lucky(confirmed, finalists=2))) == {1, 2}
+    assert rounds_of(lucky(confirmed, finalists=0)) == []
+
+
+def rounds_of(problem: Scripted) -> Sequence[int]:
+    tune(problem, "grid", store="sqlite://")
+    return list(map(number, problem.rounds))
+
+
+def test_the_default_takes_part_however_slow(store: Store) -> None:
+    problem = lucky(dict.fromkeys(LUCKY, 1.0) | {5: 7.0}, finalists=2, default=config(5))
+    result = tune(problem, "grid", store=store)
+    assert set(map(number, problem.rounds)) == {1, 2, 5}
+    assert result.default is not None
+    assert result.default.seconds == 7.0
+    assert result.best is not None
+    assert result.best.seconds == 1.0
+
+
+def test_the_default_may_win(store: Store) -> None:
+    problem = lucky({1: 1.3, 2: 1.0}, finalists=2, default=config(2))
+    result = tune(problem, "grid", store=store)
+    assert problem.rounds == [config(1), config(2)] * PLAY_OFF_ROUNDS
+    assert result.best is not None
+    assert result.default is not None
+    assert result.best.measurement == result.default.measurement
+
+
+def test_who_fails_in_the_play_off_is_out(store: Store) -> None:
+    problem = lucky({1: math.inf, 2: 1.2, 3: 1.3, 4: 1.4})
+    result = tune(problem, "grid", store=store)
+    assert result.best is not None
+    assert result.best.config == config(2)
+    assert result.valid == 5, "the trial was valid"
+
+
+def test_if_all_fail_in_the_play_off_the_trials_decide(store: Store) -> None:
+    result = tune(lucky(dict.fromkeys(LUCKY, math.inf)), "grid", store=store)
+    assert result.best is not None
+    assert (result.best.config, result.best.seconds) == (config(1), 1.0)
+
+
+def test_an_interrupt_in_the_play_off(store: Store) -> None:
+    problem = lucky(dict.fromkeys(LUCKY, 2.0), between=failing_at(10, KeyboardInterrupt()))
+    result = tune(problem, "grid", store=store)
+    assert result.stopped is Stop.INTERRUPTED
+    assert result.best is not None
+    assert (result.best.config, result.best.seconds) == (config(1), 1.0)
+    assert len(stored(store)) == 5
+    assert stored(store, play_off=True) == []
+    assert problem.measurers[0].closed

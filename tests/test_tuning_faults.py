@@ -1,0 +1,168 @@
+"""A store that fails in the middle of a run: the run ends, and nothing that it measured is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.scripted import Scripted, config, failing_at, number, stored, trials_of
+from tunesmith.budget import Budget, Stop
+from tunesmith.errors import StoreError
+from tunesmith.measurement import Measurement
+from tunesmith.store import Session, Store, open_store
+from tunesmith.tuning import tune
+
+FULL = "its disk is full: free some space"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tuning.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    with open_store(path) as opened:
+        yield opened
+
+
+def breaking(
+    monkeypatch: pytest.MonkeyPatch, store: Store, method: str, error: BaseException, calls: int = 0
+) -> None:
+    """Let a method of the store raise after so many calls that work."""
+    works = iter(range(calls))
+    whole: Callable[..., Any] = getattr(store, method)
+
+    def broken(*arguments: Any, **options: Any) -> Any:
+        if next(works, None) is None:
+            raise error
+        return whole(*arguments, **options)
+
+    monkeypatch.setattr(store, method, broken)
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch, store: Store) -> Store:
+    """A store whose disk is full from the fourth batch on."""
+    breaking(monkeypatch, store, "append", StoreError(FULL), calls=3)
+    for method in ("merge", "finish_session"):
+        breaking(monkeypatch, store, method, StoreError(FULL))
+    return store
+
+
+def test_what_the_store_did_not_take_is_in_a_file(full: Store, path: Path, tmp_path: Path) -> None:
+    problem = Scripted(seconds=lambda n: 10.0 - n)
+    result = tune(problem, "grid", Budget(trials=8), store=full)
+    assert (result.stopped, result.failure) == (Stop.STORE, FULL)
+    assert list(map(number, problem.log)) == [1, 2, 3, 4], "the run ends there"
+    assert trials_of(stored(full)) == [1, 2, 3]
+    assert result.rescued is not None
+    assert result.rescued.parent == path.parent
+    with open_store(tmp_path / "other.db") as other:
+        assert other.import_rescued(result.rescued) == 1
+        assert trials_of(stored(other)) == [4]
+
+
+def test_a_trial_that_was_not_stored_counts(full: Store) -> None:
+    result = tune(Scripted(seconds=lambda n: 10.0 - n), "grid", store=full)
+    assert result.trials == 4
+    assert result.best is not None
+    assert (result.best.config, result.best.seconds) == (config(4), 6.0)
+
+
+def test_after_the_import_a_run_goes_on(full: Store, path: Path) -> None:
+    problem = Scripted(size=9)
+    result = tune(problem, "grid", store=full)
+    assert result.rescued is not None
+    with open_store(path) as store:
+        store.import_rescued(result.rescued)
+        rest = tune(problem, "grid", store=store)
+        assert (rest.resumed, rest.trials) == (4, 9)
+        assert trials_of(stored(store)) == list(range(1, 10))
+
+
+def test_a_batch_that_failed_is_tried_once_more(
+    monkeypatch: pytest.MonkeyPatch, store: Store, path: Path
+) -> None:
+    """There may be room again by the end of the run."""
+    breaking(monkeypatch, store, "append", StoreError(FULL), calls=2)
+    result = tune(Scripted(batch=2, burst=2), "grid", store=store)
+    assert (result.stopped, result.failure, result.rescued) == (Stop.STORE, FULL, None)
+    assert sorted(trials_of(stored(store))) == [1, 2, 3, 4, 5, 6]
+    assert list(path.parent.glob("*.jsonl")) == []
+    (session,) = store.sessions("scripted")
+    assert session.stopped == "store"
+
+
+def test_a_store_that_fails_only_at_the_end(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
+    breaking(monkeypatch, store, "finish_session", StoreError(FULL))
+    result = tune(Scripted(), "grid", Budget(trials=3), store=store)
+    assert (result.stopped, result.failure, result.rescued) == (Stop.STORE, FULL, None)
+    assert (result.trials, len(stored(store))) == (3, 3)
+
+
+def test_a_store_that_fails_before_the_first_trial(
+    monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    breaking(monkeypatch, store, "begin_session", StoreError(FULL))
+    problem = Scripted()
+    with pytest.raises(StoreError, match=FULL):
+        tune(problem, "grid", store=store)
+    assert problem.log == []
+
+
+def test_a_play_off_that_was_not_stored(
+    monkeypatch: pytest.MonkeyPatch, store: Store, tmp_path: Path
+) -> None:
+    for method in ("confirm", "merge"):
+        breaking(monkeypatch, store, method, StoreError(FULL))
+    problem = Scripted(
+        size=3, seconds=lambda n: 1 + n / 50, again=lambda n: 2 - n / 50, finalists=3
+    )
+    result = tune(problem, "grid", store=store)
+    assert result.best is not None
+    assert result.best.config == config(3), "its times count all the same"
+    assert result.rescued is not None
+    with open_store(tmp_path / "other.db") as other:
+        assert other.import_rescued(result.rescued) == 3
+        assert trials_of(stored(other, play_off=True)) == [1, 2, 3]
+        assert stored(other) == []
+
+
+def test_no_folder_takes_the_file(monkeypatch: pytest.MonkeyPatch, full: Store) -> None:
+    def nowhere(records: object, folder: Path | None) -> Path:
+        raise StoreError("unsaved records cannot be written to any folder")
+
+    monkeypatch.setattr("tunesmith.tuning.rescue", nowhere)
+    result = tune(Scripted(), "grid", store=full)
+    assert result.failure == f"{FULL}; unsaved records cannot be written to any folder"
+    assert (result.trials, result.rescued) == (4, None)
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_an_interrupt_while_a_trial_is_stored(
+    monkeypatch: pytest.MonkeyPatch, store: Store, path: Path, before: bool
+) -> None:
+    """Whether the transaction got through or not, the trial is there once."""
+    append = store.append
+    interrupts = failing_at(2, KeyboardInterrupt())
+
+    def interrupted(session: Session, measurements: Sequence[Measurement]) -> None:
+        done = store.count("scripted")
+        if before:
+            interrupts(done)
+        append(session, measurements)
+        interrupts(done)
+
+    monkeypatch.setattr(store, "append", interrupted)
+    problem = Scripted(size=6)
+    result = tune(problem, "grid", store=store)
+    assert (result.stopped, result.failure, result.rescued) == (Stop.INTERRUPTED, "", None)
+    assert result.trials == 3
+    assert trials_of(stored(store)) == [1, 2, 3]
+    assert list(path.parent.glob("*.jsonl")) == []
+    assert tune(problem, "grid", store=store).resumed == 3
+    assert list(map(number, problem.log)) == [1, 2, 3, 4, 5, 6]
