@@ -123,12 +123,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return importlib.import_module(f"tunesmith.{name}")
-    if name in _HOME_OF:
-        return getattr(importlib.import_module(_HOME_OF[name]), name)
-    raise AttributeError(f"module 'tunesmith' has no attribute {name!r}")
+if not TYPE_CHECKING:  # who would take every name for granted
+
+    def __getattr__(name: str) -> Any:
+        if name in _ROOMS:
+            return importlib.import_module(f"tunesmith.{name}")
+        if name in _HOME_OF:
+            return getattr(importlib.import_module(_HOME_OF[name]), name)
+        raise AttributeError(f"module 'tunesmith' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
