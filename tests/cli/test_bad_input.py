@@ -1,0 +1,283 @@
+"""Bad input: one line on standard error that says what to do, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import PATIENCE, TUNESMITH, Process, tunesmith, write_spec
+from tests.cli.conftest import Command
+from tunesmith import store as stores
+from tunesmith.store import open_store
+
+MATMUL = "matmul --m 32 --n 32 --k 32"
+CONV = "conv2d --ci 3 --h 4 --w 4 --co 3"
+
+# What is asked for, and a part of the answer.
+USAGE = [
+    ("nonsense", "no such command 'nonsense'"),
+    ("tunee", "Did you mean 'tune'"),
+    ("bench", "missing command (see 'tunesmith bench --help')"),
+    ("bench lop", "Did you mean 'loop'"),
+    # operators and layers
+    ("tune", "name one operator or one --layer"),
+    ("tune conv2x --n 1", "unknown operator 'conv2x': did you mean conv2d"),
+    ("best conv2x", "did you mean conv2d"),
+    ("history conv2x", "did you mean conv2d"),
+    ("operators conv2x", "did you mean conv2d"),
+    ("space matmull", "did you mean matmul"),
+    ("tune --layer resnet18.C99", "unknown layer 'resnet18.C99': did you mean resnet18.C9"),
+    ("tune --layer resnet18.C8 matmul", "name one operator or one --layer"),
+    ("tune --m 32 matmul", "name the operator before its options"),
+    # options of operators
+    ("tune matmul --m 32 --n 32", "matmul also needs k"),
+    ("tune matmul --m 32 --n 32 --kk 32", "unknown option of matmul 'kk': did you mean k?"),
+    (f"tune {MATMUL} --m 64", "--m is given twice"),
+    (f"tune {MATMUL} 64", "cannot make sense of '64'"),
+    (f"tune {MATMUL} --trails 64", "did you mean trials?"),
+    ("tune --layer resnet18.C8 --strid 1", "did you mean stride"),
+    ("tune matmul --m 0 --n 1 --k 1", "m must be a positive integer, not 0"),
+    ("tune matmul --m -4 --n 1 --k 1", "m must be a positive integer, not -4"),
+    ("tune matmul --m four --n 1 --k 1", "m must be a positive integer, not 'four'"),
+    (f"tune {MATMUL} --dtype float33", "did you mean float32?"),
+    (f"tune {CONV} --k 7", "the kernel covers 7x7, more than the padded input's 4x4"),
+    (f"tune {CONV} --k 3 --dilation 2", "the kernel covers 5x5, more than"),
+    (f"tune {CONV} --k 3 --stride 0", "stride must be"),
+    (f"tune {CONV} --k 3 --padding -1", "padding must be"),
+    (f"tune {CONV} --k 3 --layout NCWH", "did you mean NCHW?"),
+    (f"tune {CONV} --k 3 --groups 2", "groups"),
+    # tuners
+    (f"tune {MATMUL} --tuner genetics", "unknown tuner 'genetics': did you mean genetic?"),
+    (f"tune {MATMUL} --tuner-option populaton=3", "did you mean population"),
+    (f"tune {MATMUL} --tuner-option population=x", "option population must be int, not 'x'"),
+    (f"tune {MATMUL} --tuner-option population=-1", "population must be"),
+    (f"tune {MATMUL} --tuner-option population", "write population=VALUE"),
+    (f"tune {MATMUL} --tuner random --tuner-option a=1", "tuner 'random' has no options"),
+    (f"tune {MATMUL} --seed -1", "the seed is -1: give 0 or more"),
+    # budgets and measuring
+    (f"tune {MATMUL} --trials 0", "budget: trials must be positive, not 0"),
+    (f"tune {MATMUL} --trials x", "invalid value for '--trials'"),
+    (f"tune {MATMUL} --trials", "option '--trials' requires an argument"),
+    (f"tune {MATMUL} --seconds -1", "budget: seconds must be positive, not -1"),
+    (f"tune {MATMUL} --seconds nan", "budget: seconds must be positive, not nan"),
+    (f"tune {MATMUL} --target-gflops 0", "budget: target_gflops must be positive, not 0"),
+    (f"tune {MATMUL} --patience 0", "budget: patience must be positive, not 0"),
+    (f"tune {MATMUL} --repeats 0", "repeats must be positive, not 0"),
+    (f"tune {MATMUL} --build-timeout 0", "build_timeout must be positive, not 0"),
+    (f"tune {MATMUL} --memory-limit 0", "memory_limit must be positive, not 0"),
+    (f"tune {MATMUL} --cut-off 0.5", "cut_off must be at least 1, not 0.5"),
+    # targets and sketches
+    (f"tune {MATMUL} --target gpu", "unknown target 'gpu': did you mean cpu?"),
+    (f"tune {MATMUL} --cores 0", "at least one core, not 0"),
+    (f"tune {MATMUL} --sketch cpu_tile", "unknown sketch 'cpu_tile': did you mean cpu_tiled"),
+    # configs and forms
+    (f"show {MATMUL} --config {{", "--config is no JSON object"),
+    (f"show {MATMUL} --config [1]", "not a JSON object"),
+    (f'show {MATMUL} --config {{"a":1}}', "'a', which is no parameter of the space"),
+    (f"show {MATMUL} --config {{}}", "config"),
+    (f"show {MATMUL} --form elf", "'elf' is not one of 'tvmscript', 'llvm', 'asm'"),
+    (f"show {MATMUL}", "tune it first, or give --config default"),
+    (f"build {MATMUL} -o kernel.so", "tune it first, or give --config default"),
+    (f"build {MATMUL} --config default", "missing option '-o' / '--output'"),
+    (f"build {MATMUL} --config default -o kernel", "name it like kernel.so"),
+    (f"best {MATMUL}", "nothing valid is recorded for matmul(m=32,n=32,k=32"),
+    (f"report {MATMUL} -o report.html", "nothing is recorded for matmul(m=32,n=32,k=32"),
+    (f"space {MATMUL} --samples -1", "cannot sample -1 configs"),
+    (f"space {MATMUL} --seed -1", "the seed is -1: give 0 or more"),
+    # stores that cannot be
+    ("history --store=", "the store has an empty name"),
+    ("history --store foo://bar", "no such kind of database"),
+    # specs
+    ("tune-command", "missing argument 'spec'"),
+    ("tune-command none.toml", "cannot read none.toml"),
+]
+
+
+@pytest.mark.parametrize(("line", "answer"), USAGE, ids=[line for line, _ in USAGE])
+def test_a_mistake_of_the_user(
+    line: str, answer: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    ran = command(*line.split())
+    assert answer in ran.complaint
+    assert ran.code == 2
+    assert [path.name for path in tmp_path.iterdir() if path.name != "data"] == []
+
+
+SPECS = {
+    "no toml": ("[command", "is no TOML"),
+    "unknown key": ("[command]\ntemplate='true'\ncmd=1\n[[parameter]]", "unknown key in [command]"),
+    "no parameters": ("[command]\ntemplate = 'true'", "has no parameter"),
+    "unknown field": (
+        "[command]\ntemplate = 'true {levle}'\n"
+        "[[parameter]]\nkind = 'ordinal'\nname = 'level'\nvalues = [0, 1]",
+        "did you mean level",
+    ),
+    "unknown program": (
+        "[command]\ntemplate = 'no-such-program {level}'\n"
+        "[[parameter]]\nkind = 'ordinal'\nname = 'level'\nvalues = [0, 1]",
+        "no such program",
+    ),
+    "unknown kind": (
+        "[command]\ntemplate = 'true'\n[[parameter]]\nkind = 'ordinla'\nname = 'a'\nvalues = [0]",
+        "did you mean ordinal",
+    ),
+    "hostile expression": (
+        "[command]\ntemplate = 'true {a}'\n"
+        "[[parameter]]\nkind = 'ordinal'\nname = 'a'\nvalues = [0, 1]\n"
+        "[[constraint]]\nexpression = '''__import__(\"os\").system(\"touch hacked\") == a'''",
+        "expression",
+    ),
+    "unknown tuner": (
+        "[command]\ntemplate = 'true {a}'\n"
+        "[[parameter]]\nkind = 'ordinal'\nname = 'a'\nvalues = [0, 1]\n"
+        "[tune]\ntuner = 'gird'",
+        "did you mean grid",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SPECS)
+def test_a_spec_that_cannot_be(
+    case: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text, answer = SPECS[case]
+    Path("spec.toml").write_text(text)
+    ran = command("tune-command", "spec.toml", "--store", "tuning.db")
+    assert answer in ran.complaint
+    assert ran.code == 2
+    assert not Path("hacked").exists()
+    assert not Path("tuning.db").exists(), "nothing is made before the words make sense"
+
+
+# --- Stores that are there but of no use: exit code 1, since the words were right
+
+
+@pytest.fixture
+def broken_stores(tmp_path: Path) -> dict[str, tuple[Path, str]]:
+    """Files that are no usable stores, and a part of what is said of each."""
+    folder = tmp_path / "folder.db"
+    folder.mkdir()
+    text = tmp_path / "text.db"
+    text.write_text("not a database, but longer than the header of one " * 10)
+    other, newer, damaged = (tmp_path / f"{name}.db" for name in ("other", "newer", "damaged"))
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE songs (title TEXT)")
+    for path in (newer, damaged):
+        open_store(path).close()
+    with closing(sqlite3.connect(newer)) as connection, connection:
+        connection.execute("UPDATE tunesmith_schema SET version_num = '9999'")
+    with damaged.open("r+b") as file:
+        file.seek(200)
+        file.write(b"\xff" * (damaged.stat().st_size - 200))
+    return {
+        "folder": (folder, "is a folder"),
+        "text": (text, "is no Tunesmith store"),
+        "other": (other, "it holds other tables"),
+        "newer": (newer, "upgrade Tunesmith"),
+        "damaged": (damaged, "damaged"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["folder", "text", "other", "newer", "damaged"])
+def test_a_store_that_cannot_be_used(
+    kind: str, broken_stores: dict[str, tuple[Path, str]], command: Command, tmp_path: Path
+) -> None:
+    path, answer = broken_stores[kind]
+    content = None if path.is_dir() else path.read_bytes()
+    spec = write_spec(tmp_path)
+    for words in (("history",), ("best", *MATMUL.split()), ("tune-command", spec)):
+        ran = command(*words, "--store", path)
+        assert answer in ran.complaint
+        assert str(path) in ran.complaint
+        assert ran.code == 1
+    assert content is None or path.read_bytes() == content
+
+
+def test_a_store_that_may_only_be_read(command: Command, tmp_path: Path, store: Path) -> None:
+    open_store(store).close()
+    location = f"sqlite:///file:{store}?mode=ro&uri=true"
+    ran = command("tune-command", write_spec(tmp_path), "--store", location)
+    assert "is read-only" in ran.complaint
+    assert ran.code == 1
+    assert command("history", "--store", location).code == 0
+
+
+@pytest.fixture
+def locked(store: Path) -> Iterator[Path]:
+    """A store that somebody else is writing, and does not end writing."""
+    open_store(store).close()
+    with closing(sqlite3.connect(store, isolation_level=None)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        yield store
+
+
+def test_a_store_that_is_locked(
+    command: Command, tmp_path: Path, locked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores, "open_store", partial(open_store, patience=0.1))
+    ran = command("tune-command", write_spec(tmp_path), "--store", locked)
+    assert "is locked by another process" in ran.complaint
+    assert ran.code == 1
+    assert command("history", "--store", locked).code == 0, "readers need not wait"
+
+
+def test_rescued_records_that_are_none(command: Command, tmp_path: Path, store: Path) -> None:
+    file = tmp_path / "notes.jsonl"
+    file.write_text("notes\n")
+    ran = command("import", file, "--store", store)
+    assert "line 1 of" in ran.complaint
+    assert ran.code == 1
+    assert command("import", tmp_path / "none.jsonl", "--store", store).code == 1
+
+
+# --- The same, seen from outside the process
+
+
+def test_exit_codes_of_the_process(store: Path, tmp_path: Path) -> None:
+    usage = tunesmith("tune", "conv2x", "--store", store)
+    assert (usage.code, usage.complaint) == (2, "unknown operator 'conv2x': did you mean conv2d?")
+    assert not store.exists()
+    folder = tunesmith("history", "--store", tmp_path)
+    assert (folder.code, folder.complaint) == (
+        1,
+        f"store {tmp_path} is a folder: name a file in it",
+    )
+
+
+@pytest.mark.parametrize("line", ["operators", "operators --json", "tuners --json", "--help"])
+def test_an_output_that_nobody_reads(line: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        process = Process.start(line.split(), stdout=writing)
+    finally:
+        os.close(writing)
+    with process.cleaned_up():
+        assert process.wait().err == "", "no complaint"
+        assert process.process.returncode == 1
+
+
+def test_an_output_on_a_full_disk() -> None:
+    with Path("/dev/full").open("w") as full:
+        process = subprocess.run(
+            [*TUNESMITH, "operators", "--json"],
+            check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE,
+        )
+    assert process.returncode == 1
+    assert process.stderr == (
+        "tunesmith: cannot print the result: the disk that it goes to is full\n"
+    )
