@@ -17,12 +17,22 @@ _TYPES = {
     "int32": (0, 32, "int32_t"),
 }
 
+# Words that are likely names of files and no names of functions.
+_RESERVED = (
+    "auto break case char class const continue default delete do double else enum export extern "
+    "float for friend goto if inline int long main new operator private public register return "
+    "short signed sizeof static struct switch template this try typedef union unsigned using "
+    "virtual void volatile while"
+)
+
 _HEADER = Template("""\
 /* $operator
  *
  * Link with the shared library beside this header, libtvm_runtime and libtvm_ffi. All tensors are
  * dense, in C order, and start at multiples of 64 bytes (use aligned_alloc). $name returns 0, or
- * another value if the call failed. It may be called from one thread at a time.
+ * another value if the call failed. It may be called from one thread at a time. It runs on as many
+ * threads as the environment variable TVM_NUM_THREADS says (half of the processors if it is unset)
+ * and needs a processor like $processor. All kernels have the same symbols: link one to a program.
  */
 #ifndef ${guard}_H
 #define ${guard}_H
@@ -89,16 +99,19 @@ $tensors
 """)
 
 
-def c_header(operator: Operator, stem: str) -> str:
-    """The text of the header. The function is called like the file, in C's letters."""
-    name = re.sub(r"\W", "_", stem)
-    name = f"kernel_{name}" if name[:1].isdigit() else name
+def c_header(operator: Operator, stem: str, processor: str) -> str:
+    """The text of the header for a library compiled for ``processor``.
+
+    The function is called like the file, ``stem``, as far as C and C++ allow.
+    """
+    name = _identifier(stem)
     inputs, result = operator.arguments, operator.result
     arguments = (*inputs, result)
     parameters = [f"const {_TYPES[a.dtype][2]}* {a.name}" for a in inputs]
     parameters.append(f"{_TYPES[result.dtype][2]}* {result.name}")
     return _HEADER.substitute(
         operator=operator.key,
+        processor=processor,
         name=name,
         guard=name.upper(),
         count=len(arguments),
@@ -107,6 +120,11 @@ def c_header(operator: Operator, stem: str) -> str:
         shapes="\n".join(_shape(argument) for argument in arguments),
         tensors="\n".join(_tensor(argument) for argument in arguments),
     )
+
+
+def _identifier(stem: str) -> str:
+    name = re.sub(r"\W", "_", stem, flags=re.ASCII)
+    return f"kernel_{name}" if name[:1].isdigit() or name in _RESERVED.split() else name
 
 
 def _size(name: str, argument: Argument) -> str:

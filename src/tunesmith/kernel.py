@@ -3,95 +3,141 @@
 from __future__ import annotations
 
 import json
-import sys
+import os
+import threading
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
+from tunesmith import arrays
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
 from tunesmith.operators import Operator, operator_from_json
 from tunesmith.space import Config
-from tunesmith.target import Target
+from tunesmith.target import Target, instructions
 
 FORMAT = 1
-# Compiled code may read and write whole vectors at the start of a tensor.
-ALIGNMENT = 64
+
+# What TVM reads when a thread of the process runs its first kernel. Unset, it takes half of the
+# processors, taking the other half for hyper-threads.
+_THREADS_VARIABLE = "TVM_NUM_THREADS"
 
 
 class Kernel:
     """A callable over the operator's arguments.
 
     Call it with arrays in the order of ``operator.arguments``: NumPy arrays, or any tensors with
-    DLPack (PyTorch's, say). It returns a new array of the same kind, or fills ``out``. Arrays must
-    be of the argument's type and shape; those that are not contiguous or not aligned to 64 bytes
-    are copied first.
+    DLPack (PyTorch's, say). It returns a new array of the kind of the first one, or fills ``out``,
+    which may be one of the inputs. Arrays must be in main memory and of the argument's type and
+    shape; those that are not in C order or do not start at a multiple of 64 bytes are copied. It
+    runs on as many threads as the target has cores.
 
-    Raises ``UsageError`` for arrays that do not fit.
+    Calling raises ``UsageError`` for arrays that do not fit, and ``TunesmithError`` on a processor
+    that lacks instructions that the kernel was compiled for.
     """
 
     def __init__(
-        self, operator: Operator, target: Target, config: Config | None, module: Any
+        self,
+        operator: Operator,
+        target: Target,
+        config: Config | None,
+        module: Any,
+        processor: str | None = None,
     ) -> None:
+        """``module`` is what TVM built or loaded, for ``processor``; None means the target's."""
         self.operator = operator
         self.target = target
         self.config = config
+        self.processor = processor or target.processor
         self._module = module
-        self._function = module["main"]
 
     def __call__(self, *inputs: Any, out: Any | None = None) -> Any:
-        arguments = self.operator.arguments
-        if len(inputs) != len(arguments):
-            names = ", ".join(argument.name for argument in arguments)
-            raise UsageError(
-                f"{self.operator.name} takes {len(arguments)} arrays ({names}), not {len(inputs)}"
-            )
+        self._check_count(inputs)
         tensors = [
-            _tensor(value, argument.name, argument.shape, argument.dtype)
-            for value, argument in zip(inputs, arguments, strict=True)
+            arrays.input_tensor(value, argument)
+            for value, argument in zip(inputs, self.operator.arguments, strict=True)
         ]
         result = self.operator.result
-        output = _empty(result.shape, result.dtype)
+        if out is None:
+            output = arrays.new_tensor(result)
+        else:
+            result = type(result)("out", result.shape, result.dtype)
+            output = arrays.output_tensor(out, result, tensors)
+        _use_threads(self.target.core_count)
         self._function(*tensors, output)
         if out is None:
-            return _like(inputs[0] if inputs else None, output)
-        _check(out, "out", result.shape, result.dtype)
-        np.copyto(_numpy(out), _numpy(output))
+            return arrays.like(inputs[0], output)
+        arrays.store(output, out, result)
         return out
 
     @classmethod
     def build(
         cls, operator: Operator, target: Target, program: Any, config: Config | None = None
     ) -> Self:
-        """Compile a scheduled module. Raises ``TunesmithError`` if the compiler fails."""
+        """Compile a scheduled module.
+
+        Raises ``TunesmithError`` if the compiler fails, ``UsageError`` if it does not know the
+        target's processor.
+        """
         import tvm
 
+        tvm_target = target.to_tvm()
         try:
-            executable = tvm.compile(program, target=target.to_tvm())
+            module = tvm.compile(program, target=tvm_target)
         except Exception as error:
-            lines = str(error).strip().splitlines() or [type(error).__name__]
-            raise TunesmithError(f"the compiler failed: {lines[-1]}") from error
-        return cls(operator, target, config, executable)
+            raise TunesmithError(f"the compiler failed: {_last_line(error)}") from error
+        return cls(operator, target, config, module)
 
     def bind(self, *inputs: Any) -> Callable[[], None]:
         """A call on copies of these arrays into one buffer, with nothing left to check: for timing.
 
         Raises ``UsageError`` for arrays that do not fit.
         """
-        import tvm
-
-        arguments = self.operator.arguments
-        for value, argument in zip(inputs, arguments, strict=True):
-            _check(value, argument.name, argument.shape, argument.dtype)
-        tensors = [tvm.runtime.tensor(_numpy(value)) for value in inputs]
-        output = _empty(self.operator.result.shape, self.operator.result.dtype)
-        return partial(self._function, *tensors, output)
+        self._check_count(inputs)
+        copies = []
+        for value, argument in zip(inputs, self.operator.arguments, strict=True):
+            copies.append(arrays.new_tensor(argument))
+            copies[-1].copyfrom(arrays.input_tensor(value, argument))
+        _use_threads(self.target.core_count)
+        return partial(self._function, *copies, arrays.new_tensor(self.operator.result))
 
     def source(self, kind: str) -> str:
-        """The compiled program as text: ``ll`` for LLVM-IR, ``asm`` for assembly."""
-        return str(self._module.mod.inspect_source(kind))
+        """The compiled program as text: ``ll`` for LLVM-IR, ``asm`` for assembly.
+
+        Raises ``UsageError`` for another kind, and for a kernel that was loaded.
+        """
+        if kind not in ("ll", "asm"):
+            raise UsageError(f"a kernel's source is ll (LLVM-IR) or asm (assembly), not {kind}")
+        module = getattr(self._module, "mod", None)
+        if module is None:
+            raise UsageError("a loaded kernel has no source: ask the one that was compiled")
+        return str(module.inspect_source(kind))
+
+    @cached_property
+    def _function(self) -> Any:
+        self._check_processor()
+        try:
+            return self._module["main"]
+        except Exception as error:
+            raise TunesmithError(f"the kernel cannot be linked: {_last_line(error)}") from error
+
+    def _check_processor(self) -> None:
+        """Without its instructions the kernel would take the whole process down."""
+        here = Target(self.target.kind).processor
+        missing = sorted(instructions(self.processor) - instructions(here))
+        if missing:
+            raise TunesmithError(
+                f"the kernel was compiled for {self.processor} and needs {', '.join(missing)}, "
+                f"which this processor ({here}) has not: compile it here"
+            )
+
+    def _check_count(self, inputs: Sequence[Any]) -> None:
+        arguments = self.operator.arguments
+        if len(inputs) != len(arguments):
+            names = ", ".join(argument.name for argument in arguments)
+            raise UsageError(
+                f"{self.operator.name} takes {len(arguments)} arrays ({names}), not {len(inputs)}"
+            )
 
     # -- files -----------------------------------------------------------------------------------
 
@@ -99,8 +145,8 @@ class Kernel:
         """Write a shared library, a C header and a JSON description side by side.
 
         ``path`` is the library's; the others take its name with ``.h`` and ``.json``. Returns all
-        three. Raises ``MissingDependencyError`` without a C compiler (it links), and
-        ``TunesmithError`` if a file cannot be written.
+        three. Raises ``UsageError`` for a name that is no library's, ``MissingDependencyError``
+        without a C compiler (it links), and ``TunesmithError`` if a file cannot be written.
         """
         from tunesmith.c_header import c_header
 
@@ -108,24 +154,25 @@ class Kernel:
         header, description = library.with_suffix(".h"), library.with_suffix(".json")
         if library.suffix in {".h", ".json", ""}:
             raise UsageError(
-                f"a kernel is saved as a shared library: name it like {library.stem}.so"
+                f"a kernel is saved as a shared library: name it like {library.stem or 'kernel'}.so"
             )
-        _require_compiler()
+        _require_linker()
         try:
             library.parent.mkdir(parents=True, exist_ok=True)
             self._module.export_library(str(library))
-            header.write_text(c_header(self.operator, library.stem), encoding="utf-8")
+            text = c_header(self.operator, library.stem, self.processor)
+            header.write_text(text, encoding="utf-8")
             description.write_text(json.dumps(self.describe(), indent=2) + "\n", encoding="utf-8")
         except (OSError, RuntimeError) as error:
-            reason = (str(error).strip().splitlines() or ["unknown error"])[0]
-            raise TunesmithError(f"cannot save {library}: {reason}") from error
+            raise TunesmithError(f"cannot save {library}: {_last_line(error)}") from error
         return [library, header, description]
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """A kernel from the files that ``save`` wrote.
+        """A kernel from the files that ``save`` wrote: the library, and the JSON beside it.
 
-        Raises ``TunesmithError`` if one of them is missing or is not such a file.
+        Raises ``TunesmithError`` if one of them is missing or is not such a file, and if this
+        processor lacks instructions that the kernel needs.
         """
         import tvm
 
@@ -134,22 +181,16 @@ class Kernel:
         for needed in (library, description):
             if not needed.is_file():
                 raise TunesmithError(f"no file {needed}: a kernel is a library and its .json")
-        try:
-            saved = json.loads(description.read_text(encoding="utf-8"))
-            if saved["format"] != FORMAT:
-                raise TunesmithError(
-                    f"{description} has format {saved['format']}, this version reads {FORMAT}"
-                )
-            operator = operator_from_json(saved["operator"])
-            config = None if saved["config"] is None else Config.from_json(saved["config"])
-            target = Target(**saved["target"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise TunesmithError(f"{description} does not describe a kernel: {error}") from error
+        operator, target, config, processor = _described(description)
         try:
             module = tvm.runtime.load_module(str(library))
+            function = module["main"]
         except Exception as error:
-            raise TunesmithError(f"{library} is not a kernel's library") from error
-        return cls(operator, target, config, module)
+            raise TunesmithError(f"{library} is not a kernel's library: save it again") from error
+        kernel = cls(operator, target, config, module, processor)
+        kernel._function = function
+        kernel._check_processor()
+        return kernel
 
     def describe(self) -> dict[str, Any]:
         """What the JSON beside a saved library says."""
@@ -163,74 +204,60 @@ class Kernel:
                 "mcpu": self.target.mcpu,
                 "cores": self.target.cores,
             },
+            "processor": self.processor,
             "config": None if self.config is None else self.config.to_json(),
             "arguments": [
                 {field: getattr(argument, field) for field in fields}
                 for argument in operator.arguments
             ],
             "result": {field: getattr(operator.result, field) for field in fields},
-            "alignment": ALIGNMENT,
+            "alignment": arrays.ALIGNMENT,
             "flops": operator.flops,
         }
 
 
-def _require_compiler() -> None:
-    import shutil
+def _described(path: Path) -> tuple[Operator, Target, Config | None, str]:
+    """What ``Kernel.describe`` said, read from its file. Raises ``TunesmithError``."""
+    try:
+        saved = json.loads(path.read_text(encoding="utf-8"))
+        if saved["format"] != FORMAT:
+            raise TunesmithError(
+                f"{path} has format {saved['format']}, this version reads {FORMAT}: "
+                "save the kernel again"
+            )
+        config = None if saved["config"] is None else Config.from_json(saved["config"])
+        operator, target = operator_from_json(saved["operator"]), Target(**saved["target"])
+        return operator, target, config, str(saved["processor"])
+    except KeyError as error:
+        raise TunesmithError(f"{path} does not describe a kernel: it lacks {error}") from error
+    except (AttributeError, TypeError, ValueError, UsageError, OSError) as error:
+        reason = _last_line(error)
+        raise TunesmithError(f"{path} does not describe a kernel: {reason}") from error
 
-    if not any(shutil.which(name) for name in ("g++", "clang++", "gcc", "clang", "cc")):
+
+def _last_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[-1].strip() if lines else type(error).__name__
+
+
+def _require_linker() -> None:
+    from tvm.support.cc import get_cc
+
+    if get_cc() is None:
         raise MissingDependencyError(
             "saving a kernel needs a C compiler to link it: install gcc or clang"
         )
 
 
-def _empty(shape: Sequence[int], dtype: str) -> Any:
+_used = threading.local()
+
+
+def _use_threads(count: int) -> None:
+    """Let the kernels that this thread calls run on ``count`` threads."""
     import tvm
 
-    return tvm.runtime.empty(tuple(shape), dtype, tvm.cpu())
-
-
-def _check(value: Any, name: str, shape: Sequence[int], dtype: str) -> None:
-    if not hasattr(value, "__dlpack__"):
-        raise UsageError(f"{name} must be an array (NumPy or DLPack), not {type(value).__name__}")
-    given = str(value.dtype).removeprefix("torch.")
-    if tuple(value.shape) != tuple(shape) or given != dtype:
-        raise UsageError(
-            f"{name} must be {dtype} of shape {tuple(shape)}, not {given} of shape "
-            f"{tuple(value.shape)}"
-        )
-
-
-def _tensor(value: Any, name: str, shape: Sequence[int], dtype: str) -> Any:
-    """``value`` as a TVM tensor, without a copy where its memory allows it."""
-    import tvm
-
-    _check(value, name, shape, dtype)
-    if isinstance(value, np.ndarray):
-        usable = value.flags.c_contiguous and value.ctypes.data % ALIGNMENT == 0
-        if not (usable and value.flags.writeable):
-            return tvm.runtime.tensor(np.ascontiguousarray(value))
-    elif hasattr(value, "contiguous"):
-        value = value.detach().contiguous()
-    try:
-        return tvm.runtime.from_dlpack(value)
-    except (RuntimeError, BufferError, TypeError):  # not aligned, or of a kind DLPack lacks
-        return tvm.runtime.tensor(np.ascontiguousarray(_numpy(value)))
-
-
-def _numpy(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value
-    try:
-        return np.from_dlpack(value)
-    except (RuntimeError, BufferError, TypeError):
-        return value.numpy()
-
-
-def _like(example: Any, output: Any) -> Any:
-    """``output`` as the kind of array that ``example`` is, without a copy."""
-    if example is not None and not isinstance(example, np.ndarray):
-        library = sys.modules.get(type(example).__module__.partition(".")[0])
-        convert = getattr(library, "from_dlpack", None)
-        if convert is not None:
-            return convert(output)
-    return _numpy(output)
+    if getattr(_used, "count", None) != count:
+        os.environ.setdefault(_THREADS_VARIABLE, str(max(count, Target().core_count)))
+        big_cores_first = 1
+        tvm.get_global_func("runtime.config_threadpool")(big_cores_first, count)
+        _used.count = count

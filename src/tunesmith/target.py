@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -10,6 +11,11 @@ from typing import Any
 from tunesmith.errors import UsageError, unknown_name
 
 KINDS = ("cpu",)
+
+# LLVM's names of the instruction sets that compiled kernels use, on x86 and Arm.
+_INSTRUCTIONS = re.compile(
+    r"s{2,3}e\d|avx|amx|fma|f16c|bmi|popcnt$|lzcnt$|neon|sve|sme|dotprod|i8mm|bf16|fullfp16"
+)
 
 
 @dataclass(frozen=True)
@@ -49,17 +55,30 @@ class Target:
         """How many threads a kernel uses."""
         return self.cores or len(os.sched_getaffinity(0))
 
+    @property
+    def processor(self) -> str:
+        """LLVM's name of the processor to compile for (imports TVM).
+
+        Raises ``UsageError`` for one that LLVM does not know.
+        """
+        if self.mcpu is not None and self.mcpu not in _processors():
+            raise unknown_name("processor", self.mcpu, _processors())
+        return self.mcpu or host_processor()
+
     def to_tvm(self) -> Any:
-        """The ``tvm.target.Target`` (imports TVM)."""
+        """The ``tvm.target.Target`` (imports TVM). Raises ``UsageError`` like ``processor``."""
         import tvm
 
         return tvm.target.Target(self.to_json())
 
     def to_json(self) -> dict[str, Any]:
-        """TVM's target as a dict, with nothing left to guess (imports TVM for the processor)."""
+        """TVM's target as a dict, with nothing left to guess (imports TVM for the processor).
+
+        Raises ``UsageError`` like ``processor``.
+        """
         return {
             "kind": "llvm",
-            "mcpu": self.mcpu or host_processor(),
+            "mcpu": self.processor,
             "num-cores": self.core_count,
             # A config says what is vectorised and unrolled. LLVM's searches for more of both make
             # no good program better, but took up to 7 s of a build where elements are gathered
@@ -72,6 +91,31 @@ class Target:
 @lru_cache(maxsize=1)
 def host_processor() -> str:
     """LLVM's name of this machine's processor, such as ``znver4`` (imports TVM)."""
+    from tvm.target import codegen
+
+    return str(codegen.llvm_get_system_cpu())
+
+
+def instructions(processor: str) -> frozenset[str]:
+    """The instruction sets that a kernel compiled for a processor may use (imports TVM).
+
+    These are some of LLVM's features of it; others say what is fast, or mean nothing to kernels.
+    """
+    from tvm.target import codegen
+
+    features = codegen.llvm_get_cpu_features(_llvm(processor))
+    return frozenset(str(name) for name in features if _INSTRUCTIONS.match(str(name)))
+
+
+@lru_cache(maxsize=1)
+def _processors() -> frozenset[str]:
+    """All that LLVM can compile for on an architecture like this machine's."""
+    from tvm.target import codegen
+
+    return frozenset(map(str, codegen.llvm_get_cpu_archlist(_llvm(host_processor()))))
+
+
+def _llvm(processor: str) -> Any:
     import tvm
 
-    return str(tvm.get_global_func("target.llvm_get_system_cpu")())
+    return tvm.target.Target({"kind": "llvm", "mcpu": processor})

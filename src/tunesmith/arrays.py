@@ -1,0 +1,174 @@
+"""A user's arrays as tensors of TVM's runtime, and back: NumPy, PyTorch, and others with DLPack."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tunesmith.errors import UsageError
+from tunesmith.operators import Argument
+
+# Compiled code reads and writes whole vectors from the start of a tensor on.
+ALIGNMENT = 64
+
+_CPU = 1  # DLPack's number of the device
+
+
+def input_tensor(value: Any, argument: Argument) -> Any:
+    """``value`` as a tensor that TVM may read, on its own memory where that can be used as it is.
+
+    That needs C order, a start at a multiple of 64 bytes, and a type that DLPack knows; anything
+    else is copied. Raises ``UsageError`` if it is no array in main memory, or of another type or
+    shape than the argument.
+    """
+    _check(value, argument)
+    shared = _shared(value)
+    if shared is not None:
+        return shared
+    try:
+        return _copied(value)
+    except Exception as error:  # of a stranger's class, which may fail in any way
+        raise _unusable(argument.name, error) from error
+
+
+def output_tensor(value: Any, argument: Argument, inputs: Sequence[Any]) -> Any:
+    """A tensor for the result: ``value``'s own memory, or new memory for ``store`` to copy.
+
+    New memory is taken where ``value`` cannot be written as it is, or overlaps one of ``inputs``
+    (tensors of ``input_tensor``). Raises ``UsageError`` like ``input_tensor``, and for an array
+    that is read-only, needs gradients, or is of another library than NumPy, PyTorch and TVM.
+    """
+    _check(value, argument)
+    if isinstance(value, np.ndarray):
+        if not value.flags.writeable:
+            raise UsageError(f"{argument.name} is read-only: give an array that can be written")
+    elif _is_torch(value):
+        if value.requires_grad:
+            raise UsageError(f"{argument.name} requires gradients: give {argument.name}.detach()")
+    elif not _is_tvm(value):
+        raise UsageError(
+            f"{argument.name} must be a NumPy array or a PyTorch tensor, not {_kind(value)}"
+        )
+    shared = _shared(value)
+    if shared is None or any(_overlap(shared, tensor) for tensor in inputs):
+        return new_tensor(argument)
+    return shared
+
+
+def store(tensor: Any, value: Any, argument: Argument) -> None:
+    """Copy ``tensor``, which ``output_tensor`` gave for ``value``, into it if it is new memory."""
+    try:
+        if _is_torch(value):
+            if value.data_ptr() != tensor.data_ptr():
+                value.copy_(like(value, tensor))
+        elif _is_tvm(value):
+            if value.data_ptr() != tensor.data_ptr():
+                value.copyfrom(tensor)
+        elif value.ctypes.data != tensor.data_ptr():
+            np.copyto(value, as_numpy(tensor))
+    except Exception as error:
+        raise _unusable(argument.name, error) from error
+
+
+def new_tensor(argument: Argument) -> Any:
+    """An aligned tensor of the argument's shape and type, its contents undefined."""
+    import tvm
+
+    return tvm.runtime.empty(argument.shape, argument.dtype, tvm.cpu())
+
+
+def like(example: Any, tensor: Any) -> Any:
+    """``tensor`` as an array of the library of ``example``, NumPy's if it offers no way.
+
+    Memory is shared, except with NumPy arrays of bfloat16.
+    """
+    if _is_tvm(example):
+        return tensor
+    if not isinstance(example, np.ndarray):
+        library = sys.modules.get(type(example).__module__.partition(".")[0])
+        convert = getattr(library, "from_dlpack", None)
+        if convert is not None:
+            return convert(tensor)
+    return as_numpy(tensor)
+
+
+def as_numpy(tensor: Any) -> Any:
+    """A tensor of TVM as a NumPy array on the same memory, or a copy of bfloat16."""
+    try:
+        return np.from_dlpack(tensor)
+    except (RuntimeError, BufferError):  # NumPy's DLPack knows no bfloat16
+        return tensor.numpy()
+
+
+def _check(value: Any, argument: Argument) -> None:
+    if not hasattr(value, "__dlpack__"):
+        raise UsageError(f"{argument.name} must be an array (NumPy or DLPack), not {_kind(value)}")
+    given, shape = str(value.dtype).removeprefix("torch."), tuple(value.shape)
+    if shape != argument.shape or given != argument.dtype:
+        raise UsageError(
+            f"{argument.name} must be {argument.dtype} of shape {argument.shape}, "
+            f"not {given} of shape {shape}"
+        )
+    try:
+        device, _ = value.__dlpack_device__()
+    except Exception as error:
+        raise _unusable(argument.name, error) from error
+    if device != _CPU:
+        raise UsageError(f"{argument.name} must be in main memory: copy it there from its device")
+
+
+def _shared(value: Any) -> Any | None:
+    """A tensor on the memory of ``value``, or None where TVM cannot use that."""
+    import tvm
+
+    try:
+        return tvm.runtime.from_dlpack(value.detach() if _is_torch(value) else value)
+    except Exception:  # not aligned, not in C order, read-only, a type that DLPack lacks
+        return None
+
+
+def _copied(value: Any) -> Any:
+    """A tensor with a copy of ``value``."""
+    import tvm
+
+    if not _is_torch(value):
+        array = value if isinstance(value, np.ndarray) else np.from_dlpack(value)
+        return tvm.runtime.tensor(np.ascontiguousarray(array))
+    torch = sys.modules["torch"]
+    # PyTorch aligns what it allocates to 64 bytes.
+    return tvm.runtime.from_dlpack(value.detach().clone(memory_format=torch.contiguous_format))
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    (start, end), (other_start, other_end) = _extent(a), _extent(b)
+    return start < other_end and other_start < end
+
+
+def _extent(tensor: Any) -> tuple[int, int]:
+    """The first address of a dense tensor and the one after its last."""
+    start = int(tensor.data_ptr())
+    itemsize = (tensor.dtype.bits + 7) // 8
+    return start, start + int(tensor.numel()) * itemsize
+
+
+def _is_torch(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _is_tvm(value: Any) -> bool:
+    import tvm
+
+    return isinstance(value, tvm.runtime.Tensor)
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
+
+
+def _unusable(name: str, error: Exception) -> UsageError:
+    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return UsageError(f"{name} cannot be used as an array: {reason}")

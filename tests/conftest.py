@@ -1,0 +1,44 @@
+"""Options and fixtures of all tests."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+_UPDATE = "--update-golden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        _UPDATE, action="store_true", help="re-write the golden files with what the code gives now"
+    )
+
+
+@pytest.fixture
+def check_golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """Fails unless a file holds just this text; with ``--update-golden`` writes it there."""
+
+    def check(path: Path, text: str) -> None:
+        if request.config.getoption(_UPDATE):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            return
+        assert path.is_file(), f"no golden file {path.name}: run pytest with {_UPDATE}"
+        assert text == path.read_text(encoding="utf-8"), (
+            f"{path.name} would change: if it should, run pytest with {_UPDATE} and read the diff"
+        )
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def c_compiler() -> str:
+    """The path of a C compiler."""
+    for name in ("gcc", "clang", "cc"):
+        path = shutil.which(name)
+        if path is not None:
+            return path
+    pytest.skip("no C compiler on this machine (gcc, clang)")
