@@ -76,6 +76,16 @@ def test_the_default_may_win(store: Store) -> None:
     assert result.best.measurement == result.default.measurement
 
 
+def test_the_default_may_win_though_its_trial_was_unlucky(store: Store) -> None:
+    problem = lucky({1: 1.3, 2: 1.2, 5: 1.1}, finalists=2, default=config(5))
+    result = tune(problem, "grid", store=store)
+    assert result.best is not None
+    assert (result.best.config, result.best.seconds) == (config(5), 1.1)
+    best = store.best("scripted")
+    assert best is not None
+    assert best.config == config(5)
+
+
 def test_who_fails_in_the_play_off_is_out(store: Store) -> None:
     problem = lucky({1: math.inf, 2: 1.2, 3: 1.3, 4: 1.4})
     result = tune(problem, "grid", store=store)

@@ -255,8 +255,8 @@ class _Run:
 
     def _play_off(self, measurer: Measurer, session: Session) -> None:
         """Measure the best few again, in turn, and the default beside them."""
-        close = [m for m in self.finalists if m.seconds <= self.best_seconds * PLAY_OFF_MARGIN]
-        configs = [measurement.config for measurement in close]
+        slowest = self.best_seconds * PLAY_OFF_MARGIN
+        configs = [close.config for close in self.finalists if close.seconds <= slowest]
         if self.problem.finalists == 0 or not configs or self.trials == self.resumed:
             return
         default = self.default
@@ -266,7 +266,7 @@ class _Run:
         again = {measurement.config: measurement for measurement in measured}
         if default is not None:
             self.default = again.get(default.config, default)
-        confirmed = [again[m.config] for m in close if again[m.config].valid]
+        confirmed = [measurement for measurement in measured if measurement.valid]
         if confirmed:
             self._finalists = []
             for measurement in confirmed:
