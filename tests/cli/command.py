@@ -60,7 +60,7 @@ def only_object(text: str) -> Any:
     return value
 
 
-def tunesmith(*words: str | Path) -> Ran:
+def tunesmith(*words: object) -> Ran:
     """Run a command in a process of its own, to its end."""
     process = Process.start(words)
     with process.cleaned_up():
@@ -75,7 +75,7 @@ class Process:
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @classmethod
-    def start(cls, words: Sequence[str | Path], **options: Any) -> Process:
+    def start(cls, words: Sequence[object], **options: Any) -> Process:
         mark = uuid.uuid4().hex
         environment = {**os.environ, _MARK: mark, **options.pop("env", {})}
         # A process that was started with Ctrl-C ignored, as in the background, hands that down.

@@ -30,7 +30,7 @@ def command(
     """Run words of a command line in this process: cheap, as TVM is imported once for all."""
     terminate = signal.getsignal(signal.SIGTERM)
 
-    def run(*words: str | Path) -> Ran:
+    def run(*words: object) -> Ran:
         monkeypatch.setattr(sys, "argv", ["tunesmith", *map(str, words)])
         capfd.readouterr()
         code = 0

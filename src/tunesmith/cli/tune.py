@@ -254,7 +254,8 @@ def _print_tables(result: Result, compared: Mapping[str, float]) -> None:
     out.print(f"{result.problem.key}", soft_wrap=True, markup=False)
     out.print(
         f"{result.trials} trials ({result.valid} valid, {result.resumed} of them from earlier "
-        f"runs) in {result.time['total']:.1f} s; stopped: {result.stopped.meaning}"
+        f"runs) in {result.time['total']:.1f} s; stopped: {result.stopped.meaning}",
+        soft_wrap=True,
     )
     if result.trials:
         out.print(outcomes_table(result.outcomes))
