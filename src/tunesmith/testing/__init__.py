@@ -1,1 +1,1 @@
-"""Suites that any tuner, store or measurer inherits to show that it keeps its contract."""
+"""Suites that any tuner, sketch, store or measurer inherits to show that it keeps its contract."""

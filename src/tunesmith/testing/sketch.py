@@ -1,0 +1,151 @@
+"""The conformance suite of sketches: inherit it, name a sketch and operators, pytest does the rest.
+
+::
+
+    from tunesmith.testing.sketch import SketchConformance
+
+    class TestMine(SketchConformance):
+        sketch = Mine()
+        operators = (matmul(m=64, n=48, k=96), matmul(m=7, n=13, k=1, bias=True))
+
+It builds and runs the default and a few random configs of each operator: take small ones, and such
+whose sizes have few divisors or none. Needs pytest.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pickle
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from tunesmith import arrays
+from tunesmith.errors import InstantiationError
+from tunesmith.kernel import Kernel
+from tunesmith.measure.verify import find_mismatch, poison_like
+from tunesmith.operators import Operator
+from tunesmith.sketches import Sketch
+from tunesmith.space import Config, Space
+from tunesmith.target import Target
+
+
+def mismatch(
+    sketch: Sketch, operator: Operator, config: Config, target: Target | None = None, seed: int = 0
+) -> str | None:
+    """Build and run a config in this process: what is wrong with the result, or None.
+
+    The output holds NaN (the complement of each integer) before the call, so that elements that
+    are never written, or added to before they are set, are found out.
+    """
+    target = target or Target()
+    program = sketch.program(operator, target, config)
+    kernel = Kernel.build(operator, target, program, config)
+    inputs = operator.make_inputs(seed)
+    expected = operator.reference(*inputs)
+    output = arrays.new_tensor(operator.result)
+    output.copyfrom(poison_like(expected))
+    kernel(*inputs, out=output)
+    return find_mismatch(arrays.as_numpy(output), expected, *operator.tolerance)
+
+
+class SketchConformance:
+    """The tests. A subclass sets ``sketch`` and ``operators``, which the sketch supports."""
+
+    sketch: ClassVar[Sketch]
+    operators: ClassVar[Sequence[Operator]]
+    target: ClassVar[Target] = Target()
+    #: How many random configs of each operator are built and run, beside the default.
+    samples: ClassVar[int] = 2
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if "operator" in metafunc.fixturenames:
+            metafunc.parametrize("operator", self.operators, ids=lambda operator: operator.key)
+
+    def space(self, operator: Operator) -> Space:
+        """The space of an operator on the target."""
+        return self.sketch.space(operator, self.target)
+
+    def default(self, operator: Operator) -> Config:
+        """The default of an operator on the target."""
+        return self.sketch.default(operator, self.target)
+
+    def configs(self, operator: Operator, count: int) -> Iterator[Config]:
+        """The default, then ``count`` random configs."""
+        yield self.default(operator)
+        rng = np.random.default_rng(len(operator.key))
+        for _ in range(count):
+            yield self.space(operator).sample(rng)
+
+    # --- The space
+
+    def test_it_supports_its_operators(self, operator: Operator) -> None:
+        assert self.sketch.supports(operator, self.target)
+
+    def test_the_default_is_in_the_space(self, operator: Operator) -> None:
+        self.space(operator).check(self.default(operator))
+
+    def test_space_and_default_are_the_same_each_time(self, operator: Operator) -> None:
+        assert self.space(operator) == self.space(operator)
+        assert self.default(operator) == self.default(operator)
+
+    def test_space_and_configs_survive_json(self, operator: Operator) -> None:
+        space = self.space(operator)
+        again = Space.from_json(json.loads(json.dumps(space.to_json())))
+        assert again == space
+        for config in self.configs(operator, 20):
+            assert space.contains(config)
+            copy = Config.from_json(json.loads(json.dumps(config.to_json())))
+            assert copy == config
+            assert again.contains(copy)
+
+    # --- The programs
+
+    def test_results_match_the_reference(self, operator: Operator) -> None:
+        for config in self.configs(operator, self.samples):
+            wrong = mismatch(self.sketch, operator, config, self.target)
+            assert wrong is None, f"{config.key}: {wrong}"
+
+    def test_a_program_is_one_function_of_arguments_and_result(self, operator: Operator) -> None:
+        for config in self.configs(operator, 3):
+            program = self.sketch.program(operator, self.target, config)
+            assert [variable.name_hint for variable in program.get_global_vars()] == ["main"]
+            tensors = [*operator.arguments, operator.result]
+            assert [
+                (tuple(map(int, parameter.shape)), str(parameter.dtype))
+                for parameter in program["main"].params
+            ] == [(tensor.shape, tensor.dtype) for tensor in tensors]
+
+    def test_the_same_config_gives_the_same_program(self, operator: Operator) -> None:
+        for config in self.configs(operator, 3):
+            # By way of JSON, as a config comes out of a store.
+            stored = Config.from_json(json.loads(json.dumps(config.to_json())))
+            first, second = (
+                self.sketch.program(operator, self.target, given).script()
+                for given in (config, stored)
+            )
+            assert first == second
+
+    def test_a_config_of_another_space_is_refused(self, operator: Operator) -> None:
+        strange = Config({**self.default(operator), "no such parameter": 1})
+        with pytest.raises(InstantiationError, match=r"^.+\Z"):
+            self.sketch.program(operator, self.target, strange)
+
+    # --- The sketch itself
+
+    def test_it_has_a_name_and_a_version(self) -> None:
+        assert self.sketch.name == self.sketch.name.strip() != ""
+        assert isinstance(self.sketch.version, int)
+        assert self.sketch.version >= 1
+
+    def test_another_process_can_find_it_by_name(self) -> None:
+        kind = type(self.sketch)
+        assert getattr(importlib.import_module(kind.__module__), kind.__qualname__) is kind
+        copy = pickle.loads(pickle.dumps(self.sketch))
+        assert type(copy) is kind
+        for operator in self.operators:
+            assert copy.space(operator, self.target) == self.space(operator)
+            assert copy.default(operator, self.target) == self.default(operator)

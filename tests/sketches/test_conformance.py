@@ -1,0 +1,42 @@
+"""Both CPU sketches keep the contract of sketches."""
+
+from __future__ import annotations
+
+from tunesmith.operators import (
+    batch_matmul,
+    conv2d,
+    conv2d_transpose,
+    dense,
+    depthwise_conv2d,
+    layer_norm,
+    matmul,
+    pool2d,
+    softmax,
+)
+from tunesmith.sketches.cpu_rows import CpuRows
+from tunesmith.sketches.cpu_tiled import CpuTiled
+from tunesmith.testing.sketch import SketchConformance
+
+
+class TestCpuTiled(SketchConformance):
+    sketch = CpuTiled()
+    operators = (
+        conv2d(ci=16, h=14, w=14, co=32, kernel=3, padding=1, bias=True, relu=True),
+        conv2d(ci=8, h=15, w=17, co=24, kernel=3, stride=2, layout="NHWC", residual=True),
+        depthwise_conv2d(c=16, h=14, w=14, kernel=3, padding=1),
+        conv2d_transpose(ci=8, h=7, w=7, co=16, kernel=4, stride=2, padding=1),
+        pool2d(c=16, h=14, w=14, kernel=3, stride=2, padding=1, kind="avg"),
+        batch_matmul(b=3, m=16, n=20, k=12, transpose="NT"),
+        matmul(m=32, n=48, k=24, dtype="int8"),
+        dense(m=1, n=67, k=31),
+    )
+
+
+class TestCpuRows(SketchConformance):
+    sketch = CpuRows()
+    operators = (
+        softmax(m=6, n=48),
+        softmax(m=1, n=7, dtype="bfloat16"),
+        layer_norm(m=6, n=96),
+        layer_norm(m=13, n=13, dtype="float64"),
+    )

@@ -1,0 +1,93 @@
+"""The scheduled programs of a few telling configs, word for word.
+
+``pytest tests/sketches --update-golden`` writes them anew; the diff shows what a change does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tunesmith.operators import Operator, conv2d, matmul, softmax, workload
+from tunesmith.sketches import sketch_for
+from tunesmith.target import Target
+
+FOLDER = Path(__file__).parent / "golden"
+TARGET = Target()
+
+# Each with what it changes of the default.
+PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
+    "conv2d_default": (workload("resnet18.C8"), {}),
+    # Packed weights, seven columns of two vectors of channels in registers.
+    "conv2d_blocked": (
+        workload("resnet18.C8"),
+        {
+            "tile_f": (8, 1, 32),
+            "tile_y": (14, 1, 1),
+            "tile_x": (1, 2, 7),
+            "tile_rc": (64, 2),
+            "order_outer": ("x", "y", "f"),
+            "order_middle": ("x", "y", "f"),
+            "parallel": 1,
+            "vectorize": "f",
+            "pack_weight": True,
+        },
+    ),
+    # Blocked layouts of both inputs, padding and sums in the outer tile, an epilogue.
+    "conv2d_padded_in_tile": (
+        conv2d(ci=16, h=14, w=14, co=32, kernel=3, padding=1, bias=True, relu=True),
+        {
+            "tile_f": (2, 1, 16),
+            "tile_y": (2, 7, 1),
+            "tile_x": (1, 2, 7),
+            "tile_rc": (4, 4),
+            "tile_ry": (1, 3),
+            "tile_rx": (3, 1),
+            "order_outer": ("y", "f", "x"),
+            "order_middle": ("x", "y", "f"),
+            "order_reduction": ("rx", "rc", "ry"),
+            "parallel": 2,
+            "accumulate": "tile",
+            "vectorize": "f",
+            "unroll": 64,
+            "pad": "tile",
+            "pack_pad": True,
+            "pack_weight": True,
+        },
+    ),
+    "matmul_packed": (
+        matmul(m=64, n=96, k=128),
+        {
+            "tile_i": (4, 2, 8),
+            "tile_j": (3, 1, 32),
+            "tile_k": (32, 4),
+            "order_outer": ("j", "i"),
+            "parallel": 2,
+            "unroll": 64,
+            "pack_data": True,
+            "pack_weight": True,
+        },
+    ),
+    "softmax_lanes": (
+        softmax(m=12, n=64),
+        {"tile_rows": (3, 4), "lanes_max": 16, "lanes_sum": 8, "lanes_output": 16, "unroll": 2},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_program_is_as_it_was(name: str, check_golden: Callable[[Path, str], None]) -> None:
+    operator, changes = PROGRAMS[name]
+    sketch = sketch_for(operator, TARGET)
+    config = sketch.default(operator, TARGET).replace(**changes)
+    sketch.space(operator, TARGET).check(config)
+    script = sketch.program(operator, TARGET, config).script()
+    head = f"# {operator.key}\n# {sketch.name} {sketch.version}: {config.key}\n"
+    check_golden(FOLDER / f"{name}.txt", f"{head}{script}\n")
+
+
+def test_every_golden_file_is_in_use() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} == set(PROGRAMS)

@@ -1,0 +1,121 @@
+"""Finding a sketch: by name, by what it supports, and among installed plug-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint
+from typing import Any, ClassVar
+
+import pytest
+
+from tunesmith.errors import UsageError
+from tunesmith.operators import Operator, matmul, softmax
+from tunesmith.sketches import Sketch, registry, sketch_for, sketches
+from tunesmith.sketches.cpu_rows import CpuRows
+from tunesmith.sketches.cpu_tiled import CpuTiled
+from tunesmith.space import Config, Ordinal, Space
+from tunesmith.target import Target
+
+TARGET = Target()
+PRODUCT, ROWS = matmul(m=4, n=4, k=4), softmax(m=4, n=4)
+
+
+class Spare(Sketch):
+    """A stranger's sketch, for any operator."""
+
+    name: ClassVar[str] = "spare"
+    version: ClassVar[int] = 1
+
+    def supports(self, operator: Operator, target: Target) -> bool:
+        return True
+
+    def space(self, operator: Operator, target: Target) -> Space:
+        return Space([Ordinal("n", (1,))])
+
+    def default(self, operator: Operator, target: Target) -> Config:
+        return Config({"n": 1})
+
+    def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        raise NotImplementedError
+
+
+no_sketch = object
+
+
+@pytest.fixture
+def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Makes plug-ins of names and what they stand for."""
+
+    def forget() -> None:
+        registry._plug_ins.cache_clear()
+        registry._load.cache_clear()
+
+    def put(**plug_ins: str) -> None:
+        group = registry.ENTRY_POINT_GROUP
+        points = [EntryPoint(name, value, group) for name, value in plug_ins.items()]
+        monkeypatch.setattr(registry, "entry_points", lambda group: points)
+        forget()
+
+    yield put
+    forget()
+
+
+def test_ours_come_first_in_the_order_in_which_they_are_tried() -> None:
+    assert list(sketches())[:2] == ["cpu_tiled", "cpu_rows"]
+
+
+def test_the_first_that_fits_is_taken() -> None:
+    assert isinstance(sketch_for(PRODUCT, TARGET), CpuTiled)
+    assert isinstance(sketch_for(ROWS, TARGET), CpuRows)
+
+
+def test_a_sketch_is_found_by_name() -> None:
+    assert isinstance(sketch_for(ROWS, TARGET, "cpu_rows"), CpuRows)
+
+
+def test_an_unknown_name_shows_the_nearest_one() -> None:
+    with pytest.raises(UsageError, match=r"\Aunknown sketch 'cpu_tile': did you mean cpu_tiled"):
+        sketch_for(PRODUCT, TARGET, "cpu_tile")
+
+
+def test_a_sketch_that_does_not_fit_says_which_does() -> None:
+    with pytest.raises(
+        UsageError, match=r"\Asketch cpu_tiled cannot schedule softmax on cpu: take cpu_rows\Z"
+    ):
+        sketch_for(ROWS, TARGET, "cpu_tiled")
+
+
+def test_an_installed_plug_in_is_found_and_tried_last(install: Callable[..., None]) -> None:
+    install(spare=f"{__name__}:Spare", cpu_rows=f"{__name__}:Spare")
+    assert list(sketches()) == ["cpu_tiled", "cpu_rows", "spare"]
+    assert isinstance(sketch_for(PRODUCT, TARGET), CpuTiled)
+    assert isinstance(sketch_for(PRODUCT, TARGET, "spare"), Spare)
+    assert isinstance(sketch_for(ROWS, TARGET, "cpu_rows"), CpuRows), "our name is ours"
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        ("no_such_module:Sketch", "does not load: No module named 'no_such_module'"),
+        (f"{__name__}:nothing", "does not load: module .* has no attribute 'nothing'"),
+        (f"{__name__}:no_sketch", "is no subclass of Sketch"),
+    ],
+)
+def test_a_broken_plug_in_is_named_and_harms_nobody_else(
+    install: Callable[..., None], value: str, reason: str
+) -> None:
+    install(broken=value)
+    assert isinstance(sketch_for(PRODUCT, TARGET), CpuTiled)
+    with pytest.raises(UsageError, match=rf"\Asketch 'broken' \(.+\) {reason}"):
+        sketch_for(PRODUCT, TARGET, "broken")
+
+
+def test_an_operator_that_nothing_supports_is_a_usage_error(
+    monkeypatch: pytest.MonkeyPatch, install: Callable[..., None]
+) -> None:
+    install()
+    monkeypatch.setattr(CpuTiled, "supports", lambda *_: False)
+    with pytest.raises(UsageError, match=r"\Ano sketch can schedule matmul on cpu\Z"):
+        sketch_for(PRODUCT, TARGET)
+    with pytest.raises(UsageError, match="take another operator, no sketch can"):
+        sketch_for(PRODUCT, TARGET, "cpu_tiled")
