@@ -13,6 +13,7 @@ import psutil
 from tunesmith.bench.peers import compare_with_torch, has_torch
 from tunesmith.bench.store_speed import measure_store
 from tunesmith.budget import Budget
+from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.operators import workload
 from tunesmith.progress import Progress
@@ -28,7 +29,10 @@ _MIB = 2**20
 
 @dataclass(frozen=True)
 class LoopSettings:
-    """How long each part takes: trials of the random run, seconds of the tuning run, records."""
+    """How long each part takes: trials of the random run, seconds of the tuning run, records.
+
+    Raises ``UsageError`` for one that is not positive.
+    """
 
     trials: int = 500
     seconds: float = 90.0
@@ -36,9 +40,17 @@ class LoopSettings:
     pairs: int = 25
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        for name in ("trials", "seconds", "records", "pairs"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"{name} must be positive, not {getattr(self, name)}")
+
 
 def measure_loop(settings: LoopSettings, say: Callable[[str], None]) -> dict[str, Any]:
-    """All figures, JSON-ready; ``say`` is told what goes on."""
+    """All figures, JSON-ready; ``say`` is told what goes on.
+
+    Raises ``TunesmithError`` if the tuning run is too short to find anything.
+    """
     with tempfile.TemporaryDirectory(prefix="tunesmith-bench-") as folder:
         say(f"random search, {settings.trials} trials of {LAYER} ...")
         random = measure_random(Path(folder) / "random.db", settings)
@@ -74,8 +86,10 @@ def measure_tuned(
 ) -> dict[str, Any]:
     """A genetic run with a time limit, its best compared with PyTorch in paired rounds."""
     result = _tune("genetic", Budget(seconds=settings.seconds), store, settings.seed, None)
-    assert result.best is not None, "a run of this length always finds something"
-    assert result.default is not None
+    if result.best is None or result.default is None:
+        raise TunesmithError(
+            f"nothing valid was found in {settings.seconds:g} s: give the tuning run more time"
+        )
     found: dict[str, Any] = {
         **_speed(result),
         "default": result.default.to_json(),

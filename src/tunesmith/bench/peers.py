@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from tunesmith.bench.paired import Comparison, compare
@@ -22,6 +23,7 @@ def kernel_side(found: Found) -> dict[str, Any]:
         "operator": problem.task.operator.to_json(),
         "sketch": problem.sketch.name,
         "config": found.config.to_json(),
+        "target": asdict(problem.task.target),
         "cores": problem.task.target.core_count,
     }
 

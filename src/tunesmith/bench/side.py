@@ -60,7 +60,7 @@ def _kernel(described: Mapping[str, Any]) -> Callable[[], object]:
     from tunesmith.task import Task
 
     operator = operator_from_json(described["operator"])
-    task = Task(operator, Target(cores=described["cores"]))
+    task = Task(operator, Target(**described["target"]))
     problem = TaskProblem.of(task, described["sketch"])
     kernel = problem.kernel(Config.from_json(described["config"]))
     return kernel.bind(*operator.make_inputs(seed=0))

@@ -24,14 +24,23 @@ from tunesmith.operators import (
 def torch_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
     """A call of the operator on these NumPy arrays, converted and laid out beforehand.
 
-    Raises ``UsageError`` for an operator that PyTorch does not have.
+    Its result is a tensor with the axes in PyTorch's order: channels are the second of an image,
+    however they lie in memory. Raises ``UsageError`` for an operator that PyTorch does not have.
     """
-    import torch
-
-    tensors = [torch.from_numpy(array) for array in inputs]
+    if operator.dtype == "int8":
+        raise UsageError(f"PyTorch has no {operator.name} of int8 that adds up in int32")
+    tensors = [_tensor(array) for array in inputs]
     if isinstance(operator, ProductOperator):
         return _with_epilogue(operator, tensors)
     return _plain(operator, tensors)
+
+
+def _tensor(array: Any) -> Any:
+    import torch
+
+    if array.dtype.name == "bfloat16":  # which NumPy itself does not have
+        return torch.from_numpy(array.view("int16")).view(torch.bfloat16)
+    return torch.from_numpy(array)
 
 
 def _with_epilogue(operator: ProductOperator, tensors: list[Any]) -> Callable[[], Any]:
@@ -40,6 +49,8 @@ def _with_epilogue(operator: ProductOperator, tensors: list[Any]) -> Callable[[]
     data, weight, *extra = tensors
     bias = extra[0] if operator.bias else None
     residual = extra[-1] if operator.residual else None
+    if residual is not None and getattr(operator, "layout", "NCHW") == "NHWC":
+        residual = residual.permute(0, 3, 1, 2)
     products = _products(operator, data, weight, bias)
 
     def call() -> Any:

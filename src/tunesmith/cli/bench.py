@@ -10,6 +10,7 @@ import typer
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, remark
+from tunesmith.errors import TunesmithError
 
 bench = typer.Typer(help="Measure the figures that the project promises.")
 
@@ -44,10 +45,11 @@ def loop(
     from tunesmith.bench.peers import peer_versions
     from tunesmith.store import library_versions, this_machine
 
-    figures = measure_loop(LoopSettings(trials, seconds, records), remark)
+    settings = LoopSettings(trials, seconds, records)
+    _make_folder(output)
+    figures = measure_loop(settings, remark)
     figures["machine"] = this_machine()
     figures["versions"] = {**library_versions(), **peer_versions()}
-    output.mkdir(parents=True, exist_ok=True)
     page = loop_page(figures, figures["machine"], f"{datetime.now(UTC):%Y-%m-%d}")
     (output / "loop.md").write_text(page, encoding="utf-8")
     (output / "loop.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
@@ -55,3 +57,12 @@ def loop(
         print_json(figures)
     else:
         console().print(page, markup=False, soft_wrap=True)
+
+
+def _make_folder(path: Path) -> None:
+    """Now rather than after minutes of measuring."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise TunesmithError(f"cannot make the folder {path}: {reason}: name another") from error
