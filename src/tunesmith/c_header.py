@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from string import Template
 
+from tunesmith.arrays import ALIGNMENT
 from tunesmith.operators import Argument, Operator
 
-# DLPack's type codes and the C types that C compilers know; other types are passed as bytes.
+# DLPack's code and bits of each type that operators have, and the type that stands for it in C.
 _TYPES = {
     "float64": (2, 64, "double"),
     "float32": (2, 32, "float"),
@@ -29,10 +30,11 @@ _HEADER = Template("""\
 /* $operator
  *
  * Link with the shared library beside this header, libtvm_runtime and libtvm_ffi. All tensors are
- * dense, in C order, and start at multiples of 64 bytes (use aligned_alloc). $name returns 0, or
- * another value if the call failed. It may be called from one thread at a time. It runs on as many
- * threads as the environment variable TVM_NUM_THREADS says (half of the processors if it is unset)
- * and needs a processor like $processor. All kernels have the same symbols: link one to a program.
+ * dense, in C order, and start at multiples of $alignment bytes (use aligned_alloc). $name returns
+ * 0, or -1 if the call failed; then nothing is known of the result. It may be called from one
+ * thread at a time. It runs on as many threads as the environment variable TVM_NUM_THREADS says
+ * (half of the processors if it is unset) and needs a processor like $processor. All kernels have
+ * the same symbols: link one to a program.
  */
 #ifndef ${guard}_H
 #define ${guard}_H
@@ -82,6 +84,7 @@ $tensors
   };
   ${name}_any arguments[$count], result = {0, 0, NULL};
   for (int i = 0; i < $count; ++i) {
+    if (!tensors[i].data || (uintptr_t)tensors[i].data % $alignment) return -1;
     arguments[i].type_index = TENSOR;
     arguments[i].padding = 0;
     arguments[i].pointer = &tensors[i];
@@ -89,7 +92,7 @@ $tensors
   if (&__TVMBackendParallelLaunch) __TVMBackendParallelLaunch = (void*)TVMBackendParallelLaunch;
   if (&__TVMBackendAllocWorkspace) __TVMBackendAllocWorkspace = (void*)TVMBackendAllocWorkspace;
   if (&__TVMBackendFreeWorkspace) __TVMBackendFreeWorkspace = (void*)TVMBackendFreeWorkspace;
-  return __tvm_ffi_main(NULL, arguments, $count, &result);
+  return __tvm_ffi_main(NULL, arguments, $count, &result) ? -1 : 0;
 }
 
 #ifdef __cplusplus
@@ -112,6 +115,7 @@ def c_header(operator: Operator, stem: str, processor: str) -> str:
     return _HEADER.substitute(
         operator=operator.key,
         processor=processor,
+        alignment=ALIGNMENT,
         name=name,
         guard=name.upper(),
         count=len(arguments),

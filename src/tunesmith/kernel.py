@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
@@ -108,10 +109,14 @@ class Kernel:
         """
         if kind not in ("ll", "asm"):
             raise UsageError(f"a kernel's source is ll (LLVM-IR) or asm (assembly), not {kind}")
-        module = getattr(self._module, "mod", None)
-        if module is None:
+        if self._compiled is None:
             raise UsageError("a loaded kernel has no source: ask the one that was compiled")
-        return str(module.inspect_source(kind))
+        return str(self._compiled.inspect_source(kind))
+
+    @property
+    def _compiled(self) -> Any | None:
+        """The compiler's module with the program in it; None for a kernel that was loaded."""
+        return getattr(self._module, "mod", None)
 
     @cached_property
     def _function(self) -> Any:
@@ -119,7 +124,7 @@ class Kernel:
         try:
             return self._module["main"]
         except Exception as error:
-            raise TunesmithError(f"the kernel cannot be linked: {_last_line(error)}") from error
+            raise TunesmithError(f"the program cannot be called: {_last_line(error)}") from error
 
     def _check_processor(self) -> None:
         """Without its instructions the kernel would take the whole process down."""
@@ -156,6 +161,8 @@ class Kernel:
             raise UsageError(
                 f"a kernel is saved as a shared library: name it like {library.stem or 'kernel'}.so"
             )
+        if self._compiled is None:
+            raise UsageError("a loaded kernel is saved already: copy its files")
         _require_linker()
         try:
             library.parent.mkdir(parents=True, exist_ok=True)
@@ -164,7 +171,9 @@ class Kernel:
             header.write_text(text, encoding="utf-8")
             description.write_text(json.dumps(self.describe(), indent=2) + "\n", encoding="utf-8")
         except (OSError, RuntimeError) as error:
-            raise TunesmithError(f"cannot save {library}: {_last_line(error)}") from error
+            # A failed linker's own words come first, then the command.
+            reason = str(error).removeprefix("Compilation error:").strip().partition("\n")[0]
+            raise TunesmithError(f"cannot save {library}: {reason}") from error
         return [library, header, description]
 
     @classmethod
@@ -174,8 +183,6 @@ class Kernel:
         Raises ``TunesmithError`` if one of them is missing or is not such a file, and if this
         processor lacks instructions that the kernel needs.
         """
-        import tvm
-
         library = Path(path).resolve()
         description = library.with_suffix(".json")
         for needed in (library, description):
@@ -183,7 +190,7 @@ class Kernel:
                 raise TunesmithError(f"no file {needed}: a kernel is a library and its .json")
         operator, target, config, processor = _described(description)
         try:
-            module = tvm.runtime.load_module(str(library))
+            module = _load_library(library)
             function = module["main"]
         except Exception as error:
             raise TunesmithError(f"{library} is not a kernel's library: save it again") from error
@@ -233,6 +240,18 @@ def _described(path: Path) -> tuple[Operator, Target, Config | None, str]:
     except (AttributeError, TypeError, ValueError, UsageError, OSError) as error:
         reason = _last_line(error)
         raise TunesmithError(f"{path} does not describe a kernel: {reason}") from error
+
+
+def _load_library(path: Path) -> Any:
+    import tvm  # noqa: F401 - the library calls its runtime
+    import tvm_ffi
+
+    # By a name of its own: for a name that is in use the system gives the library that it knows,
+    # even if another one has been saved there since. (TVM's own function follows links.)
+    with tempfile.TemporaryDirectory() as folder:
+        link = Path(folder) / path.name
+        link.symlink_to(path)
+        return tvm_ffi.load_module(link)
 
 
 def _last_line(error: Exception) -> str:

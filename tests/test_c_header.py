@@ -1,0 +1,151 @@
+"""The C interface of saved kernels: compiled without a warning, linked, run, and checked."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.kernels import kernel_of
+from tunesmith.c_header import c_header
+from tunesmith.operators import (
+    Operator,
+    conv2d,
+    dense,
+    matmul,
+    pool2d,
+    softmax,
+)
+
+STRICT = ("-Wall", "-Wextra", "-Werror")
+
+# Enough to occupy a workspace, more than one thread and an epilogue.
+LAYER = conv2d(ci=8, h=30, w=30, co=32, kernel=3, padding=1, bias=True, relu=True)
+
+PROGRAM = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "layer.h"
+
+static float* tensor(size_t elements) {
+  return (float*)aligned_alloc(64, (elements * sizeof(float) + 63) / 64 * 64);
+}
+
+static float* from_file(const char* name, size_t elements) {
+  float* data = tensor(elements);
+  FILE* file = fopen(name, "rb");
+  if (!data || !file || fread(data, sizeof(float), elements, file) != elements) exit(3);
+  fclose(file);
+  return data;
+}
+
+int main(void) {
+  float* data = from_file("data.bin", LAYER_DATA_ELEMENTS);
+  float* weight = from_file("weight.bin", LAYER_WEIGHT_ELEMENTS);
+  float* bias = from_file("bias.bin", LAYER_BIAS_ELEMENTS);
+  float* output = tensor(LAYER_OUTPUT_ELEMENTS);
+  for (int call = 0; call < 3; ++call) {
+    for (size_t i = 0; i < LAYER_OUTPUT_ELEMENTS; ++i) output[i] = -1.0f;
+    if (layer(data, weight, bias, output) != 0) return 4;
+  }
+  if (layer(data + 1, weight, bias, output) != -1) return 5;
+  if (layer(data, NULL, bias, output) != -1) return 6;
+  FILE* file = fopen("output.bin", "wb");
+  fwrite(output, sizeof(float), LAYER_OUTPUT_ELEMENTS, file);
+  return fclose(file);
+}
+"""
+
+
+def _runtime_folders() -> list[Path]:
+    """Where the installed packages have libtvm_runtime and libtvm_ffi."""
+    import tvm
+    import tvm_ffi
+
+    return [Path(str(package.__file__)).parent / "lib" for package in (tvm, tvm_ffi)]
+
+
+def _strictly(*command: object) -> None:
+    """Run a compiler and fail with what it says."""
+    result = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_c_program_calls_a_saved_kernel(c_compiler: str, tmp_path: Path) -> None:
+    library, *_ = kernel_of(LAYER).save(tmp_path / "layer.so")
+    source, program = tmp_path / "program.c", tmp_path / "program"
+    source.write_text(PROGRAM)
+    folders = _runtime_folders()
+    flags = [f"-L{folder}" for folder in folders] + ["-ltvm_runtime", "-ltvm_ffi"]
+    _strictly(c_compiler, "-std=c11", *STRICT, source, library, *flags, "-o", program)
+
+    inputs = LAYER.make_inputs(seed=5)
+    for argument, array in zip(LAYER.arguments, inputs, strict=True):
+        array.tofile(tmp_path / f"{argument.name}.bin")
+    paths = os.pathsep.join(map(str, [tmp_path, *folders]))
+    environment = {**os.environ, "LD_LIBRARY_PATH": paths, "TVM_NUM_THREADS": "2"}
+    result = subprocess.run(
+        [program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    output = np.fromfile(tmp_path / "output.bin", np.float32).reshape(LAYER.result.shape)
+    relative, absolute = LAYER.tolerance
+    np.testing.assert_allclose(output, LAYER.reference(*inputs), relative, absolute)
+
+
+@pytest.mark.parametrize("language", ["c", "c++"])
+@pytest.mark.parametrize(
+    "operator",
+    [
+        LAYER,
+        matmul(m=2, n=3, k=4, dtype="int8", bias=True, residual=True),
+        matmul(m=2, n=3, k=4, dtype="float64"),
+        dense(n=3, k=4, dtype="float16"),
+        pool2d(c=2, h=4, w=4, kernel=2, dtype="bfloat16"),
+        softmax(m=2, n=3),
+    ],
+    ids=lambda operator: operator.key,
+)
+def test_the_header_is_clean_c_and_c_plus_plus(
+    c_compiler: str, tmp_path: Path, operator: Operator, language: str
+) -> None:
+    if language == "c++" and shutil.which("g++") is None and shutil.which("clang++") is None:
+        pytest.skip("no C++ compiler on this machine (g++, clang++)")
+    (tmp_path / "kernel.h").write_text(c_header(operator, "kernel", "x86-64"))
+    source = tmp_path / "source.c"
+    source.write_text('#include "kernel.h"\n#include "kernel.h"\n')
+    standard = "-std=c99" if language == "c" else "-std=c++11"
+    _strictly(c_compiler, "-x", language, standard, *STRICT, "-fsyntax-only", source)
+
+
+def test_the_header_says_what_the_function_takes() -> None:
+    operator = matmul(m=2, n=3, k=4, dtype="int8", bias=True)
+    header = c_header(operator, "int8-product", "znver4")
+    assert operator.key in header
+    assert "a processor like znver4" in header
+    parameters = "const int8_t* data, const int8_t* weight, const int32_t* bias, int32_t* output"
+    assert f"static inline int int8_product({parameters})" in header
+    assert "#define INT8_PRODUCT_WEIGHT_ELEMENTS 12 /* 4 x 3, int8 */" in header
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"),
+    [
+        ("conv2d", "conv2d"),
+        ("conv-2.best", "conv_2_best"),
+        ("7x7", "kernel_7x7"),
+        ("double", "kernel_double"),
+        ("main", "kernel_main"),
+        ("größe", "gr__e"),
+    ],
+)
+def test_the_function_is_called_like_the_file(stem: str, name: str) -> None:
+    header = c_header(softmax(m=2, n=3), stem, "x86-64")
+    assert re.search(rf"static inline int {name}\(", header)

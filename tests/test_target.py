@@ -1,0 +1,96 @@
+"""Targets: what they are called, what they tell TVM, and what they refuse."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from tunesmith.errors import UsageError
+from tunesmith.target import Target, host_processor, instructions
+
+
+@pytest.mark.parametrize(
+    ("target", "key"),
+    [
+        (Target(), "cpu"),
+        (Target("cpu", mcpu="znver4"), "cpu(mcpu=znver4)"),
+        (Target(cores=2), "cpu(cores=2)"),
+        (Target(mcpu="znver4", cores=2), "cpu(mcpu=znver4,cores=2)"),
+    ],
+)
+def test_the_key_holds_what_was_asked_for_and_nothing_of_the_machine(
+    target: Target, key: str
+) -> None:
+    assert target.key == key
+
+
+def test_a_target_is_given_by_its_kind_or_as_it_is() -> None:
+    target = Target(cores=1)
+    assert Target.of(target) is target
+    assert Target.of("cpu") == Target()
+
+
+def test_targets_are_values() -> None:
+    assert Target(cores=2) == Target(cores=2) != Target()
+    assert len({Target(), Target("cpu"), Target(cores=1)}) == 2
+    assert pickle.loads(pickle.dumps(Target(mcpu="znver4"))) == Target(mcpu="znver4")
+
+
+def test_cores_are_those_that_this_process_may_run_on_unless_given() -> None:
+    assert Target(cores=3).core_count == 3
+    assert Target().core_count == len(os.sched_getaffinity(0))
+
+
+def test_tvm_is_told_everything() -> None:
+    described = Target(mcpu="x86-64-v3", cores=2).to_json()
+    assert described["kind"] == "llvm"
+    assert described["mcpu"] == "x86-64-v3"
+    assert described["num-cores"] == 2
+    assert Target().to_json()["mcpu"] == host_processor()
+    assert str(Target(cores=2).to_tvm().attrs["mcpu"]) == host_processor()
+
+
+def test_instruction_sets_tell_processors_apart() -> None:
+    assert "avx512f" in instructions("cascadelake") - instructions("haswell")
+    assert "avx2" in instructions("haswell") - instructions("x86-64")
+    assert instructions("x86-64") <= instructions("haswell") <= instructions("cascadelake")
+    assert "sse2" in instructions("x86-64")
+
+
+@pytest.mark.parametrize("kind", ["cuda", "CPU", ""])
+def test_an_unknown_kind_is_refused(kind: str) -> None:
+    with pytest.raises(UsageError, match=rf"\Aunknown target '{kind}': .*cpu.*\Z"):
+        Target(kind)
+    with pytest.raises(UsageError, match="unknown target"):
+        Target.of(kind)
+
+
+@pytest.mark.parametrize("cores", [0, -1])
+def test_fewer_than_one_core_is_refused(cores: int) -> None:
+    with pytest.raises(UsageError, match=rf"\Aa target needs at least one core, not {cores}\Z"):
+        Target(cores=cores)
+
+
+def test_an_unknown_processor_is_refused_before_anything_is_compiled() -> None:
+    with pytest.raises(UsageError, match=r"\Aunknown processor 'znver44': did you mean znver4"):
+        Target(mcpu="znver44").to_tvm()
+
+
+def test_a_target_needs_no_tvm_until_tvm_is_asked() -> None:
+    program = (
+        "import sys; from tunesmith.target import Target; Target(mcpu='znver4').key; "
+        "print('tvm' in sys.modules)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout == "False\n"
