@@ -17,8 +17,8 @@ from tunesmith.budget import Budget, Stop
 from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.measure.inline import FunctionProblem
 from tunesmith.measurement import Outcome
-from tunesmith.progress import Progress
-from tunesmith.result import PHASES, Result
+from tunesmith.progress import PHASES, Progress
+from tunesmith.result import Result
 from tunesmith.space import Config, Factorization, Space
 from tunesmith.store import Store, open_store
 from tunesmith.tuners import Tuner

@@ -10,7 +10,7 @@ import pytest
 
 from tests.scripted import Scripted, config, failing_at, number, stored, trials_of
 from tunesmith.budget import Budget, Stop
-from tunesmith.errors import StoreError
+from tunesmith.errors import StoreError, TunesmithError, UsageError
 from tunesmith.measurement import Measurement
 from tunesmith.store import Session, Store, open_store
 from tunesmith.tuning import tune
@@ -136,7 +136,7 @@ def test_no_folder_takes_the_file(monkeypatch: pytest.MonkeyPatch, full: Store) 
     def nowhere(records: object, folder: Path | None) -> Path:
         raise StoreError("unsaved records cannot be written to any folder")
 
-    monkeypatch.setattr("tunesmith.tuning.rescue", nowhere)
+    monkeypatch.setattr("tunesmith.ledger.rescue", nowhere)
     result = tune(Scripted(), "grid", store=full)
     assert result.failure == f"{FULL}; unsaved records cannot be written to any folder"
     assert (result.trials, result.rescued) == (4, None)
@@ -166,3 +166,36 @@ def test_an_interrupt_while_a_trial_is_stored(
     assert list(path.parent.glob("*.jsonl")) == []
     assert tune(problem, "grid", store=store).resumed == 3
     assert list(map(number, problem.log)) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"problem": 42}, "problem must be a Task or a problem, not 42"),
+        ({"tuner": 3}, "tuner must be a name or a Tuner, not 3"),
+        ({"budget": 60}, "budget must be a Budget, not 60"),
+    ],
+)
+def test_what_is_no_problem_tuner_or_budget_is_told(
+    arguments: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        tune(**{"problem": Scripted(), **arguments})
+
+
+@pytest.mark.parametrize(
+    ("error", "stopped"), [(SystemExit(143), "terminated"), (TunesmithError("no"), "failed")]
+)
+def test_a_run_that_is_torn_down_says_so_in_the_store(
+    tmp_path: Path, error: BaseException, stopped: str
+) -> None:
+    def tear_down(_: object) -> None:
+        raise error
+
+    problem = Scripted()
+    with open_store(tmp_path / "records.db") as store:
+        with pytest.raises(type(error)):
+            tune(problem, "grid", store=store, progress=tear_down)
+        (session,) = store.sessions(problem.key)
+        assert session.stopped == stopped
+        assert session.finished is not None

@@ -19,6 +19,8 @@ class Stop(enum.Enum):
     EXHAUSTED = "exhausted"
     INTERRUPTED = "interrupted"
     STORE = "store"
+    TERMINATED = "terminated"
+    FAILED = "failed"
 
     @property
     def meaning(self) -> str:
@@ -34,7 +36,13 @@ _MEANINGS = {
     Stop.EXHAUSTED: "every config of the space was tried",
     Stop.INTERRUPTED: "interrupted",
     Stop.STORE: "the store could not be written",
+    Stop.TERMINATED: "terminated from outside",
+    Stop.FAILED: "measuring failed",
 }
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int | float) and value > 0 and math.isfinite(value)
 
 
 @dataclass(frozen=True)
@@ -56,8 +64,8 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name, value in self.to_json().items():
-            if value is not None and not (value > 0 and math.isfinite(value)):
-                raise UsageError(f"budget: {name} must be positive, not {value}")
+            if value is not None and not _is_positive(value):
+                raise UsageError(f"budget: {name} must be positive, not {value!r}")
 
     def to_json(self) -> dict[str, float | int | None]:
         """The limits by name."""

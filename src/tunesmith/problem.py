@@ -17,10 +17,11 @@ from tunesmith.space import Config, Space
 class MeasureSettings:
     """How trials are measured. Times are in seconds, memory in bytes.
 
-    A candidate whose first call takes more than ``cut_off`` times the best time so far is measured
-    by that call alone. ``min_repeat_time`` is how long one repeat lasts at least, ``repeats`` how
-    many there are. ``flush_cache`` empties the caches before each repeat (one call a repeat then).
-    ``workers`` is how many programs are built at a time, None: as many as there are cores.
+    A candidate that an estimate of a call or two puts at more than ``cut_off`` times the best time
+    so far gets that one figure. ``min_repeat_time`` is how long one repeat lasts at least,
+    ``repeats`` how many there are; there are more if something on the machine disturbs them.
+    ``flush_cache`` empties the caches before each repeat (one call a repeat then). ``workers`` is
+    how many programs are built at a time, None: as many as there are cores.
 
     Raises ``UsageError`` for a value that makes no sense.
     """
@@ -78,6 +79,10 @@ class Measurer(Protocol):
 
         ``run_seconds[i]`` of each belongs to the same round, so they can be compared in pairs.
         """
+        ...
+
+    def round_cost(self, measurement: Measurement) -> float:
+        """About how many seconds one round of a play-off takes for a config measured like that."""
         ...
 
     def time_split(self) -> Mapping[str, float]:

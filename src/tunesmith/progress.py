@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from tunesmith.measurement import Outcome
+
+PHASES: Final = ("search", "build", "run", "idle")
+"""What the wall clock of a run is spent on."""
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import Problem
 from tunesmith.space import Config
-
-PHASES = ("search", "build", "run", "idle")
+from tunesmith.store import Session
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,8 @@ class Result:
 
     ``outcomes`` counts all trials by class, ``time`` holds this call's seconds by phase and
     ``total``. ``default`` and ``best`` are None if no such config was measured validly. ``rescued``
-    is the file that holds the records that the store did not take.
+    is the file that holds the records that the store did not take, ``failure`` says why it did
+    not. ``session`` is what the store knows the run by.
     """
 
     problem: Problem
@@ -68,6 +68,7 @@ class Result:
     resumed: int = 0
     failure: str = ""
     rescued: Path | None = None
+    session: Session | None = None
 
     @property
     def valid(self) -> int:
@@ -76,6 +77,7 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """What ``tunesmith tune --json`` prints."""
+        rescued = None if self.rescued is None else str(self.rescued)
         return {
             "task": self.problem.key,
             "target": self.problem.describe().get("target"),
@@ -87,4 +89,5 @@ class Result:
             "best": None if self.best is None else self.best.to_json(),
             "stopped": self.stopped.value,
             "resumed": self.resumed,
+            **({"failure": self.failure, "rescued": rescued} if self.failure else {}),
         }

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-import heapq
-import itertools
 import math
+import signal
+import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
+from tunesmith import play_off
 from tunesmith.budget import Budget, Stop
-from tunesmith.errors import StoreError
+from tunesmith.errors import StoreError, UsageError
+from tunesmith.ledger import Ledger
 from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import Measurer, MeasureSettings, Problem
-from tunesmith.progress import Progress
-from tunesmith.result import PHASES, Found, Result
-from tunesmith.store import Record, Session, open_store, rescue
+from tunesmith.progress import PHASES, Progress
+from tunesmith.result import Found, Result
+from tunesmith.standing import Standing
+from tunesmith.store import Session, open_store
 from tunesmith.task import Task
 from tunesmith.tuners import Tuner
 from tunesmith.tuners import tuner as tuner_by_name
@@ -29,12 +31,8 @@ from tunesmith.tuners.tuner import Search
 if TYPE_CHECKING:
     from tunesmith.store import Store
 
-# How many rounds the play-off has; each round runs every finalist once, in turn.
-PLAY_OFF_ROUNDS = 15
-# Only configs this close to the best take part in the play-off: further off, noise is no excuse.
-PLAY_OFF_MARGIN = 1.15
-# How long to wait for a measurement before looking at the clock again.
-_PATIENCE = 0.25
+# How long to wait for a measurement before looking at the clock again, in seconds.
+_LOOK_UP = 0.25
 
 
 def tune(
@@ -63,12 +61,20 @@ def tune(
     """
     chosen = TaskProblem.of(problem, sketch) if isinstance(problem, Task) else problem
     algorithm = tuner_by_name(tuner) if isinstance(tuner, str) else tuner
+    _check_kind("problem", chosen, "a Task or a problem", hasattr(chosen, "measurer"))
+    _check_kind("tuner", algorithm, "a name or a Tuner", isinstance(algorithm, Tuner))
+    _check_kind("budget", budget, "a Budget", budget is None or isinstance(budget, Budget))
     with contextlib.ExitStack() as stack:
         if store is None or isinstance(store, str | Path):
             lasting = store is not None or isinstance(chosen, TaskProblem)
             store = stack.enter_context(open_store(store if lasting else "sqlite://"))
         run = _Run(chosen, algorithm, budget or Budget(), store=store, seed=seed, progress=progress)
         return run.go(settings or MeasureSettings(), fresh=fresh)
+
+
+def _check_kind(what: str, value: object, expected: str, fits: bool) -> None:
+    if not fits:
+        raise UsageError(f"{what} must be {expected}, not {value!r}")
 
 
 class SketchIdentity(TypedDict):
@@ -79,7 +85,7 @@ class SketchIdentity(TypedDict):
 
 
 class _Run:
-    """One tuning run: the counts that the budget, the progress and the result need."""
+    """One tuning run: a search, a measurer and a ledger, and how it stands."""
 
     def __init__(
         self,
@@ -97,67 +103,77 @@ class _Run:
         self.store = store
         self.seed = seed
         self.progress = progress
-        self.outcomes: Counter[Outcome] = Counter()
-        self.best_seconds = math.inf
-        self.since_improvement = 0
-        self.default: Measurement | None = None
-        self.thinking = 0.0
+        self.standing = Standing(problem.default, problem.finalists)
         self.resumed = 0
-        self.unsaved: list[Record] = []
-        self._finalists: list[tuple[float, int, Measurement]] = []
-        self._order = itertools.count()
+        self._working = 0.0
         self._begun = time.monotonic()
 
-    # -- the run ---------------------------------------------------------------------------------
-
     def go(self, settings: MeasureSettings, *, fresh: bool) -> Result:
+        """The whole run. Whatever ends it, the session in the store says so."""
         identity = sketch_of(self.problem)
         search = self.tuner.start(self.problem.space, self.seed)
-        if not fresh:
-            self._resume(search, identity)
-        session = self.store.begin_session(
+        with self._work():
+            if not fresh:
+                self._resume(search, identity)
+            ledger = Ledger(self.store, self._begin_session(identity))
+        stop = Stop.FAILED
+        with contextlib.ExitStack() as shield:
+            measurer = self.problem.measurer(settings, self.standing.best_seconds)
+            try:
+                with measurer:
+                    stop = self._measure(search, measurer, ledger)
+                    shield.enter_context(uninterrupted())
+                    split = self._time(measurer)
+            except BaseException as error:
+                shield.enter_context(uninterrupted())
+                ended = Stop.FAILED if isinstance(error, Exception) else Stop.TERMINATED
+                ledger.close(ended, {})
+                raise
+            return self._finish(ledger, stop, split)
+
+    def _measure(self, search: Search, measurer: Measurer, ledger: Ledger) -> Stop:
+        """The loop and the play-off; Ctrl-C and a failing store end them early."""
+        try:
+            stop = self._loop(search, measurer, ledger)
+            measurer.cancel()
+            self._play_off(measurer, ledger)
+        except KeyboardInterrupt:
+            return Stop.INTERRUPTED
+        except StoreError as error:
+            ledger.failure = str(error)
+            return Stop.STORE
+        return stop
+
+    def _begin_session(self, identity: SketchIdentity) -> Session:
+        described = self.problem.describe()
+        default = self.problem.default
+        return self.store.begin_session(
             self.problem.key,
             tuner=self.tuner.name,
             seed=self.seed,
-            description={**self.problem.describe(), "default": _default_json(self.problem)},
-            target=self.problem.describe().get("target"),
+            description={**described, "default": None if default is None else default.to_json()},
+            target=described.get("target"),
             tuner_settings=asdict(self.tuner),
             budget=self.budget.to_json(),
             **identity,
         )
-        stop, failure = Stop.INTERRUPTED, ""
-        with self.problem.measurer(settings, self.best_seconds) as measurer:
-            try:
-                stop = self._loop(search, measurer, session)
-                measurer.cancel()
-                self._play_off(measurer, session)
-            except KeyboardInterrupt:
-                stop = Stop.INTERRUPTED
-            except StoreError as error:
-                stop, failure = Stop.STORE, str(error)
-            split = self._time(measurer)
-        return self._finish(session, stop, failure, split)
 
     def _resume(self, search: Search, identity: SketchIdentity) -> None:
         """Learn from earlier runs. Where a play-off measured a config again, its times count."""
-        key, store = self.problem.key, self.store
+        key, store, standing = self.problem.key, self.store, self.standing
         self._learn(search, store.measurements(key, **identity))
-        self.resumed, self.since_improvement = self.trials, 0
+        self.resumed, standing.since_improvement = standing.trials, 0
         winner = store.best(key, **identity)
         known = [] if winner is None else [winner.config]
-        known += [measurement.config for measurement in self.finalists]
-        self._finalists = []
-        for config in dict.fromkeys(known):
-            measurement = store.measurement_of(key, config, **identity)
-            if measurement is not None and measurement.valid:
-                self._enter(measurement)
-        self.best_seconds = min((m.seconds for m in self.finalists), default=math.inf)
+        known += [measurement.config for measurement in standing.finalists]
+        latest = [store.measurement_of(key, config, **identity) for config in dict.fromkeys(known)]
+        standing.replace_best([m for m in latest if m is not None and m.valid])
         if self.problem.default is not None:
-            self.default = store.measurement_of(key, self.problem.default, **identity)
+            standing.default = store.measurement_of(key, self.problem.default, **identity)
 
-    def _loop(self, search: Search, measurer: Measurer, session: Session) -> Stop:
+    def _loop(self, search: Search, measurer: Measurer, ledger: Ledger) -> Stop:
         default = self.problem.default
-        if default is not None and self.default is None:
+        if default is not None and self.standing.default is None:
             measurer.submit([default])
         exhausted = False
         while True:
@@ -165,182 +181,134 @@ class _Run:
             if stop is not None:
                 return stop
             if not exhausted:
-                started = time.monotonic()
-                configs = search.propose(self._wanted(measurer))
-                self.thinking += time.monotonic() - started
+                with self._work():
+                    configs = search.propose(self._wanted(measurer))
                 exhausted = not configs and self._wanted(measurer) > 0
                 measurer.submit([config for config in configs if config != default])
             if measurer.pending == 0:
                 return Stop.EXHAUSTED
-            measurements = measurer.collect(self._patience())
-            if measurements:
-                try:
-                    self._save(session, measurements)
-                finally:  # saved or not, it was measured
-                    self._learn(search, measurements)
-            self._tell(measurer)
+            measurements = measurer.collect(self._time_to_wait())
+            with self._work():
+                if measurements:
+                    try:
+                        ledger.save(measurements)
+                    finally:  # saved or not, it was measured
+                        self._learn(search, measurements)
+                self._tell(measurer)
 
     def _wanted(self, measurer: Measurer) -> int:
         """How many configs to propose: enough to keep the measurer busy, none over the budget."""
         wanted = measurer.batch - measurer.pending
         if self.budget.trials is not None:
-            wanted = min(wanted, self.budget.trials - self.trials - measurer.pending)
+            wanted = min(wanted, self.budget.trials - self.standing.trials - measurer.pending)
         return max(0, wanted)
 
-    def _patience(self) -> float:
+    def _time_to_wait(self) -> float:
         if self.budget.seconds is None:
-            return _PATIENCE
-        return max(0.0, min(_PATIENCE, self.budget.seconds - self.elapsed))
+            return _LOOK_UP
+        return max(0.0, min(_LOOK_UP, self.budget.seconds - self.elapsed))
 
     def _stop(self) -> Stop | None:
         return self.budget.stop(
             elapsed=self.elapsed,
-            trials=self.trials,
-            best_seconds=self.best_seconds,
-            since_improvement=self.since_improvement,
+            trials=self.standing.trials,
+            best_seconds=self.standing.best_seconds,
+            since_improvement=self.standing.since_improvement,
             flops=self.problem.flops,
         )
 
-    # -- what a measurement changes --------------------------------------------------------------
-
-    def _save(
-        self, session: Session, measurements: Sequence[Measurement], *, play_off: bool = False
-    ) -> None:
-        self.unsaved = [session.record(m, play_off=play_off) for m in measurements]
-        if play_off:
-            self.store.confirm(session, measurements)
-        else:
-            self.store.append(session, measurements)
-        self.unsaved = []
-
     def _learn(self, search: Search, measurements: Sequence[Measurement]) -> None:
-        started = time.monotonic()
         search.observe(measurements)
         for measurement in measurements:
-            self._count(measurement)
-        self.thinking += time.monotonic() - started
+            self.standing.count(measurement)
 
-    def _count(self, measurement: Measurement) -> None:
-        self.outcomes[measurement.outcome] += 1
-        if measurement.config == self.problem.default:
-            self.default = measurement
-        self.since_improvement += 1
-        if not measurement.valid:
+    def _play_off(self, measurer: Measurer, ledger: Ledger) -> None:
+        if self.problem.finalists == 0 or self.standing.trials == self.resumed:
             return
-        if measurement.seconds < self.best_seconds:
-            self.best_seconds = measurement.seconds
-            self.since_improvement = 0
-        self._enter(measurement)
+        planned = play_off.plan(self.standing, self.elapsed, measurer.round_cost)
+        if planned.configs:
+            measured = measurer.play_off(planned.configs, planned.rounds)
+            play_off.apply(self.standing, measured)
+            with self._work():
+                ledger.save(play_off.verdicts(measured), play_off=True)
 
-    def _enter(self, measurement: Measurement) -> None:
-        """Let a valid measurement take part in the play-off, if it is one of the best few."""
-        heapq.heappush(self._finalists, (-measurement.seconds, next(self._order), measurement))
-        if len(self._finalists) > max(1, self.problem.finalists):
-            heapq.heappop(self._finalists)
-
-    @property
-    def finalists(self) -> list[Measurement]:
-        """The best few so far, best first."""
-        return [measurement for _, _, measurement in sorted(self._finalists, reverse=True)]
-
-    @property
-    def trials(self) -> int:
-        return self.outcomes.total()
+    # -- what others are told --------------------------------------------------------------------
 
     @property
     def elapsed(self) -> float:
         return time.monotonic() - self._begun
 
-    # -- the end ---------------------------------------------------------------------------------
-
-    def _play_off(self, measurer: Measurer, session: Session) -> None:
-        """Measure the best few again, in turn, and the default beside them."""
-        slowest = self.best_seconds * PLAY_OFF_MARGIN
-        configs = [close.config for close in self.finalists if close.seconds <= slowest]
-        if self.problem.finalists == 0 or not configs or self.trials == self.resumed:
-            return
-        default = self.default
-        if default is not None and default.valid and default.config not in configs:
-            configs.append(default.config)
-        measured = measurer.play_off(configs, PLAY_OFF_ROUNDS)
-        again = {measurement.config: measurement for measurement in measured}
-        if default is not None:
-            self.default = again.get(default.config, default)
-        confirmed = [measurement for measurement in measured if measurement.valid]
-        if confirmed:
-            self._finalists = []
-            for measurement in confirmed:
-                self._enter(measurement)
-        self._save(session, measured, play_off=True)
+    @contextlib.contextmanager
+    def _work(self) -> Iterator[None]:
+        """Count the time of a block as the run's own: the tuner's thinking, and bookkeeping."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self._working += time.monotonic() - started
 
     def _time(self, measurer: Measurer) -> dict[str, float]:
         """Seconds by phase. Search that goes on while programs are built counts as search too."""
         split = measurer.time_split()
-        busy = {"search": self.thinking, "build": split["build"], "run": split["run"]}
+        busy = {"search": self._working, "build": split["build"], "run": split["run"]}
         total = self.elapsed
         return {**busy, "idle": max(0.0, total - sum(busy.values())), "total": total}
 
     def _tell(self, measurer: Measurer) -> None:
         if self.progress is None:
             return
-        spent = self._time(measurer)
+        spent, standing = self._time(measurer), self.standing
         self.progress(
             Progress(
-                trials=self.trials,
-                valid=self.outcomes[Outcome.NO_ERROR],
-                outcomes=dict(self.outcomes),
-                best_seconds=None if math.isinf(self.best_seconds) else self.best_seconds,
-                default_seconds=_seconds(self.default),
+                trials=standing.trials,
+                valid=standing.outcomes[Outcome.NO_ERROR],
+                outcomes=dict(standing.outcomes),
+                best_seconds=None if math.isinf(standing.best_seconds) else standing.best_seconds,
+                default_seconds=_seconds(standing.default),
                 time={phase: spent[phase] for phase in PHASES},
                 elapsed=self.elapsed,
             )
         )
 
-    def _finish(
-        self, session: Session, stop: Stop, failure: str, split: dict[str, float]
-    ) -> Result:
-        rescued = None
-        try:
-            if self.unsaved:  # Ctrl-C came in between, or there may be room by now
-                self.store.merge(self.unsaved)
-                self.unsaved = []
-            self.store.finish_session(
-                session, stopped=stop.value, time_split={phase: split[phase] for phase in PHASES}
-            )
-        except StoreError as error:
-            stop, failure = Stop.STORE, failure or str(error)
-        if self.unsaved:
-            try:
-                rescued = rescue(self.unsaved, self.store.folder)
-            except StoreError as error:  # the result in memory is all that is left: return it
-                failure = f"{failure}; {error}"
-        best = self.finalists[0] if self._finalists else None
+    def _finish(self, ledger: Ledger, stop: Stop, split: dict[str, float]) -> Result:
+        rescued = ledger.close(stop, {phase: split[phase] for phase in PHASES})
+        standing = self.standing
+        best = next(iter(standing.finalists), None)
+        default = standing.default
         return Result(
             problem=self.problem,
             best=None if best is None else Found(self.problem, best),
             default=(
-                Found(self.problem, self.default)
-                if self.default is not None and self.default.valid
-                else None
+                Found(self.problem, default) if default is not None and default.valid else None
             ),
-            trials=self.trials,
-            outcomes=dict(self.outcomes),
+            trials=standing.trials,
+            outcomes=dict(standing.outcomes),
             time=split,
-            stopped=stop,
+            stopped=Stop.STORE if ledger.failure else stop,
             resumed=self.resumed,
-            failure=failure,
+            failure=ledger.failure,
             rescued=rescued,
+            session=ledger.session,
         )
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C for a block that saves what there is; only the main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def sketch_of(problem: Problem) -> SketchIdentity:
     """What a store files the records of a problem under, beside its key."""
     sketch = problem.describe().get("sketch") or {"name": "", "version": 0}
     return {"sketch": str(sketch["name"]), "sketch_version": int(sketch["version"])}
-
-
-def _default_json(problem: Problem) -> dict[str, Any] | None:
-    return None if problem.default is None else problem.default.to_json()
 
 
 def _seconds(measurement: Measurement | None) -> float | None:

@@ -155,16 +155,16 @@ def test_a_build_that_hangs_does_not_hold_up_those_that_are_ready(
     stage = Stage(monkeypatch, workers=2)
     stage.submit(2)
     stage.built(1)
-    left = stage.scheduler.patience_left
+    left = stage.scheduler.wait_left
     assert 0.0 < left < math.inf
     stage.now += left + 1e-3
-    assert stage.scheduler.patience_left < 0.0
+    assert stage.scheduler.wait_left < 0.0
     stage.scheduler.advance()
     assert stage.diary == ["run 1"]
     assert stage.trial(0).paused
     stage.ended(1)
     assert not stage.trial(0).paused
-    assert stage.scheduler.patience_left == math.inf
+    assert stage.scheduler.wait_left == math.inf
 
 
 def test_the_cut_off_follows_the_best(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunesmith.measure.timing import calls_a_repeat, estimate
+from tunesmith.measure.timing import calls_a_repeat, estimate, until_steady
 
 
 class Function:
@@ -68,3 +68,18 @@ def test_a_repeat_is_as_short_as_it_may_be(seconds: float, least: float) -> None
 
 def test_a_call_too_short_to_be_timed_is_not_repeated_for_ever() -> None:
     assert calls_a_repeat(0.0, 0.005) == 5_000_000
+
+
+@pytest.mark.parametrize(
+    ("series", "expected"),
+    [
+        ([[1.0, 1.1, 1.2]], [1.0, 1.1, 1.2]),
+        ([[8.0, 2.0, 1.2], [1.0, 1.0, 1.0]], [8.0, 2.0, 1.2, 1.0, 1.0, 1.0]),
+        ([[1.0, 2.0]] * 3, [1.0, 2.0] * 3),
+    ],
+    ids=["steady", "steady at last", "never steady"],
+)
+def test_disturbed_repeats_are_made_again(series: list[list[float]], expected: list[float]) -> None:
+    rest = iter(series)
+    assert until_steady(lambda: next(rest), most_series=3) == expected
+    assert next(rest, None) is None

@@ -62,6 +62,7 @@ def _refusal(error: Any) -> str:
 
 
 def _leave(message: str, code: int) -> NoReturn:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # one more Ctrl-C shall not spoil the status
     sys.stderr.write(f"tunesmith: {message}\n")
     sys.exit(code)
 

@@ -57,6 +57,9 @@ class InlineMeasurer(ABC):
                 measurements.append(self.measure_once(config))
         return [_joined(measurements) for measurements in taken if measurements]
 
+    def round_cost(self, measurement: Measurement) -> float:
+        return measurement.build_time + measurement.run_time
+
     def time_split(self) -> Mapping[str, float]:
         return self._clock.split(time.monotonic())
 

@@ -15,7 +15,7 @@ from tunesmith.measure.order import Order, Phase
 READY_BATCH = 8
 
 # How long a built program waits at most while others are being built; in seconds.
-PATIENCE = 1.0
+LONGEST_WAIT = 1.0
 
 
 class Schedulable(Protocol):
@@ -100,12 +100,12 @@ class Scheduler(Generic[T]):
         return Activity.BUILD if self._in(Phase.BUILD) else Activity.IDLE
 
     @property
-    def patience_left(self) -> float:
-        """Seconds until a trial that is ready runs out of patience."""
+    def wait_left(self) -> float:
+        """Seconds until a trial that is ready has waited for too long."""
         ready = self._in(Phase.READY)
         if self._running or not ready:
             return math.inf
-        return min(trial.ready_since for trial in ready) + PATIENCE - time.monotonic()
+        return min(trial.ready_since for trial in ready) + LONGEST_WAIT - time.monotonic()
 
     def _in(self, phase: Phase) -> list[T]:
         return [trial for trial in self.live if trial.phase is phase]
@@ -114,7 +114,7 @@ class Scheduler(Generic[T]):
         ready = self._in(Phase.READY)
         if not (self._queue or self._in(Phase.BUILD)):
             return bool(ready or self._in(Phase.RESTING))
-        return len(ready) >= READY_BATCH or self.patience_left <= 0.0
+        return len(ready) >= READY_BATCH or self.wait_left <= 0.0
 
     def _run_next(self) -> bool:
         """Let the next trial run; False if none is to run now."""

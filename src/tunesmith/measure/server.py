@@ -90,7 +90,7 @@ class Server:
         writing = selectors.EVENT_WRITE if self._client.unsent else 0
         self._selector.modify(self._client, selectors.EVENT_READ | writing, self._hear_client)
         deadlines = [trial.time_left for trial in self._scheduler.live]
-        wait = min(_LOOK_UP, self._scheduler.patience_left, *deadlines)
+        wait = min(_LOOK_UP, self._scheduler.wait_left, *deadlines)
         for key, _ in self._selector.select(max(0.0, wait)):
             key.data()
 

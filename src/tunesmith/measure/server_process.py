@@ -16,7 +16,7 @@ from tunesmith.measure.failure import last_line
 from tunesmith.measure.job import Job
 
 # How long a server may take to kill its trials and end before it is killed; in seconds.
-_PATIENCE = 5.0
+_FAREWELL = 5.0
 
 # Of what a server prints, the last bytes are looked at.
 _TAIL = 1 << 12
@@ -58,7 +58,7 @@ class ServerProcess:
         self._channel.wait(timeout)
         return self._channel.receive()
 
-    def stop(self, patience: float = _PATIENCE) -> str:
+    def stop(self, grace: float = _FAREWELL) -> str:
         """End the server with all its trials. Returns the last line that it printed.
 
         It has so many seconds to end by itself.
@@ -66,7 +66,7 @@ class ServerProcess:
         self._channel.close()
         try:
             # Before it has started it has no trials, and may be busy for long.
-            self._process.wait(patience if self.started else 0.0)
+            self._process.wait(grace if self.started else 0.0)
         except subprocess.TimeoutExpired:
             self._process.kill()  # its trials die with it
             self._process.wait()

@@ -14,6 +14,12 @@ _ESTIMATE_TIME = 0.001
 # What the first call may lose in seconds on starting threads, page faults and cold caches.
 _WARM_UP = 0.02
 
+# Repeats that differ by more than this factor were disturbed by something else on the machine.
+_SPREAD = 1.25
+
+# How many series of repeats are made at most where they are disturbed.
+MOST_SERIES = 4
+
 # Writes over the caches before a repeat, but leaves the first argument (the data) in them.
 _FLUSH = "cache_flush_cpu_non_first_arg"
 
@@ -39,6 +45,20 @@ def estimate(
     seconds = min(first, seconds_of(call))
     if seconds < _ESTIMATE_TIME:
         seconds = time_calls(calls_a_repeat(seconds, _ESTIMATE_TIME))
+    return seconds
+
+
+def until_steady(repeats: Callable[[], list[float]], most_series: int) -> list[float]:
+    """The seconds of a series of repeats, and of further ones until one is undisturbed.
+
+    So the median outlives a disturbance that is shorter than the last series.
+    """
+    seconds = series = repeats()
+    for _ in range(most_series - 1):
+        if max(series) <= _SPREAD * min(series):
+            break
+        series = repeats()
+        seconds = seconds + series
     return seconds
 
 

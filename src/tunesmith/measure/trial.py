@@ -93,7 +93,10 @@ class Trial:
         needed = (1 + settings.repeats * self._calls) * seconds
         if seconds > cut_off_seconds or spent + needed > settings.run_timeout:
             return [seconds], True
-        return self._repeat(settings.repeats), False
+        affordable = spent + needed * timing.MOST_SERIES <= settings.run_timeout / 2
+        return timing.until_steady(
+            lambda: self._repeat(settings.repeats), timing.MOST_SERIES if affordable else 1
+        ), False
 
     def _instantiate(self, config: Config) -> Any:
         from tvm.s_tir.schedule.schedule import ScheduleError

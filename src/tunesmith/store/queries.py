@@ -98,14 +98,20 @@ def latest_of(connection: Connection, ids: Sequence[int], config: Config) -> Row
 
 
 def runs_of(connection: Connection, ids: Sequence[int]) -> list[Run]:
-    """The sessions of these series with their trials counted, oldest first."""
-    counted = (
-        select(sessions.c.uid, func.count(), func.min(records.c.seconds))
+    """The sessions of these series with what they gave, oldest first."""
+    trial, play_off = records.c.play_off.is_(False), records.c.play_off.is_(True)
+    fastest = func.min(records.c.seconds)
+    given = (
+        select(
+            sessions.c.uid,
+            func.count().filter(trial),
+            func.coalesce(fastest.filter(play_off), fastest.filter(trial)),
+        )
         .join(records, records.c.session_id == sessions.c.id)
-        .where(_one_of(ids), records.c.play_off.is_(False))
+        .where(_one_of(ids))
         .group_by(sessions.c.uid)
     )
-    found = {uid: (number, seconds) for uid, number, seconds in connection.execute(counted)}
+    found = {uid: (number, seconds) for uid, number, seconds in connection.execute(given)}
     return [
         Run(session, *found.get(session.uid, (0, None))) for session in sessions_of(connection, ids)
     ]
@@ -158,7 +164,8 @@ def _winner_of_one(connection: Connection, number: int) -> Row[Any] | None:
     The fastest of many noisy trials owes part of its lead to noise, which is why a run ends with a
     play-off of its fastest few. A config that failed in a play-off is out. Of the others, the one
     with the fastest trial decides: if it has been in a play-off, the play-offs' times pick the
-    winner; if not, it was found since, and wins until it is.
+    winner, for each config that of its newest one; if not, it was found since, and wins until it
+    is.
     """
     rank = (
         select(records, _in_play_off().label("tested"))
@@ -173,11 +180,15 @@ def _winner_of_one(connection: Connection, number: int) -> Row[Any] | None:
     fastest = connection.execute(rank.where(records.c.play_off.is_(False))).first()
     if fastest is not None and not fastest.tested:
         return fastest
-    return connection.execute(rank.where(records.c.play_off.is_(True))).first()
+    newest = rank.where(records.c.play_off.is_(True), ~_in_play_off(later=True))
+    return connection.execute(newest).first()
 
 
-def _in_play_off(*, failed: bool = False) -> ColumnElement[bool]:
-    """Whether the config of a row of ``records`` was, or failed, in a play-off of its series."""
+def _in_play_off(*, failed: bool = False, later: bool = False) -> ColumnElement[bool]:
+    """Whether the config of a row of ``records`` was in a play-off of its series.
+
+    ``failed``: whether it failed in one; ``later``: whether it was in one after that row.
+    """
     other = records.alias("other")
     rows = select(1).where(
         other.c.series_id == records.c.series_id,
@@ -187,6 +198,8 @@ def _in_play_off(*, failed: bool = False) -> ColumnElement[bool]:
     )
     if failed:
         rows = rows.where(other.c.seconds.is_(None))
+    if later:
+        rows = rows.where(other.c.id > records.c.id)
     return rows.correlate(records).exists()
 
 

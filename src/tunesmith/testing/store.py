@@ -176,6 +176,15 @@ class StoreConformance:
         store.confirm(new, [trial(3, 1.2), trial(2, 1.15)])
         assert _best_number(store) == 1
 
+    def test_newest_play_off_of_a_config_counts(self, store: Store) -> None:
+        session = begin(store)
+        store.append(session, [trial(1, 1.0), trial(2, 1.2)])
+        store.confirm(session, [trial(1, 1.0), trial(2, 1.5)])
+        store.confirm(session, [trial(1, 2.0)])
+        best = store.best("matmul")
+        assert best is not None
+        assert best.measurement == trial(2, 1.5)
+
     def test_failure_in_a_play_off_disqualifies(self, store: Store) -> None:
         session = begin(store)
         store.append(session, [trial(1, 1.0), trial(2, 2.0), trial(3, 3.0)])

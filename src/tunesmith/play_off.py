@@ -1,0 +1,71 @@
+"""The end of a run: the best few are measured again, in turn, so that noise picks no winner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.space import Config
+from tunesmith.standing import Standing
+
+# Each round runs every contestant once, in turn.
+MAX_ROUNDS = 15
+# Fewer say no more than the trials did.
+MIN_ROUNDS = 3
+# Only configs this close to the best take part: further off, noise is no excuse.
+MARGIN = 1.15
+# A play-off may take this share of the run's time so far, within these seconds.
+SHARE = 0.1
+SHORTEST, LONGEST = 1.0, 5.0
+
+# What says something of the program. A time-out says more of the machine at that moment.
+_VERDICTS = (Outcome.NO_ERROR, Outcome.WRONG_ANSWER, Outcome.RUNTIME_DEVICE)
+
+
+@dataclass(frozen=True)
+class PlayOff:
+    """Who takes part, and how often each is measured. Not worth holding if nobody does."""
+
+    configs: Sequence[Config]
+    rounds: int
+
+
+def plan(standing: Standing, elapsed: float, cost: Callable[[Measurement], float]) -> PlayOff:
+    """The play-off that a run of ``elapsed`` seconds can afford.
+
+    The close best take part and, beside them, the default, to be compared with under the same
+    conditions. ``cost`` tells the seconds that a round takes for a measured config. Where the time
+    does not suffice for a few rounds of all, the slowest stay out.
+    """
+    close = [m for m in standing.finalists if m.seconds <= MARGIN * standing.best_seconds]
+    contestants = list(close)
+    default = standing.default
+    if default is not None and default.valid and all(m.config != default.config for m in close):
+        contestants.append(default)
+    allowance = min(LONGEST, max(SHORTEST, SHARE * elapsed))
+    while contestants:
+        round_cost = sum(cost(measurement) for measurement in contestants)
+        rounds = math.floor(min(MAX_ROUNDS, allowance / max(round_cost, 1e-9)))
+        if rounds >= MIN_ROUNDS:
+            return PlayOff([measurement.config for measurement in contestants], rounds)
+        contestants.remove(max(contestants, key=lambda measurement: measurement.seconds))
+    return PlayOff([], 0)
+
+
+def verdicts(measured: Sequence[Measurement]) -> list[Measurement]:
+    """The measurements of a play-off that count: times, wrong answers and crashes."""
+    return [measurement for measurement in measured if measurement.outcome in _VERDICTS]
+
+
+def apply(standing: Standing, measured: Sequence[Measurement]) -> None:
+    """Let the times of a play-off replace those of the trials; what failed in it is out."""
+    again = {measurement.config: measurement for measurement in verdicts(measured)}
+    if standing.default is not None:
+        newer = again.get(standing.default.config)
+        if newer is not None and newer.valid:
+            standing.default = newer
+    confirmed = [measurement for measurement in again.values() if measurement.valid]
+    if confirmed:
+        standing.replace_best(confirmed)

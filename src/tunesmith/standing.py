@@ -1,0 +1,63 @@
+"""How a run stands: what its measurements so far add up to."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections import Counter
+
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.space import Config
+
+
+class Standing:
+    """Counts, the best few, and the default's measurement. Keeps no more than those.
+
+    ``best_seconds`` is infinite while nothing valid was found; ``since_improvement`` counts the
+    trials since it last fell.
+    """
+
+    def __init__(self, default: Config | None, finalists: int) -> None:
+        self.outcomes: Counter[Outcome] = Counter()
+        self.best_seconds = math.inf
+        self.since_improvement = 0
+        self.default: Measurement | None = None
+        self._default_config = default
+        self._room = max(1, finalists)
+        self._best: list[tuple[float, int, Measurement]] = []
+        self._order = itertools.count()
+
+    def count(self, measurement: Measurement) -> None:
+        """Take in a trial."""
+        self.outcomes[measurement.outcome] += 1
+        if measurement.config == self._default_config:
+            self.default = measurement
+        self.since_improvement += 1
+        if not measurement.valid:
+            return
+        if measurement.seconds < self.best_seconds:
+            self.best_seconds = measurement.seconds
+            self.since_improvement = 0
+        self._enter(measurement)
+
+    def replace_best(self, measurements: list[Measurement]) -> None:
+        """Forget the times of the best few in favour of these, each of them valid."""
+        self._best = []
+        for measurement in measurements:
+            self._enter(measurement)
+        self.best_seconds = min((m.seconds for m in measurements), default=math.inf)
+
+    def _enter(self, measurement: Measurement) -> None:
+        heapq.heappush(self._best, (-measurement.seconds, next(self._order), measurement))
+        if len(self._best) > self._room:
+            heapq.heappop(self._best)
+
+    @property
+    def finalists(self) -> list[Measurement]:
+        """The best few so far, best first."""
+        return [measurement for _, _, measurement in sorted(self._best, reverse=True)]
+
+    @property
+    def trials(self) -> int:
+        return self.outcomes.total()
