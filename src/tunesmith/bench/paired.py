@@ -7,6 +7,7 @@ of neighbouring rounds count.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -89,7 +90,8 @@ class Side:
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
-                stream.close()
+                with contextlib.suppress(BrokenPipeError):  # a request that it did not live to read
+                    stream.close()
 
     def __enter__(self) -> Self:
         return self
