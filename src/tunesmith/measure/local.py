@@ -218,7 +218,7 @@ class LocalMeasurer:
     def _replace_server(self, server: ServerProcess) -> None:
         """The server has died or hangs: find out whose fault it is, and start another one."""
         self._server = None
-        words = server.stop(patience=0.0)
+        words = server.stop(grace=0.0)
         self._deaths += 1
         if not server.started or self._deaths >= _DEATHS:
             self._give_up(words or "its process dies")
