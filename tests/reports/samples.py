@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from tunesmith.measurement import Measurement, Outcome
-from tunesmith.reports import Result, RunReport, TrialPoint, trial_points
+from tunesmith.reports import MeasuredConfig, RunReport, TrialPoint, trial_points
 from tunesmith.space import Config
 
 FLOPS = 2 * 56 * 56 * 64 * 64 * 9
@@ -105,8 +105,8 @@ def tuned_run(trials: int = 500) -> RunReport:
         flops=float(FLOPS),
         trials=points,
         time={phase: share * elapsed for phase, share in shares.items()},
-        default=Result(FLOPS / 40.1e9, dict(DEFAULT)),
-        best=None if fastest is None else Result(fastest, dict(BEST)),
+        default=MeasuredConfig(FLOPS / 40.1e9, dict(DEFAULT)),
+        best=None if fastest is None else MeasuredConfig(fastest, dict(BEST)),
         peers={"PyTorch": FLOPS / 88.6e9},
         versions={"tunesmith": "0.1.0", "tvm": "0.27.0", "llvm": "21.1"},
         program=PROGRAM,
@@ -135,8 +135,8 @@ def hostile_run() -> RunReport:
     return dataclasses.replace(
         report,
         **texts,  # type: ignore[arg-type]
-        default=Result(2e-3, config),
-        best=Result(1e-3, {**config, "tuple": (2, 1)}),
+        default=MeasuredConfig(2e-3, config),
+        best=MeasuredConfig(1e-3, {**config, "tuple": (2, 1)}),
         peers={attack("peer"): 1.5e-3},
         versions={attack("software"): attack("version")},
     )

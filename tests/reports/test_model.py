@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tunesmith.measurement import Measurement, Outcome
-from tunesmith.reports import Result, trial_points
+from tunesmith.reports import MeasuredConfig, trial_points
 from tunesmith.space import Config
 
 from .samples import empty_run, measurements, tuned_run
@@ -28,9 +28,9 @@ def test_trials_are_numbered_in_the_order_of_time() -> None:
 
 
 def test_only_a_valid_measurement_has_a_result() -> None:
-    assert Result.of(_valid(2.0)) == Result(2.0, {"x": 1})
-    assert Result.of(Measurement(CONFIG, Outcome.BUILD_TIMEOUT)) is None
-    assert Result.of(None) is None
+    assert MeasuredConfig.of(_valid(2.0)) == MeasuredConfig(2.0, {"x": 1})
+    assert MeasuredConfig.of(Measurement(CONFIG, Outcome.BUILD_TIMEOUT)) is None
+    assert MeasuredConfig.of(None) is None
 
 
 @given(st.integers(0, 60), st.integers(0, 5))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tunesmith.errors import TunesmithError
-from tunesmith.reports import Result, RunReport, render, write_report
+from tunesmith.reports import MeasuredConfig, RunReport, render, write_report
 from tunesmith.reports.page import headline
 
 from .documents import Element, read
@@ -111,7 +111,7 @@ def test_differing_values_are_marked(page: Element) -> None:
 
 
 def test_configs_of_different_sketches_stand_side_by_side(report: RunReport) -> None:
-    other = dataclasses.replace(report, default=Result(1.0, {"unroll": 64, "threads": 4}))
+    other = dataclasses.replace(report, default=MeasuredConfig(1.0, {"unroll": 64, "threads": 4}))
     (table,) = (t for t in read(render(other)).all("table") if "config" in t.classes)
     rows = {row.all("th")[0].text: [td.text for td in row.all("td")] for row in table.all("tr")[1:]}
     assert rows["unroll"] == ["64", "64"]
@@ -144,7 +144,7 @@ def test_hostile_text_is_shown_as_text() -> None:
         ({"flops": None}, "2.86× faster than the default schedule, 497 calls/s"),
         ({"best": None}, "No valid program in 500 trials"),
         ({"best": None, "trials": ()}, "No trial was measured"),
-        ({"best": Result(0.1, {})}, "17.3× slower than the default schedule, 2.31 GFLOP/s"),
+        ({"best": MeasuredConfig(0.1, {})}, "17.3× slower than the default schedule, 2.31 GFLOP/s"),
     ],
 )
 def test_headline(change: dict[str, object], line: str, report: RunReport) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tunesmith.budget import Budget
+from tunesmith.budget import Budget, Stop
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, remark, remarks
 from tunesmith.cli.task_choice import TaskChoice
@@ -119,10 +120,12 @@ def tune(
         compared = _compare(result) if peers else {}
         _print(result, compared, as_json=as_json)
         if report is not None:
-            from tunesmith.cli.report_page import write_task_report
+            from tunesmith.cli.report_page import write_run_report
 
-            words = ["tunesmith", "tune", *choice.words(), "--tuner", tuner, "--seed", str(seed)]
-            write_task_report(opened, problem, report, compared, shlex.join(words))
+            command = _command(store, opened)
+            write_run_report(
+                opened, result, report, resumed=resume, peers=compared, command=command
+            )
             if not as_json:
                 console().print(f"report: {report}", soft_wrap=True, markup=False)
     _complain(result)
@@ -215,9 +218,24 @@ def _run(
 
 
 def _compare(result: Result) -> Mapping[str, float]:
+    """Seconds of a call by peer; none where Ctrl-C says that it takes too long."""
     from tunesmith.bench.peers import compare_with_peers
 
-    return compare_with_peers(result, remark)
+    try:
+        if result.stopped is not Stop.INTERRUPTED:
+            return compare_with_peers(result, remark)
+    except KeyboardInterrupt:
+        pass
+    remark("interrupted, so the best is not compared with others")
+    return {}
+
+
+def _command(location: str | None, store: Store) -> str:
+    """The command line that repeats this run, without the secrets of a database's URL."""
+    words = sys.argv[1:]
+    if location is not None and "://" in location:
+        words = [word.replace(location, store.name) for word in words]
+    return shlex.join(["tunesmith", *words])
 
 
 def _print(result: Result, compared: Mapping[str, float], *, as_json: bool) -> None:

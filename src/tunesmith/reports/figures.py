@@ -8,9 +8,10 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
+from tunesmith.progress import PHASES
 from tunesmith.reports import format as fmt
 from tunesmith.reports.drawing import Plot, SpeedPlot
-from tunesmith.reports.model import PHASES, RunReport
+from tunesmith.reports.model import RunReport
 from tunesmith.reports.palette import LIGHT
 
 _TIME_AXES = ((2 * 86400, 3600.0, "hours"), (2 * 3600, 60.0, "minutes"), (0, 1.0, "seconds"))

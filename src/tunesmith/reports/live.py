@@ -17,9 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tunesmith.measurement import Outcome
-from tunesmith.progress import Progress
+from tunesmith.progress import PHASES, Progress
 from tunesmith.reports import format as fmt
-from tunesmith.reports.model import PHASES
 from tunesmith.reports.tables import WIDTH
 
 LINE_EVERY: Final = 5.0

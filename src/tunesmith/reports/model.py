@@ -10,9 +10,6 @@ from typing import Any, Final, Self
 
 from tunesmith.measurement import Measurement, Outcome
 
-PHASES: Final = ("search", "build", "run", "idle")
-"""What the wall clock of a run is spent on."""
-
 BEST_NAME: Final = "best found"
 """What the run's best program is called beside those it is compared with."""
 
@@ -36,7 +33,7 @@ class TrialPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class MeasuredConfig:
     """A config and the seconds that one call of its program takes."""
 
     seconds: float
@@ -44,7 +41,7 @@ class Result:
 
     @classmethod
     def of(cls, measurement: Measurement | None) -> Self | None:
-        """The result of a measurement, None unless it is valid."""
+        """What a measurement says of its config, None unless it is valid."""
         if measurement is None or not measurement.valid:
             return None
         return cls(measurement.seconds, dict(measurement.config))
@@ -73,7 +70,7 @@ class RunReport:
 
     ``task`` is the task's key and ``title`` the operator in words. ``flops`` are the operations of
     one call, None where that means nothing: speeds are then calls a second. ``time`` holds the
-    seconds of each of `PHASES`. ``default`` is what a user has without tuning, called
+    seconds of each of ``PHASES``. ``default`` is what a user has without tuning, called
     ``default_name``; ``best`` is the run's own choice, after any play-off. ``peers`` maps other
     programs of the same task (PyTorch) to seconds a call. ``program`` is the best program's text
     and ``command`` what repeats the run; both are left out where empty.
@@ -92,8 +89,8 @@ class RunReport:
     flops: float | None
     trials: Sequence[TrialPoint]
     time: Mapping[str, float]
-    default: Result | None = None
-    best: Result | None = None
+    default: MeasuredConfig | None = None
+    best: MeasuredConfig | None = None
     default_name: str = "default schedule"
     peers: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
