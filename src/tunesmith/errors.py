@@ -39,9 +39,26 @@ class InstantiationError(TunesmithError):
     """A sketch cannot turn this config into a program. Costs a trial, never a run."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that is not registered, with the nearest known names."""
+# More names than this help nobody who mistyped one.
+_MOST_NAMES = 8
+
+
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], *, listed_by: str | None = None
+) -> UsageError:
+    """The error for a name that is not registered, with the nearest known names.
+
+    ``listed_by`` is the command that lists all of them, where there is one.
+    """
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+    if near:
+        hint = f"did you mean {' or '.join(near)}?"
+    elif not names:
+        hint = "there is none"
+    elif len(names) <= _MOST_NAMES:
+        hint = f"known: {', '.join(names)}"
+    else:
+        hint = f"known: {', '.join(names[:_MOST_NAMES])}, …"
+        hint += f" ('{listed_by}' lists them)" if listed_by else ""
     return UsageError(f"unknown {kind} '{name}': {hint}")

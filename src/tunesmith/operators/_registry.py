@@ -57,7 +57,7 @@ def operator_class(name: str) -> type[Operator]:
     if name in _OURS:
         return _OURS[name]
     if name not in _plug_ins():
-        raise unknown_name("operator", name, operator_names())
+        raise unknown_name("operator", name, operator_names(), listed_by="tunesmith operators")
     point = _plug_ins()[name]
     try:
         loaded = point.load()
@@ -78,7 +78,9 @@ def operator(name: str, **options: Any) -> Operator:
     known = {option.name: option for option in cls.options()}
     for given in options:
         if given not in known:
-            raise unknown_name(f"option of {name}", given, known)
+            raise unknown_name(
+                f"option of {name}", given, known, listed_by=f"tunesmith operators {name}"
+            )
     missing = [o.name for o in known.values() if o.required and o.name not in options]
     if missing:
         raise UsageError(f"{name} also needs {', '.join(missing)}")

@@ -47,7 +47,9 @@ def parse_operator(name: str, options: Mapping[str, object]) -> Operator:
         if value is None:
             continue
         if given not in spellings:
-            raise unknown_name(f"option of {name}", given, spellings)
+            raise unknown_name(
+                f"option of {name}", given, spellings, listed_by=f"tunesmith operators {name}"
+            )
         option = spellings[given]
         if option.name in values:
             raise UsageError(f"{name}: {option.name} is given twice, also as {given}: keep one")

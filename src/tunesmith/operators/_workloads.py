@@ -109,5 +109,5 @@ def workload(name: str) -> Operator:
     """
     layers = workloads()
     if name not in layers:
-        raise unknown_name("layer", name, layers)
+        raise unknown_name("layer", name, layers, listed_by="tunesmith operators")
     return layers[name]

@@ -104,7 +104,7 @@ def _entry(name: str) -> EntryPoint:
         return _built_in(name)
     entries = _entries()
     if name not in entries:
-        raise unknown_name("tuner", name, entries)
+        raise unknown_name("tuner", name, entries, listed_by="tunesmith tuners")
     return entries[name]
 
 
