@@ -6,7 +6,7 @@ import enum
 import math
 import statistics
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tunesmith.space import Config
@@ -77,3 +77,11 @@ class Measurement:
     def throughput(self) -> float:
         """Calls a second, what tuners maximise; 0 for an invalid trial."""
         return 1.0 / self.seconds if self.valid else 0.0
+
+    def summary(self, flops: float | None) -> dict[str, Any]:
+        """``seconds``, ``gflops`` (None without ``flops``) and ``config``, JSON-ready.
+
+        Only for a valid trial.
+        """
+        gflops = None if flops is None else flops / self.seconds / 1e9
+        return {"seconds": self.seconds, "gflops": gflops, "config": self.config.to_json()}

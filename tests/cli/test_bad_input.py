@@ -82,16 +82,27 @@ USAGE = [
     (f"show {MATMUL} --config [1]", "not a JSON object"),
     (f'show {MATMUL} --config {{"a":1}}', "'a', which is no parameter of the space"),
     (f"show {MATMUL} --config {{}}", "config"),
-    (f"show {MATMUL} --form elf", "'elf' is not one of 'tvmscript', 'llvm', 'asm'"),
-    (f"show {MATMUL}", "tune it first, or give --config default"),
-    (f"build {MATMUL} -o kernel.so", "tune it first, or give --config default"),
+    (f"show {MATMUL} --form elf", "unknown form 'elf': known: asm, llvm, tvmscript"),
+    (f"show {MATMUL} --form lvm", "unknown form 'lvm': did you mean llvm?"),
+    (f"show {MATMUL}", "nothing is recorded yet: tune something first"),
+    (f"build {MATMUL} -o kernel.so", "nothing is recorded yet"),
     (f"build {MATMUL} --config default", "missing option '-o' / '--output'"),
     (f"build {MATMUL} --config default -o kernel", "name it like kernel.so"),
-    (f"best {MATMUL}", "nothing valid is recorded for matmul(m=32,n=32,k=32"),
-    (f"report {MATMUL} -o report.html", "nothing is recorded for matmul(m=32,n=32,k=32"),
+    (f"best {MATMUL}", "nothing is recorded yet"),
+    (f"best {MATMUL} --task command:x", "by --task or by its operator, not by both"),
+    ("best --sketch cpu_tiled", "name one operator or one --layer"),
+    ("history", "nothing is recorded yet"),
+    ("history --trails 3 --task command:x", "by --task or by its operator, not by both"),
+    (f"report {MATMUL} -o report.html", "nothing is recorded yet"),
     (f"space {MATMUL} --samples -1", "cannot sample -1 configs"),
     (f"space {MATMUL} --seed -1", "the seed is -1: give 0 or more"),
-    # stores that cannot be
+    # stores that are not there or cannot be
+    ("history --store none.db", "none.db: name the one that you tuned into"),
+    ("best --task command:x --store folder/none.db", "no store at "),
+    (f"best {MATMUL} --store none.db", "no store at "),
+    (f"report {MATMUL} -o report.html --store folder/none.db", "no store at "),
+    (f"show {MATMUL} --store sqlite:///none.db", "no store at "),
+    (f"build {MATMUL} -o kernel.so --store none.db", "no store at "),
     ("history --store=", "the store has an empty name"),
     ("history --store foo://bar", "no such kind of database"),
     # specs
@@ -109,7 +120,30 @@ def test_a_mistake_of_the_user(
     ran = command(*line.split())
     assert answer in ran.complaint
     assert ran.code == 2
-    assert [path.name for path in tmp_path.iterdir() if path.name != "data"] == []
+    made = {path.name for path in tmp_path.iterdir()}
+    assert made <= ({"data"} if line.startswith("tune ") else set()), "who reads makes nothing"
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        (f"show {MATMUL}", "tune it first, or give --config default"),
+        (f"build {MATMUL} -o kernel.so", "tune it first, or give --config default"),
+        (f"best {MATMUL}", "nothing valid is recorded for matmul(m=32,n=32,k=32"),
+        (f"report {MATMUL} -o report.html", "nothing is recorded for matmul(m=32,n=32,k=32"),
+        ("best --task command:x", "unknown task 'command:x': there is none"),
+        ("history --task command:x", "unknown task 'command:x': there is none"),
+    ],
+)
+def test_a_store_without_the_task(
+    line: str, answer: str, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    open_store("tuning.db").close()
+    ran = command(*line.split(), "--store", "tuning.db")
+    assert answer in ran.complaint
+    assert ran.code == 2
+    assert not list(tmp_path.glob("[!t]*"))
 
 
 SPECS = {

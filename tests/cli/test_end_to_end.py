@@ -135,6 +135,18 @@ def test_best_says_what_the_run_said(tuned: Tuned) -> None:
     assert found["time"] == pytest.approx(told["time"], rel=0.05)
 
 
+def test_best_counts_the_time_of_its_sketch_alone(
+    tuned: Tuned, store: Path, command: Command
+) -> None:
+    store.write_bytes(tuned.store.read_bytes())
+    words = ["best", *TASK, "--store", store, "--json"]
+    before = command(*words).json
+    with ts.open_store(store) as opened:
+        session = opened.begin_session(before["task"], tuner="random", seed=0, sketch="other")
+        opened.finish_session(session, stopped="trials", time_split={"build": 1000.0})
+    assert command(*words).json == before
+
+
 def test_best_of_several_runs(tuned: Tuned, command: Command) -> None:
     found = command("best", *TASK, "--store", tuned.store, "--json").json
     assert (found["trials"], found["outcomes"]) == (8, tuned.second.json["outcomes"])
@@ -155,7 +167,9 @@ def test_history(tuned: Tuned, command: Command) -> None:
             assert run["task"] == tuned.first.json["task"]
             assert (run["tuner"], run["seed"], run["stopped"]) == ("random", 0, "trials")
             assert run["started"] < run["finished"]
-            assert run["best_seconds"] > 0.0
+            assert run["sketch"] == "cpu_tiled"
+            assert run["default_seconds"] > 0.0
+            assert run["gflops"] == pytest.approx(2 * 32**3 / run["best_seconds"] / 1e9)
             assert list(run["time"]) == sorted(PHASES)
     text = command("history", "--store", tuned.store).out
     assert text.startswith(tuned.first.json["task"])

@@ -76,6 +76,29 @@ def test_a_target_and_patience(command: Command, tmp_path: Path, store: Path) ->
     assert (patience["stopped"], patience["resumed"], patience["trials"]) == ("patience", 2, 5)
 
 
+def test_a_task_by_its_key(command: Command, tmp_path: Path, store: Path) -> None:
+    spec = write_spec(tmp_path, size=6)
+    tune = ["tune-command", spec, "--store", store, "--tuner", "grid", "--json", "--trials"]
+    assert command(*tune, "3").json["best"]["config"] == {"n": 0}
+    told = command(*tune, "6").json
+    words = ["--task", told["task"], "--store", store]
+    best = command("best", *words, "--json").json
+    for name in ("task", "target", "trials", "valid", "outcomes", "default", "best"):
+        assert best[name] == told[name]
+    text = command("best", *words).out
+    assert text.startswith(told["task"])
+    assert '{"n":0}' in text
+    runs = command("history", *words, "--json").json["runs"]
+    assert [run["trials"] for run in runs] == [3, 3]
+    assert [run["best_seconds"] for run in runs] == [1.0, 1.0], "the play-off has the first's best"
+    for run in runs:
+        assert (run["sketch"], run["gflops"], run["default_seconds"]) == ("", None, 1.003)
+    assert command("history", *words).out.startswith(told["task"])
+    wrong = command("best", "--task", told["task"][:-1], "--store", store)
+    assert wrong.complaint == (f"unknown task '{told['task'][:-1]}': did you mean {told['task']}?")
+    assert wrong.code == 2
+
+
 def test_a_store_in_a_folder_that_is_not_there(command: Command, tmp_path: Path) -> None:
     store = tmp_path / "a" / "new folder" / "tuning.db"
     words = ["tune-command", write_spec(tmp_path, size=3), "--store", store]

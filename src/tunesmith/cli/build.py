@@ -32,13 +32,10 @@ def build(
     as_json: opt.Json = False,
 ) -> None:
     """Build the best kernel of a task: a shared library, a C header and a JSON description."""
-    from tunesmith.store import open_store
-
     choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
     choice.task()  # complain about the words before anything heavy is loaded
-    with open_store(store) as opened:
-        problem = choice.problem()
-        chosen = chosen_config(problem, opened, config)
+    problem = choice.problem()
+    chosen = chosen_config(problem, store, config)
     library, header, description = problem.kernel(chosen).save(output)
     if as_json:
         files = {"library": str(library), "header": str(header), "description": str(description)}

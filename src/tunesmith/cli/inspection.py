@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json
 from tunesmith.cli.task_choice import TaskChoice, chosen_config
-from tunesmith.errors import UsageError
+from tunesmith.errors import UsageError, unknown_name
 
 
 def register(app: typer.Typer) -> None:
@@ -142,12 +141,8 @@ def space(
         out.print(f"sample: {config.key}", soft_wrap=True, markup=False)
 
 
-class Form(enum.StrEnum):
-    """The forms of a program."""
-
-    TVMSCRIPT = "tvmscript"
-    LLVM = "llvm"
-    ASM = "asm"
+# The forms of a program, and what a kernel calls its sources.
+FORMS = {"tvmscript": "", "llvm": "ll", "asm": "asm"}
 
 
 def show(
@@ -161,29 +156,30 @@ def show(
     sketch: opt.SketchName = None,
     store: opt.StoreLocation = None,
     config: opt.ConfigText = None,
-    form: Annotated[Form, typer.Option("--form", help="What to show.")] = Form.TVMSCRIPT,
+    form: Annotated[
+        str, typer.Option("--form", help="What to show: tvmscript, llvm or asm.")
+    ] = "tvmscript",
     whole: Annotated[
         bool, typer.Option("--whole", help="All of the assembly, not the hot loop alone.")
     ] = False,
     as_json: opt.Json = False,
 ) -> None:
     """Show a program: the schedule as TVMScript, the LLVM-IR, or the assembly of its hot loop."""
-    from tunesmith.store import open_store
-
+    if form not in FORMS:
+        raise unknown_name("form", form, FORMS)
     problem = TaskChoice(
         operator, layer, opt.words_of(context), target, mcpu, cores, sketch
     ).problem()
-    with open_store(store) as opened:
-        chosen = chosen_config(problem, opened, config)
-    if form is Form.TVMSCRIPT:
+    chosen = chosen_config(problem, store, config)
+    if form == "tvmscript":
         text = str(problem.program(chosen).script())
     else:
-        text = problem.kernel(chosen).source("ll" if form is Form.LLVM else "asm")
-        if form is Form.ASM and not whole:
+        text = problem.kernel(chosen).source(FORMS[form])
+        if form == "asm" and not whole:
             from tunesmith.assembly import hot_loop
 
             text = hot_loop(text)
     if as_json:
-        print_json({"task": problem.key, "config": chosen, "form": form.value, "text": text})
+        print_json({"task": problem.key, "config": chosen, "form": form, "text": text})
     else:
         print(text)

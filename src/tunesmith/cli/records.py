@@ -10,16 +10,20 @@ import typer
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json
+from tunesmith.cli.past_runs import default_of, flops_of, sessions_by, time_of
 from tunesmith.cli.task_choice import TaskChoice
-from tunesmith.errors import UsageError
+from tunesmith.errors import UsageError, unknown_name
 from tunesmith.measurement import Outcome
 
 if TYPE_CHECKING:
     from tunesmith.measurement import Measurement
-    from tunesmith.store import Session, Store
-    from tunesmith.task import Task
+    from tunesmith.reports.tables import HistoryRow
+    from tunesmith.store import Run, Store
 
-PHASES = ("search", "build", "run", "idle")
+TaskKey = Annotated[
+    str | None,
+    typer.Option("--task", help="The key of any task, as 'tunesmith history' lists it."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -35,6 +39,7 @@ def best(
     *,
     operator: opt.OperatorName = None,
     layer: opt.Layer = None,
+    task: TaskKey = None,
     target: opt.Device = "cpu",
     mcpu: opt.Processor = None,
     cores: opt.Cores = None,
@@ -45,25 +50,27 @@ def best(
     """Print the best record of a task on this machine."""
     from tunesmith.store import open_store
 
-    task = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch).task()
-    with open_store(store) as opened:
-        record = opened.best(task.key, sketch=sketch)
+    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
+    key = _named(choice, task) or choice.task().key
+    with open_store(store, create=False) as opened:
+        record = opened.best(key, sketch=sketch)
         if record is None:
-            raise UsageError(f"nothing valid is recorded for {task.key} on this machine: tune it")
-        outcomes = opened.outcomes(
-            task.key, sketch=record.sketch, sketch_version=record.sketch_version
-        )
-        default = _default_of(opened, record.session)
-        sessions = opened.sessions(task.key)
+            _check_known(opened, task)
+            raise UsageError(f"nothing valid is recorded for {key} on this machine: tune it")
+        name, version = record.sketch, record.sketch_version
+        outcomes = opened.outcomes(key, sketch=name, sketch_version=version)
+        default = default_of(opened, record.session)
+        time = time_of(sessions_by(opened, key, name, version))
+    flops = flops_of(record.session)
     found = {
-        "task": task.key,
-        "target": dict(record.target),
+        "task": key,
+        "target": dict(record.target) or None,
         "trials": sum(outcomes.values()),
         "valid": outcomes.get(Outcome.NO_ERROR, 0),
         "outcomes": {outcome.name: count for outcome, count in outcomes.items()},
-        "time": _time(sessions),
-        "default": _found(task, default),
-        "best": _found(task, record.measurement),
+        "time": {**time, "total": sum(time.values())},
+        "default": _found(default, flops),
+        "best": _found(record.measurement, flops),
     }
     if as_json:
         print_json(found)
@@ -71,13 +78,13 @@ def best(
     from tunesmith.reports.tables import ResultRow, results_table
 
     out = console()
-    out.print(task.key, soft_wrap=True, markup=False)
+    out.print(key, soft_wrap=True, markup=False)
     rows = [ResultRow("best found", record.measurement.seconds, best=True)]
     baseline = None
     if default is not None and default.valid:
         baseline = ResultRow("default schedule", default.seconds)
         rows.insert(0, baseline)
-    out.print(results_table(rows, task.operator.flops, baseline))
+    out.print(results_table(rows, flops, baseline))
     out.print(record.config.key, soft_wrap=True, markup=False)
 
 
@@ -86,6 +93,7 @@ def history(
     *,
     operator: opt.OperatorName = None,
     layer: opt.Layer = None,
+    task: TaskKey = None,
     target: opt.Device = "cpu",
     mcpu: opt.Processor = None,
     cores: opt.Cores = None,
@@ -96,43 +104,72 @@ def history(
     from tunesmith.reports.tables import history_table
     from tunesmith.store import open_store
 
-    with open_store(store) as opened:
-        if operator is None and layer is None:
-            keys = [row.key for row in opened.tasks()]
-        else:
-            choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores)
-            keys = [choice.task().key]
+    named = _named(TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores), task)
+    with open_store(store, create=False) as opened:
+        keys = [row.key for row in opened.tasks()] if named is None else [named]
         runs = {key: opened.runs(key) for key in keys}
-        defaults = {
-            run.session.uid: _default_of(opened, run.session) for key in keys for run in runs[key]
-        }
+        listed = [run for key in keys for run in runs[key]]
+        if not listed:
+            _check_known(opened, task)
+        defaults = {run.session.uid: _seconds(default_of(opened, run.session)) for run in listed}
     if as_json:
-        listed = [
-            {
-                "task": run.session.task_key,
-                "tuner": run.session.tuner,
-                "seed": run.session.seed,
-                "started": run.session.started,
-                "finished": run.session.finished,
-                "stopped": run.session.stopped,
-                "time": dict(run.session.time_split),
-                "trials": run.trials,
-                "best_seconds": run.best_seconds,
-            }
-            for key in keys
-            for run in runs[key]
-        ]
-        print_json({"runs": listed})
+        print_json({"runs": [_run_json(run, defaults[run.session.uid]) for run in listed]})
         return
-    from tunesmith.cli.report_page import history_row
-
     out = console()
     for key in keys:
         out.print(key, soft_wrap=True, markup=False)
-        rows = [history_row(run, defaults[run.session.uid]) for run in runs[key]]
+        rows = [_run_row(run, defaults[run.session.uid]) for run in runs[key]]
         out.print(history_table(rows))
     if not keys:
         out.print("nothing is recorded on this machine")
+
+
+def _named(choice: TaskChoice, task: str | None) -> str | None:
+    """The key of the task that the words name, None where they name none."""
+    if task is None:
+        return choice.task().key if choice.named else None
+    if choice.named:
+        raise UsageError("name the task by --task or by its operator, not by both")
+    return task
+
+
+def _check_known(store: Store, task: str | None) -> None:
+    """Raise ``UsageError`` if no task of the store has the key that --task gave."""
+    known = [row.key for row in store.tasks()]
+    if task is not None and task not in known:
+        raise unknown_name("task", task, known, listed_by="tunesmith history")
+
+
+def _run_json(run: Run, default: float | None) -> dict[str, Any]:
+    session, flops = run.session, flops_of(run.session)
+    speed = None if flops is None or run.best_seconds is None else flops / run.best_seconds / 1e9
+    return {
+        "task": session.task_key,
+        "sketch": session.sketch,
+        "tuner": session.tuner,
+        "seed": session.seed,
+        "started": session.started,
+        "finished": session.finished,
+        "stopped": session.stopped,
+        "time": dict(session.time_split),
+        "trials": run.trials,
+        "default_seconds": default,
+        "best_seconds": run.best_seconds,
+        "gflops": speed,
+    }
+
+
+def _run_row(run: Run, default: float | None) -> HistoryRow:
+    from tunesmith.reports.tables import HistoryRow
+
+    return HistoryRow(
+        started=run.session.started,
+        tuner=run.session.tuner,
+        trials=run.trials,
+        best_seconds=run.best_seconds,
+        default_seconds=default,
+        flops=flops_of(run.session),
+    )
 
 
 def report(
@@ -148,15 +185,15 @@ def report(
     store: opt.StoreLocation = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Write a self-contained HTML page about all runs of a task on this machine."""
+    """Write a self-contained HTML page about all runs of an operator's task on this machine."""
     from tunesmith.cli.report_page import write_task_report
     from tunesmith.store import open_store
 
     choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
     choice.task()  # complain about the words before anything heavy is loaded
-    with open_store(store) as opened:
+    with open_store(store, create=False) as opened:
         problem = choice.problem()
-        write_task_report(opened, problem, output, {}, "")
+        write_task_report(opened, problem, output)
     if as_json:
         print_json({"task": problem.key, "report": str(output)})
     else:
@@ -179,28 +216,11 @@ def import_records(
         console().print(f"{added} records added")
 
 
-def _default_of(store: Store, session: Session) -> Measurement | None:
-    """What is known of the config that a run compared with."""
-    if session.default is None:
-        return None
-    return store.measurement_of(
-        session.task_key,
-        session.default,
-        sketch=session.sketch,
-        sketch_version=session.sketch_version,
-    )
+def _seconds(measurement: Measurement | None) -> float | None:
+    return measurement.seconds if measurement is not None and measurement.valid else None
 
 
-def _time(sessions: list[Session]) -> dict[str, float]:
-    spent = {phase: sum(s.time_split.get(phase, 0.0) for s in sessions) for phase in PHASES}
-    return {**spent, "total": sum(spent.values())}
-
-
-def _found(task: Task, measurement: Measurement | None) -> dict[str, Any] | None:
+def _found(measurement: Measurement | None, flops: float | None) -> dict[str, Any] | None:
     if measurement is None or not measurement.valid:
         return None
-    return {
-        "seconds": measurement.seconds,
-        "gflops": task.operator.flops / measurement.seconds / 1e9,
-        "config": measurement.config.to_json(),
-    }
+    return measurement.summary(flops)

@@ -14,7 +14,6 @@ if TYPE_CHECKING:  # NumPy comes with most of these, and help has to do without
     from tunesmith.measure.task_problem import TaskProblem
     from tunesmith.operators import Operator
     from tunesmith.space import Config
-    from tunesmith.store import Store
     from tunesmith.task import Task
 
 
@@ -30,6 +29,11 @@ class TaskChoice:
     cores: int | None = None
     sketch: str | None = None
 
+    @property
+    def named(self) -> bool:
+        """Whether any word names a task."""
+        return bool(self.operator or self.layer or self.given.extra)
+
     def task(self) -> Task:
         """The task. Raises ``UsageError`` where the words name none."""
         from tunesmith.target import Target
@@ -42,16 +46,6 @@ class TaskChoice:
         from tunesmith.measure.task_problem import TaskProblem
 
         return TaskProblem.of(self.task(), self.sketch)
-
-    def words(self) -> list[str]:
-        """The choice as words of a command line again."""
-        words = ["--layer", self.layer] if self.layer else []
-        words += [self.operator] if self.operator else []
-        words += list(self.given.extra)
-        options = {"mcpu": self.mcpu, "cores": self.cores, "sketch": self.sketch}
-        for name, value in options.items():
-            words += [] if value is None else [f"--{name}", str(value)]
-        return words
 
     def _operator(self) -> Operator:
         from tunesmith.operators import parse_operator, workload
@@ -86,8 +80,12 @@ class TaskChoice:
         spellings |= {option.name: option.name for option in declared}
         for name in options:
             if name not in spellings:
-                known = {*spellings, *self.given.options}
-                raise unknown_name(f"option of {operator}", name, known)
+                raise unknown_name(
+                    f"option of {operator}",
+                    name,
+                    {*spellings, *self.given.options},
+                    listed_by=f"tunesmith operators {operator}",
+                )
         return spellings
 
 
@@ -117,10 +115,11 @@ def parse_words(words: Sequence[str]) -> dict[str, object]:
     return options
 
 
-def chosen_config(problem: TaskProblem, store: Store | None, text: str | None) -> Config:
-    """The config that ``--config`` asks for: the best of the store, the default, or as given.
+def chosen_config(problem: TaskProblem, store: str | None, text: str | None) -> Config:
+    """The config that ``--config`` asks for: the best of ``store``, the default, or as given.
 
-    Raises ``UsageError`` if the store has none, or the text is no config of the problem's space.
+    The store is opened only where it is needed. Raises ``UsageError`` if the store has none, or
+    the text is no config of the problem's space.
     """
     from tunesmith.space import Config
 
@@ -133,10 +132,11 @@ def chosen_config(problem: TaskProblem, store: Store | None, text: str | None) -
             raise UsageError(f"--config is no JSON object: {error}") from error
         problem.space.check(config)
         return config
-    assert store is not None
-    record = store.best(
-        problem.key, sketch=problem.sketch.name, sketch_version=problem.sketch.version
-    )
+    from tunesmith.store import open_store
+
+    name, version = problem.sketch.name, problem.sketch.version
+    with open_store(store, create=False) as opened:
+        record = opened.best(problem.key, sketch=name, sketch_version=version)
     if record is None:
         raise UsageError(
             f"nothing is recorded for {problem.key} on this machine: tune it first, "

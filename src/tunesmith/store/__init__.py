@@ -30,24 +30,30 @@ __all__ = [
 ]
 
 
-def open_store(location: str | Path | None = None, *, patience: float = 30.0) -> Store:
-    """Open a store, making it (and its folder) if there is none, and bring its schema up to date.
+def open_store(
+    location: str | Path | None = None, *, patience: float = 30.0, create: bool = True
+) -> Store:
+    """Open a store and bring its schema up to date; ``create`` makes it if there is none.
 
     ``location`` is a SQLite file, or any SQLAlchemy URL (a string with ``://``); None is
     ``records.db`` in the user's data folder. ``patience`` is how many seconds an operation waits
     for another process that holds a lock.
 
     Raises `StoreError` if the store cannot be used, `MissingDependencyError` if the database
-    driver is not installed, `UsageError` if the location makes no sense.
+    driver is not installed, `UsageError` if the location makes no sense, or if there is no store
+    and ``create`` is false.
     """
     from tunesmith.store.database import Database
     from tunesmith.store.place import locate
     from tunesmith.store.store import Store
     from tunesmith.store.upgrade import bring_up_to_date
 
-    database = Database(locate(location), patience)
+    place = locate(location, make_folder=create)
+    if place.path is not None and not create and not place.path.exists():
+        raise place.missing()  # SQLite would make an empty file
+    database = Database(place, patience)
     try:
-        bring_up_to_date(database)
+        bring_up_to_date(database, create=create)
     except BaseException:
         database.close()
         raise

@@ -25,6 +25,12 @@ class Place:
         """Whether the store is SQLite's, but in no file: it ends with its only connection."""
         return self.path is None and self.url.get_backend_name() == "sqlite"
 
+    def missing(self) -> UsageError:
+        """The error for whoever wants to read a store that is not there."""
+        if self.path == default_path():
+            return UsageError("nothing is recorded yet: tune something first")
+        return UsageError(f"no store at {self.name}: name the one that you tuned into")
+
     @property
     def name(self) -> str:
         """How messages name it: a file, or a URL without its secrets."""
@@ -39,23 +45,26 @@ def default_path() -> Path:
     return platformdirs.user_data_path("tunesmith", appauthor=False) / "records.db"
 
 
-def locate(location: str | Path | None) -> Place:
-    """The place of a file, a URL, or None for the default; makes the folder of a plain file.
+def locate(location: str | Path | None, *, make_folder: bool = True) -> Place:
+    """The place of a file, a URL, or None for the default.
+
+    ``make_folder`` makes the folder of a plain file if there is none.
 
     Raises `UsageError` for a location that is no URL, `StoreError` if the folder cannot be made.
     """
     if isinstance(location, str) and "://" in location:
-        return _from_url(location)
+        return _from_url(location, make_folder)
     if location == "":
         raise UsageError("the store has an empty name: give a file or a database URL")
     # Made absolute, so that the store stays where it is when the working folder changes.
     path = (default_path() if location is None else Path(location)).expanduser().absolute()
-    return _from_path(path)
+    return _from_path(path, make_folder)
 
 
-def _from_path(path: Path) -> Place:
+def _from_path(path: Path, make_folder: bool) -> Place:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if make_folder:
+            path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
             f"the folder of store {path} cannot be made ({error.strerror}): choose another place"
@@ -63,7 +72,7 @@ def _from_path(path: Path) -> Place:
     return Place(URL.create("sqlite", database=str(path)), path)
 
 
-def _from_url(text: str) -> Place:
+def _from_url(text: str, make_folder: bool) -> Place:
     try:
         url = make_url(text)
     except (ArgumentError, ValueError) as error:
@@ -78,5 +87,5 @@ def _from_url(text: str) -> Place:
     assert url.database is not None
     if url.database.startswith("file:"):  # SQLite's own URI, with options such as mode=ro
         return Place(url, Path(unquote(urlsplit(url.database).path)))
-    place = _from_path(Path(url.database).expanduser().absolute())
+    place = _from_path(Path(url.database).expanduser().absolute(), make_folder)
     return Place(url.set(database=str(place.path)), place.path)

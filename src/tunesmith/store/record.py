@@ -117,9 +117,10 @@ class Record:
 
 @dataclass(frozen=True)
 class Run:
-    """A tuning run in a list: how many trials it made, and the fastest of them in seconds.
+    """A tuning run in a list: how many trials it made, and how fast its best is.
 
-    ``best_seconds`` is None if nothing valid was measured.
+    ``best_seconds`` is the least of its play-off or, if that gave none, of its trials; None if
+    nothing valid was measured.
     """
 
     session: Session

@@ -20,16 +20,19 @@ _LOCK = 7_305_021_840_577
 _one_at_a_time = threading.Lock()
 
 
-def bring_up_to_date(database: Database) -> None:
+def bring_up_to_date(database: Database, *, create: bool = True) -> None:
     """Make or migrate the tables, unless they are current: then one look is all it costs.
 
     Processes that do this at once wait for one another. Raises `StoreError` for a database of a
-    newer Tunesmith, and for one that holds something else.
+    newer Tunesmith, and for one that holds something else, `UsageError` for an empty one unless it
+    may ``create`` the tables.
     """
     name = database.place.name
     revision = database.read(lambda connection: stored_revision(connection, name))
     if revision == REVISION:
         return
+    if revision is None and not create:
+        raise database.place.missing()
     if revision is None and database.dialect == "sqlite":
         # Readers and a writer do not block one another, and a commit needs no sync of the disk.
         # The file remembers it.

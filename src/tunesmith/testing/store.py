@@ -216,6 +216,17 @@ class StoreConformance:
         assert ended.finished is not None and ended.finished >= session.started
         assert ended.uid == session.uid
 
+    def test_runs_are_listed_with_their_own_best(self, store: Store) -> None:
+        played, plain, failing, idle = (begin(store) for _ in range(4))
+        store.append(played, [trial(1, 1.0), trial(2, 1.1), failed(3)])
+        store.confirm(played, [trial(1, 1.3), trial(2, 1.2)])
+        store.append(plain, [trial(4, 3.0), trial(5, 2.0)])
+        store.append(failing, [failed(6)])
+        runs = store.runs("matmul")
+        assert [run.session for run in runs] == [played, plain, failing, idle]
+        assert [run.trials for run in runs] == [3, 2, 1, 0]
+        assert [run.best_seconds for run in runs] == [1.2, 2.0, None, None]
+
     def test_tasks_are_listed(self, store: Store) -> None:
         assert store.tasks() == []
         session = begin(store)
