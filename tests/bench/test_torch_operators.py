@@ -39,6 +39,8 @@ def assert_same(operator: Operator, seed: int = 0) -> None:
     )
 
 
+# PyTorch itself looks for Intel's GPUs when its flags are put back.
+@pytest.mark.filterwarnings("ignore:TF32 acceleration")
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
 @given(data=st.data())
@@ -51,6 +53,7 @@ def test_every_operator(name: str, data: st.DataObject) -> None:
         assert_same(operator, seed=1)
 
 
+@pytest.mark.filterwarnings("ignore:TF32 acceleration")
 def test_a_layer_of_a_network() -> None:
     assert_same(workload("resnet18.C8"))
 

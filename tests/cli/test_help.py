@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ import typer.main
 from tests.cli.command import PATIENCE, tunesmith
 from tests.cli.conftest import Command
 from tunesmith.cli.main import app
+from tunesmith.store import open_store
 
 HEAVY = ("tvm", "torch", "numpy", "sqlalchemy", "alembic", "plotly", "rich")
 
@@ -72,8 +74,10 @@ def test_lists_load_neither_tvm_nor_the_store() -> None:
         assert {"tvm", "torch", "sqlalchemy", "plotly"}.isdisjoint(heavy)
 
 
-def test_looking_into_the_store_does_without_tvm() -> None:
-    *_, (code, text, heavy) = run_in_turn([["history"], ["history", "--json"]])
+def test_looking_into_the_store_does_without_tvm(store: Path) -> None:
+    open_store(store).close()
+    words = ["history", "--store", str(store)]
+    *_, (code, text, heavy) = run_in_turn([words, [*words, "--json"]])
     assert (code, json.loads(text)) == (0, {"runs": []})
     assert {"tvm", "torch", "plotly"}.isdisjoint(heavy)
 
