@@ -9,7 +9,7 @@ from rich.console import Console
 
 from tunesmith.measurement import Outcome
 from tunesmith.progress import Progress
-from tunesmith.reports.live import LINE_EVERY, Limits, LiveProgress, progress_line, progress_panel
+from tunesmith.reports.live import LINE_EVERY, Limits, LiveProgress, progress_lines, progress_panel
 from tunesmith.reports.tables import WIDTH
 
 FLOPS = 231e6
@@ -76,14 +76,24 @@ def test_panel_before_the_first_trial() -> None:
 @pytest.mark.parametrize("limits", [Limits(500, 3600.0), Limits(None, None), Limits(10**9, 1e9)])
 def test_everything_fits_100_columns(state: Progress, limits: Limits) -> None:
     assert all(len(line) <= WIDTH for line in _drawn(state, limits))
-    assert len(progress_line(state, limits, FLOPS)) <= WIDTH
+    assert all(len(line) <= WIDTH for line in progress_lines(state, limits, FLOPS))
 
 
-def test_plain_line() -> None:
-    assert progress_line(STATE, Limits(500, 200.0), FLOPS) == (
+def test_plain_lines() -> None:
+    assert progress_lines(STATE, Limits(500, 200.0), FLOPS) == (
         "trial 182 of 500, best 115 GFLOP/s (2.87× default), invalid 20 %, 2 min 48 s, "
-        "about 32 s left"
+        "about 32 s left",
+        "  time: search 4 %, build 42 %, run 54 %, idle 1 %; invalid: instantiation error 20, …",
     )
+    valid = dataclasses.replace(STATE, valid=182, outcomes={Outcome.NO_ERROR: 182})
+    _, spent = progress_lines(valid, Limits(None, None), FLOPS)
+    assert spent == "  time: search 4 %, build 42 %, run 54 %, idle 1 %"
+
+
+def test_the_most_frequent_failure_comes_first() -> None:
+    outcomes = {Outcome.INSTANTIATION_ERROR: 2, Outcome.WRONG_ANSWER: 30}
+    lines = progress_lines(dataclasses.replace(STATE, outcomes=outcomes), Limits(None, None), FLOPS)
+    assert lines[1].endswith("invalid: wrong answer 30, instantiation error 2")
 
 
 def test_the_nearer_limit_counts() -> None:
@@ -100,7 +110,7 @@ def test_trials_of_a_resumed_run_took_no_time_of_this_one() -> None:
     assert Limits(202, None, first=STATE).left(STATE) is None
 
 
-def test_without_a_terminal_there_is_a_line_now_and_then_and_the_last_state() -> None:
+def test_without_a_terminal_there_are_lines_now_and_then_and_the_last_state() -> None:
     console, file = _console(terminal=False)
     clock = Clock()
     with LiveProgress(console, 500, None, FLOPS, clock=clock) as progress:
@@ -116,7 +126,7 @@ def test_without_a_terminal_a_narrow_pipe_does_not_break_lines() -> None:
     console, file = _console(terminal=False, width=40)
     with LiveProgress(console, 500, None, FLOPS) as progress:
         progress.update(STATE)
-    assert len(file.getvalue().splitlines()) == 1
+    assert len(file.getvalue().splitlines()) == 2
 
 
 def test_nothing_is_said_about_a_run_that_never_began() -> None:

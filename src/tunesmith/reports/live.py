@@ -1,4 +1,4 @@
-"""The progress of a run in the terminal: a few lines redrawn in place, or a line now and then."""
+"""The progress of a run in the terminal: a few lines redrawn in place, or two now and then."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tunesmith.reports import format as fmt
 from tunesmith.reports.tables import WIDTH
 
 LINE_EVERY: Final = 5.0
-"""Seconds between two lines where nothing can be redrawn: a file, a pipe, a CI log."""
+"""Seconds between two states where nothing can be redrawn: a file, a pipe, a CI log."""
 
 DRAW_EVERY: Final = 0.2
 """Seconds between two drawings where they can."""
@@ -92,8 +92,8 @@ class LiveProgress:
         if self._live is not None:
             self._live.update(progress_panel(state, self._limits, self._flops), refresh=True)
         else:
-            line = progress_line(state, self._limits, self._flops)
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+            for line in progress_lines(state, self._limits, self._flops):
+                self._console.print(line, markup=False, highlight=False, soft_wrap=True)
         self._shown, self._shown_at = state, self._clock()
 
 
@@ -131,15 +131,20 @@ class Limits:
         return min(bounds, default=None)
 
 
-def progress_line(state: Progress, limits: Limits, flops: float | None) -> str:
-    """The state as one plain line of at most 100 columns."""
-    parts = [
+def progress_lines(state: Progress, limits: Limits, flops: float | None) -> tuple[str, str]:
+    """The state as two plain lines of at most 100 columns; the second one is indented.
+
+    The first says how far the run is, the second where its time went and what went wrong.
+    """
+    reached = [
         f"trial {_of_budget(state, limits)}",
         f"best {_best(state, flops)}",
         f"invalid {fmt.share(state.trials - state.valid, state.trials)}",
         _clock_text(state, limits),
     ]
-    return ", ".join(parts)[:WIDTH]
+    spent = f"  time: {', '.join(_shares(state.time))}"
+    classes = _invalid_classes(state)
+    return _cut(", ".join(reached)), _cut(f"{spent}; invalid: {classes}" if classes else spent)
 
 
 def progress_panel(state: Progress, limits: Limits, flops: float | None) -> RenderableType:
@@ -190,21 +195,33 @@ def _best_text(state: Progress, flops: float | None) -> Text:
 
 
 def _invalid_text(state: Progress) -> str:
-    invalid = {
-        outcome: state.outcomes[outcome]
-        for outcome in Outcome
-        if outcome is not Outcome.NO_ERROR and state.outcomes.get(outcome)
-    }
-    if not invalid:
+    classes = _invalid_classes(state)
+    if not classes:
         return "none"
-    classes = ", ".join(f"{fmt.outcome_name(o)} {fmt.count(n)}" for o, n in invalid.items())
     return f"{fmt.share(state.trials - state.valid, state.trials)}: {classes}"
 
 
+def _invalid_classes(state: Progress) -> str:
+    """How many trials failed in which way, the most frequent first; empty where none did."""
+    invalid = [
+        (outcome, state.outcomes[outcome])
+        for outcome in Outcome
+        if outcome is not Outcome.NO_ERROR and state.outcomes.get(outcome)
+    ]
+    invalid.sort(key=lambda pair: -pair[1])
+    return ", ".join(f"{fmt.outcome_name(outcome)} {fmt.count(n)}" for outcome, n in invalid)
+
+
 def _time_text(spent: Mapping[str, float]) -> Text:
+    shares = zip(PHASES, _shares(spent), strict=True)
+    return Text("  ").join(Text(share, style=_PHASE_STYLES[phase]) for phase, share in shares)
+
+
+def _shares(spent: Mapping[str, float]) -> list[str]:
     total = sum(spent.values())
-    shares = (
-        Text(f"{phase} {fmt.share(spent.get(phase, 0.0), total)}", style=_PHASE_STYLES[phase])
-        for phase in PHASES
-    )
-    return Text("  ").join(shares)
+    return [f"{phase} {fmt.share(spent.get(phase, 0.0), total)}" for phase in PHASES]
+
+
+def _cut(line: str) -> str:
+    """As many of the parts, which commas separate, as fit 100 columns."""
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 3].rpartition(', ')[0]}, …"
