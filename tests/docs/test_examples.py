@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,11 +90,14 @@ def test_examples_run(page: Path, tmp_path: Path) -> None:
             check_fields(json.loads(printed))
 
 
-def check_fields(printed: dict[str, object]) -> None:
+def check_fields(printed: dict[str, Any]) -> None:
     """Every field of a printed object is explained where the commands are."""
     page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
     explained = set(re.findall(r"`(\w+)`", page))
-    assert printed.keys() <= explained
+    objects = [printed, *(printed.get(name) or {} for name in ("time", "default", "best", "files"))]
+    objects += [row for name in ("runs", "tuners") for row in printed.get(name, [])]
+    for each in objects:
+        assert each.keys() <= explained
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
