@@ -227,10 +227,24 @@ def test_a_name_that_is_no_librarys_is_refused(tmp_path: Path, name: str) -> Non
     assert not list(tmp_path.iterdir())
 
 
-def test_a_place_that_cannot_be_written_is_an_error_in_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("file/kernel.so", r"\S+/file is no folder"),
+        ("folder.so", "is a directory"),
+        (f"{'a' * 300}.so", "file name too long"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_an_error_in_one_line(
+    tmp_path: Path, place: str, reason: str
+) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(TunesmithError, match=r"\Acannot save .+kernel\.so: .+\Z"):
-        kernel_of(SQUARE).save(tmp_path / "file" / "kernel.so")
+    (tmp_path / "folder.so").mkdir()
+    with pytest.raises(
+        TunesmithError, match=rf"\Acannot write \S+\.so: {reason}: name a file in a folder .+\Z"
+    ):
+        kernel_of(SQUARE).save(tmp_path / place)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.so"]
 
 
 def test_without_a_compiler_saving_says_what_to_install(
@@ -243,10 +257,23 @@ def test_without_a_compiler_saving_says_what_to_install(
         kernel_of(SQUARE).save(tmp_path / "kernel.so")
 
 
-@pytest.mark.parametrize("compiler", ["false", "no-such-compiler"])
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("exit 1", "the linker gives no reason"),
+        ("echo ld: no space; echo ld failed; exit 1", "ld: no space"),
+        (None, ".+compiler: no such file or directory"),
+    ],
+)
 def test_a_compiler_that_fails_is_an_error_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compiler: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, reason: str
 ) -> None:
-    monkeypatch.setenv("CXX", compiler)
-    with pytest.raises(TunesmithError, match=r"\Acannot save .+kernel\.so: .+\Z"):
-        kernel_of(SQUARE).save(tmp_path / "kernel.so")
+    compiler = tmp_path / "compiler"
+    if script is not None:
+        compiler.write_text(f"#!/bin/sh\n{script}\n")
+        compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", str(compiler))
+    folder = tmp_path / "new"
+    with pytest.raises(TunesmithError, match=rf"\Acannot link \S+kernel\.so: {reason}\Z"):
+        kernel_of(SQUARE).save(folder / "kernel.so")
+    assert not list(folder.iterdir())

@@ -39,6 +39,13 @@ class InstantiationError(TunesmithError):
     """A sketch cannot turn this config into a program. Costs a trial, never a run."""
 
 
+def system_reason(error: OSError) -> str:
+    """Why the system refused to write a file, to follow a colon."""
+    if isinstance(error, FileExistsError):  # where a folder was to be made
+        return f"{error.filename} is no folder"
+    return (error.strerror or str(error)).lower()
+
+
 # More names than this help nobody who mistyped one.
 _MOST_NAMES = 8
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tunesmith import arrays
-from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
+from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError, system_reason
 from tunesmith.operators import Operator, operator_from_json
 from tunesmith.space import Config
 from tunesmith.target import Target, instructions
@@ -151,7 +151,8 @@ class Kernel:
 
         ``path`` is the library's; the others take its name with ``.h`` and ``.json``. Returns all
         three. Raises ``UsageError`` for a name that is no library's, ``MissingDependencyError``
-        without a C compiler (it links), and ``TunesmithError`` if a file cannot be written.
+        without a C compiler (it links), and ``TunesmithError`` if linking fails or a file cannot be
+        written. The folder is made if there is none.
         """
         from tunesmith.c_header import c_header
 
@@ -166,15 +167,35 @@ class Kernel:
         _require_linker()
         try:
             library.parent.mkdir(parents=True, exist_ok=True)
-            self._module.export_library(str(library))
+            self._link(library)
             text = c_header(self.operator, library.stem, self.processor)
             header.write_text(text, encoding="utf-8")
             description.write_text(json.dumps(self.describe(), indent=2) + "\n", encoding="utf-8")
-        except (OSError, RuntimeError) as error:
-            # A failed linker's own words come first, then the command.
-            reason = str(error).removeprefix("Compilation error:").strip().partition("\n")[0]
-            raise TunesmithError(f"cannot save {library}: {reason}") from error
+        except OSError as error:
+            raise TunesmithError(
+                f"cannot write {library}: {system_reason(error)}: name a file in a folder that you "
+                "may write to"
+            ) from error
         return [library, header, description]
+
+    def _link(self, library: Path) -> None:
+        """Write the shared library, whole or not at all.
+
+        Raises ``OSError`` where it cannot be put in place, ``TunesmithError`` if linking fails.
+        """
+        with tempfile.TemporaryDirectory(dir=library.parent, prefix=".tunesmith-") as folder:
+            made = Path(folder) / "kernel.so"
+            try:
+                self._module.export_library(str(made))
+            except OSError as error:  # of starting the linker, or of what it is to read
+                what = error.filename or "the linker"
+                reason = f"{what}: {system_reason(error)}"
+                raise TunesmithError(f"cannot link {library}: {reason}") from error
+            except RuntimeError as error:  # its words, then the command that it was
+                words = str(error).removeprefix("Compilation error:").partition("Command line:")[0]
+                reason = words.strip().partition("\n")[0] or "the linker gives no reason"
+                raise TunesmithError(f"cannot link {library}: {reason}") from error
+            made.replace(library)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

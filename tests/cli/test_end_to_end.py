@@ -272,7 +272,10 @@ def test_report(tuned: Tuned, command: Command, tmp_path: Path) -> None:
     }
     assert "matmul" in page.read_text(encoding="utf-8")
     assert command(*words).out == f"report: {page}\n"
-    nowhere = command(*words[:-1], tmp_path / "none" / "report.html")
+    new = tmp_path / "new" / "report.html"
+    assert command(*words[:-1], new).code == 0
+    assert new.is_file()
+    nowhere = command(*words[:-1], page / "report.html")
     assert "cannot write the report" in nowhere.complaint
     assert nowhere.code == 1
 

@@ -169,7 +169,12 @@ def test_write_replaces_the_file_and_leaves_nothing_else(
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("place", ["missing/report.html", "folder", "file/report.html"])
+def test_a_folder_that_is_missing_is_made(report: RunReport, tmp_path: Path) -> None:
+    path = write_report(report, tmp_path / "a" / "new folder" / "report.html")
+    assert path.is_file()
+
+
+@pytest.mark.parametrize("place", ["folder", "file/report.html"])
 def test_a_place_that_cannot_be_written_is_one_clear_line(
     place: str, report: RunReport, tmp_path: Path
 ) -> None:

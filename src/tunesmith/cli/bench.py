@@ -10,7 +10,7 @@ import typer
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, remark
-from tunesmith.errors import TunesmithError
+from tunesmith.errors import TunesmithError, system_reason
 
 bench = typer.Typer(help="Measure the figures that the project promises.")
 
@@ -64,5 +64,6 @@ def _make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise TunesmithError(f"cannot make the folder {path}: {reason}: name another") from error
+        raise TunesmithError(
+            f"cannot make the folder {path}: {system_reason(error)}: name another"
+        ) from error

@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tunesmith.errors import TunesmithError
+from tunesmith.errors import TunesmithError, system_reason
 from tunesmith.reports import format as fmt
 from tunesmith.reports.drawing import speed_unit
 from tunesmith.reports.figures import Figure, make_figures
@@ -25,21 +25,23 @@ from tunesmith.reports.palette import DARK, LIGHT
 def write_report(report: RunReport, path: str | Path) -> Path:
     """Write the report's page to ``path`` and return it. A reader never sees half a page.
 
+    The folder is made if there is none.
+
     Raises TunesmithError where the file cannot be written.
     """
     path = Path(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     page = render(report)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         part.write_text(page, encoding="utf-8")
         part.replace(path)
     except OSError as error:
         with suppress(OSError):
             part.unlink()
-        reason = (error.strerror or str(error)).lower()
         raise TunesmithError(
-            f"cannot write the report to {path}: {reason}: name a file in a folder that exists "
-            "and that you may write to"
+            f"cannot write the report to {path}: {system_reason(error)}: name a file in a "
+            "folder that you may write to"
         ) from error
     return path
 
