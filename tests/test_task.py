@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,18 @@ def test_tasks_are_values() -> None:
     assert dataclasses.replace(task, target=Target(cores=1)).target.cores == 1
     with pytest.raises(dataclasses.FrozenInstanceError):
         task.target = Target()  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("operator", ["matmul", matmul, None])
+def test_what_is_no_operator_is_refused(operator: Any) -> None:
+    with pytest.raises(UsageError, match=r"\Aa task needs an operator such as .+, not .+\Z"):
+        ts.Task(operator)
+
+
+@pytest.mark.parametrize("target", [5, Target, None])
+def test_what_is_no_target_is_refused(target: Any) -> None:
+    with pytest.raises(UsageError, match=r"\Aunknown target '.+': known: cpu\Z"):
+        ts.Task(PRODUCT, target)
 
 
 def test_an_unknown_target_is_refused() -> None:

@@ -25,7 +25,7 @@ class Target:
     ``mcpu`` is an LLVM processor name; None means the processor of this machine. ``cores`` is how
     many threads a kernel may use; None means all that this process may run on.
 
-    Raises ``UsageError`` for an unknown kind or fewer than one core.
+    Raises ``UsageError`` for an unknown kind, fewer than one core, and values of other types.
     """
 
     kind: str = "cpu"
@@ -34,9 +34,11 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise unknown_name("target", self.kind, KINDS)
-        if self.cores is not None and self.cores < 1:
-            raise UsageError(f"a target needs at least one core, not {self.cores}")
+            raise unknown_name("target", str(self.kind), KINDS)
+        if self.mcpu is not None and not isinstance(self.mcpu, str):
+            raise UsageError(f"mcpu must be LLVM's name of a processor, not {self.mcpu!r}")
+        if self.cores is not None and (not isinstance(self.cores, int) or self.cores < 1):
+            raise UsageError(f"a target needs at least one core, not {self.cores!r}")
 
     @classmethod
     def of(cls, target: str | Target) -> Target:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from functools import cached_property
 
+from tunesmith.errors import UsageError
 from tunesmith.operators import Operator
 from tunesmith.target import Target
 
@@ -15,13 +17,18 @@ class Task:
 
     ``key`` names the task in a store, on every machine alike.
 
-    Raises ``UsageError`` for an unknown kind of target.
+    Raises ``UsageError`` for what is no operator and for an unknown kind of target.
     """
 
     operator: Operator
     target: Target
 
     def __init__(self, operator: Operator, target: Target | str = "cpu") -> None:
+        if not isinstance(operator, Operator):
+            raise UsageError(
+                f"a task needs an operator such as operators.matmul(m=8, n=8, k=8), not "
+                f"{reprlib.repr(operator)}"
+            )
         # Assigned like this because the dataclass is frozen.
         object.__setattr__(self, "operator", operator)
         object.__setattr__(self, "target", Target.of(target))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import pickle
 from typing import Any
 
 import numpy as np
@@ -10,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import Operator, operator
+from tunesmith.operators import Operator, matmul, operator
 
 _CONV: dict[str, Any] = {"ci": 4, "h": 8, "w": 8, "co": 4, "kernel": 3}
 _DEPTHWISE: dict[str, Any] = {"c": 4, "h": 8, "w": 8, "kernel": 3}
@@ -92,3 +95,26 @@ def test_any_value_gives_an_operator_or_a_usage_error(changes: dict[str, Any]) -
     else:
         assert isinstance(made, Operator)
         assert min(made.result.shape) >= 1
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "message"),
+    [
+        ([], {"m": 3}, "matmul also needs n, k"),
+        ([], _MATMUL | {"rely": True}, "unknown option of matmul 'rely': did you mean relu"),
+        ([1, 2, 3], {}, "matmul takes its options by name: m, n, k, bias, relu, residual, dtype"),
+    ],
+)
+def test_python_is_told_as_the_command_line_is(
+    values: list[Any], options: dict[str, Any], message: str
+) -> None:
+    """Where Python itself would raise a TypeError."""
+    with pytest.raises(UsageError) as caught:
+        matmul(*values, **options)
+    assert str(caught.value).startswith(message)
+
+
+def test_checked_operators_can_be_copied_and_sent() -> None:
+    made = matmul(m=1, n=2, k=3)
+    assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made
+    assert dataclasses.replace(made, m=4) == matmul(m=4, n=2, k=3)

@@ -8,12 +8,12 @@ import functools
 import inspect
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.errors import UsageError
+from tunesmith.errors import UsageError, unknown_name
 from tunesmith.operators import _dtypes
 from tunesmith.operators._options import (
     ChoiceOption,
@@ -52,12 +52,32 @@ class Argument:
         return math.prod(self.shape)
 
 
+class _OperatorType(abc.ABCMeta):
+    """Has missing and unknown options refused in our words; Python's would be a ``TypeError``."""
+
+    if not TYPE_CHECKING:  # who would no longer look at the fields
+
+        def __call__(cls, *values: Any, **options: Any) -> Any:
+            known = {option.name: option for option in cls.options()}
+            if values:
+                raise UsageError(f"{cls.name} takes its options by name: {', '.join(known)}")
+            for given in options:
+                if given not in known:
+                    listed_by = f"tunesmith operators {cls.name}"
+                    raise unknown_name(f"option of {cls.name}", given, known, listed_by=listed_by)
+            missing = [o.name for o in known.values() if o.required and o.name not in options]
+            if missing:
+                raise UsageError(f"{cls.name} also needs {', '.join(missing)}")
+            return super().__call__(**options)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Operator(abc.ABC):
+class Operator(abc.ABC, metaclass=_OperatorType):
     """A tensor computation with its shapes and types. Its dataclass fields are its options.
 
-    Making one checks the options: ``UsageError`` for a value that is not allowed, for a shape that
-    cannot be, and for tensors too large to index with 32 bits.
+    Making one checks the options: ``UsageError`` for one that is unknown or missing, for a value
+    that is not allowed, for a shape that cannot be, and for tensors too large to index with 32
+    bits.
     """
 
     name: ClassVar[str]

@@ -74,17 +74,7 @@ def operator(name: str, **options: Any) -> Operator:
 
     Raises ``UsageError`` for an unknown name or option, a missing option, and a bad value.
     """
-    cls = operator_class(name)
-    known = {option.name: option for option in cls.options()}
-    for given in options:
-        if given not in known:
-            raise unknown_name(
-                f"option of {name}", given, known, listed_by=f"tunesmith operators {name}"
-            )
-    missing = [o.name for o in known.values() if o.required and o.name not in options]
-    if missing:
-        raise UsageError(f"{name} also needs {', '.join(missing)}")
-    return cls(**options)
+    return operator_class(name)(**options)
 
 
 def operator_from_json(data: Mapping[str, Any]) -> Operator:
