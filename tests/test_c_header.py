@@ -1,4 +1,5 @@
-"""The C interface of saved kernels: compiled without a warning, linked, run, and checked."""
+"""The C interface of saved kernels: compiled without a warning, linked and run as the header says,
+and checked."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,31 +72,29 @@ def _runtime_folders() -> list[Path]:
     return [Path(str(package.__file__)).parent / "lib" for package in (tvm, tvm_ffi)]
 
 
-def _strictly(*command: object) -> None:
-    """Run a compiler and fail with what it says."""
+def _strictly(*command: object, **options: Any) -> None:
+    """Run a command and fail with what it says."""
     result = subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, check=False
+        [str(part) for part in command], capture_output=True, text=True, check=False, **options
     )
     assert result.returncode == 0, result.stderr
 
 
 def test_a_c_program_calls_a_saved_kernel(c_compiler: str, tmp_path: Path) -> None:
-    library, *_ = kernel_of(LAYER).save(tmp_path / "layer.so")
-    source, program = tmp_path / "program.c", tmp_path / "program"
-    source.write_text(PROGRAM)
-    folders = _runtime_folders()
-    flags = [f"-L{folder}" for folder in folders] + ["-ltvm_runtime", "-ltvm_ffi"]
-    _strictly(c_compiler, "-std=c11", *STRICT, source, library, *flags, "-o", program)
+    _, header, _ = kernel_of(LAYER).save(tmp_path / "layer.so")
+    (tmp_path / "program.c").write_text(PROGRAM)
+    link, call = re.findall(r"^ \*   (.+)$", header.read_text(), re.MULTILINE)
+    assert link.startswith("cc program.c layer.so ")
+    assert call.endswith(" ./a.out")
+    tvm, ffi = map(str, _runtime_folders())
+    environment = {**os.environ, "TVM": tvm, "FFI": ffi, "TVM_NUM_THREADS": "2"}
+    strict = " ".join([c_compiler, "-std=c11", *STRICT, link.removeprefix("cc ")])
+    _strictly("sh", "-c", strict, cwd=tmp_path, env=environment)
 
     inputs = LAYER.make_inputs(seed=5)
     for argument, array in zip(LAYER.arguments, inputs, strict=True):
         array.tofile(tmp_path / f"{argument.name}.bin")
-    paths = os.pathsep.join(map(str, [tmp_path, *folders]))
-    environment = {**os.environ, "LD_LIBRARY_PATH": paths, "TVM_NUM_THREADS": "2"}
-    result = subprocess.run(
-        [program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert result.returncode == 0, result.stderr
+    _strictly("sh", "-c", call, cwd=tmp_path, env=environment)
     output = np.fromfile(tmp_path / "output.bin", np.float32).reshape(LAYER.result.shape)
     relative, absolute = LAYER.tolerance
     np.testing.assert_allclose(output, LAYER.reference(*inputs), relative, absolute)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from string import Template
 
 from tunesmith.arrays import ALIGNMENT
@@ -29,12 +30,17 @@ _RESERVED = (
 _HEADER = Template("""\
 /* $operator
  *
- * Link with the shared library beside this header, libtvm_runtime and libtvm_ffi. All tensors are
- * dense, in C order, and start at multiples of $alignment bytes (use aligned_alloc). $name returns
- * 0, or -1 if the call failed; then nothing is known of the result. It may be called from one
- * thread at a time. It runs on as many threads as the environment variable TVM_NUM_THREADS says
- * (half of the processors if it is unset) and needs a processor like $processor. All kernels have
- * the same symbols: link one to a program.
+ * All tensors are dense, in C order, and start at multiples of $alignment bytes (use
+ * aligned_alloc). $name returns 0, or -1 if the call failed; then nothing is known of the result.
+ * It may be called from one thread at a time. It needs a processor like $processor, and runs on
+ * as many threads as the environment variable TVM_NUM_THREADS says (half of the processors if it
+ * is unset). All kernels have the same symbols: link one to a program.
+ *
+ * Link with the shared library beside this header, libtvm_runtime and libtvm_ffi. With TVM and FFI
+ * set to where these two are, which is lib in the folders of the Python packages tvm and tvm_ffi:
+ *
+ *   cc program.c $library -L"$$TVM" -L"$$FFI" -ltvm_runtime -ltvm_ffi -Wl,-rpath-link,"$$FFI"
+ *   LD_LIBRARY_PATH=.:$$TVM:$$FFI ./a.out
  */
 #ifndef ${guard}_H
 #define ${guard}_H
@@ -114,6 +120,7 @@ def c_header(operator: Operator, stem: str, processor: str) -> str:
     parameters.append(f"{_TYPES[result.dtype][2]}* {result.name}")
     return _HEADER.substitute(
         operator=operator.key,
+        library=shlex.quote(f"{stem}.so"),
         processor=processor,
         alignment=ALIGNMENT,
         name=name,
