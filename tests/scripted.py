@@ -40,7 +40,8 @@ class Scripted:
     ``seconds`` of ``n`` in a trial and ``again`` in a round of the play-off; infinity makes the
     trial fail. ``before`` is called ahead of each trial with how many there were, and ``between``
     ahead of each round. Up to ``burst`` trials finish at once, the last submitted ones first.
-    ``log`` keeps the trials in their order, ``rounds`` those of the play-off.
+    ``log`` keeps the trials in their order, ``rounds`` those of the play-off, ``known_best`` what
+    each measurer was told, ``patience`` the seconds that each ``collect`` might take.
     """
 
     seconds: Seconds = float
@@ -58,6 +59,7 @@ class Scripted:
     rounds: list[Config] = field(default_factory=list)
     measurers: list[ScriptedMeasurer] = field(default_factory=list)
     known_best: list[float] = field(default_factory=list)
+    patience: list[float] = field(default_factory=list)
     key: str = "scripted"
 
     @property
@@ -90,6 +92,7 @@ class ScriptedMeasurer(InlineMeasurer):
         return self._problem.batch
 
     def collect(self, timeout: float) -> list[Measurement]:
+        self._problem.patience.append(timeout)
         count = min(self._problem.burst, self.pending)
         return [self.measure(self._queue.pop()) for _ in range(count)]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.scripted import Scripted, config, failing_at, number, stored, trials_of
-from tunesmith.budget import Stop
+from tunesmith.budget import Budget, Stop
 from tunesmith.play_off import MARGIN as PLAY_OFF_MARGIN
 from tunesmith.play_off import MAX_ROUNDS as PLAY_OFF_ROUNDS
 from tunesmith.store import Store, open_store
@@ -111,3 +111,19 @@ def test_an_interrupt_in_the_play_off(store: Store) -> None:
     assert len(stored(store)) == 5
     assert stored(store, play_off=True) == []
     assert problem.measurers[0].closed
+
+
+def test_a_default_that_fails_in_the_play_off_keeps_the_time_of_its_trial(store: Store) -> None:
+    problem = lucky({1: 1.2, 2: 1.1, 5: math.inf}, finalists=2, default=config(5))
+    result = tune(problem, "grid", store=store)
+    assert result.default is not None
+    assert result.default.seconds == LUCKY[5]
+
+
+def test_what_is_still_pending_does_not_disturb_the_play_off(store: Store) -> None:
+    pending: list[int] = []
+    problem = lucky(dict.fromkeys(LUCKY, 1.0), batch=4)
+    problem.between = lambda rounds: pending.append(problem.measurers[0].pending)
+    result = tune(problem, "grid", Budget(target_seconds=LUCKY[4]), store=store)
+    assert result.trials < 4
+    assert set(pending) == {0}

@@ -201,3 +201,27 @@ def test_a_fresh_run_forgets_the_play_off_too(store: Store) -> None:
     fresh = tune(problem, "grid", Budget(trials=1), store=store, fresh=True)
     assert fresh.best is not None
     assert fresh.best.config == config(4)
+
+
+def test_earlier_finalists_take_part_again(store: Store) -> None:
+    problem = noisy()
+    tune(problem, "grid", Budget(trials=4), store=store)
+    done = len(problem.rounds)
+    tune(problem, "grid", Budget(trials=5), store=store)
+    assert set(map(number, problem.rounds[done:])) == {2, 4, 5}, "whoever is close, and the default"
+
+
+def test_a_winner_is_known_though_other_trials_were_luckier(store: Store) -> None:
+    trials = {1: 1.0, 2: 1.05, 3: 1.01, 4: 1.02}
+    truth = {1: 1.4, 2: 1.1, 3: 1.3, 4: 1.35}
+    problem = Scripted(seconds=lambda n: trials[n], again=lambda n: truth[n], size=4, finalists=2)
+    for budget in (2, 4, 4):
+        result = tune(problem, "grid", Budget(trials=budget), store=store)
+        assert result.best is not None
+        assert (result.best.config, result.best.seconds) == (config(2), 1.1)
+
+
+def test_of_nothing_but_a_failure_in_a_play_off_there_is_no_best(store: Store) -> None:
+    problem = Scripted(size=1, seconds=lambda n: 1.0, again=lambda n: math.inf, finalists=1)
+    tune(problem, "grid", store=store)
+    assert tune(problem, "grid", store=store).best is None

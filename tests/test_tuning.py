@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -49,6 +50,13 @@ def test_so_many_seconds(store: Store) -> None:
     assert result.stopped is Stop.SECONDS
     assert result.trials > 0
     assert result.time["total"] >= 0.05
+
+
+def test_waiting_ends_with_the_time(store: Store) -> None:
+    problem = Scripted(before=lambda trials: time.sleep(0.002))
+    tune(problem, "grid", Budget(seconds=0.05), store=store)
+    assert max(problem.patience) <= 0.05
+    assert problem.patience == sorted(problem.patience, reverse=True)
 
 
 def test_a_target_in_seconds(store: Store) -> None:

@@ -104,6 +104,15 @@ def test_a_store_that_fails_only_at_the_end(monkeypatch: pytest.MonkeyPatch, sto
     assert (result.trials, len(stored(store))) == (3, 3)
 
 
+def test_the_first_failure_is_the_one_to_tell(
+    monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    breaking(monkeypatch, store, "append", StoreError(FULL))
+    for method in ("merge", "finish_session"):
+        breaking(monkeypatch, store, method, StoreError("and now it is locked"))
+    assert tune(Scripted(), "grid", store=store).failure == FULL
+
+
 def test_a_store_that_fails_before_the_first_trial(
     monkeypatch: pytest.MonkeyPatch, store: Store
 ) -> None:

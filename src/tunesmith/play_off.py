@@ -35,15 +35,17 @@ class PlayOff:
 def plan(standing: Standing, elapsed: float, cost: Callable[[Measurement], float]) -> PlayOff:
     """The play-off that a run of ``elapsed`` seconds can afford.
 
-    The close best take part and, beside them, the default, to be compared with under the same
-    conditions. ``cost`` tells the seconds that a round takes for a measured config. Where the time
-    does not suffice for a few rounds of all, the slowest stay out.
+    The close best take part and, beside them, the winner of earlier runs, which luckier trials may
+    have crowded out, and the default, to be compared with under the same conditions. ``cost`` tells
+    the seconds that a round takes for a measured config. Where the time does not suffice for a few
+    rounds of all, the slowest stay out.
     """
     close = [m for m in standing.finalists if m.seconds <= MARGIN * standing.best_seconds]
-    contestants = list(close)
-    default = standing.default
-    if default is not None and default.valid and all(m.config != default.config for m in close):
-        contestants.append(default)
+    known = {measurement.config: measurement for measurement in close}
+    for other in (standing.champion, standing.default):
+        if other is not None and other.valid:
+            known.setdefault(other.config, other)
+    contestants = list(known.values())
     allowance = min(LONGEST, max(SHORTEST, SHARE * elapsed))
     while contestants:
         round_cost = sum(cost(measurement) for measurement in contestants)

@@ -15,7 +15,7 @@ class Standing:
     """Counts, the best few, and the default's measurement. Keeps no more than those.
 
     ``best_seconds`` is infinite while nothing valid was found; ``since_improvement`` counts the
-    trials since it last fell.
+    trials since it last fell. ``champion`` is the best that is known from before the trials.
     """
 
     def __init__(self, default: Config | None, finalists: int) -> None:
@@ -23,6 +23,7 @@ class Standing:
         self.best_seconds = math.inf
         self.since_improvement = 0
         self.default: Measurement | None = None
+        self.champion: Measurement | None = None
         self._default_config = default
         self._room = max(1, finalists)
         self._best: list[tuple[float, int, Measurement]] = []
@@ -46,7 +47,8 @@ class Standing:
         self._best = []
         for measurement in measurements:
             self._enter(measurement)
-        self.best_seconds = min((m.seconds for m in measurements), default=math.inf)
+        self.champion = min(measurements, key=lambda m: m.seconds, default=None)
+        self.best_seconds = math.inf if self.champion is None else self.champion.seconds
 
     def _enter(self, measurement: Measurement) -> None:
         heapq.heappush(self._best, (-measurement.seconds, next(self._order), measurement))
