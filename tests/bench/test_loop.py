@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.figures import FIGURES, FOUND, MACHINE
+from tests.bench.figures import FIGURES, MACHINE, TORCH
 from tunesmith.bench import loop
 from tunesmith.bench.loop import LoopSettings, measure_loop, measure_tuned
 from tunesmith.bench.loop_page import loop_page
@@ -96,3 +96,12 @@ def test_the_real_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     page = loop_page({**figures, "versions": {}}, MACHINE, "today")
     assert json.loads(json.dumps(figures)) == json.loads(json.dumps(figures, allow_nan=False))
     assert "resnet18.C8" in page
+
+
+def test_a_busy_machine_is_told_of() -> None:
+    disturbed = {**TORCH, "second": 2 * TORCH["second_alone"]}
+    tuned = {**FIGURES["tuned"], "torch": disturbed}
+    assert "2.0 times slower than alone" in loop_page(
+        {**FIGURES, "tuned": tuned}, MACHINE, "2026-01-02"
+    )
+    assert "slower than alone" not in loop_page(FIGURES, MACHINE, "2026-01-02")

@@ -7,6 +7,9 @@ from typing import Any
 
 from tunesmith.reports import format as fmt
 
+# A side that is slower than alone by more than this factor was disturbed.
+_DISTURBED = 1.3
+
 
 def loop_page(figures: Mapping[str, Any], machine: Mapping[str, Any], date: str) -> str:
     """Markdown. ``figures`` are those of ``measure_loop``."""
@@ -86,9 +89,17 @@ def _pairing(torch: Mapping[str, Any]) -> list[str]:
         f"The comparison with PyTorch: {torch['pairs']} pairs of rounds in separate processes, "
         f"median {fmt.seconds(torch['first'])} against {fmt.seconds(torch['second'])} a call; "
         f"each alone: {fmt.seconds(torch['first_alone'])} and "
-        f"{fmt.seconds(torch['second_alone'])}.",
+        f"{fmt.seconds(torch['second_alone'])}." + _doubts(torch),
         "",
     ]
+
+
+def _doubts(torch: Mapping[str, Any]) -> str:
+    """What to think of a comparison in which a side lost its solo speed."""
+    slowed = max(torch[side] / torch[f"{side}_alone"] for side in ("first", "second"))
+    if slowed <= _DISTURBED:
+        return ""
+    return f" A side was {slowed:.1f} times slower than alone: the machine was busy; measure again."
 
 
 def _split(time: Mapping[str, float]) -> str:
