@@ -45,7 +45,7 @@ class Found:
 
     def to_json(self) -> dict[str, Any]:
         """``seconds``, ``gflops`` and ``config``."""
-        return {"seconds": self.seconds, "gflops": self.gflops, "config": self.config.to_json()}
+        return self.measurement.summary(self.problem.flops)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.figures import FIGURES, MACHINE, TORCH
+from tests.bench.figures import FIGURES, FOUND, MACHINE, TORCH
 from tunesmith.bench import loop
 from tunesmith.bench.loop import LoopSettings, measure_loop, measure_tuned
 from tunesmith.bench.loop_page import loop_page
