@@ -76,6 +76,9 @@ USAGE = [
     # targets and sketches
     (f"tune {MATMUL} --target gpu", "unknown target 'gpu': did you mean cpu?"),
     (f"tune {MATMUL} --cores 0", "at least one core, not 0"),
+    (f"tune {MATMUL} --mcpu no-such", "unknown processor 'no-such': known: "),
+    (f"space {MATMUL} --mcpu no-such", "unknown processor 'no-such': known: "),
+    (f"show {MATMUL} --mcpu no-such --config default", "unknown processor 'no-such': known: "),
     (f"tune {MATMUL} --sketch cpu_tile", "unknown sketch 'cpu_tile': did you mean cpu_tiled"),
     # configs and forms
     (f"show {MATMUL} --config {{", "--config is no JSON object"),

@@ -283,10 +283,16 @@ def test_report(tuned: Tuned, command: Command, tmp_path: Path) -> None:
 # --- Python
 
 
-def test_python_continues_what_the_command_line_began(tuned: Tuned, store: Path) -> None:
+def test_python_continues_what_the_command_line_began(
+    tuned: Tuned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the user's own store, which is that of a task unless another is named."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    store = tmp_path / "tunesmith" / "records.db"
+    store.parent.mkdir()
     store.write_bytes(tuned.store.read_bytes())
     task = ts.Task(ts.operators.matmul(m=32, n=32, k=32), target="cpu")
-    result = ts.tune(task, tuner="genetic", budget=ts.Budget(trials=9), store=str(store))
+    result = ts.tune(task, tuner="genetic", budget=ts.Budget(trials=9))
     assert (result.resumed, result.trials, result.stopped) == (8, 9, ts.Stop.TRIALS)
     assert_sound(store)
     assert result.best is not None

@@ -42,10 +42,15 @@ class TaskChoice:
         return Task(self._operator(), Target(self.target, self.mcpu, self.cores))
 
     def problem(self) -> TaskProblem:
-        """The task with its sketch (imports TVM)."""
+        """The task with its sketch (imports TVM).
+
+        Raises ``UsageError`` where the words name none, or a processor that LLVM does not know.
+        """
         from tunesmith.measure.task_problem import TaskProblem
 
-        return TaskProblem.of(self.task(), self.sketch)
+        task = self.task()
+        task.target.to_json()  # or it would be seen only where something is compiled
+        return TaskProblem.of(task, self.sketch)
 
     def _operator(self) -> Operator:
         from tunesmith.operators import parse_operator, workload
