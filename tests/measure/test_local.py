@@ -169,7 +169,8 @@ def test_repeats_flushed_caches_and_no_verification() -> None:
         measurements = collect_all(measurer)
         (played,) = measurer.play_off([config("wrong")], rounds=2)
     assert all(m.valid for m in measurements)
-    assert {len(m.run_seconds) for m in measurements if not m.cut_off} == {5}
+    counts = [len(m.run_seconds) for m in measurements if not m.cut_off]
+    assert counts and all(count in (5, 10, 15, 20) for count in counts), "one to four series"
     assert len(played.run_seconds) == 2
 
 
