@@ -302,7 +302,8 @@ def uninterrupted() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        # None: a handler that was not set from Python, which cannot be put back from here.
+        signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)
 
 
 def sketch_of(problem: Problem) -> SketchIdentity:

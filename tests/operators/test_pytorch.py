@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,13 @@ from .strategies import NAMES, operators
 
 torch = pytest.importorskip("torch", reason="PyTorch is what the references are compared with")
 functional = torch.nn.functional
+
+
+@pytest.fixture(autouse=True, scope="module")
+def without_onednn() -> Iterator[None]:
+    """PyTorch 2.13 crashes in oneDNN on some dilated depthwise layers of width 1."""
+    with torch.backends.mkldnn.flags(enabled=False):
+        yield
 
 
 def _channels_first(value: Any, op: Any) -> Any:
