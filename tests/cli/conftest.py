@@ -28,7 +28,7 @@ def command(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Iterator[Command]:
     """Run words of a command line in this process: cheap, as TVM is imported once for all."""
-    terminate = signal.getsignal(signal.SIGTERM)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def run(*words: object) -> Ran:
         monkeypatch.setattr(sys, "argv", ["tunesmith", *map(str, words)])
@@ -43,7 +43,8 @@ def command(
         return Ran(code, out, err)
 
     yield run
-    signal.signal(signal.SIGTERM, terminate)
+    for number, handler in handlers.items():  # what a process that is about to leave may change
+        signal.signal(number, handler)
 
 
 @pytest.fixture
