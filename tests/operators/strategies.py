@@ -26,6 +26,7 @@ _EPILOGUE = {
     "bias": st.booleans(),
     "relu": st.booleans(),
     "residual": st.booleans(),
+    "constant_weights": st.booleans(),
     "dtype": st.sampled_from(ALL_TYPES),
 }
 _IMAGE = {"n": st.integers(1, 2), "h": _SIZES, "w": _SIZES}

@@ -102,7 +102,12 @@ def test_any_value_gives_an_operator_or_a_usage_error(changes: dict[str, Any]) -
     [
         ([], {"m": 3}, "matmul also needs n, k"),
         ([], _MATMUL | {"rely": True}, "unknown option of matmul 'rely': did you mean relu"),
-        ([1, 2, 3], {}, "matmul takes its options by name: m, n, k, bias, relu, residual, dtype"),
+        (
+            [1, 2, 3],
+            {},
+            "matmul takes its options by name: "
+            "m, n, k, bias, relu, residual, constant_weights, dtype",
+        ),
     ],
 )
 def test_python_is_told_as_the_command_line_is(

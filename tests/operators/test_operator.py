@@ -74,6 +74,12 @@ def test_flops_follow_the_convention(op: Operator, flops: int) -> None:
             "bias=false,relu=true,residual=false,dtype=int8)",
         ),
         (layer_norm(m=3, n=4), "layer_norm(m=3,n=4,eps=1e-05,dtype=float32)"),
+        # An option that came later is in no older key.
+        (
+            dense(m=2, n=3, k=4, constant_weights=True),
+            "dense(m=2,n=3,k=4,bias=false,relu=false,residual=false,constant_weights=true,"
+            "dtype=float32)",
+        ),
     ],
     ids=lambda value: value.name if isinstance(value, Operator) else "",
 )
@@ -81,6 +87,22 @@ def test_keys_never_change(op: Operator, key: str) -> None:
     """Stored records are found by these texts."""
     assert op.key == key
     assert repr(op) == key
+
+
+def test_json_from_before_an_option_is_read() -> None:
+    described = matmul(m=2, n=3, k=4).to_json()
+    del described["options"]["constant_weights"]
+    assert operator_from_json(described) == matmul(m=2, n=3, k=4)
+
+
+def test_constant_weights_change_neither_arguments_nor_results() -> None:
+    plain = matmul(m=2, n=3, k=4, bias=True)
+    constant = dataclasses.replace(plain, constant_weights=True)
+    assert (constant.arguments, constant.result) == (plain.arguments, plain.result)
+    assert (constant.flops, constant.tolerance) == (plain.flops, plain.tolerance)
+    for seed in range(2):
+        inputs = constant.make_inputs(seed)
+        np.testing.assert_array_equal(constant.reference(*inputs), plain.reference(*inputs))
 
 
 def test_a_pair_may_be_given_as_one_number() -> None:

@@ -31,6 +31,7 @@ OPERATORS: tuple[Operator, ...] = (
     depthwise_conv2d(c=16, h=9, w=16, kernel=3, padding=1, relu=True),
     matmul(m=24, n=48, k=20),
     batch_matmul(b=4, m=16, n=24, k=10, transpose="TN", dtype="int8", bias=True),
+    conv2d(ci=12, h=7, w=9, co=16, kernel=3, padding=1, relu=True, constant_weights=True),
     softmax(m=12, n=24),
     layer_norm(m=12, n=24),
 )
@@ -100,6 +101,20 @@ def test_packing_makes_panels_as_wide_as_the_register_tile() -> None:
     plain = _script(PRODUCT, **tiles)
     assert "data_global" not in plain
     assert "weight_global" not in plain
+
+
+def test_constant_weights_are_packed_in_a_function_of_their_own() -> None:
+    constant = matmul(m=64, n=96, k=32, constant_weights=True)
+    tiles: dict[str, Any] = {"tile_i": (4, 4, 4), "tile_j": (3, 2, 16)}
+    script = _script(constant, pack_weight=True, **tiles)
+    prepare, main = script[script.index("def prepare(") :].split("def main(")
+    assert 'weight_global: T.Buffer((6, 32, 16), "float32")' in prepare
+    assert 'T.sblock("weight_global")' in prepare
+    assert 'weight_global: T.Buffer((6, 32, 16), "float32")' in main
+    assert 'T.sblock("weight_global")' not in main
+    # What is not packed is read as it is, and what may change is packed at each call.
+    assert "def prepare(" not in _script(constant, **tiles)
+    assert "def prepare(" not in _script(PRODUCT, pack_weight=True, **tiles)
 
 
 def test_sums_of_the_vectorised_axis_are_consecutive() -> None:

@@ -29,6 +29,9 @@ class TestCpuTiled(SketchConformance):
         batch_matmul(b=3, m=16, n=20, k=12, transpose="NT"),
         matmul(m=32, n=48, k=24, dtype="int8"),
         dense(m=1, n=67, k=31),
+        conv2d(ci=8, h=9, w=9, co=16, kernel=3, padding=1, bias=True, constant_weights=True),
+        matmul(m=15, n=32, k=21, dtype="bfloat16", constant_weights=True),
+        dense(m=4, n=24, k=36, dtype="int8", residual=True, constant_weights=True),
     )
 
 

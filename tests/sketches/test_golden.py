@@ -11,12 +11,13 @@ from typing import Any
 
 import pytest
 
-from tunesmith.operators import Operator, conv2d, matmul, softmax, workload
+from tunesmith.operators import Operator, conv2d, depthwise_conv2d, matmul, softmax, workload
 from tunesmith.sketches import sketch_for
 from tunesmith.target import Target
 
 FOLDER = Path(__file__).parent / "golden"
-TARGET = Target()
+# By name, for the length of its vectors is part of a program.
+TARGET = Target(mcpu="znver4")
 
 # Each with what it changes of the default.
 PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
@@ -71,17 +72,49 @@ PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
             "pack_weight": True,
         },
     ),
+    # The weights are packed in a function of their own.
+    "matmul_constant_weights": (
+        matmul(m=64, n=96, k=128, constant_weights=True),
+        {
+            "tile_i": (4, 2, 8),
+            "tile_j": (3, 1, 32),
+            "parallel": 2,
+            "pack_data": True,
+            "pack_weight": True,
+        },
+    ),
     "softmax_lanes": (
         softmax(m=12, n=64),
         {"tile_rows": (3, 4), "lanes_max": 16, "lanes_sum": 8, "lanes_output": 16, "unroll": 2},
     ),
+    # Code for each edge, of which the first row is left out; every second column by shuffles.
+    "depthwise_strided": (
+        depthwise_conv2d(c=4, h=3, w=40, kernel=3, stride=2, padding=1, bias=True, relu=True),
+        {"rows": 1, "edges": "peeled"},
+    ),
+    # Vectors along the channels, and one code for all tiles.
+    "depthwise_channels": (
+        depthwise_conv2d(c=40, h=6, w=5, kernel=3, padding=1, layout="NHWC"),
+        {"rows": 2, "bands": 2, "edges": "masked"},
+    ),
+    # Stride 2: two planes; panels of the patches block by block, sums of windows under masks.
+    "im2col_strided": (
+        conv2d(ci=16, h=10, w=12, co=24, kernel=3, stride=2, constant_weights=True, bias=True),
+        {"rows": 4, "vectors": 1, "pack_patches": "block"},
+    ),
+}
+# Whose sketch is not the first one that supports the operator.
+SKETCHES = {
+    "depthwise_strided": "cpu_depthwise",
+    "depthwise_channels": "cpu_depthwise",
+    "im2col_strided": "cpu_im2col",
 }
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_program_is_as_it_was(name: str, check_golden: Callable[[Path, str], None]) -> None:
     operator, changes = PROGRAMS[name]
-    sketch = sketch_for(operator, TARGET)
+    sketch = sketch_for(operator, TARGET, SKETCHES.get(name))
     config = sketch.default(operator, TARGET).replace(**changes)
     sketch.space(operator, TARGET).check(config)
     script = sketch.program(operator, TARGET, config).script()

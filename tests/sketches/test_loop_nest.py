@@ -45,6 +45,7 @@ def test_the_inputs_of_a_convolution() -> None:
     assert pad.produced
     assert pad.computed_axes == {"y", "ry", "x", "rx"}
     assert pad.consecutive_axes == {"x", "rx"}
+    assert pad.steps[1:] == ((("rc", 1),), (("ry", 1), ("y", 1)), (("rx", 1), ("x", 2)))
     assert weight.axes == ("f", "rc", "ry", "rx")
     assert not weight.produced
     assert weight.computed_axes == frozenset()

@@ -10,7 +10,14 @@ import pytest
 
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, matmul, softmax
-from tunesmith.sketches import Sketch, registry, sketch_for, sketches
+from tunesmith.sketches import (
+    Sketch,
+    describe_sketches,
+    registry,
+    sketch_for,
+    sketches,
+    sketches_for,
+)
 from tunesmith.sketches.cpu_rows import CpuRows
 from tunesmith.sketches.cpu_tiled import CpuTiled
 from tunesmith.space import Config, Ordinal, Space
@@ -37,6 +44,12 @@ class Spare(Sketch):
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         raise NotImplementedError
+
+
+class Other(Spare):
+    """Another one."""
+
+    name: ClassVar[str] = "other"
 
 
 no_sketch = object
@@ -87,7 +100,8 @@ def test_a_sketch_that_does_not_fit_says_which_does() -> None:
 
 def test_an_installed_plug_in_is_found_and_tried_last(install: Callable[..., None]) -> None:
     install(spare=f"{__name__}:Spare", cpu_rows=f"{__name__}:Spare")
-    assert list(sketches()) == ["cpu_tiled", "cpu_rows", "spare"]
+    assert list(sketches())[:2] == ["cpu_tiled", "cpu_rows"]
+    assert list(sketches())[-1] == "spare"
     assert isinstance(sketch_for(PRODUCT, TARGET), CpuTiled)
     assert isinstance(sketch_for(PRODUCT, TARGET, "spare"), Spare)
     assert isinstance(sketch_for(ROWS, TARGET, "cpu_rows"), CpuRows), "our name is ours"
@@ -114,8 +128,68 @@ def test_an_operator_that_nothing_supports_is_a_usage_error(
     monkeypatch: pytest.MonkeyPatch, install: Callable[..., None]
 ) -> None:
     install()
+    monkeypatch.setattr(registry, "_OURS", {"cpu_tiled": CpuTiled()})
     monkeypatch.setattr(CpuTiled, "supports", lambda *_: False)
     with pytest.raises(UsageError, match=r"\Ano sketch can schedule matmul on cpu\Z"):
         sketch_for(PRODUCT, TARGET)
     with pytest.raises(UsageError, match="take another operator, no sketch can"):
         sketch_for(PRODUCT, TARGET, "cpu_tiled")
+
+
+# --- All that fit
+
+
+def names(*arguments: Any, **options: Any) -> list[str]:
+    return [sketch.name for sketch in sketches_for(*arguments, **options)]
+
+
+def test_all_sketches_that_support_an_operator_the_most_general_first() -> None:
+    fitting = names(PRODUCT, TARGET)
+    assert fitting[0] == "cpu_tiled"
+    assert fitting == [n for n, sketch in sketches().items() if sketch.supports(PRODUCT, TARGET)]
+    assert names(ROWS, TARGET) == ["cpu_rows"]
+
+
+def test_some_of_them(install: Callable[..., None]) -> None:
+    install(spare=f"{__name__}:Spare", other=f"{__name__}:Other")
+    assert names(ROWS, TARGET) == ["cpu_rows", "other", "spare"]
+    assert names(ROWS, TARGET, ["spare", "cpu_rows"]) == ["cpu_rows", "spare"]
+    assert names(ROWS, TARGET, without=["cpu_rows", "other"]) == ["spare"]
+    assert names(ROWS, TARGET, ["spare", "other"], ["other"]) == ["spare"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "without", "complaint"),
+    [
+        (["cpu_tile"], [], "unknown sketch 'cpu_tile': did you mean cpu_tiled"),
+        ([], ["cpu_row"], "unknown sketch 'cpu_row': did you mean cpu_rows"),
+        (["cpu_rows", "cpu_tiled"], [], "sketch cpu_tiled cannot schedule softmax on cpu: take"),
+        ([], ["cpu_rows"], "no sketch can schedule softmax on cpu without cpu_rows"),
+        (["cpu_rows"], ["cpu_rows"], "no sketch can schedule softmax on cpu without cpu_rows"),
+    ],
+)
+def test_what_cannot_be_chosen(
+    install: Callable[..., None], chosen: list[str], without: list[str], complaint: str
+) -> None:
+    install()
+    with pytest.raises(UsageError, match=complaint):
+        sketches_for(ROWS, TARGET, chosen, without)
+
+
+def test_a_plug_in_that_does_not_load_is_left_out_and_told_in_the_list(
+    install: Callable[..., None],
+) -> None:
+    install(broken="no_such_module:Sketch")
+    assert names(ROWS, TARGET) == ["cpu_rows"]
+    with pytest.raises(UsageError, match=r"sketch 'broken' .* does not load"):
+        sketches_for(ROWS, TARGET, ["broken"])
+    described = {row.name: row for row in describe_sketches()}
+    assert "does not load" in described["broken"].summary
+    assert list(described) == [*(row.name for row in describe_sketches()[:-1]), "broken"]
+
+
+def test_every_sketch_says_what_it_is_for(install: Callable[..., None]) -> None:
+    install(spare=f"{__name__}:Spare")
+    rows = describe_sketches()
+    assert all(row.version >= 1 and row.summary for row in rows)
+    assert (rows[-1].name, rows[-1].summary) == ("spare", "A stranger's sketch, for any operator.")

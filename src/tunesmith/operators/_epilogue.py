@@ -86,6 +86,10 @@ class ProductOperator(Operator):
     bias: bool = field(default=False, metadata=flag("add a value to each output channel"))
     relu: bool = field(default=False, metadata=flag("replace negative results by 0"))
     residual: bool = field(default=False, metadata=flag("add a tensor of the result's shape"))
+    constant_weights: bool = field(
+        default=False,
+        metadata=flag("weights never change: laid out once, when a kernel is loaded"),
+    )
 
     @property
     @abc.abstractmethod

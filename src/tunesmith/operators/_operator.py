@@ -28,6 +28,8 @@ from tunesmith.operators._options import (
 Array = npt.NDArray[Any]
 Float64Array = npt.NDArray[np.float64]
 
+# Options that came after the first release: see ``Operator.key``.
+_NEWER = frozenset({"constant_weights"})
 # Programs index tensors with signed 32-bit integers.
 _MAX_ELEMENTS = 2**31 - 1
 # What the tolerances allow for rounding in the accumulator: so many unit roundoffs a step, and as
@@ -233,8 +235,17 @@ class Operator(abc.ABC, metaclass=_OperatorType):
 
     @property
     def key(self) -> str:
-        """Stable canonical text with every option: ``matmul(m=512,n=512,...,residual=false)``."""
-        pairs = (f"{name}={format_value(value)}" for name, value in self._values().items())
+        """Stable canonical text with every option: ``matmul(m=512,n=512,...,residual=false)``.
+
+        Options that came after the first release are named only where they are not at their
+        default, so that the keys of older records stay.
+        """
+        newer = {option.name: option.default for option in self.options() if option.name in _NEWER}
+        pairs = (
+            f"{name}={format_value(value)}"
+            for name, value in self._values().items()
+            if name not in newer or value != newer[name]
+        )
         return f"{self.name}({','.join(pairs)})"
 
     @property

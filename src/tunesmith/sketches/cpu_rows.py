@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator
 from tunesmith.sketches.loop_nest import lower
+from tunesmith.sketches.machine import Machine
 from tunesmith.sketches.sketch import Sketch, instantiating
 from tunesmith.space import Categorical, Config, Factorization, Ordinal, Parameter, Space
 from tunesmith.target import Target
@@ -20,15 +21,23 @@ MAX_LANES = 64
 # The lanes of the default: one register of sixteen floats, where the length of a row allows it.
 _DEFAULT_LANES = 16
 
+# Cycles an element of a stage that is computed for each, which is a function such as exp: from
+# softmax on Zen 4.
+_FUNCTION_CYCLES = 7.0
+
 
 @dataclass(frozen=True)
 class _Stages:
-    """The stages of an operator in order; ``reductions`` and ``elementwise`` leave out the last."""
+    """The stages of an operator in order; ``reductions`` and ``elementwise`` leave out the last.
+
+    Of the elementwise ones, ``long`` are those with a value for each element of a row.
+    """
 
     rows: int
     length: int
     reductions: tuple[str, ...]
     elementwise: tuple[str, ...]
+    long: tuple[str, ...]
     output: str
 
 
@@ -69,6 +78,16 @@ class CpuRows(Sketch):
         with instantiating(self.space(operator, target), config):
             return _schedule(operator, _known_stages(operator), config)
 
+    def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
+        stages, machine = _known_stages(operator), Machine.of(target)
+        tasks, rows = _tile_rows(config)
+        size = machine.vector_bytes / machine.lanes(operator.result.dtype)
+        cycles = stages.length * _element_cycles(stages, machine, size, config)
+        together = rows if config["fuse"] == "tile" else 1
+        kept = size * stages.length * together * (2 + len(stages.long))
+        cycles += machine.stream_cycles(size * stages.length * len(stages.reductions), kept)
+        return machine.seconds(machine.rounds(tasks) * rows * cycles)
+
 
 def _known_stages(operator: Operator) -> _Stages:
     stages = _stages(operator)
@@ -90,12 +109,14 @@ def _stages(operator: Operator) -> _Stages | None:
     schedule = Schedule(lower(operator))
     blocks = [schedule.get(b) for b in schedule.get_child_blocks(schedule.get_sblock("root"))]
     reductions = tuple(block.name_hint for block in blocks[:-1] if block.init is not None)
-    elementwise = tuple(block.name_hint for block in blocks[:-1] if block.init is None)
+    between = [block for block in blocks[:-1] if block.init is None]
+    elementwise = tuple(block.name_hint for block in between)
+    long = tuple(block.name_hint for block in between if len(block.iter_vars) > 1)
     rows = {int(block.iter_vars[0].dom.extent) for block in blocks}
     ranks = {len(block.iter_vars) for block in blocks if block.init is not None}
     if len(reductions) < 2 or rows != {shape[0]} or ranks != {2} or blocks[-1].init is not None:
         return None
-    return _Stages(shape[0], shape[1], reductions, elementwise, blocks[-1].name_hint)
+    return _Stages(shape[0], shape[1], reductions, elementwise, long, blocks[-1].name_hint)
 
 
 def _lanes(length: int) -> tuple[int, ...]:
@@ -126,6 +147,28 @@ def _schedule(operator: Operator, stages: _Stages, config: Config) -> Any:
     return schedule.mod
 
 
+def _element_cycles(stages: _Stages, machine: Machine, size: float, config: Config) -> float:
+    """Cycles of all stages for one element of a row."""
+
+    def passes(lanes: int, least: float) -> float:
+        """Cycles an element where ``lanes`` of them take as long as the vectors that hold them."""
+        return max(least / lanes, size / machine.vector_bytes)
+
+    cycles = 3 * passes(_number(config, "lanes_output"), 1.0)
+    for name in stages.reductions:
+        cycles += passes(_number(config, f"lanes_{name}"), machine.core.fma_latency)
+    for name in stages.long:
+        # What is not stored is computed again in the stages that read it: a sum and the result.
+        cycles += _FUNCTION_CYCLES * (1 if config[f"store_{name}"] else 2)
+    return cycles
+
+
+def _tile_rows(config: Config) -> tuple[int, int]:
+    """How many tiles of rows there are, and how many rows each has."""
+    tile: Any = config["tile_rows"]
+    return int(tile[0]), int(tile[1])
+
+
 def _number(config: Config, name: str) -> int:
     return int(str(config[name]))
 
@@ -150,8 +193,7 @@ def _split_reductions(schedule: Any, stages: _Stages, config: Config) -> list[st
 def _tile_output(schedule: Any, stages: _Stages, config: Config) -> Any:
     """Tile the last stage; returns the loop that the other stages are computed in."""
     rows, columns = schedule.get_loops(schedule.get_sblock(stages.output))
-    tile: Any = config["tile_rows"]
-    outer, inner = schedule.split(rows, list(tile))
+    outer, inner = schedule.split(rows, list(_tile_rows(config)))
     schedule.parallel(outer)
     _vectorize(schedule, columns, _number(config, "lanes_output"), _number(config, "unroll"))
     return inner if config["fuse"] == "row" else outer

@@ -10,10 +10,14 @@ from typing import Any, ClassVar
 
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator
+from tunesmith.sketches.cpu_tiled_estimate import estimate_of
 from tunesmith.sketches.cpu_tiled_schedule import LANES, TiledSchedule
+from tunesmith.sketches.hoisting import hoisted
 from tunesmith.sketches.loop_nest import Access, LoopNest, main_loop_nest
+from tunesmith.sketches.machine import Machine
 from tunesmith.sketches.packing import packing_of
 from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.weights import has_constant_weights
 from tunesmith.space import (
     Categorical,
     Config,
@@ -42,13 +46,14 @@ class CpuTiled(Sketch):
     and a register tile. A reduction axis is split in two, the inner part next to the register tile.
     Sums are accumulated in a tile whose vectorised axis is contiguous and written out, through the
     epilogue where there is one, when they are complete. Inputs may be packed into blocked layouts
-    that fit the register tile; padding is computed once, per tile, or in place.
+    that fit the register tile, constant weights once and for all; padding is computed once, per
+    tile, or in place.
 
     Axes of one step have nothing to tile and appear nowhere; a choice between one thing is made.
     """
 
     name: ClassVar[str] = "cpu_tiled"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def supports(self, operator: Operator, target: Target) -> bool:
         return target.kind == "cpu" and main_loop_nest(operator) is not None
@@ -59,10 +64,14 @@ class CpuTiled(Sketch):
     def default(self, operator: Operator, target: Target) -> Config:
         return _default(_nest(operator))
 
+    def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
+        return estimate_of(operator, _nest(operator), Machine.of(target)).seconds(config)
+
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         nest = _nest(operator)
         with instantiating(_space(nest), config):
-            return TiledSchedule(operator, nest, config).apply()
+            module = TiledSchedule(operator, nest, config).apply()
+        return hoisted(module) if has_constant_weights(operator) else module
 
 
 def _nest(operator: Operator) -> LoopNest:
@@ -76,8 +85,13 @@ def _nest(operator: Operator) -> LoopNest:
 
 
 def vector_tiles(extent: int) -> list[int]:
-    """The innermost tiles that a vectorised axis of this extent may have."""
-    tiles = [d for d in range(2, min(extent, MAX_VECTOR_TILE) + 1) if extent % d == 0]
+    """The innermost tiles that a vectorised axis of this extent may have.
+
+    Above one vector they are whole vectors: what is left over of others LLVM does piece by piece,
+    which took 7 to 10 times as long.
+    """
+    divisors = [d for d in range(2, min(extent, MAX_VECTOR_TILE) + 1) if extent % d == 0]
+    tiles = [d for d in divisors if d <= LANES or d % LANES == 0]
     return [d for d in tiles if d >= MIN_VECTOR_TILE] or tiles[-1:]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -24,6 +25,8 @@ class Access:
     ``indices[d]`` names the axes in the index of dimension ``d``; ``axes[d]`` is the axis that is
     this index by itself, or None where the index is computed (a window, a group). ``produced``
     says whether another stage of the operator computes the input (padding), not the caller.
+    ``steps[d]`` says by how much a step of each axis moves the index of dimension ``d``, as far as
+    that is the same everywhere (0 for a group).
     """
 
     buffer: str
@@ -31,6 +34,7 @@ class Access:
     indices: tuple[frozenset[str], ...]
     axes: tuple[str | None, ...]
     produced: bool
+    steps: tuple[tuple[tuple[str, int], ...], ...]
 
     @property
     def all_axes(self) -> frozenset[str]:
@@ -157,9 +161,34 @@ def _accesses(block: Any, produced: set[str]) -> tuple[Access, ...]:
             indices=tuple(_variables(r.min) for r in read.region),
             axes=tuple(_axis_name(r.min) if isinstance(r.min, Var) else None for r in read.region),
             produced=read.source.name in produced,
+            steps=tuple(_steps(r.min) for r in read.region),
         )
         for read in reads
     )
+
+
+def _steps(index: Any) -> tuple[tuple[str, int], ...]:
+    from tvm.tirx.analysis import undefined_vars
+
+    variables = sorted(undefined_vars(index), key=_axis_name)
+    origin = _index_at(index, dict.fromkeys(variables, 0))
+    moved = [
+        _index_at(index, {other: int(other is one) for other in variables}) for one in variables
+    ]
+    return tuple(
+        (_axis_name(one), place - origin) for one, place in zip(variables, moved, strict=True)
+    )
+
+
+def _index_at(index: Any, values: Mapping[Any, int]) -> int:
+    """The value of an index where its variables have these values."""
+    from tvm.sym import Analyzer
+    from tvm.tirx import IntImm
+
+    analyzer = Analyzer()
+    for variable, value in values.items():
+        analyzer.bind(variable, IntImm("int32", value))
+    return int(analyzer.simplify(index))
 
 
 def _variables(index: Any) -> frozenset[str]:

@@ -1,21 +1,38 @@
-"""Sketches by name, and the one to use for a task."""
+"""Sketches by name, and those to use for a task."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 from tunesmith.errors import UsageError, unknown_name
 from tunesmith.operators import Operator
+from tunesmith.sketches.cpu_depthwise import CpuDepthwise
+from tunesmith.sketches.cpu_direct import CpuDirect
+from tunesmith.sketches.cpu_gemm import CpuGemm
+from tunesmith.sketches.cpu_im2col import CpuIm2col
 from tunesmith.sketches.cpu_rows import CpuRows
 from tunesmith.sketches.cpu_tiled import CpuTiled
+from tunesmith.sketches.cpu_winograd import CpuWinograd
 from tunesmith.sketches.sketch import Sketch
 from tunesmith.target import Target
 
 ENTRY_POINT_GROUP = "tunesmith.sketches"
 
-_OURS: dict[str, Sketch] = {sketch.name: sketch for sketch in (CpuTiled(), CpuRows())}
+_OURS: dict[str, Sketch] = {
+    sketch.name: sketch
+    for sketch in (
+        CpuTiled(),
+        CpuRows(),
+        CpuDepthwise(),
+        CpuDirect(),
+        CpuWinograd(),
+        CpuGemm(),
+        CpuIm2col(),
+    )
+}
 
 
 @cache
@@ -53,24 +70,92 @@ def sketches() -> dict[str, Sketch]:
     return {name: _load(name) for name in _names()}
 
 
+@dataclass(frozen=True)
+class SketchDescription:
+    """A row of ``tunesmith sketches``: what a sketch is for.
+
+    ``package`` says who brings it. ``version`` is 0 and ``summary`` says why when it cannot be
+    loaded.
+    """
+
+    name: str
+    version: int
+    package: str
+    summary: str
+
+
+def describe_sketches() -> list[SketchDescription]:
+    """All sketches in the order in which they are tried."""
+    return [_describe(name) for name in _names()]
+
+
+def _describe(name: str) -> SketchDescription:
+    point = None if name in _OURS else _plug_ins()[name]
+    package = point.dist.name if point is not None and point.dist else "tunesmith"
+    try:
+        sketch = _load(name)
+    except UsageError as error:
+        return SketchDescription(name, 0, package, str(error))
+    summary = " ".join((sketch.__doc__ or "").strip().partition("\n\n")[0].split())
+    return SketchDescription(name, sketch.version, package, summary)
+
+
 def sketch_for(operator: Operator, target: Target, name: str | None = None) -> Sketch:
     """The sketch of that name, or the first one that supports the operator on the target.
 
     Raises ``UsageError`` for an unknown name, a sketch that cannot schedule the operator, an
     operator that no sketch supports, and a plug-in that does not load.
     """
-    if name is None:
-        for candidate in map(_load, _names()):
-            if candidate.supports(operator, target):
-                return candidate
-        raise UsageError(f"no sketch can schedule {operator.name} on {target.key}")
-    if name not in _names():
-        raise unknown_name("sketch", name, _names())
-    sketch = _load(name)
-    if not sketch.supports(operator, target):
-        fitting = [other.name for other in sketches().values() if other.supports(operator, target)]
-        raise UsageError(
-            f"sketch {name} cannot schedule {operator.name} on {target.key}: "
-            f"take {' or '.join(fitting) or 'another operator, no sketch can'}"
-        )
-    return sketch
+    if name is not None:
+        return sketches_for(operator, target, [name])[0]
+    for candidate in map(_load, _names()):
+        if candidate.supports(operator, target):
+            return candidate
+    raise UsageError(f"no sketch can schedule {operator.name} on {target.key}")
+
+
+def sketches_for(
+    operator: Operator,
+    target: Target,
+    names: Iterable[str] = (),
+    without: Iterable[str] = (),
+) -> list[Sketch]:
+    """The sketches of these names, by default all that support the operator on the target.
+
+    ``without`` are names of sketches to leave out. Those left are in the order in which sketches
+    are tried, so the first one is the most general. A plug-in that does not load is left out
+    unless it is named.
+
+    Raises ``UsageError`` where none is left, for an unknown name, and for a named sketch that
+    cannot schedule the operator or does not load.
+    """
+    known, named, forbidden = list(_names()), set(names), set(without)
+    for name in sorted(named | forbidden):
+        if name not in known:
+            raise unknown_name("sketch", name, known, listed_by="tunesmith sketches")
+    fitting = []
+    for name in known:
+        if name in forbidden or (named and name not in named):
+            continue
+        try:
+            sketch = _load(name)
+        except UsageError:
+            if name in named:
+                raise
+            continue
+        if sketch.supports(operator, target):
+            fitting.append(sketch)
+        elif name in named:
+            raise UsageError(
+                f"sketch {name} cannot schedule {operator.name} on {target.key}: "
+                f"take {_alternatives(operator, target)}"
+            )
+    if not fitting:
+        left = f" without {', '.join(sorted(forbidden))}: allow one" if forbidden else ""
+        raise UsageError(f"no sketch can schedule {operator.name} on {target.key}{left}")
+    return fitting
+
+
+def _alternatives(operator: Operator, target: Target) -> str:
+    fitting = (name for name, it in sketches().items() if it.supports(operator, target))
+    return " or ".join(fitting) or "another operator, no sketch can"

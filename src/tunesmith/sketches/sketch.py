@@ -38,11 +38,28 @@ class Sketch(ABC):
 
     @abstractmethod
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        """The scheduled ``tvm.IRModule``, with one function ``main`` over the operator's arguments
+        """The scheduled ``tvm.IRModule``, with a function ``main`` over the operator's arguments
         and its result.
+
+        If the operator has constant weights, there may be a second function, ``prepare``, over the
+        weights and what it makes of them, called once; ``main`` takes the latter in place of the
+        weights then.
 
         Raises ``InstantiationError`` where the config cannot be scheduled.
         """
+
+    def estimate(
+        self,
+        operator: Operator,  # noqa: ARG002 - for those who have a model
+        target: Target,  # noqa: ARG002
+        config: Config,  # noqa: ARG002
+    ) -> float | None:
+        """About how many seconds a call takes, by a model of the machine; None: no idea.
+
+        It is asked thousands of times before the first trial, to find good starts: what counts is
+        the order among configs, of other sketches too, and that an answer takes microseconds.
+        """
+        return None
 
 
 @contextmanager

@@ -18,7 +18,7 @@ import importlib
 import json
 import pickle
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -27,8 +27,16 @@ from tunesmith import arrays
 from tunesmith.errors import InstantiationError
 from tunesmith.kernel import Kernel
 from tunesmith.measure.verify import find_mismatch, poison_like
-from tunesmith.operators import Operator
+from tunesmith.operators import Argument, Operator
 from tunesmith.sketches import Sketch
+from tunesmith.sketches.weights import (
+    PREPARE,
+    WEIGHT,
+    has_constant_weights,
+    prepared_weights,
+    with_weights,
+    without_weights,
+)
 from tunesmith.space import Config, Space
 from tunesmith.target import Target
 
@@ -48,7 +56,10 @@ def mismatch(
     expected = operator.reference(*inputs)
     output = arrays.new_tensor(operator.result)
     output.copyfrom(poison_like(expected))
-    kernel(*inputs, out=output)
+    if has_constant_weights(operator):
+        kernel.prepare(inputs[WEIGHT])(*without_weights(inputs), out=output)
+    else:
+        kernel(*inputs, out=output)
     return find_mismatch(arrays.as_numpy(output), expected, *operator.tolerance)
 
 
@@ -109,15 +120,20 @@ class SketchConformance:
             wrong = mismatch(self.sketch, operator, config, self.target)
             assert wrong is None, f"{config.key}: {wrong}"
 
-    def test_a_program_is_one_function_of_arguments_and_result(self, operator: Operator) -> None:
+    def test_a_program_is_a_function_of_arguments_and_result(self, operator: Operator) -> None:
         for config in self.configs(operator, 3):
             program = self.sketch.program(operator, self.target, config)
-            assert [variable.name_hint for variable in program.get_global_vars()] == ["main"]
+            functions = {variable.name_hint for variable in program.get_global_vars()}
+            prepared = prepared_weights(program)
             tensors = [*operator.arguments, operator.result]
-            assert [
-                (tuple(map(int, parameter.shape)), str(parameter.dtype))
-                for parameter in program["main"].params
-            ] == [(tensor.shape, tensor.dtype) for tensor in tensors]
+            if prepared is None:
+                assert functions == {"main"}
+            else:
+                assert functions == {"main", PREPARE}
+                assert has_constant_weights(operator), "other weights may change with each call"
+                assert _parameters(program[PREPARE]) == _types([tensors[WEIGHT], prepared])
+                tensors = with_weights(tensors, prepared)
+            assert _parameters(program["main"]) == _types(tensors)
 
     def test_the_same_config_gives_the_same_program(self, operator: Operator) -> None:
         for config in self.configs(operator, 3):
@@ -149,3 +165,12 @@ class SketchConformance:
         for operator in self.operators:
             assert copy.space(operator, self.target) == self.space(operator)
             assert copy.default(operator, self.target) == self.default(operator)
+
+
+def _parameters(function: Any) -> list[tuple[tuple[int, ...], str]]:
+    """Shape and element type of each buffer that a function takes."""
+    return [(tuple(map(int, one.shape)), str(one.dtype)) for one in function.params]
+
+
+def _types(tensors: Sequence[Argument]) -> list[tuple[tuple[int, ...], str]]:
+    return [(tensor.shape, tensor.dtype) for tensor in tensors]

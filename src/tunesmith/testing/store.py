@@ -206,6 +206,38 @@ class StoreConformance:
         assert store.count("matmul") == 2
         assert store.count("matmul", machine=ANY_MACHINE) == 3
 
+    def test_sketches_of_one_run(self, store: Store) -> None:
+        tiles = begin(store)
+        rows = tiles.by("rows", 3)
+        store.add([tiles.record(trial(1, 2.0)), rows.record(trial(1, 1.0))])
+        store.add([rows.record(trial(2, 3.0))])
+        stored = [(it.sketch, it.sketch_version, it.config) for it in store.records("matmul")]
+        one, two = trial(1, 1.0).config, trial(2, 1.0).config
+        assert stored == [("tiles", 1, one), ("rows", 3, one), ("rows", 3, two)]
+        assert store.measurements("matmul", sketch="tiles", sketch_version=1) == [trial(1, 2.0)]
+        assert sorted(store.sketches("matmul")) == [("rows", 3), ("tiles", 1)]
+        (run,) = store.runs("matmul")
+        assert run.session == tiles
+        assert (run.trials, run.best_seconds, run.best_sketch) == (3, 1.0, "rows")
+        assert run.sketches == {"tiles": 1, "rows": 2}
+
+    def test_sketches_share_a_play_off(self, store: Store) -> None:
+        tiles = begin(store)
+        rows = tiles.by("rows", 3)
+        store.add([tiles.record(trial(1, 1.0)), rows.record(trial(1, 1.1))])
+        best = store.best("matmul")
+        assert best is not None
+        assert best.sketch == "tiles"
+        store.confirm(tiles, [trial(1, 1.2)])
+        best = store.best("matmul")
+        assert best is not None
+        assert (best.sketch, best.play_off) == ("tiles", True), "not the trial that was not in it"
+        for among, winner in (([("rows", 3)], 1.1), ([("rows", 3), ("tiles", 1)], 1.2)):
+            found = store.best("matmul", among=among)
+            assert found is not None
+            assert found.measurement.seconds == winner
+        assert store.best("matmul", among=[]) is None
+
     def test_session_life(self, store: Store) -> None:
         session = begin(store)
         assert store.sessions("matmul") == [session]

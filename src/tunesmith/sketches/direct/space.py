@@ -1,0 +1,107 @@
+"""The choices of direct convolution."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import product
+
+from tunesmith.operators import Conv2d
+from tunesmith.space import Categorical, Constraint, Ordinal, Parameter, Space
+
+# Multiply-adds of the unrolled body of the main loop. LLVM keeps all sums of 250 in registers, and
+# spills them all of 400 in straight code; and longer bodies take longer to build.
+MAX_STATEMENTS = 288
+# The most rows of a register tile, and the most vectors side by side.
+MAX_ROWS = 7
+MAX_VECTORS = 4
+_SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+_STEPS = (1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 32)
+# A tile of fewer sums waits for the latency of its additions.
+_FEW_SUMS = 10
+
+
+@lru_cache(maxsize=64)
+def direct_space(op: Conv2d, registers: int) -> Space:
+    """All configs, for a machine of so many vector registers."""
+    ci, co = op.ci // op.groups, op.co // op.groups
+    rows, columns, channels = _tile_values(op, registers)
+    copies = ("none",) * _readable_in_place(op) + ("image",) * _indexable(op) + ("rows",)
+    parameters: list[Parameter] = [
+        Categorical("vectorize", ("channels", "columns")),
+        Ordinal("tile_rows", rows),
+        Ordinal("tile_columns", columns),
+        Ordinal("tile_channels", channels),
+        Categorical("tails", ("overlap", "peel")),
+        Ordinal("block", tuple(d for d in range(1, ci + 1) if ci % d == 0)),
+        Ordinal("steps", _STEPS),
+        Categorical("order", ("weights", "pixels")),
+        Ordinal("split_channels", tuple(n for n in _SPLITS if n <= co)),
+        Ordinal("split_pixels", tuple(n for n in _SPLITS if n <= math.prod(op.output_image))),
+        Categorical("copy", copies),
+        Categorical("data", ("plain", "blocked")),
+    ]
+    return Space(parameters, _constraints(op, registers))
+
+
+def _tile_values(
+    op: Conv2d, registers: int
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Rows, columns and channels that a register tile may have."""
+    high, wide = op.output_image
+    most = registers - 3
+    return (
+        tuple(range(1, min(high, MAX_ROWS) + 1)),
+        tuple(range(1, min(wide, most) + 1)),
+        tuple(range(1, min(op.co // op.groups, most) + 1)),
+    )
+
+
+def _readable_in_place(op: Conv2d) -> bool:
+    return op.padding == (0, 0) and op.dtype == op.accumulate_dtype
+
+
+def _indexable(op: Conv2d) -> bool:
+    """Whether 32 bits number the elements of all padded images."""
+    image = math.prod(
+        size + 2 * padding + stride
+        for size, padding, stride in zip((op.h, op.w), op.padding, op.stride, strict=True)
+    )
+    return op.n * op.ci * image < 2**31
+
+
+def _constraints(op: Conv2d, registers: int) -> list[Constraint]:
+    """Sums, and what is multiplied, fit the registers; vectors lie side by side in memory."""
+    sums = "tile_rows * tile_columns * tile_channels"
+    held = {"channels": "tile_channels", "columns": "tile_rows * tile_columns"}
+    constraints = [
+        Constraint(
+            f"vectorize != '{axis}' or ({sums} + {vectors} < {registers} "
+            f"and tile_{axis} <= {MAX_VECTORS} and {sums} >= {_fewest(op, registers, axis)})"
+        )
+        for axis, vectors in held.items()
+    ]
+    # Tails of their own size are further copies of the body.
+    for tails, most in (("overlap", MAX_STATEMENTS), ("peel", MAX_STATEMENTS // 2)):
+        constraints.append(Constraint(f"tails != '{tails}' or {sums} * steps <= {most}"))
+    constraints.append(
+        Constraint("data == 'plain' or (vectorize == 'channels' and copy != 'none' and block > 1)")
+        if op.ci > op.groups
+        else Constraint("data == 'plain'")
+    )
+    if _readable_in_place(op) and (op.stride[1] > 1 or op.layout == "NHWC"):
+        constraints.append(Constraint("vectorize != 'columns' or copy != 'none'"))
+    return constraints
+
+
+@lru_cache(maxsize=256)
+def _fewest(op: Conv2d, registers: int, axis: str) -> int:
+    """How many sums a tile has at least: enough to hide latencies, if there are tiles like that."""
+    found = 0
+    for rows, columns, channels in product(*_tile_values(op, registers)):
+        sums = rows * columns * channels
+        held = channels if axis == "channels" else rows * columns
+        vectors = channels if axis == "channels" else columns
+        if sums + held < registers and vectors <= MAX_VECTORS:
+            found = max(found, sums)
+    return min(found, _FEW_SUMS)

@@ -1,0 +1,307 @@
+"""Writing a program loop by loop, for tiles that TVM's schedule steps have no words for.
+
+A sketch that knows its loops writes them down: ``with emit.module(): with emit.function(...)``,
+loops as ``with emit.parallel(...)`` and ``with emit.serial(...)``. What Python unrolls becomes
+straight code, so a register tile is a ``Registers`` whose elements LLVM keeps in registers.
+
+Tiles that do not divide an extent overlap: the last one starts early enough to be whole
+(``tile_start``), so there is one kernel for all tiles, without masks and without a remainder.
+What two tiles share is computed twice, with the same result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tunesmith.errors import InstantiationError
+from tunesmith.operators import Argument
+
+# Programs index memory with signed numbers of 32 bits.
+_MOST_ELEMENTS = 2**31 - 1
+
+
+@contextmanager
+def module() -> Iterator[list[Any]]:
+    """Around the functions of a module. The list that it yields holds the module afterwards."""
+    from tvm.script.ir_builder import IRBuilder, ir
+
+    made: list[Any] = []
+    with IRBuilder() as builder, ir.ir_module():
+        yield made
+    made.append(builder.get())
+
+
+@contextmanager
+def function(name: str, parameters: Sequence[Argument]) -> Iterator[list[Any]]:
+    """Around the body of a function; yields its parameters as buffers.
+
+    No two of them may overlap in memory. Raises ``InstantiationError`` for one whose elements 32
+    bits cannot number.
+    """
+    for one in parameters:
+        _check_size(one.name, one.shape)
+    t = _builder()
+    with t.prim_func(s_tir=True):  # the lowering that knows ``parallel``
+        t.func_name(name)
+        t.func_attr({"global_symbol": name, "tirx.noalias": True})
+        yield [t.arg(one.name, t.buffer(one.shape, one.dtype)) for one in parameters]
+
+
+@contextmanager
+def serial(extent: Any, name: str) -> Iterator[Any]:
+    """A loop over an extent, a number or an expression; yields its variable, or 0 where there is
+    a single step."""
+    if isinstance(extent, int) and extent == 1:
+        yield 0
+        return
+    t = _builder()
+    with t.serial(0, extent) as variable:
+        yield _named(name, variable)
+
+
+@contextmanager
+def parallel(extent: int, name: str) -> Iterator[Any]:
+    """A loop whose steps are shared among the cores."""
+    t = _builder()
+    with t.parallel(0, extent) as variable:
+        yield _named(name, variable)
+
+
+@contextmanager
+def when(condition: Any) -> Iterator[None]:
+    """Around what happens only where a condition holds."""
+    t = _builder()
+    with t.If(condition), t.Then():
+        yield
+
+
+@contextmanager
+def llvm(text: str) -> Iterator[None]:
+    """Around code that calls (``called``) functions written in LLVM-IR, for instructions that
+    TIR's types cannot name. They should be ``internal`` and ``alwaysinline``."""
+    t = _builder()
+    with t.attr(t.int32(0), "pragma_import_llvm", text):
+        yield
+
+
+def called(name: str, result: str, *arguments: Any) -> Any:
+    """What a function of ``llvm`` returns, a vector type such as ``float32x16``."""
+    from tvm import tirx
+
+    return tirx.call_pure_extern(result, name, *arguments)
+
+
+def intrinsic(name: str, result: str, *arguments: Any) -> Any:
+    """What an intrinsic of LLVM such as ``llvm.x86.avx512.vpdpbusd.512`` returns."""
+    from tvm import tirx
+
+    return tirx.call_llvm_pure_intrin(result, name, *arguments)
+
+
+def reinterpreted(value: Any, dtype: str) -> Any:
+    """The same bits as another type of the same size, such as ``int8x64`` for ``int32x16``."""
+    from tvm import tirx
+
+    return tirx.reinterpret(dtype, value)
+
+
+def either(condition: Any, value: Any, otherwise: Any) -> Any:
+    """One of two values, of which only that one is computed."""
+    return _builder().if_then_else(condition, value, otherwise)
+
+
+def maximum(value: Any, other: Any) -> Any:
+    """The larger of two, lane by lane."""
+    return _builder().max(value, other)
+
+
+def vector_type(dtype: str, lanes: int) -> str:
+    """The type of so many lanes."""
+    return f"{dtype}x{lanes}" if lanes > 1 else dtype
+
+
+def prefetch(source: Any, index: Sequence[Any], *, near: bool = True, write: bool = False) -> None:
+    """Ask for the cache line of an element, which may lie outside of the buffer.
+
+    ``near`` means the first level of the cache, otherwise the second is enough; ``write``: to be
+    written to.
+    """
+    t = _builder()
+    address = t.address_of(source[tuple(index)])
+    # The last argument: data, not instructions.
+    hint = [t.int32(number) for number in (write, 3 if near else 2, 1)]
+    t.evaluate(t.call_llvm_intrin("void", "llvm.prefetch.p0", address, *hint))
+
+
+def bind(name: str, value: Any) -> Any:
+    """A variable for a value that is used more than once; a number stays one."""
+    if isinstance(value, int):
+        return value
+    return _named(name, _builder().Bind(value))
+
+
+def buffer(name: str, shape: Sequence[int], dtype: str, scope: str = "global") -> Any:
+    """Memory of the enclosing loop's own: the function's outside of a parallel loop, a thread's
+    inside. Raises ``InstantiationError`` where 32 bits cannot number its elements."""
+    _check_size(name, shape)
+    return _named(name, _builder().alloc_buffer(tuple(shape), dtype, scope=scope))
+
+
+def flat(source: Any) -> Any:
+    """A buffer's elements in one dimension, of the same memory."""
+    size = math.prod(int(extent) for extent in source.shape)
+    return _builder().decl_buffer((size,), source.dtype, data=source.data)
+
+
+def load(source: Any, index: Sequence[Any], lanes: int = 1, stride: int = 1) -> Any:
+    """An element, or so many lanes along the last dimension."""
+    return source[_vector(index, lanes, stride)] if lanes > 1 else source[tuple(index)]
+
+
+def store(target: Any, value: Any, index: Sequence[Any], lanes: int = 1) -> None:
+    """The inverse of ``load``."""
+    place = _vector(index, lanes, 1) if lanes > 1 else tuple(index)
+    _builder().buffer_store(target, value, list(place))
+
+
+def spread(value: Any, lanes: int) -> Any:
+    """A scalar in each of so many lanes."""
+    return _builder().broadcast(value, lanes) if lanes > 1 else value
+
+
+def constant(value: float, dtype: str, lanes: int = 1) -> Any:
+    """A number in each of so many lanes."""
+    from tvm import tirx
+
+    return spread(tirx.const(value, dtype), lanes)
+
+
+def shuffled(vectors: Sequence[Any], lanes: Sequence[int]) -> Any:
+    """The lanes of that number among those of all the vectors, one after the other."""
+    from tvm import tirx
+
+    places = [tirx.IntImm("int32", lane) for lane in lanes]
+    return tirx.Shuffle(list(vectors), places)
+
+
+def riffled(vectors: Sequence[Any], lanes: int) -> list[Any]:
+    """The lanes of the first half of the vectors alternating with those of the second half.
+
+    That rotates the bits of an element's number (its vector, its lane) by one. So ``log2(count)``
+    times it turns so many rows of ``lanes`` columns around: the vectors, one after the other, then
+    hold column by column.
+    """
+    half = len(vectors) // 2
+    low = [lane // 2 + lanes * (lane % 2) for lane in range(lanes)]
+    high = [lane + lanes // 2 for lane in low]
+    return [
+        shuffled([first, second], part)
+        for first, second in zip(vectors[:half], vectors[half:], strict=True)
+        for part in (low, high)
+    ]
+
+
+def turned(rows: Sequence[Any], lanes: int) -> list[Any]:
+    """The columns of a power of two of rows, packed one after the other into as many vectors."""
+    vectors = [bind("row", row) for row in rows]
+    if lanes == 1:
+        return vectors
+    for _ in range(len(rows).bit_length() - 1):
+        vectors = [bind("turned", vector) for vector in riffled(vectors, lanes)]
+    return vectors
+
+
+def power_of_two(limit: int) -> int:
+    """The largest power of two that is not above a limit."""
+    return 1 << (limit.bit_length() - 1)
+
+
+def powers_of_two(number: int, largest: int) -> list[tuple[int, int]]:
+    """A number as a sum of powers of two up to the largest: the place and size of each part."""
+    parts, place = [], 0
+    while place < number:
+        size = min(largest, power_of_two(number - place))
+        parts.append((place, size))
+        place += size
+    return parts
+
+
+def tile_start(tile: Any, size: int, extent: int) -> Any:
+    """Where a tile begins: at a multiple of its size, the last one early enough to be whole."""
+    if extent % size == 0:
+        return tile * size
+    return _builder().min(tile * size, extent - size)
+
+
+def share(part: Any, parts: int, total: Any) -> tuple[Any, Any]:
+    """The first and the count of those steps of a total that fall to one of so many parts.
+
+    The parts differ by one step at most. Where they are known to be equal, the count is a number.
+    """
+    if parts == 1:
+        return 0, total
+    if isinstance(total, int) and total % parts == 0:
+        return part * (total // parts), total // parts
+    first = bind("first", part * total // parts)
+    return first, bind("count", (part + 1) * total // parts - first)
+
+
+def tile_count(extent: int, size: int) -> int:
+    """How many tiles of a size cover an extent."""
+    return -(-extent // size)
+
+
+class Registers:
+    """A tile of vectors that LLVM keeps in registers, as long as Python unrolls all uses."""
+
+    def __init__(self, name: str, vectors: int, lanes: int, dtype: str) -> None:
+        self.lanes = lanes
+        self._vectors = [_on_stack(name, lanes, dtype) for _ in range(vectors)]
+
+    def __getitem__(self, vector: int) -> Any:
+        return load(self._vectors[vector], [0], self.lanes)
+
+    def __setitem__(self, vector: int, value: Any) -> None:
+        store(self._vectors[vector], value, [0], self.lanes)
+
+
+def _on_stack(name: str, lanes: int, dtype: str) -> Any:
+    """A vector's memory on the stack, of which LLVM always makes a register.
+
+    TVM would put a buffer on the heap, however small. Vectors there are registers only in loops
+    that LLVM knows to write no other memory: a prefetch alone makes it store all of them each step.
+    """
+    t = _builder()
+    bits = lanes * int("".join(filter(str.isdigit, dtype)))
+    # In words of 64 bits, which is what TVM has for the shapes of arrays.
+    words = t.tvm_stack_alloca("shape", -(-bits // 64))
+    memory = type(words)(words.op, words.args, ret_ty=t.handle(dtype, "local").ty)
+    pointer = _named(f"{name}_memory", t.Bind(memory))
+    return _named(name, t.decl_buffer((lanes,), dtype, data=pointer, scope="local"))
+
+
+def _check_size(name: str, shape: Sequence[int]) -> None:
+    if math.prod(shape) > _MOST_ELEMENTS:
+        raise InstantiationError(
+            f"{name} {tuple(shape)} has more than 2^31 - 1 elements: take another config or sketch"
+        )
+
+
+def _vector(index: Sequence[Any], lanes: int, stride: int) -> tuple[Any, ...]:
+    return (*index[:-1], _builder().ramp(index[-1], stride, lanes))
+
+
+def _builder() -> Any:
+    from tvm.tirx.script.builder import ir
+
+    return ir
+
+
+def _named(name: str, value: Any) -> Any:
+    from tvm.script.ir_builder import IRBuilder
+
+    IRBuilder.name(name, value)
+    return value

@@ -1,0 +1,138 @@
+"""The matrix products at each position of the tiles, and their transform to outputs, A^T m A."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tunesmith.sketches import emit
+from tunesmith.sketches.winograd.data import RowOfTiles
+from tunesmith.sketches.winograd.tiling import DTYPE, Tiling
+from tunesmith.sketches.winograd.transforms import transform
+from tunesmith.sketches.winograd.transpose import columns_of, transposed
+
+
+def multiply(
+    tiling: Tiling, data: Sequence[Any], weights: Sequence[Any], products: Sequence[Any]
+) -> None:
+    """The products of the tiles of a block with a panel of weights, at one position.
+
+    Each operand is a buffer and an index into it: of a block and a position in the transformed
+    data, of a position and a panel in the weights, of a block, a position and a panel in the
+    products.
+    """
+    source, *source_place = data
+    panels, *panel_place = weights
+    target, *target_place, panel = products
+    lanes, vectors, tiles = tiling.co_lanes, tiling.register_vectors, tiling.register_tiles
+    sums = emit.Registers("sums", tiles * vectors, lanes, DTYPE)
+    with emit.serial(emit.tile_count(tiling.block_tiles, tiles), "tiles") as number:
+        first = emit.bind("first", emit.tile_start(number, tiles, tiling.block_tiles))
+        for register in range(tiles * vectors):
+            sums[register] = emit.constant(0, DTYPE, lanes)
+        steps = tiling.ci_lanes // tiling.unroll
+        with emit.serial(tiling.groups * steps, "step") as step:
+            offset = (step // steps * tiling.block_tiles + first) * tiling.ci_lanes
+            offset = emit.bind("offset", offset + step % steps * tiling.unroll)
+            for channel in range(tiling.unroll):
+                row = [
+                    emit.load(
+                        panels, [*panel_place, step * tiling.unroll + channel, v * lanes], lanes
+                    )
+                    for v in range(vectors)
+                ]
+                row = [emit.bind("weights", vector) for vector in row]
+                for tile in range(tiles):
+                    place = offset + tile * tiling.ci_lanes + channel
+                    value = emit.bind("value", emit.spread(source[(*source_place, place)], lanes))
+                    for v, vector in enumerate(row):
+                        register = tile * vectors + v
+                        sums[register] = sums[register] + value * vector
+        begin = (panel * tiling.block_tiles + first) * tiling.panel
+        begin = emit.bind("begin", begin)
+        for register in range(tiles * vectors):
+            emit.store(target, sums[register], [*target_place, begin + register * lanes], lanes)
+
+
+def transform_products(
+    tiling: Tiling,
+    products: tuple[Any, Any],
+    results: Sequence[Any],
+    tiles: RowOfTiles,
+    panel: Any,
+) -> None:
+    """A^T m A of a row of tiles, for a panel of channels, and what follows the sums.
+
+    ``products`` are a buffer and the number of the panel there, which is another one in buffers for
+    a chunk of all panels; ``results`` are the epilogue's inputs and the output.
+    """
+    source, panel_of_source = products
+    lanes, (rows, columns) = tiling.co_lanes, tiling.minimal
+    image, y = tiling.first_row(tiles.number)
+    band = emit.buffer("outputs", (tiling.tile_rows, tiling.output_columns * lanes), DTYPE)
+    with emit.serial(tiling.register_vectors, "vector") as vector:
+        co = emit.tile_start(panel, tiling.panel, tiling.operator.co) + vector * lanes
+        co = emit.bind("co", co)
+        bias = _bias(tiling, results, co)
+        with emit.serial(tiling.block_columns, "column") as column:
+            x = emit.bind("x", tiling.first_column(tiles.first_column + column))
+            tile = tiles.in_block * tiling.block_columns + column
+            tile = panel_of_source * tiling.block_tiles + tile
+            offset = emit.bind("offset", tile * tiling.panel + vector * lanes)
+
+            def element(i: int, j: int) -> Any:
+                index = [tiles.block, i * tiling.input_tile[1] + j, offset]
+                return emit.bind("product", emit.load(source, index, lanes))
+
+            tile_of_outputs = transform(rows.output, columns.output, element)
+            for i, row in enumerate(tile_of_outputs[: tiling.written_rows]):
+                for j, value in enumerate(row):
+                    emit.store(band, value + bias, [i, (x + j) * lanes], lanes)
+        with emit.serial(tiling.written_rows, "row") as row:
+            _write_row(tiling, (band, row), results, (image, co, y + row), tiles)
+
+
+def _bias(tiling: Tiling, results: Sequence[Any], co: Any) -> Any:
+    if not tiling.operator.bias:
+        return emit.constant(0, DTYPE, tiling.co_lanes)
+    return emit.bind("bias", emit.load(results[0], [co], tiling.co_lanes))
+
+
+def _write_row(
+    tiling: Tiling,
+    source: tuple[Any, Any],
+    results: Sequence[Any],
+    place: tuple[Any, Any, Any],
+    tiles: RowOfTiles,
+) -> None:
+    """The columns of a block in a band's row, to the output (image, first channel, y)."""
+    from tvm.tirx.script.builder import ir
+
+    operator, lanes, step = tiling.operator, tiling.co_lanes, tiling.written_columns
+    (band, row), (image, co, y) = source, place
+    wide, width = operator.output_image[1], tiling.block_columns * tiling.tile_columns
+    begin = tiling.first_column(tiles.first_column)
+    with emit.serial(emit.tile_count(width, step), "step") as number:
+        x = emit.bind("x", ir.min(begin + number * step, ir.min(begin + width, wide) - step))
+        pixels = [emit.load(band, [row, (x + i) * lanes], lanes) for i in range(step)]
+        pixels = [emit.bind("pixel", pixel) for pixel in pixels]
+        if operator.layout == "NHWC":
+            for i, pixel in enumerate(pixels):
+                _write(tiling, results, pixel, [image, y, x + i, co], lanes)
+        else:
+            for i, channel in enumerate(columns_of(transposed(pixels, lanes), step)):
+                _write(tiling, results, channel, [image, co + i, y, x], step)
+
+
+def _write(
+    tiling: Tiling, results: Sequence[Any], value: Any, index: Sequence[Any], lanes: int
+) -> None:
+    """Neighbouring outputs, with the residual and ReLU."""
+    from tvm.tirx.script.builder import ir
+
+    output = results[-1]
+    if tiling.operator.residual:
+        value = value + emit.load(results[-2], index, lanes)
+    if tiling.operator.relu:
+        value = ir.max(value, emit.constant(0, DTYPE, lanes))
+    emit.store(output, value, index, lanes)

@@ -1,0 +1,202 @@
+"""Sizes of a convolution by Winograd's algorithm: of its tiles, its blocks and its buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tunesmith.operators import Conv2d
+from tunesmith.sketches import emit
+from tunesmith.sketches.winograd.transforms import FILTER, MINIMAL, Minimal
+
+DTYPE = "float32"
+"""The type of all numbers: others would lose too much in the transforms, or gain nothing."""
+
+
+def vector_length(extent: int, lanes: int) -> int:
+    """The longest vector, a power of two of at most so many lanes, that fits an extent."""
+    return emit.power_of_two(min(extent, lanes))
+
+
+def rows_of_tiles(operator: Conv2d, tile_rows: int) -> int:
+    """Rows of tiles, of all images together."""
+    return operator.n * emit.tile_count(operator.output_image[0], tile_rows)
+
+
+def columns_of_tiles(operator: Conv2d, tile_columns: int) -> int:
+    """Tiles of a row."""
+    return emit.tile_count(operator.output_image[1], tile_columns)
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """What follows from an operator, the target's vectors (``lanes`` floats) and a config.
+
+    The tiles of all images are rows of tiles, one after the other. A block is ``block_rows`` of
+    them, and of each ``block_columns`` neighbouring tiles. Channels are read in groups of
+    ``ci_lanes`` and written in panels of ``panel`` channels. What does not divide overlaps.
+    """
+
+    operator: Conv2d
+    lanes: int
+    tile_rows: int
+    tile_columns: int
+    stages: str
+    block_rows: int
+    block_columns: int
+    register_tiles: int
+    register_vectors: int
+    panels_at_once: int
+    ci_lanes: int
+    unroll: int
+
+    @classmethod
+    def of(cls, operator: Conv2d, lanes: int, config: Mapping[str, Any]) -> Tiling:
+        """The sizes for a config of the sketch."""
+        return cls(operator, lanes, **config)
+
+    # -- tiles -----------------------------------------------------------------------------------
+
+    @property
+    def minimal(self) -> tuple[Minimal, Minimal]:
+        """The transforms along the rows of a tile and along its columns."""
+        return MINIMAL[self.tile_rows], MINIMAL[self.tile_columns]
+
+    @property
+    def input_tile(self) -> tuple[int, int]:
+        """Rows and columns of the inputs under a tile."""
+        return self.tile_rows + FILTER - 1, self.tile_columns + FILTER - 1
+
+    @property
+    def positions(self) -> int:
+        """Elements of a transformed tile, each of which has a matrix product of its own."""
+        return self.input_tile[0] * self.input_tile[1]
+
+    @cached_property
+    def grid(self) -> tuple[int, int]:
+        """Rows of tiles, of all images together, and tiles of a row."""
+        rows = rows_of_tiles(self.operator, self.tile_rows)
+        return rows, columns_of_tiles(self.operator, self.tile_columns)
+
+    @cached_property
+    def blocks(self) -> tuple[int, int]:
+        """Blocks down and across."""
+        rows, columns = self.grid
+        return (
+            emit.tile_count(rows, self.block_rows),
+            emit.tile_count(columns, self.block_columns),
+        )
+
+    @property
+    def block_count(self) -> int:
+        """Blocks in all."""
+        return self.blocks[0] * self.blocks[1]
+
+    @property
+    def block_tiles(self) -> int:
+        """Tiles of a block."""
+        return self.block_rows * self.block_columns
+
+    @cached_property
+    def written_rows(self) -> int:
+        """Rows of a tile that the output has: all, unless the whole image has fewer."""
+        return min(self.tile_rows, self.operator.output_image[0])
+
+    @cached_property
+    def block_pixels(self) -> int:
+        """Output columns that each block has at least: the last one may have less than others."""
+        wide, tiles = self.operator.output_image[1], self.grid[1]
+        return self.block_columns * self.tile_columns - (tiles * self.tile_columns - wide)
+
+    def first_row(self, row_of_tiles: Any) -> tuple[Any, Any]:
+        """The image that a row of tiles is in, and the first row of its outputs."""
+        high, extent = self.grid[0] // self.operator.n, self.operator.output_image[0]
+        image = emit.bind("image", row_of_tiles // high)
+        return image, emit.bind("top", _first_pixel(row_of_tiles % high, self.tile_rows, extent))
+
+    def first_column(self, tile: Any) -> Any:
+        """The first column of a tile's outputs, from its place in a row of tiles."""
+        return _first_pixel(tile, self.tile_columns, self.operator.output_image[1])
+
+    # -- bands: rows of pixels, group by group of channels ---------------------------------------
+
+    @cached_property
+    def input_columns(self) -> int:
+        """Columns of an input with its padding, or those that a tile needs where it has fewer."""
+        return max(self.operator.w + 2 * self.operator.padding[1], self.input_tile[1])
+
+    @cached_property
+    def output_columns(self) -> int:
+        """Columns of an output, or those of a tile where it has fewer."""
+        return max(self.operator.output_image[1], self.tile_columns)
+
+    @cached_property
+    def read_columns(self) -> int:
+        """Columns of the data that are read at once."""
+        return vector_length(self.operator.w, self.lanes)
+
+    @cached_property
+    def written_columns(self) -> int:
+        """Columns of the output that are written at once."""
+        return vector_length(self.block_pixels, self.lanes)
+
+    # -- channels --------------------------------------------------------------------------------
+
+    @cached_property
+    def groups(self) -> int:
+        """Groups of input channels."""
+        return emit.tile_count(self.operator.ci, self.ci_lanes)
+
+    @property
+    def repeated_channels(self) -> int:
+        """Channels at the beginning of the last group that the one before it has, too."""
+        return self.groups * self.ci_lanes - self.operator.ci
+
+    @property
+    def co_lanes(self) -> int:
+        """Output channels of a vector."""
+        return vector_length(self.operator.co, self.lanes)
+
+    @property
+    def panel(self) -> int:
+        """Output channels of a register tile."""
+        return self.register_vectors * self.co_lanes
+
+    @cached_property
+    def panels(self) -> int:
+        """Panels of output channels."""
+        return emit.tile_count(self.operator.co, self.panel)
+
+    @cached_property
+    def chunk_panels(self) -> int:
+        """Panels of a chunk, which are computed before any of them is written."""
+        return min(self.panels_at_once, self.panels)
+
+    @cached_property
+    def chunks(self) -> int:
+        """Chunks of panels."""
+        return emit.tile_count(self.panels, self.chunk_panels)
+
+    # -- buffers ---------------------------------------------------------------------------------
+
+    @property
+    def weights_shape(self) -> tuple[int, ...]:
+        """Transformed weights: position, panel, input channel, channel of the panel."""
+        return (self.positions, self.panels, self.groups * self.ci_lanes, self.panel)
+
+    @property
+    def data_plane(self) -> int:
+        """Floats of one position of a block's transformed data: group, tile, lane; and a vector
+        more, so that positions do not all fall into the same sets of a cache."""
+        return (self.groups * self.block_tiles + 1) * self.ci_lanes
+
+    def products_plane(self, panels: int) -> int:
+        """Floats of one position of a block's products: panel, tile, channel of the panel."""
+        return (panels * self.block_tiles * self.register_vectors + 1) * self.co_lanes
+
+
+def _first_pixel(tile: Any, size: int, extent: int) -> Any:
+    """Where a tile begins: the last one early enough to be whole, if the image is as large."""
+    return 0 if extent <= size else emit.tile_start(tile, size, extent)

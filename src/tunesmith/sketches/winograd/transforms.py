@@ -1,0 +1,201 @@
+"""The matrices of Winograd's minimal filtering, and their products as straight-line vector code.
+
+F(m x m, 3 x 3) gives m x m outputs Y of a tile d of (m + 2) x (m + 2) inputs and a filter g:
+Y = A^T [(G g G^T) * (B^T d B)] A, the product in brackets element by element (Lavin and Gray, "Fast
+Algorithms for Convolutional Neural Networks", 2015, section 4). The matrices here belong to the
+points 0, 1, -1 and infinity for m = 2; 2 and -2 besides for m = 4. Tiles need not be square: the
+matrices on the left are those of its rows, those on the right of its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+from tunesmith.sketches import emit
+
+FILTER = 3
+"""Taps of the filter along each axis."""
+
+Row = tuple[Fraction, ...]
+Matrix = tuple[Row, ...]
+
+
+def _matrix(rows: Sequence[Sequence[int | Fraction]]) -> Matrix:
+    return tuple(tuple(Fraction(value) for value in row) for row in rows)
+
+
+@dataclass(frozen=True)
+class Minimal:
+    """The transforms of F(m, 3): ``data`` is B^T, ``filter`` is G and ``output`` is A^T."""
+
+    data: Matrix
+    filter: Matrix
+    output: Matrix
+
+
+_HALF, _QUARTER, _SIXTH = Fraction(1, 2), Fraction(1, 4), Fraction(1, 6)
+_12TH, _24TH = Fraction(1, 12), Fraction(1, 24)
+
+MINIMAL = {
+    2: Minimal(
+        data=_matrix([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]]),
+        filter=_matrix([[1, 0, 0], [_HALF, _HALF, _HALF], [_HALF, -_HALF, _HALF], [0, 0, 1]]),
+        output=_matrix([[1, 1, 1, 0], [0, 1, -1, -1]]),
+    ),
+    4: Minimal(
+        data=_matrix(
+            [
+                [4, 0, -5, 0, 1, 0],
+                [0, -4, -4, 1, 1, 0],
+                [0, 4, -4, -1, 1, 0],
+                [0, -2, -1, 2, 1, 0],
+                [0, 2, -1, -2, 1, 0],
+                [0, 4, 0, -5, 0, 1],
+            ]
+        ),
+        filter=_matrix(
+            [
+                [_QUARTER, 0, 0],
+                [-_SIXTH, -_SIXTH, -_SIXTH],
+                [-_SIXTH, _SIXTH, -_SIXTH],
+                [_24TH, _12TH, _SIXTH],
+                [_24TH, -_12TH, _SIXTH],
+                [0, 0, 1],
+            ]
+        ),
+        output=_matrix(
+            [
+                [1, 1, 1, 1, 1, 0],
+                [0, 1, -1, 2, -2, 0],
+                [0, 1, 1, 4, 4, 0],
+                [0, 1, -1, 8, -8, 1],
+            ]
+        ),
+    ),
+}
+"""By m, the outputs of a tile along an axis."""
+
+
+def transform(rows: Matrix, columns: Matrix, element: Callable[[int, int], Any]) -> list[list[Any]]:
+    """``rows @ tile @ columns.T`` of a tile of values (vectors, or anything with arithmetic).
+
+    ``element(i, j)`` gives the tile's values; it is asked once for each, column by column, so that
+    no more of them are alive than need be.
+    """
+    high, wide = len(rows[0]), len(columns[0])
+    turned = [product(rows, [element(i, j) for i in range(high)]) for j in range(wide)]
+    return [product(columns, [column[i] for column in turned]) for i in range(len(rows))]
+
+
+def flat(square: Sequence[Sequence[Any]]) -> list[Any]:
+    """The values, row by row."""
+    return [value for row in square for value in row]
+
+
+def product(matrix: Matrix, values: Sequence[Any]) -> list[Any]:
+    """``matrix @ values``, with what rows or columns have in common computed once."""
+    paired = _pair_columns(matrix)
+    if paired is None:
+        return _rows(matrix, values)
+    j, k, reduced = paired
+    rest = [value for i, value in enumerate(values) if i not in (j, k)]
+    total = emit.bind("total", values[j] + values[k])
+    difference = emit.bind("difference", values[j] - values[k])
+    return product(reduced, [*rest, total, difference])
+
+
+@cache
+def _pair_columns(matrix: Matrix) -> tuple[int, int, Matrix] | None:
+    """Two columns that are the same but for some signs, and the matrix over their sum and
+    difference in their place; None where there are none."""
+    for j, k in combinations(range(len(matrix[0])), 2):
+        pairs = [(row[j], row[k]) for row in matrix if row[j] or row[k]]
+        alike = all(abs(a) == abs(b) for a, b in pairs)
+        # Of two terms, the sum and the difference cost as much either way.
+        if alike and len(pairs) > 2 and len({a == b for a, b in pairs}) == 2:
+            return j, k, tuple(_with_sum(row, j, k) for row in matrix)
+    return None
+
+
+def _with_sum(row: Row, j: int, k: int) -> Row:
+    rest = [value for i, value in enumerate(row) if i not in (j, k)]
+    return (*rest, (row[j] + row[k]) / 2, (row[j] - row[k]) / 2)
+
+
+def _rows(matrix: Matrix, values: Sequence[Any]) -> list[Any]:
+    """The rows' sums; of two rows e + o and e - o, the terms e and o are summed once."""
+    results: list[Any] = [None] * len(matrix)
+    for i, k, even, odd in _pair_rows(matrix):
+        results[i], results[k] = _sum_and_difference(even, odd, values)
+    for i, row in enumerate(matrix):
+        if results[i] is None:
+            results[i] = _combined(row, values)
+    return results
+
+
+@cache
+def _pair_rows(matrix: Matrix) -> list[tuple[int, int, Row, Row]]:
+    """Pairs of rows that are e + o and e - o, where e and o have no term in common."""
+    found: list[tuple[int, int, Row, Row]] = []
+    for i, k in combinations(range(len(matrix)), 2):
+        pair = list(zip(matrix[i], matrix[k], strict=True))
+        even = tuple((a + b) / 2 for a, b in pair)
+        odd = tuple((a - b) / 2 for a, b in pair)
+        apart = 0 < _terms(even) < _terms(even) + _terms(odd) == _terms(matrix[i])
+        # Of two terms, the sum and the difference cost as much either way.
+        if apart and _terms(matrix[i]) > 2 and not any({i, k} & {m, n} for m, n, *_ in found):
+            found.append((i, k, even, odd))
+    return found
+
+
+def _sum_and_difference(even: Row, odd: Row, values: Sequence[Any]) -> tuple[Any, Any]:
+    scale = _common_factor(odd)
+    shared = _combined(even, values)
+    part = _combined(tuple(value / scale for value in odd), values)
+    if scale == 1:
+        return emit.bind("value", shared + part), emit.bind("value", shared - part)
+    factor = _constant(scale, part)
+    return emit.bind("value", shared + factor * part), emit.bind("value", shared - factor * part)
+
+
+def _common_factor(row: Row) -> Fraction:
+    """What all terms can be divided by to leave 1 or -1; 1 where there is no such number."""
+    sizes = {abs(value) for value in row}
+    sizes.discard(Fraction(0))
+    if len(sizes) > 1:
+        return Fraction(1)
+    return sizes.pop() if any(value > 0 for value in row) else -sizes.pop()
+
+
+def _terms(row: Row) -> int:
+    return sum(value != 0 for value in row)
+
+
+def _combined(row: Row, values: Sequence[Any]) -> Any:
+    """The sum of the row's terms: those of factor 1 first, so that the others become FMAs."""
+    scale = _common_factor(row)
+    if scale != 1 and _terms(row) > 1:
+        part = _combined(tuple(value / scale for value in row), values)
+        return emit.bind("value", _constant(scale, part) * part)
+    terms = [(c, v) for c, v in zip(row, values, strict=True) if c]
+    terms.sort(key=lambda term: (abs(term[0]) != 1, term[0] < 0))
+    (first, value), *rest = terms
+    result = value if first == 1 else _constant(first, value) * value
+    for factor, value in rest:
+        if factor == 1:
+            result = result + value
+        elif factor == -1:
+            result = result - value
+        else:
+            result = result + _constant(factor, value) * value
+    return result if len(terms) == 1 and first == 1 else emit.bind("value", result)
+
+
+def _constant(factor: Fraction, like: Any) -> Any:
+    dtype = like.ty.dtype
+    return emit.constant(float(factor), str(dtype.with_lanes(1)), dtype.lanes)

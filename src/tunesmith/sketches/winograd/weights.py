@@ -1,0 +1,78 @@
+"""The transform of weights: G g G^T, in panels that fit the register tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tunesmith.sketches import emit
+from tunesmith.sketches.winograd.tiling import DTYPE, Tiling, vector_length
+from tunesmith.sketches.winograd.transforms import FILTER, flat, transform
+from tunesmith.sketches.winograd.transpose import store_all, transposed
+
+
+def transform_weights(tiling: Tiling, weight: Any, transformed: Any) -> None:
+    """G g G^T of all weights, in panels of output channels."""
+    with emit.parallel(tiling.panels, "panel") as panel:
+        first = emit.tile_start(panel, tiling.panel, tiling.operator.co)
+        with emit.serial(tiling.register_vectors, "vector") as vector:
+            lane = vector * tiling.co_lanes
+            co = emit.bind("co", first + lane)
+            with emit.serial(tiling.groups, "group") as group:
+                _transform_group(tiling, weight, transformed, (panel, group, co, lane))
+            if tiling.repeated_channels:
+                _clear_repeated(tiling, transformed, panel, lane)
+
+
+def _transform_group(tiling: Tiling, weight: Any, transformed: Any, place: Sequence[Any]) -> None:
+    """The weights of a vector of output channels and a group of input channels."""
+    panel, group, co, lane = place
+    rows, columns = tiling.minimal
+    first = emit.bind("ci", emit.tile_start(group, tiling.ci_lanes, tiling.operator.ci))
+    turned = tiling.operator.layout == "NCHW"
+    taps = _turned_taps(tiling, weight, co, first) if turned else weight
+    with emit.serial(tiling.ci_lanes, "channel") as channel:
+
+        def tap(i: int, j: int) -> Any:
+            number = channel * FILTER**2 + i * FILTER + j
+            index = [number * tiling.co_lanes] if turned else [i, j, first + channel, co]
+            return emit.bind("tap", emit.load(taps, index, tiling.co_lanes))
+
+        for position, value in enumerate(flat(transform(rows.filter, columns.filter, tap))):
+            index = [position, panel, group * tiling.ci_lanes + channel, lane]
+            emit.store(transformed, value, index, tiling.co_lanes)
+
+
+def _turned_taps(tiling: Tiling, weight: Any, co: Any, first: Any) -> Any:
+    """The taps of a group of input channels, each a vector of output channels."""
+    lanes, count = tiling.co_lanes, tiling.ci_lanes * FILTER**2
+    step = vector_length(count, tiling.lanes)
+    rows = _reshaped(weight, (tiling.operator.co, tiling.operator.ci * FILTER**2))
+    taps = emit.buffer("taps", (count * lanes,), DTYPE)
+    with emit.serial(emit.tile_count(count, step), "step") as number:
+        start = emit.bind("start", emit.tile_start(number, step, count))
+        values = [
+            emit.bind("row", emit.load(rows, [co + row, first * FILTER**2 + start], step))
+            for row in range(lanes)
+        ]
+        store_all(taps, transposed(values, step), [start * lanes])
+    return taps
+
+
+def _clear_repeated(tiling: Tiling, transformed: Any, panel: Any, lane: Any) -> None:
+    """No weight for channels that the group before the last one has already."""
+    zero = emit.constant(0, DTYPE, tiling.co_lanes)
+    first = (tiling.groups - 1) * tiling.ci_lanes
+    with (
+        emit.serial(tiling.positions, "position") as position,
+        emit.serial(tiling.repeated_channels, "repeated") as repeated,
+    ):
+        index = [position, panel, first + repeated, lane]
+        emit.store(transformed, zero, index, tiling.co_lanes)
+
+
+def _reshaped(buffer: Any, shape: Sequence[int]) -> Any:
+    """The same memory as a buffer of another shape."""
+    from tvm.tirx.script.builder import ir
+
+    return ir.decl_buffer(tuple(shape), DTYPE, data=buffer.data)

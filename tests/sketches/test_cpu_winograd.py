@@ -1,0 +1,222 @@
+"""Winograd's convolutions: the contract of sketches, odd shapes, and how much they round away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.docs.pages import ROOT
+from tunesmith.errors import UsageError
+from tunesmith.operators import Conv2d, Operator, conv2d, depthwise_conv2d
+from tunesmith.sketches import sketch_for
+from tunesmith.sketches.cpu_winograd import CpuWinograd
+from tunesmith.sketches.winograd.transforms import MINIMAL
+from tunesmith.target import Target
+from tunesmith.testing.sketch import SketchConformance, mismatch
+
+from . import winograd_error
+
+TARGET = Target()
+# Of the same figures on every machine.
+SERVER = Target(mcpu="skylake-avx512", cores=2)
+SKETCH = CpuWinograd()
+GOLDEN = Path(__file__).parent / "golden_winograd"
+
+
+class TestCpuWinograd(SketchConformance):
+    sketch = SKETCH
+    operators = (
+        conv2d(ci=16, h=14, w=14, co=32, kernel=3, padding=1, bias=True, relu=True),
+        conv2d(n=2, ci=19, h=9, w=13, co=24, kernel=3, layout="NHWC", residual=True),
+        conv2d(ci=5, h=7, w=7, co=7, kernel=3, padding=1, constant_weights=True),
+        conv2d(ci=1, h=3, w=3, co=1, kernel=3),
+    )
+
+
+# -- what it computes -----------------------------------------------------------------------------
+
+
+@st.composite
+def convolutions(draw: st.DrawFn, largest: int = 19) -> Conv2d:
+    """Small convolutions that the sketch supports, odd sizes and single channels among them."""
+    sizes, channels = st.integers(1, largest), st.sampled_from((1, 2, 3, 7, 16, 17, 33, 40))
+    options: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+        {
+            "n": st.integers(1, 2),
+            "ci": channels,
+            "co": channels,
+            "h": sizes,
+            "w": sizes,
+            "padding": st.tuples(st.integers(0, 2), st.integers(0, 2)),
+            "layout": st.sampled_from(("NCHW", "NHWC")),
+            **{name: st.booleans() for name in ("bias", "relu", "residual", "constant_weights")},
+        }
+    )
+    try:
+        return conv2d(kernel=3, **draw(options))
+    except UsageError:
+        assume(False)
+        raise
+
+
+@settings(max_examples=14, deadline=None)
+@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
+def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
+    config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
+    wrong = mismatch(SKETCH, operator, config, TARGET, seed)
+    assert wrong is None, f"{operator.key} {config.key}: {wrong}"
+
+
+@settings(max_examples=5, deadline=None)
+@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
+def test_so_it_does_with_shorter_vectors(operator: Conv2d, seed: int) -> None:
+    """Vectors of eight floats, sixteen of them."""
+    target = Target(mcpu="haswell")
+    if not target.instructions <= TARGET.instructions:
+        pytest.skip("this processor is older than 2013, or of another make")
+    config = SKETCH.space(operator, target).sample(np.random.default_rng(seed))
+    wrong = mismatch(SKETCH, operator, config, target, seed)
+    assert wrong is None, f"{operator.key} {config.key}: {wrong}"
+
+
+@settings(max_examples=6, deadline=None)
+@given(operator=convolutions(), rows=st.sampled_from((2, 4)), columns=st.sampled_from((2, 4)))
+def test_the_error_is_within_its_bound(operator: Conv2d, rows: int, columns: int) -> None:
+    error = winograd_error.measured(operator, rows, columns)
+    assert error.relative <= winograd_error.bound(rows, columns)
+    assert error.share_of_tolerance <= 1
+
+
+@pytest.mark.parametrize("size", MINIMAL)
+def test_the_matrices_are_exact(size: int) -> None:
+    """A^T [(G g) * (B^T d)] is the correlation of d with g, in rational numbers."""
+    minimal = MINIMAL[size]
+    data = [Fraction(3 * i * i - 7 * i + 2) for i in range(size + 2)]
+    taps = [Fraction(5), Fraction(-3), Fraction(11)]
+
+    def times(matrix: Any, values: list[Fraction]) -> list[Fraction]:
+        return [sum(a * b for a, b in zip(row, values, strict=True)) for row in matrix]
+
+    factors = zip(times(minimal.filter, taps), times(minimal.data, data), strict=True)
+    outputs = times(minimal.output, [a * b for a, b in factors])
+    assert outputs == [sum(data[i + k] * taps[k] for k in range(3)) for i in range(size)]
+
+
+# -- what it is for -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        conv2d(ci=4, h=8, w=8, co=4, kernel=3, stride=2),
+        conv2d(ci=4, h=8, w=8, co=4, kernel=3, dilation=2),
+        conv2d(ci=4, h=8, w=8, co=4, kernel=3, groups=2),
+        conv2d(ci=4, h=8, w=8, co=4, kernel=(3, 1)),
+        conv2d(ci=4, h=8, w=8, co=4, kernel=3, dtype="bfloat16"),
+        depthwise_conv2d(c=4, h=8, w=8, kernel=3),
+    ],
+    ids=lambda operator: operator.label,
+)
+def test_other_operators_are_left_to_others(operator: Operator) -> None:
+    assert not SKETCH.supports(operator, TARGET)
+    with pytest.raises(UsageError, match="sketch cpu_winograd cannot schedule"):
+        sketch_for(operator, TARGET, SKETCH.name)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    operator=convolutions() | convolutions(largest=300),
+    mcpu=st.sampled_from(("nehalem", "haswell", "skylake-avx512")),
+    cores=st.sampled_from((1, 2, 3, 16, 96)),
+)
+def test_every_operator_has_a_default_on_every_target(
+    operator: Conv2d, mcpu: str, cores: int
+) -> None:
+    target = Target(mcpu=mcpu, cores=cores)
+    SKETCH.space(operator, target).check(SKETCH.default(operator, target))
+
+
+# -- the estimate ---------------------------------------------------------------------------------
+
+
+def estimate(operator: Operator, target: Target = SERVER, **changes: Any) -> float:
+    config = SKETCH.default(operator, target).replace(**changes)
+    SKETCH.space(operator, target).check(config)
+    seconds = SKETCH.estimate(operator, target, config)
+    assert seconds is not None
+    return seconds
+
+
+LAYER = conv2d(ci=128, h=28, w=28, co=128, kernel=3, padding=1, constant_weights=True)
+
+
+def test_larger_tiles_are_expected_to_be_faster() -> None:
+    assert (
+        estimate(LAYER)
+        < estimate(LAYER, tile_rows=2)
+        < estimate(LAYER, tile_rows=2, tile_columns=2)
+    )
+
+
+def test_weights_that_change_are_expected_to_cost() -> None:
+    changing = conv2d(ci=128, h=28, w=28, co=128, kernel=3, padding=1)
+    assert estimate(LAYER) < estimate(changing)
+
+
+def test_a_register_tile_that_is_too_small_is_expected_to_be_slow() -> None:
+    assert estimate(LAYER) < estimate(LAYER, register_tiles=4, register_vectors=2)
+
+
+def test_more_cores_are_expected_to_help() -> None:
+    config = SKETCH.default(LAYER, SERVER)
+    one = SKETCH.estimate(LAYER, Target(mcpu="skylake-avx512", cores=1), config)
+    two = SKETCH.estimate(LAYER, SERVER, config)
+    assert one is not None
+    assert two is not None
+    assert one / 2 < two < one
+
+
+# -- programs -------------------------------------------------------------------------------------
+
+# Each with what it changes of the default.
+PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
+    "fused": (
+        conv2d(ci=16, h=10, w=14, co=32, kernel=3, padding=1, bias=True, relu=True),
+        {"tile_rows": 2, "tile_columns": 2, "stages": "fused", "block_rows": 2, "unroll": 2}
+        | {"block_columns": 7, "register_tiles": 5, "register_vectors": 2},
+    ),
+    "apart": (
+        conv2d(ci=20, h=9, w=9, co=16, kernel=3, layout="NHWC", constant_weights=True),
+        {"tile_rows": 2, "tile_columns": 4, "stages": "apart", "block_rows": 4, "unroll": 1}
+        | {"block_columns": 2, "register_tiles": 8, "register_vectors": 1},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_program_is_as_it_was(name: str, check_golden: Callable[[Path, str], None]) -> None:
+    operator, changes = PROGRAMS[name]
+    config = SKETCH.default(operator, SERVER).replace(**changes)
+    script = SKETCH.program(operator, SERVER, config).script()
+    head = f"# {operator.key}\n# {SKETCH.name} {SKETCH.version}: {config.key}\n"
+    check_golden(GOLDEN / f"{name}.txt", f"{head}{script}\n")
+
+
+# -- the documented errors ------------------------------------------------------------------------
+
+
+def test_the_documented_errors_are_those_measured() -> None:
+    """A machine with other vectors sums in another order: figures may differ by a half."""
+    page = (ROOT / "docs" / "sketches.md").read_text(encoding="utf-8")
+    documented = winograd_error.read_table(page)
+    measured = winograd_error.table()
+    assert documented.keys() == measured.keys()
+    for channels, errors in measured.items():
+        assert documented[channels] == pytest.approx(errors, rel=0.5), channels
