@@ -3,10 +3,12 @@ and checked."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,9 @@ import pytest
 
 from tests.kernels import kernel_of
 from tunesmith.c_header import c_header
+from tunesmith.kernel import Kernel
 from tunesmith.operators import (
+    Argument,
     Operator,
     conv2d,
     dense,
@@ -23,13 +27,17 @@ from tunesmith.operators import (
     pool2d,
     softmax,
 )
+from tunesmith.sketches.cpu_tiled import CpuTiled
+from tunesmith.sketches.weights import has_constant_weights
+from tunesmith.target import Target
 
 STRICT = ("-Wall", "-Wextra", "-Werror")
 
 # Enough to occupy a workspace, more than one thread and an epilogue.
 LAYER = conv2d(ci=8, h=30, w=30, co=32, kernel=3, padding=1, bias=True, relu=True)
 
-PROGRAM = """
+# The functions that both programs share, and one program for each kind of kernel.
+FILES = """
 #include <stdio.h>
 #include <stdlib.h>
 #include "layer.h"
@@ -46,6 +54,14 @@ static float* from_file(const char* name, size_t elements) {
   return data;
 }
 
+static int to_file(const float* output) {
+  FILE* file = fopen("output.bin", "wb");
+  fwrite(output, sizeof(float), LAYER_OUTPUT_ELEMENTS, file);
+  return fclose(file);
+}
+"""
+
+PROGRAM = """
 int main(void) {
   float* data = from_file("data.bin", LAYER_DATA_ELEMENTS);
   float* weight = from_file("weight.bin", LAYER_WEIGHT_ELEMENTS);
@@ -57,11 +73,30 @@ int main(void) {
   }
   if (layer(data + 1, weight, bias, output) != -1) return 5;
   if (layer(data, NULL, bias, output) != -1) return 6;
-  FILE* file = fopen("output.bin", "wb");
-  fwrite(output, sizeof(float), LAYER_OUTPUT_ELEMENTS, file);
-  return fclose(file);
+  return to_file(output);
 }
 """
+
+CONSTANT_WEIGHTS_PROGRAM = """
+int main(void) {
+  float* data = from_file("data.bin", LAYER_DATA_ELEMENTS);
+  float* weight = from_file("weight.bin", LAYER_WEIGHT_ELEMENTS);
+  float* bias = from_file("bias.bin", LAYER_BIAS_ELEMENTS);
+  float* prepared = tensor(LAYER_PREPARED_ELEMENTS);
+  float* output = tensor(LAYER_OUTPUT_ELEMENTS);
+  if (layer_prepare(weight, NULL) != -1) return 5;
+  if (layer_prepare(weight, prepared) != 0) return 6;
+  free(weight);
+  for (int call = 0; call < 3; ++call) {
+    for (size_t i = 0; i < LAYER_OUTPUT_ELEMENTS; ++i) output[i] = -1.0f;
+    if (layer(data, prepared, bias, output) != 0) return 4;
+  }
+  return to_file(output);
+}
+"""
+
+
+PREPARED = Argument("prepared", (5, 4), "float32")
 
 
 def _runtime_folders() -> list[Path]:
@@ -80,10 +115,29 @@ def _strictly(*command: object, **options: Any) -> None:
     assert result.returncode == 0, result.stderr
 
 
-def test_a_c_program_calls_a_saved_kernel(c_compiler: str, tmp_path: Path) -> None:
-    _, header, _ = kernel_of(LAYER).save(tmp_path / "layer.so")
-    (tmp_path / "program.c").write_text(PROGRAM)
-    link, call = re.findall(r"^ \*   (.+)$", header.read_text(), re.MULTILINE)
+def _constant_weights_kernel() -> Kernel:
+    """The layer with weights that a function of the program packs."""
+    layer, target, sketch = dataclasses.replace(LAYER, constant_weights=True), Target(), CpuTiled()
+    config = sketch.default(layer, target).replace(
+        vectorize="f", tile_f=(1, 2, 16), tile_x=(15, 1, 2), pack_weight=True
+    )
+    return Kernel.build(layer, target, sketch.program(layer, target, config), config)
+
+
+@pytest.mark.parametrize(
+    ("make", "program"),
+    [
+        (lambda: kernel_of(LAYER), PROGRAM),
+        (_constant_weights_kernel, CONSTANT_WEIGHTS_PROGRAM),
+    ],
+    ids=["main", "prepare and main"],
+)
+def test_a_c_program_calls_a_saved_kernel(
+    c_compiler: str, tmp_path: Path, make: Callable[[], Kernel], program: str
+) -> None:
+    _, header, _ = make().save(tmp_path / "layer.so")
+    (tmp_path / "program.c").write_text(FILES + program)
+    link, call = re.findall(r"^ \*   (\S.+)$", header.read_text(), re.MULTILINE)
     assert link.startswith("cc program.c layer.so ")
     assert call.endswith(" ./a.out")
     tvm, ffi = map(str, _runtime_folders())
@@ -107,6 +161,7 @@ def test_a_c_program_calls_a_saved_kernel(c_compiler: str, tmp_path: Path) -> No
         LAYER,
         matmul(m=2, n=3, k=4, dtype="int8", bias=True, residual=True),
         matmul(m=2, n=3, k=4, dtype="float64"),
+        matmul(m=2, n=3, k=4, bias=True, constant_weights=True),
         dense(n=3, k=4, dtype="float16"),
         pool2d(c=2, h=4, w=4, kernel=2, dtype="bfloat16"),
         softmax(m=2, n=3),
@@ -118,7 +173,8 @@ def test_the_header_is_clean_c_and_c_plus_plus(
 ) -> None:
     if language == "c++" and shutil.which("g++") is None and shutil.which("clang++") is None:
         pytest.skip("no C++ compiler on this machine (g++, clang++)")
-    (tmp_path / "kernel.h").write_text(c_header(operator, "kernel", "x86-64"))
+    prepared = PREPARED if has_constant_weights(operator) else None
+    (tmp_path / "kernel.h").write_text(c_header(operator, "kernel", "x86-64", prepared))
     source = tmp_path / "source.c"
     source.write_text('#include "kernel.h"\n#include "kernel.h"\n')
     standard = "-std=c99" if language == "c" else "-std=c++11"
@@ -130,9 +186,29 @@ def test_the_header_says_what_the_function_takes() -> None:
     header = c_header(operator, "int8-product", "znver4")
     assert operator.key in header
     assert "a processor like znver4" in header
+    assert "must not overlap what it reads" in header
     parameters = "const int8_t* data, const int8_t* weight, const int32_t* bias, int32_t* output"
     assert f"static inline int int8_product({parameters})" in header
     assert "#define INT8_PRODUCT_WEIGHT_ELEMENTS 12 /* 4 x 3, int8 */" in header
+
+
+def test_the_header_says_in_which_order_to_call_with_constant_weights() -> None:
+    operator = matmul(m=2, n=3, k=4, dtype="bfloat16", bias=True, constant_weights=True)
+    header = c_header(operator, "product", "znver4", PREPARED)
+    prepare = "int product_prepare(const uint16_t* weight, float* prepared)"
+    main = (
+        "int product(const uint16_t* data, const float* prepared, const uint16_t* bias, "
+        "uint16_t* output)"
+    )
+    assert f"static inline {prepare}" in header
+    assert f"static inline {main}" in header
+    assert "#define PRODUCT_PREPARED_ELEMENTS 20 /* 5 x 4, float32 */" in header
+    sequence = [
+        " *     product_prepare(weight, prepared);",
+        " *     product(data, prepared, bias, output);",
+    ]
+    assert "\n".join(sequence) in header
+    assert "_prepare" not in c_header(operator, "product", "znver4")
 
 
 @pytest.mark.parametrize(

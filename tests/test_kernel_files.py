@@ -126,7 +126,7 @@ def test_another_process_loads_it_and_gets_the_same(operator: Operator, tmp_path
 
 def test_a_kernel_without_a_config_is_saved_and_loaded_too(tmp_path: Path) -> None:
     kernel = kernel_of(SQUARE)
-    plain = Kernel(SQUARE, kernel.target, None, kernel._module)
+    plain = Kernel.build(SQUARE, kernel.target, kernel._program)
     plain.save(tmp_path / "kernel.so")
     assert Kernel.load(tmp_path / "kernel.so").config is None
 
@@ -170,7 +170,7 @@ def _without(name: str) -> Any:
         (lambda text: "null", "does not describe a kernel: "),
         (_without("format"), "does not describe a kernel: it lacks 'format'"),
         (_without("processor"), "does not describe a kernel: it lacks 'processor'"),
-        (_changed(format=0), "has format 0, this version reads 1: save the kernel again"),
+        (_changed(format=0), "has format 0, this version reads 1 and 2: save the kernel again"),
         (_changed(operator={"operator": "matmull", "options": {}}), ".+ did you mean matmul"),
         (_changed(operator=3), "does not describe a kernel: "),
         (_changed(config=3), "does not describe a kernel: "),

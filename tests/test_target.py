@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import platform
 import subprocess
 import sys
 
@@ -94,3 +95,9 @@ def test_a_target_needs_no_tvm_until_tvm_is_asked() -> None:
         check=True,
     )
     assert result.stdout == "False\n"
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names of x86")
+def test_processors_of_32_bits_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"\Aprocessor i486 runs no 64-bit code: .*\Z"):
+        Target(mcpu="i486").lanes("float32")

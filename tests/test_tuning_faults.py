@@ -11,8 +11,7 @@ import pytest
 from tests.scripted import Scripted, config, failing_at, number, stored, trials_of
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError, TunesmithError, UsageError
-from tunesmith.measurement import Measurement
-from tunesmith.store import Session, Store, open_store
+from tunesmith.store import Record, Store, open_store
 from tunesmith.tuning import tune
 
 FULL = "its disk is full: free some space"
@@ -47,7 +46,7 @@ def breaking(
 @pytest.fixture
 def full(monkeypatch: pytest.MonkeyPatch, store: Store) -> Store:
     """A store whose disk is full from the fourth batch on."""
-    breaking(monkeypatch, store, "append", StoreError(FULL), calls=3)
+    breaking(monkeypatch, store, "add", StoreError(FULL), calls=3)
     for method in ("merge", "finish_session"):
         breaking(monkeypatch, store, method, StoreError(FULL))
     return store
@@ -88,7 +87,7 @@ def test_a_batch_that_failed_is_tried_once_more(
     monkeypatch: pytest.MonkeyPatch, store: Store, path: Path
 ) -> None:
     """There may be room again by the end of the run."""
-    breaking(monkeypatch, store, "append", StoreError(FULL), calls=2)
+    breaking(monkeypatch, store, "add", StoreError(FULL), calls=2)
     result = tune(Scripted(batch=2, burst=2), "grid", store=store)
     assert (result.stopped, result.failure, result.rescued) == (Stop.STORE, FULL, None)
     assert sorted(trials_of(stored(store))) == [1, 2, 3, 4, 5, 6]
@@ -107,7 +106,7 @@ def test_a_store_that_fails_only_at_the_end(monkeypatch: pytest.MonkeyPatch, sto
 def test_the_first_failure_is_the_one_to_tell(
     monkeypatch: pytest.MonkeyPatch, store: Store
 ) -> None:
-    breaking(monkeypatch, store, "append", StoreError(FULL))
+    breaking(monkeypatch, store, "add", StoreError(FULL))
     for method in ("merge", "finish_session"):
         breaking(monkeypatch, store, method, StoreError("and now it is locked"))
     assert tune(Scripted(), "grid", store=store).failure == FULL
@@ -126,8 +125,8 @@ def test_a_store_that_fails_before_the_first_trial(
 def test_a_play_off_that_was_not_stored(
     monkeypatch: pytest.MonkeyPatch, store: Store, tmp_path: Path
 ) -> None:
-    for method in ("confirm", "merge"):
-        breaking(monkeypatch, store, method, StoreError(FULL))
+    breaking(monkeypatch, store, "add", StoreError(FULL), calls=3)
+    breaking(monkeypatch, store, "merge", StoreError(FULL))
     problem = Scripted(
         size=3, seconds=lambda n: 1 + n / 50, again=lambda n: 2 - n / 50, finalists=3
     )
@@ -156,17 +155,17 @@ def test_an_interrupt_while_a_trial_is_stored(
     monkeypatch: pytest.MonkeyPatch, store: Store, path: Path, before: bool
 ) -> None:
     """Whether the transaction got through or not, the trial is there once."""
-    append = store.append
+    add = store.add
     interrupts = failing_at(2, KeyboardInterrupt())
 
-    def interrupted(session: Session, measurements: Sequence[Measurement]) -> None:
+    def interrupted(records: Sequence[Record]) -> None:
         done = store.count("scripted")
         if before:
             interrupts(done)
-        append(session, measurements)
+        add(records)
         interrupts(done)
 
-    monkeypatch.setattr(store, "append", interrupted)
+    monkeypatch.setattr(store, "add", interrupted)
     problem = Scripted(size=6)
     result = tune(problem, "grid", store=store)
     assert (result.stopped, result.failure, result.rescued) == (Stop.INTERRUPTED, "", None)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tunesmith.measure.inline import FunctionProblem
     from tunesmith.measure.task_problem import TaskProblem
     from tunesmith.measurement import Measurement, Outcome
+    from tunesmith.prepared_kernel import PreparedKernel
     from tunesmith.problem import Measurer, MeasureSettings, Problem
     from tunesmith.progress import Progress
     from tunesmith.result import Found, Result
@@ -59,6 +60,7 @@ _HOMES = {
     "tunesmith.measure.inline": ("FunctionProblem",),
     "tunesmith.measure.task_problem": ("TaskProblem",),
     "tunesmith.measurement": ("Measurement", "Outcome"),
+    "tunesmith.prepared_kernel": ("PreparedKernel",),
     "tunesmith.problem": ("MeasureSettings", "Measurer", "Problem"),
     "tunesmith.progress": ("Progress",),
     "tunesmith.result": ("Found", "Result"),
@@ -99,6 +101,7 @@ __all__ = [
     "Outcome",
     "Parameter",
     "Permutation",
+    "PreparedKernel",
     "Problem",
     "Progress",
     "Record",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -78,6 +79,24 @@ def new_tensor(argument: Argument) -> Any:
     import tvm
 
     return tvm.runtime.empty(argument.shape, argument.dtype, tvm.cpu())
+
+
+def copied_tensor(value: Any, argument: Argument) -> Any:
+    """A tensor with a copy of ``value``. Raises ``UsageError`` like ``input_tensor``."""
+    copy = new_tensor(argument)
+    copy.copyfrom(input_tensor(value, argument))
+    return copy
+
+
+def poisoned_tensor(argument: Argument) -> Any:
+    """A new tensor with every bit set: NaN in each type of float, -1 or the largest in integers.
+
+    A program that reads what it never wrote then gives the same wrong result every time.
+    """
+    tensor = new_tensor(argument)
+    start, end = _extent(tensor)
+    ctypes.memset(start, 0xFF, end - start)
+    return tensor
 
 
 def like(example: Any, tensor: Any) -> Any:

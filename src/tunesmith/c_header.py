@@ -1,21 +1,25 @@
-"""The C header of a saved kernel: one function over plain pointers."""
+"""The C header of a saved kernel: its functions over plain pointers."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from string import Template
 
 from tunesmith.arrays import ALIGNMENT
 from tunesmith.operators import Argument, Operator
+from tunesmith.sketches.weights import PREPARE, WEIGHT, with_weights
 
-# DLPack's code and bits of each type that operators have, and the type that stands for it in C.
+# DLPack's code and bits of each type that programs have, and the type that stands for it in C.
 _TYPES = {
     "float64": (2, 64, "double"),
     "float32": (2, 32, "float"),
     "float16": (2, 16, "uint16_t"),
     "bfloat16": (4, 16, "uint16_t"),
     "int8": (0, 8, "int8_t"),
+    "uint8": (1, 8, "uint8_t"),
+    "int16": (0, 16, "int16_t"),
     "int32": (0, 32, "int32_t"),
 }
 
@@ -31,11 +35,12 @@ _HEADER = Template("""\
 /* $operator
  *
  * All tensors are dense, in C order, and start at multiples of $alignment bytes (use
- * aligned_alloc). $name returns 0, or -1 if the call failed; then nothing is known of the result.
- * It may be called from one thread at a time. It needs a processor like $processor, and runs on
- * as many threads as the environment variable TVM_NUM_THREADS says (half of the processors if it
- * is unset). All kernels have the same symbols: link one to a program.
- *
+ * aligned_alloc). What a function fills must not overlap what it reads. It returns 0, or -1 if the
+ * call failed; then nothing is known of what it fills. Call from one thread at a time.
+ * It needs a processor like $processor, and runs on as many threads as the environment variable
+ * TVM_NUM_THREADS says (half of the processors if it is unset). All kernels have the same symbols:
+ * link one to a program.
+$sequence *
  * Link with the shared library beside this header, libtvm_runtime and libtvm_ffi. With TVM and FFI
  * set to where these two are, which is lib in the folders of the Python packages tvm and tvm_ffi:
  *
@@ -70,7 +75,8 @@ typedef struct {
   void* pointer;
 } ${name}_any;
 
-extern int __tvm_ffi_main(void*, const ${name}_any*, int32_t, ${name}_any*);
+typedef int ${name}_function(void*, const ${name}_any*, int32_t, ${name}_any*);
+$externs
 
 /* What the library calls at run time; the runtime provides it. */
 extern int TVMBackendParallelLaunch(void*, void*, int);
@@ -82,25 +88,23 @@ extern void* __TVMBackendFreeWorkspace __attribute__((weak));
 
 $sizes
 
-static inline int $name($parameters) {
-  enum { CPU = 1, TENSOR = 7 };
-$shapes
-  ${name}_tensor tensors[] = {
-$tensors
-  };
-  ${name}_any arguments[$count], result = {0, 0, NULL};
-  for (int i = 0; i < $count; ++i) {
+enum { ${name}_CPU = 1, ${name}_TENSOR = 7, ${name}_MOST_TENSORS = 8 };
+
+static inline int ${name}_call(${name}_function* function, ${name}_tensor* tensors, int count) {
+  ${name}_any arguments[${name}_MOST_TENSORS], result = {0, 0, NULL};
+  for (int i = 0; i < count; ++i) {
     if (!tensors[i].data || (uintptr_t)tensors[i].data % $alignment) return -1;
-    arguments[i].type_index = TENSOR;
+    arguments[i].type_index = ${name}_TENSOR;
     arguments[i].padding = 0;
     arguments[i].pointer = &tensors[i];
   }
   if (&__TVMBackendParallelLaunch) __TVMBackendParallelLaunch = (void*)TVMBackendParallelLaunch;
   if (&__TVMBackendAllocWorkspace) __TVMBackendAllocWorkspace = (void*)TVMBackendAllocWorkspace;
   if (&__TVMBackendFreeWorkspace) __TVMBackendFreeWorkspace = (void*)TVMBackendFreeWorkspace;
-  return __tvm_ffi_main(NULL, arguments, $count, &result) ? -1 : 0;
+  return function(NULL, arguments, count, &result) ? -1 : 0;
 }
 
+$functions
 #ifdef __cplusplus
 }
 #endif
@@ -108,16 +112,57 @@ $tensors
 """)
 
 
-def c_header(operator: Operator, stem: str, processor: str) -> str:
+# What the header of a kernel with constant weights says besides.
+_SEQUENCE = Template("""\
+ *
+ * The weights are constant: lay them out once, then call as often as you like, with what came of
+ * them in their place:
+ *
+ *     ${name}_prepare($weight, $prepared);
+ *     $name($inputs, $result);
+""")
+
+_FUNCTION = Template("""\
+static inline int $name($parameters) {
+$shapes
+  ${prefix}_tensor tensors[] = {
+$tensors
+  };
+  return ${prefix}_call($symbol, tensors, $count);
+}
+""")
+
+
+def c_header(
+    operator: Operator, stem: str, processor: str, prepared: Argument | None = None
+) -> str:
     """The text of the header for a library compiled for ``processor``.
 
-    The function is called like the file, ``stem``, as far as C and C++ allow.
+    The function is called like the file, ``stem``, as far as C and C++ allow. ``prepared`` is what
+    the library's ``prepare`` makes of the weights, None where it has no such function; it is
+    declared as a second function then.
     """
     name = _identifier(stem)
     inputs, result = operator.arguments, operator.result
     arguments = (*inputs, result)
-    parameters = [f"const {_TYPES[a.dtype][2]}* {a.name}" for a in inputs]
-    parameters.append(f"{_TYPES[result.dtype][2]}* {result.name}")
+    functions = [_function(name, name, "main", inputs, result)]
+    sequence = ""
+    if prepared is not None:
+        weight = inputs[WEIGHT]
+        given = with_weights(inputs, prepared)
+        arguments = (*inputs, prepared, result)
+        functions = [
+            _function(name, f"{name}_prepare", PREPARE, [weight], prepared),
+            _function(name, name, "main", given, result),
+        ]
+        sequence = _SEQUENCE.substitute(
+            name=name,
+            weight=weight.name,
+            prepared=prepared.name,
+            inputs=", ".join(argument.name for argument in given),
+            result=result.name,
+        )
+    symbols = ["main"] if prepared is None else [PREPARE, "main"]
     return _HEADER.substitute(
         operator=operator.key,
         library=shlex.quote(f"{stem}.so"),
@@ -125,12 +170,34 @@ def c_header(operator: Operator, stem: str, processor: str) -> str:
         alignment=ALIGNMENT,
         name=name,
         guard=name.upper(),
-        count=len(arguments),
-        parameters=", ".join(parameters),
+        sequence=sequence,
+        externs="\n".join(f"extern {name}_function {_symbol(symbol)};" for symbol in symbols),
         sizes="\n".join(_size(name, argument) for argument in arguments),
-        shapes="\n".join(_shape(argument) for argument in arguments),
-        tensors="\n".join(_tensor(argument) for argument in arguments),
+        functions="\n".join(functions),
     )
+
+
+def _function(
+    prefix: str, name: str, symbol: str, inputs: Sequence[Argument], result: Argument
+) -> str:
+    """A function over plain pointers that calls one of the library's."""
+    arguments = (*inputs, result)
+    parameters = [f"const {_TYPES[a.dtype][2]}* {a.name}" for a in inputs]
+    parameters.append(f"{_TYPES[result.dtype][2]}* {result.name}")
+    return _FUNCTION.substitute(
+        prefix=prefix,
+        name=name,
+        symbol=_symbol(symbol),
+        parameters=", ".join(parameters),
+        shapes="\n".join(_shape(argument) for argument in arguments),
+        tensors="\n".join(_tensor(prefix, argument) for argument in arguments),
+        count=len(arguments),
+    )
+
+
+def _symbol(function: str) -> str:
+    """What TVM calls a function of a program in the library."""
+    return f"__tvm_ffi_{function}"
 
 
 def _identifier(stem: str) -> str:
@@ -149,9 +216,9 @@ def _shape(argument: Argument) -> str:
     return f"  int64_t {argument.name}_shape[] = {{{extents}}};"
 
 
-def _tensor(argument: Argument) -> str:
+def _tensor(prefix: str, argument: Argument) -> str:
     code, bits, _ = _TYPES[argument.dtype]
     return (
-        f"      {{(void*){argument.name}, CPU, 0, {len(argument.shape)}, {code}, {bits}, 1, "
-        f"{argument.name}_shape, NULL, 0}},"
+        f"      {{(void*){argument.name}, {prefix}_CPU, 0, {len(argument.shape)}, {code}, {bits}, "
+        f"1, {argument.name}_shape, NULL, 0}},"
     )

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
-import threading
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from tunesmith import arrays
-from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError, system_reason
-from tunesmith.operators import Operator, operator_from_json
+from tunesmith import arrays, kernel_files
+from tunesmith.calling import Calling, use_threads
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.kernel_files import Description, last_line
+from tunesmith.operators import Argument, Operator, ProductOperator
+from tunesmith.prepared_kernel import PreparedKernel
+from tunesmith.sketches.weights import (
+    PREPARE,
+    WEIGHT,
+    has_constant_weights,
+    prepared_weights,
+    with_weights,
+    without_weights,
+)
 from tunesmith.space import Config
 from tunesmith.target import Target, instructions
-
-FORMAT = 1
-
-# What TVM reads when a thread of the process runs its first kernel. Unset, it takes half of the
-# processors, taking the other half for hyper-threads.
-_THREADS_VARIABLE = "TVM_NUM_THREADS"
 
 
 class Kernel:
@@ -32,6 +33,9 @@ class Kernel:
     which may be one of the inputs. Arrays must be in main memory and of the argument's type and
     shape; those that are not in C order or do not start at a multiple of 64 bytes are copied. It
     runs on as many threads as the target has cores.
+
+    Where the operator has constant weights, ``prepare`` lays them out once and gives a callable
+    over the other arguments; a call of the kernel itself does so anew each time.
 
     Calling raises ``UsageError`` for arrays that do not fit, and ``TunesmithError`` on a processor
     that lacks instructions that the kernel was compiled for.
@@ -44,32 +48,25 @@ class Kernel:
         config: Config | None,
         module: Any,
         processor: str | None = None,
+        *,
+        prepared: Argument | None = None,
     ) -> None:
-        """``module`` is what TVM built or loaded, for ``processor``; None means the target's."""
+        """``module`` is what TVM built or loaded, for ``processor``; None means the target's.
+
+        ``prepared`` is what its function ``prepare`` makes of the weights; None: there is no such
+        function.
+        """
         self.operator = operator
         self.target = target
         self.config = config
         self.processor = processor or target.processor
         self._module = module
+        self._prepared = prepared
+        # What was compiled; None for a kernel that was loaded.
+        self._program: Any | None = None
 
     def __call__(self, *inputs: Any, out: Any | None = None) -> Any:
-        self._check_count(inputs)
-        tensors = [
-            arrays.input_tensor(value, argument)
-            for value, argument in zip(inputs, self.operator.arguments, strict=True)
-        ]
-        result = self.operator.result
-        if out is None:
-            output = arrays.new_tensor(result)
-        else:
-            result = type(result)("out", result.shape, result.dtype)
-            output = arrays.output_tensor(out, result, tensors)
-        _use_threads(self.target.core_count)
-        self._function(*tensors, output)
-        if out is None:
-            return arrays.like(inputs[0], output)
-        arrays.store(output, out, result)
-        return out
+        return self._calling(inputs, out)
 
     @classmethod
     def build(
@@ -80,51 +77,99 @@ class Kernel:
         Raises ``TunesmithError`` if the compiler fails, ``UsageError`` if it does not know the
         target's processor.
         """
-        import tvm
+        module = _compiled(target, program)
+        kernel = cls(operator, target, config, module, prepared=prepared_weights(program))
+        kernel._program = program
+        return kernel
 
-        tvm_target = target.to_tvm()
-        try:
-            module = tvm.compile(program, target=tvm_target)
-        except Exception as error:
-            raise TunesmithError(f"the compiler failed: {_last_line(error)}") from error
-        return cls(operator, target, config, module)
+    def prepare(self, weights: Any) -> PreparedKernel:
+        """Lay the weights out once: a kernel over the other arguments, for an operator with
+        constant weights.
+
+        Raises ``UsageError`` for another operator and for an array that does not fit, and
+        ``TunesmithError`` like a call.
+        """
+        operator = self.operator
+        if not isinstance(operator, ProductOperator):
+            raise UsageError(f"{operator.name} has no weights to prepare: call the kernel itself")
+        if not has_constant_weights(operator):
+            raise UsageError(
+                f"the weights of this {operator.name} may change with each call: to prepare them, "
+                "tune the operator with constant_weights=True"
+            )
+        main, plain = self._function("main"), operator.arguments[WEIGHT]
+        if self._prepared is None:
+            laid_out = arrays.copied_tensor(weights, plain)
+        else:
+            weight, laid_out = arrays.input_tensor(weights, plain), self._new_prepared()
+            use_threads(self.target.core_count)
+            self._function(PREPARE)(weight, laid_out)
+        calling = Calling(
+            f"{operator.name} with prepared weights",
+            main,
+            without_weights(operator.arguments),
+            operator.result,
+            self.target.core_count,
+            {WEIGHT: laid_out},
+        )
+        return PreparedKernel(operator, self.target, self.config, calling)
 
     def bind(self, *inputs: Any) -> Callable[[], None]:
         """A call on copies of these arrays into one buffer, with nothing left to check: for timing.
 
         Raises ``UsageError`` for arrays that do not fit.
         """
-        self._check_count(inputs)
-        copies = []
-        for value, argument in zip(inputs, self.operator.arguments, strict=True):
-            copies.append(arrays.new_tensor(argument))
-            copies[-1].copyfrom(arrays.input_tensor(value, argument))
-        _use_threads(self.target.core_count)
-        return partial(self._function, *copies, arrays.new_tensor(self.operator.result))
+        return self._calling.bind(inputs)
 
-    def source(self, kind: str) -> str:
+    def source(self, kind: str, function: str | None = None) -> str:
         """The compiled program as text: ``ll`` for LLVM-IR, ``asm`` for assembly.
 
+        All of it, or of one ``function`` alone (``main``, or ``prepare`` where there is one).
         Raises ``UsageError`` for another kind, and for a kernel that was loaded.
         """
         if kind not in ("ll", "asm"):
             raise UsageError(f"a kernel's source is ll (LLVM-IR) or asm (assembly), not {kind}")
-        if self._compiled is None:
+        if self._program is None:
             raise UsageError("a loaded kernel has no source: ask the one that was compiled")
-        return str(self._compiled.inspect_source(kind))
+        module = self._module
+        if function is not None and self._prepared is not None:
+            import tvm
 
-    @property
-    def _compiled(self) -> Any | None:
-        """The compiler's module with the program in it; None for a kernel that was loaded."""
-        return getattr(self._module, "mod", None)
+            alone = tvm.IRModule({function: self._program[function]})
+            module = _compiled(self.target, alone)
+        return str(module.mod.inspect_source(kind))
 
     @cached_property
-    def _function(self) -> Any:
+    def _calling(self) -> Calling:
+        operator = self.operator
+        function = self._function("main") if self._prepared is None else self._preparing()
+        return Calling(
+            operator.name, function, operator.arguments, operator.result, self.target.core_count
+        )
+
+    def _preparing(self) -> Callable[..., None]:
+        """Both functions one after the other."""
+        prepare, main = self._function(PREPARE), self._function("main")
+
+        def call(*tensors: Any) -> None:
+            laid_out = self._new_prepared()
+            prepare(tensors[WEIGHT], laid_out)
+            main(*with_weights(tensors, laid_out))
+
+        return call
+
+    def _new_prepared(self) -> Any:
+        assert self._prepared is not None
+        # What a program leaves unset there must not matter, whatever the memory held before.
+        return arrays.poisoned_tensor(self._prepared)
+
+    def _function(self, name: str) -> Any:
+        """Raises ``TunesmithError`` where it cannot run."""
         self._check_processor()
         try:
-            return self._module["main"]
+            return self._module[name]
         except Exception as error:
-            raise TunesmithError(f"the program cannot be called: {_last_line(error)}") from error
+            raise TunesmithError(f"the program cannot be called: {last_line(error)}") from error
 
     def _check_processor(self) -> None:
         """Without its instructions the kernel would take the whole process down."""
@@ -134,14 +179,6 @@ class Kernel:
             raise TunesmithError(
                 f"the kernel was compiled for {self.processor} and needs {', '.join(missing)}, "
                 f"which this processor ({here}) has not: compile it here"
-            )
-
-    def _check_count(self, inputs: Sequence[Any]) -> None:
-        arguments = self.operator.arguments
-        if len(inputs) != len(arguments):
-            names = ", ".join(argument.name for argument in arguments)
-            raise UsageError(
-                f"{self.operator.name} takes {len(arguments)} arrays ({names}), not {len(inputs)}"
             )
 
     # -- files -----------------------------------------------------------------------------------
@@ -154,48 +191,9 @@ class Kernel:
         without a C compiler (it links), and ``TunesmithError`` if linking fails or a file cannot be
         written. The folder is made if there is none.
         """
-        from tunesmith.c_header import c_header
-
-        library = Path(path)
-        header, description = library.with_suffix(".h"), library.with_suffix(".json")
-        if library.suffix in {".h", ".json", ""}:
-            raise UsageError(
-                f"a kernel is saved as a shared library: name it like {library.stem or 'kernel'}.so"
-            )
-        if self._compiled is None:
+        if self._program is None:
             raise UsageError("a loaded kernel is saved already: copy its files")
-        _require_linker()
-        try:
-            library.parent.mkdir(parents=True, exist_ok=True)
-            self._link(library)
-            text = c_header(self.operator, library.stem, self.processor)
-            header.write_text(text, encoding="utf-8")
-            description.write_text(json.dumps(self.describe(), indent=2) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise TunesmithError(
-                f"cannot write {library}: {system_reason(error)}: name a file in a folder that you "
-                "may write to"
-            ) from error
-        return [library, header, description]
-
-    def _link(self, library: Path) -> None:
-        """Write the shared library, whole or not at all.
-
-        Raises ``OSError`` where it cannot be put in place, ``TunesmithError`` if linking fails.
-        """
-        with tempfile.TemporaryDirectory(dir=library.parent, prefix=".tunesmith-") as folder:
-            made = Path(folder) / "kernel.so"
-            try:
-                self._module.export_library(str(made))
-            except OSError as error:  # of starting the linker, or of what it is to read
-                what = error.filename or "the linker"
-                reason = f"{what}: {system_reason(error)}"
-                raise TunesmithError(f"cannot link {library}: {reason}") from error
-            except RuntimeError as error:  # its words, then the command that it was
-                words = str(error).removeprefix("Compilation error:").partition("Command line:")[0]
-                reason = words.strip().partition("\n")[0] or "the linker gives no reason"
-                raise TunesmithError(f"cannot link {library}: {reason}") from error
-            made.replace(library)
+        return kernel_files.write(Path(path), self._module, self._description)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -204,100 +202,33 @@ class Kernel:
         Raises ``TunesmithError`` if one of them is missing or is not such a file, and if this
         processor lacks instructions that the kernel needs.
         """
-        library = Path(path).resolve()
-        description = library.with_suffix(".json")
-        for needed in (library, description):
-            if not needed.is_file():
-                raise TunesmithError(f"no file {needed}: a kernel is a library and its .json")
-        operator, target, config, processor = _described(description)
-        try:
-            module = _load_library(library)
-            function = module["main"]
-        except Exception as error:
-            raise TunesmithError(f"{library} is not a kernel's library: save it again") from error
-        kernel = cls(operator, target, config, module, processor)
-        kernel._function = function
+        module, saved = kernel_files.read(path)
+        kernel = cls(
+            saved.operator,
+            saved.target,
+            saved.config,
+            module,
+            saved.processor,
+            prepared=saved.prepared,
+        )
         kernel._check_processor()
         return kernel
 
     def describe(self) -> dict[str, Any]:
         """What the JSON beside a saved library says."""
-        operator = self.operator
-        fields = ("name", "shape", "dtype")
-        return {
-            "format": FORMAT,
-            "operator": operator.to_json(),
-            "target": {
-                "kind": self.target.kind,
-                "mcpu": self.target.mcpu,
-                "cores": self.target.cores,
-            },
-            "processor": self.processor,
-            "config": None if self.config is None else self.config.to_json(),
-            "arguments": [
-                {field: getattr(argument, field) for field in fields}
-                for argument in operator.arguments
-            ],
-            "result": {field: getattr(operator.result, field) for field in fields},
-            "alignment": arrays.ALIGNMENT,
-            "flops": operator.flops,
-        }
+        return self._description.to_json()
+
+    @property
+    def _description(self) -> Description:
+        return Description(self.operator, self.target, self.config, self.processor, self._prepared)
 
 
-def _described(path: Path) -> tuple[Operator, Target, Config | None, str]:
-    """What ``Kernel.describe`` said, read from its file. Raises ``TunesmithError``."""
-    try:
-        saved = json.loads(path.read_text(encoding="utf-8"))
-        if saved["format"] != FORMAT:
-            raise TunesmithError(
-                f"{path} has format {saved['format']}, this version reads {FORMAT}: "
-                "save the kernel again"
-            )
-        config = None if saved["config"] is None else Config.from_json(saved["config"])
-        operator, target = operator_from_json(saved["operator"]), Target(**saved["target"])
-        return operator, target, config, str(saved["processor"])
-    except KeyError as error:
-        raise TunesmithError(f"{path} does not describe a kernel: it lacks {error}") from error
-    except (AttributeError, TypeError, ValueError, UsageError, OSError) as error:
-        reason = _last_line(error)
-        raise TunesmithError(f"{path} does not describe a kernel: {reason}") from error
-
-
-def _load_library(path: Path) -> Any:
-    import tvm  # noqa: F401 - the library calls its runtime
-    import tvm_ffi
-
-    # By a name of its own: for a name that is in use the system gives the library that it knows,
-    # even if another one has been saved there since. (TVM's own function follows links.)
-    with tempfile.TemporaryDirectory() as folder:
-        link = Path(folder) / path.name
-        link.symlink_to(path)
-        return tvm_ffi.load_module(link)
-
-
-def _last_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[-1].strip() if lines else type(error).__name__
-
-
-def _require_linker() -> None:
-    from tvm.support.cc import get_cc
-
-    if get_cc() is None:
-        raise MissingDependencyError(
-            "saving a kernel needs a C compiler to link it: install gcc or clang"
-        )
-
-
-_used = threading.local()
-
-
-def _use_threads(count: int) -> None:
-    """Let the kernels that this thread calls run on ``count`` threads."""
+def _compiled(target: Target, program: Any) -> Any:
+    """What TVM makes of a module. Raises as ``Kernel.build`` does."""
     import tvm
 
-    if getattr(_used, "count", None) != count:
-        os.environ.setdefault(_THREADS_VARIABLE, str(max(count, Target().core_count)))
-        big_cores_first = 1
-        tvm.get_global_func("runtime.config_threadpool")(big_cores_first, count)
-        _used.count = count
+    tvm_target = target.to_tvm()
+    try:
+        return tvm.compile(program, target=tvm_target)
+    except Exception as error:
+        raise TunesmithError(f"the compiler failed: {last_line(error)}") from error

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tunesmith.budget import Stop
+from tunesmith.candidate import of_plain_config, sketch_and_config
 from tunesmith.errors import StoreError
 from tunesmith.measurement import Measurement
 from tunesmith.store import Record, Session, rescue
@@ -16,22 +20,31 @@ if TYPE_CHECKING:
 
 
 class Ledger:
-    """The records of one session. ``failure`` says why the store took no more, if it did not."""
+    """The records of one session. ``failure`` says why the store took no more, if it did not.
 
-    def __init__(self, store: Store, session: Session) -> None:
+    ``by_sketch`` is the session as the records of each sketch see it, by what candidates call
+    that sketch.
+    """
+
+    def __init__(self, store: Store, session: Session, by_sketch: Mapping[str, Session]) -> None:
         self.session = session
         self.failure = ""
+        self._by_sketch = by_sketch
         self._store = store
         self._unsaved: list[Record] = []
 
     def save(self, measurements: Sequence[Measurement], *, play_off: bool = False) -> None:
-        """Store measurements in one transaction. Raises ``StoreError``; they are kept then."""
-        self._unsaved = [self.session.record(m, play_off=play_off) for m in measurements]
-        if play_off:
-            self._store.confirm(self.session, measurements)
-        else:
-            self._store.append(self.session, measurements)
+        """Store measurements of candidates in one transaction.
+
+        Raises ``StoreError``; they are kept then.
+        """
+        self._unsaved = [self._record(measurement, play_off) for measurement in measurements]
+        self._store.add(self._unsaved)
         self._unsaved = []
+
+    def _record(self, measurement: Measurement, play_off: bool) -> Record:
+        name, _ = sketch_and_config(measurement.config)
+        return self._by_sketch[name].record(of_plain_config(measurement), play_off=play_off)
 
     def close(self, stop: Stop, time_split: Mapping[str, float]) -> Path | None:
         """Note how the run ended. Returns the file that holds what the store did not take."""
@@ -49,3 +62,17 @@ class Ledger:
         except StoreError as error:  # the result in memory is all that is left: return it
             self.failure = f"{self.failure}; {error}"
             return None
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C for a block that saves what there is; only the main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        # None: a handler that was not set from Python, which cannot be put back from here.
+        signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)

@@ -107,16 +107,13 @@ class Measurer(Protocol):
     ) -> None: ...
 
 
-class Problem(Protocol):
-    """What a tuner is set on. Everything a tuner may use is the space; the loop uses the rest."""
+class Measurable(Protocol):
+    """What the loop uses of a problem, and what a choice among several problems has as well."""
 
     @property
     def key(self) -> str:
         """Stable identity: records with the same key are comparable and may be resumed."""
         ...
-
-    @property
-    def space(self) -> Space: ...
 
     @property
     def flops(self) -> float | None:
@@ -140,3 +137,10 @@ class Problem(Protocol):
     def measurer(self, settings: MeasureSettings, best: float = math.inf) -> Measurer:
         """A new measurer for this problem; ``best`` is the least seconds known from before."""
         ...
+
+
+class Problem(Measurable, Protocol):
+    """What a tuner is set on. Everything a tuner may use is the space; the loop uses the rest."""
+
+    @property
+    def space(self) -> Space: ...

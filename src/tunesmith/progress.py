@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from tunesmith.measurement import Outcome
@@ -17,7 +17,8 @@ class Progress:
     """How far a run is. Times are in seconds; ``best_seconds`` and ``default_seconds`` of one call.
 
     ``outcomes`` counts the trials of each class, ``time`` holds the seconds of each phase
-    (``search``, ``build``, ``run``, ``idle``). Trials of resumed runs count.
+    (``search``, ``build``, ``run``, ``idle``). Trials of resumed runs count. ``sketches`` counts
+    the trials of each sketch, and ``best_sketch`` is that of the best; empty where there is none.
     """
 
     trials: int
@@ -27,3 +28,5 @@ class Progress:
     default_seconds: float | None
     time: Mapping[str, float]
     elapsed: float
+    sketches: Mapping[str, int] = field(default_factory=dict)
+    best_sketch: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from tunesmith.errors import UsageError
 from tunesmith.kernel import Kernel
 from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
-from tunesmith.problem import Problem
+from tunesmith.problem import Measurable, Problem
 from tunesmith.space import Config
 from tunesmith.store import Session
 
@@ -43,22 +43,41 @@ class Found:
             raise UsageError("only a task has kernels to compile; use the config itself")
         return self.problem.kernel(self.config)
 
+    @property
+    def sketch(self) -> str:
+        """The name of the sketch, empty where the problem is no task."""
+        return self.problem.sketch.name if isinstance(self.problem, TaskProblem) else ""
+
     def to_json(self) -> dict[str, Any]:
-        """``seconds``, ``gflops`` and ``config``."""
-        return self.measurement.summary(self.problem.flops)
+        """``seconds``, ``gflops`` and ``config``, and the ``sketch`` of a task."""
+        found = self.measurement.summary(self.problem.flops)
+        return {**found, "sketch": self.sketch} if self.sketch else found
+
+
+@dataclass(frozen=True)
+class SketchTrials:
+    """How many trials a sketch had, and the least seconds of a call that one of them gave.
+
+    ``best_seconds`` is None where none was valid.
+    """
+
+    trials: int
+    best_seconds: float | None
 
 
 @dataclass(frozen=True)
 class Result:
     """The outcome of a run, with what earlier runs of the same problem left in the store.
 
-    ``outcomes`` counts all trials by class, ``time`` holds this call's seconds by phase and
-    ``total``. ``default`` and ``best`` are None if no such config was measured validly. ``rescued``
-    is the file that holds the records that the store did not take, ``failure`` says why it did
-    not. ``session`` is what the store knows the run by.
+    ``problem`` is what was tuned: for a task with several sketches a ``Portfolio`` of them, while
+    ``default`` and ``best`` have the problem with the sketch that they are by. These are None if no
+    such config was measured validly. ``outcomes`` counts all trials by class, ``sketches`` those of
+    a task by sketch; ``time`` holds this call's seconds by phase and ``total``. ``rescued`` is the
+    file that holds the records that the store did not take, ``failure`` says why it did not.
+    ``session`` is what the store knows the run by.
     """
 
-    problem: Problem
+    problem: Measurable
     best: Found | None
     default: Found | None
     trials: int
@@ -69,6 +88,7 @@ class Result:
     failure: str = ""
     rescued: Path | None = None
     session: Session | None = None
+    sketches: Mapping[str, SketchTrials] = field(default_factory=dict)
 
     @property
     def valid(self) -> int:
@@ -77,6 +97,7 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """What ``tunesmith tune --json`` prints."""
+        sketches = {name: asdict(trials) for name, trials in self.sketches.items()}
         rescued = None if self.rescued is None else str(self.rescued)
         return {
             "task": self.problem.key,
@@ -89,5 +110,6 @@ class Result:
             "best": None if self.best is None else self.best.to_json(),
             "stopped": self.stopped.value,
             "resumed": self.resumed,
+            **({"sketches": sketches} if sketches else {}),
             **({"failure": self.failure, "rescued": rescued} if self.failure else {}),
         }

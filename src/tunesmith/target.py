@@ -61,11 +61,24 @@ class Target:
     def processor(self) -> str:
         """LLVM's name of the processor to compile for (imports TVM).
 
-        Raises ``UsageError`` for one that LLVM does not know.
+        Raises ``UsageError`` for one that LLVM does not know, or that has 32 bits.
         """
         if self.mcpu is not None and self.mcpu not in _processors():
             raise unknown_name("processor", self.mcpu, _processors())
+        if self.mcpu is not None and not _runs_64_bit_code(self.mcpu):
+            raise UsageError(f"processor {self.mcpu} runs no 64-bit code: name a newer one")
         return self.mcpu or host_processor()
+
+    @cached_property
+    def instructions(self) -> frozenset[str]:
+        """The instruction sets to compile for (imports TVM). Raises ``UsageError`` like that."""
+        return instructions(self.processor)
+
+    def lanes(self, dtype: str) -> int:
+        """How many elements of a type a vector register holds (imports TVM)."""
+        known = self.instructions
+        register = 64 if "avx512f" in known else 32 if "avx" in known else 16
+        return register * 8 // int("".join(filter(str.isdigit, dtype)))
 
     def to_tvm(self) -> Any:
         """The ``tvm.target.Target`` (imports TVM). Raises ``UsageError`` like ``processor``."""
@@ -115,6 +128,15 @@ def _processors() -> frozenset[str]:
     from tvm.target import codegen
 
     return frozenset(map(str, codegen.llvm_get_cpu_archlist(_llvm(host_processor()))))
+
+
+@lru_cache(maxsize=64)
+def _runs_64_bit_code(processor: str) -> bool:
+    """Whether LLVM can compile for it; for others it would take the whole process down."""
+    from tvm.target import codegen
+
+    features = set(map(str, codegen.llvm_get_cpu_features(_llvm(processor))))
+    return "64bit" in features or "64bit-mode" not in features  # which are names of x86
 
 
 def _llvm(processor: str) -> Any:

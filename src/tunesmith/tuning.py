@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import math
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from tunesmith import play_off
+from tunesmith.branches import Branches, resume, sketch_of
 from tunesmith.budget import Budget, Stop
+from tunesmith.candidate import of_plain_config, sketch_and_config
 from tunesmith.errors import StoreError, UsageError
-from tunesmith.ledger import Ledger
+from tunesmith.ledger import Ledger, uninterrupted
+from tunesmith.measure.portfolio import Portfolio, joined, problems_of
 from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import Measurer, MeasureSettings, Problem
 from tunesmith.progress import PHASES, Progress
-from tunesmith.result import Found, Result
+from tunesmith.result import Found, Result, SketchTrials
 from tunesmith.standing import Standing
-from tunesmith.store import Session, open_store
+from tunesmith.store import open_store
 from tunesmith.task import Task
 from tunesmith.tuners import Tuner
 from tunesmith.tuners import tuner as tuner_by_name
-from tunesmith.tuners.tuner import Search
 
 if TYPE_CHECKING:
     from tunesmith.store import Store
@@ -36,14 +36,16 @@ _LOOK_UP = 0.25
 
 
 def tune(
-    problem: Problem | Task,
+    problem: Problem | Portfolio | Task,
     tuner: str | Tuner = "genetic",
     budget: Budget | None = None,
     *,
     store: Store | str | Path | None = None,
     seed: int = 0,
     fresh: bool = False,
-    sketch: str | None = None,
+    sketch: str | Iterable[str] | None = None,
+    without_sketches: Iterable[str] = (),
+    prior: bool = True,
     settings: MeasureSettings | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
@@ -51,25 +53,32 @@ def tune(
 
     A run continues what earlier runs of the same problem left in the store: their trials are
     shown to the tuner, count towards ``budget.trials`` and are not repeated, unless ``fresh``.
-    Without a ``store`` a task uses the user's store, any other problem none that lasts. ``sketch``
-    names the sketch for a task, the first one that fits by default. Every trial is saved as it
-    ends; Ctrl-C ends the run like a budget does. At the end the best few are measured again in
-    turn, so that noise picks no winner.
+    Without a ``store`` a task uses the user's store, any other problem none that lasts. Every trial
+    is saved as it ends; Ctrl-C ends the run like a budget does. At the end the best few are
+    measured again in turn, so that noise picks no winner.
+
+    A task is tuned with all sketches that can schedule it, or those that ``sketch`` names, but none
+    of ``without_sketches``; each has a search of its own, and most trials go to those that are
+    ahead. With ``prior`` a search begins with configs that the sketch's model of the machine likes.
 
     Raises ``UsageError`` for what does not exist or cannot be, ``StoreError`` if the store cannot
     be opened, ``TunesmithError`` if measuring is impossible on this machine.
     """
-    chosen = TaskProblem.of(problem, sketch) if isinstance(problem, Task) else problem
+    if isinstance(problem, Task):
+        names = [sketch] if isinstance(sketch, str) else sketch or ()
+        problem = joined(problems_of(problem, names, without_sketches))
     algorithm = tuner_by_name(tuner) if isinstance(tuner, str) else tuner
-    _check_kind("problem", chosen, "a Task or a problem", hasattr(chosen, "measurer"))
+    _check_kind("problem", problem, "a Task or a problem", hasattr(problem, "measurer"))
     _check_kind("tuner", algorithm, "a name or a Tuner", isinstance(algorithm, Tuner))
     _check_kind("budget", budget, "a Budget", budget is None or isinstance(budget, Budget))
     with contextlib.ExitStack() as stack:
         if store is None or isinstance(store, str | Path):
-            lasting = store is not None or isinstance(chosen, TaskProblem)
+            lasting = store is not None or isinstance(problem, TaskProblem | Portfolio)
             store = stack.enter_context(open_store(store if lasting else "sqlite://"))
-        run = _Run(chosen, algorithm, budget or Budget(), store=store, seed=seed, progress=progress)
-        return run.go(settings or MeasureSettings(), fresh=fresh)
+        run = _Run(
+            problem, algorithm, budget or Budget(), store=store, seed=seed, progress=progress
+        )
+        return run.go(settings or MeasureSettings(), fresh=fresh, prior=prior)
 
 
 def _check_kind(what: str, value: object, expected: str, fits: bool) -> None:
@@ -77,19 +86,15 @@ def _check_kind(what: str, value: object, expected: str, fits: bool) -> None:
         raise UsageError(f"{what} must be {expected}, not {value!r}")
 
 
-class SketchIdentity(TypedDict):
-    """The sketch that made the programs of a record; empty for a problem without one."""
-
-    sketch: str
-    sketch_version: int
-
-
 class _Run:
-    """One tuning run: a search, a measurer and a ledger, and how it stands."""
+    """One tuning run: its searches, a measurer and a ledger, and how it stands.
+
+    In here all configs are candidates; see ``candidate``.
+    """
 
     def __init__(
         self,
-        problem: Problem,
+        problem: Problem | Portfolio,
         tuner: Tuner,
         budget: Budget,
         *,
@@ -108,20 +113,20 @@ class _Run:
         self._working = 0.0
         self._begun = time.monotonic()
 
-    def go(self, settings: MeasureSettings, *, fresh: bool) -> Result:
+    def go(self, settings: MeasureSettings, *, fresh: bool, prior: bool) -> Result:
         """The whole run. Whatever ends it, the session in the store says so."""
-        identity = sketch_of(self.problem)
-        search = self.tuner.start(self.problem.space, self.seed)
         with self._work():
+            search = Branches(self.problem, self.tuner, self.seed)
             if not fresh:
-                self._resume(search, identity)
-            ledger = Ledger(self.store, self._begin_session(identity))
+                resume(search, self.standing, self.store, self.problem)
+                self.resumed = self.standing.trials
+            ledger = self._begin_ledger(search, prior=prior)
         stop = Stop.FAILED
         with contextlib.ExitStack() as shield:
             measurer = self.problem.measurer(settings, self.standing.best_seconds)
             try:
                 with measurer:
-                    stop = self._measure(search, measurer, ledger)
+                    stop = self._measure(search, measurer, ledger, prior=prior)
                     shield.enter_context(uninterrupted())
                     split = self._time(measurer)
             except BaseException as error:
@@ -129,11 +134,16 @@ class _Run:
                 ended = Stop.FAILED if isinstance(error, Exception) else Stop.TERMINATED
                 ledger.close(ended, {})
                 raise
-            return self._finish(ledger, stop, split)
+            return self._finish(search, ledger, stop, split)
 
-    def _measure(self, search: Search, measurer: Measurer, ledger: Ledger) -> Stop:
+    def _measure(
+        self, search: Branches, measurer: Measurer, ledger: Ledger, *, prior: bool
+    ) -> Stop:
         """The loop and the play-off; Ctrl-C and a failing store end them early."""
         try:
+            if prior:
+                with self._work():  # while the measurer gets ready
+                    search.find_starts()
             stop = self._loop(search, measurer, ledger)
             measurer.cancel()
             self._play_off(measurer, ledger)
@@ -144,37 +154,28 @@ class _Run:
             return Stop.STORE
         return stop
 
-    def _begin_session(self, identity: SketchIdentity) -> Session:
+    def _begin_ledger(self, search: Branches, *, prior: bool) -> Ledger:
         described = self.problem.describe()
         default = self.problem.default
-        return self.store.begin_session(
+        plain = None if default is None else sketch_and_config(default)[1].to_json()
+        session = self.store.begin_session(
             self.problem.key,
             tuner=self.tuner.name,
             seed=self.seed,
-            description={**described, "default": None if default is None else default.to_json()},
+            description={**described, "default": plain, "prior": prior},
             target=described.get("target"),
             tuner_settings=asdict(self.tuner),
             budget=self.budget.to_json(),
-            **identity,
+            **sketch_of(self.problem),
         )
+        identities = {branch.name: branch.identity for branch in search.branches}
+        views = {
+            name: session.by(identity["sketch"], identity["sketch_version"])
+            for name, identity in identities.items()
+        }
+        return Ledger(self.store, session, views)
 
-    def _resume(self, search: Search, identity: SketchIdentity) -> None:
-        """Learn from earlier runs. Where a play-off measured a config again, its times count."""
-        key, store, standing = self.problem.key, self.store, self.standing
-        self._learn(search, store.measurements(key, **identity))
-        self.resumed, standing.since_improvement = standing.trials, 0
-        winner = store.best(key, **identity)
-        known = [] if winner is None else [winner.config]
-        known += [measurement.config for measurement in standing.finalists]
-        latest = [store.measurement_of(key, config, **identity) for config in dict.fromkeys(known)]
-        standing.replace_best([m for m in latest if m is not None and m.valid])
-        if self.problem.default is not None:
-            standing.default = store.measurement_of(key, self.problem.default, **identity)
-
-    def _loop(self, search: Search, measurer: Measurer, ledger: Ledger) -> Stop:
-        default = self.problem.default
-        if default is not None and self.standing.default is None:
-            measurer.submit([default])
+    def _loop(self, search: Branches, measurer: Measurer, ledger: Ledger) -> Stop:
         exhausted = False
         while True:
             stop = self._stop()
@@ -184,7 +185,7 @@ class _Run:
                 with self._work():
                     configs = search.propose(self._wanted(measurer))
                 exhausted = not configs and self._wanted(measurer) > 0
-                measurer.submit([config for config in configs if config != default])
+                measurer.submit(configs)
             if measurer.pending == 0:
                 return Stop.EXHAUSTED
             measurements = measurer.collect(self._time_to_wait())
@@ -194,7 +195,7 @@ class _Run:
                         ledger.save(measurements)
                     finally:  # saved or not, it was measured
                         self._learn(search, measurements)
-                self._tell(measurer)
+                self._tell(search, measurer)
 
     def _wanted(self, measurer: Measurer) -> int:
         """How many configs to propose: enough to keep the measurer busy, none over the budget."""
@@ -217,7 +218,7 @@ class _Run:
             flops=self.problem.flops,
         )
 
-    def _learn(self, search: Search, measurements: Sequence[Measurement]) -> None:
+    def _learn(self, search: Branches, measurements: Sequence[Measurement]) -> None:
         search.observe(measurements)
         for measurement in measurements:
             self.standing.count(measurement)
@@ -254,10 +255,11 @@ class _Run:
         total = self.elapsed
         return {**busy, "idle": max(0.0, total - sum(busy.values())), "total": total}
 
-    def _tell(self, measurer: Measurer) -> None:
+    def _tell(self, search: Branches, measurer: Measurer) -> None:
         if self.progress is None:
             return
         spent, standing = self._time(measurer), self.standing
+        best = next(iter(standing.finalists), None)
         self.progress(
             Progress(
                 trials=standing.trials,
@@ -267,20 +269,22 @@ class _Run:
                 default_seconds=_seconds(standing.default),
                 time={phase: spent[phase] for phase in PHASES},
                 elapsed=self.elapsed,
+                sketches=search.trials,
+                best_sketch="" if best is None else search.branch_of(best.config).sketch,
             )
         )
 
-    def _finish(self, ledger: Ledger, stop: Stop, split: dict[str, float]) -> Result:
+    def _finish(
+        self, search: Branches, ledger: Ledger, stop: Stop, split: dict[str, float]
+    ) -> Result:
         rescued = ledger.close(stop, {phase: split[phase] for phase in PHASES})
         standing = self.standing
         best = next(iter(standing.finalists), None)
         default = standing.default
         return Result(
             problem=self.problem,
-            best=None if best is None else Found(self.problem, best),
-            default=(
-                Found(self.problem, default) if default is not None and default.valid else None
-            ),
+            best=None if best is None else _found(search, best),
+            default=None if default is None or not default.valid else _found(search, default),
             trials=standing.trials,
             outcomes=dict(standing.outcomes),
             time=split,
@@ -289,27 +293,17 @@ class _Run:
             failure=ledger.failure,
             rescued=rescued,
             session=ledger.session,
+            sketches={
+                branch.sketch: SketchTrials(branch.trials, branch.best_seconds)
+                for branch in search.branches
+                if isinstance(branch.problem, TaskProblem)
+            },
         )
 
 
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C for a block that saves what there is; only the main thread can."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        # None: a handler that was not set from Python, which cannot be put back from here.
-        signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)
-
-
-def sketch_of(problem: Problem) -> SketchIdentity:
-    """What a store files the records of a problem under, beside its key."""
-    sketch = problem.describe().get("sketch") or {"name": "", "version": 0}
-    return {"sketch": str(sketch["name"]), "sketch_version": int(sketch["version"])}
+def _found(search: Branches, measurement: Measurement) -> Found:
+    branch = search.branch_of(measurement.config)
+    return Found(branch.problem, of_plain_config(measurement))
 
 
 def _seconds(measurement: Measurement | None) -> float | None:

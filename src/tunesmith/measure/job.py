@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.failure import describe
 from tunesmith.operators import Operator
 from tunesmith.problem import MeasureSettings
-from tunesmith.sketches.sketch import Sketch
+from tunesmith.space import Config
 from tunesmith.target import Target
+
+
+class Programs(Protocol):
+    """What measuring has to know of a sketch, or of several; see ``Sketch``."""
+
+    @property
+    def name(self) -> str: ...
+
+    def supports(self, operator: Operator, target: Target) -> bool: ...
+
+    def program(self, operator: Operator, target: Target, config: Config) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -18,7 +30,7 @@ class Job:
     """An operator, the sketch that schedules it, the target, and how trials are measured."""
 
     operator: Operator
-    sketch: Sketch
+    sketch: Programs
     target: Target
     settings: MeasureSettings
 

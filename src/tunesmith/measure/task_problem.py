@@ -69,6 +69,10 @@ class TaskProblem:
         job = Job(self.task.operator, self.sketch, self.task.target, settings)
         return LocalMeasurer(job, best=best)
 
+    def estimate(self, config: Config) -> float | None:
+        """About how many seconds a call takes, by the sketch's model; None: it has none."""
+        return self.sketch.estimate(self.task.operator, self.task.target, config)
+
     def program(self, config: Config) -> Any:
         """The scheduled ``tvm.IRModule`` of a config.
 

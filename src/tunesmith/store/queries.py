@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
@@ -97,6 +97,12 @@ def latest_of(connection: Connection, ids: Sequence[int], config: Config) -> Row
     return connection.execute(rows).first()
 
 
+def sketches_of(connection: Connection, ids: Sequence[int]) -> list[tuple[str, int]]:
+    """Name and version of the sketch of each of these series."""
+    rows = select(series.c.sketch, series.c.sketch_version).distinct().where(series.c.id.in_(ids))
+    return [(name, version) for name, version in connection.execute(rows)]
+
+
 def runs_of(connection: Connection, ids: Sequence[int]) -> list[Run]:
     """The sessions of these series with what they gave, oldest first."""
     trial, play_off = records.c.play_off.is_(False), records.c.play_off.is_(True)
@@ -104,17 +110,30 @@ def runs_of(connection: Connection, ids: Sequence[int]) -> list[Run]:
     given = (
         select(
             sessions.c.uid,
-            func.count().filter(trial),
-            func.coalesce(fastest.filter(play_off), fastest.filter(trial)),
+            series.c.sketch,
+            func.count().filter(trial).label("trials"),
+            fastest.filter(play_off).label("confirmed"),
+            fastest.filter(trial).label("tried"),
         )
         .join(records, records.c.session_id == sessions.c.id)
+        .join(series, series.c.id == records.c.series_id)
         .where(_one_of(ids))
-        .group_by(sessions.c.uid)
+        .group_by(sessions.c.uid, series.c.id)
+        .order_by(series.c.id)
     )
-    found = {uid: (number, seconds) for uid, number, seconds in connection.execute(given)}
-    return [
-        Run(session, *found.get(session.uid, (0, None))) for session in sessions_of(connection, ids)
-    ]
+    found: dict[str, list[Row[Any]]] = {}
+    for row in connection.execute(given):
+        found.setdefault(row.uid, []).append(row)
+    return [_run(session, found.get(session.uid, [])) for session in sessions_of(connection, ids)]
+
+
+def _run(session: Session, rows: Sequence[Row[Any]]) -> Run:
+    """A run from what each of its sketches gave."""
+    times = [(row.confirmed, row.sketch) for row in rows if row.confirmed is not None]
+    times = times or [(row.tried, row.sketch) for row in rows if row.tried is not None]
+    seconds, sketch = min(times, default=(None, ""))
+    by_sketch = {row.sketch: row.trials for row in rows if row.sketch}
+    return Run(session, sum(row.trials for row in rows), seconds, by_sketch, sketch)
 
 
 def _newest_instant(connection: Connection, ids: Sequence[int]) -> int | None:
@@ -146,28 +165,46 @@ def summary(connection: Connection, task_id: int, key: str, ids: Sequence[int]) 
 
 
 def best(connection: Connection, ids: Sequence[int]) -> Record | None:
-    """The fastest of the series' winners."""
+    """The best record of these series; see ``_winner``."""
     row = _winner(connection, ids)
     if row is None:
         return None
-    return record_from(row, _session(connection, row.session_id))
+    return record_from(row, _session(connection, row.session_id, row.series_id))
 
 
 def _winner(connection: Connection, ids: Sequence[int]) -> Row[Any] | None:
-    winners = [row for number in ids if (row := _winner_of_one(connection, number)) is not None]
-    return min(winners, key=lambda row: row.seconds, default=None)
-
-
-def _winner_of_one(connection: Connection, number: int) -> Row[Any] | None:
-    """The best record of a series, such that luck in a single measurement picks no winner.
+    """The best record of these series, such that luck in a single measurement picks no winner.
 
     The fastest of many noisy trials owes part of its lead to noise, which is why a run ends with a
     play-off of its fastest few. A config that failed in a play-off is out. Of the others, the one
     with the fastest trial decides: if it has been in a play-off, the play-offs' times pick the
     winner, for each config that of its newest one; if not, it was found since, and wins until it
-    is.
+    is. That the sketches of a run share a play-off is why all series are looked at together; each
+    needs no more than two look-ups in an index.
     """
-    rank = (
+    fastest = _fastest(row for number in ids if (row := _fastest_trial(connection, number)))
+    if fastest is None or not fastest.tested:
+        return fastest
+    return _fastest(row for number in ids if (row := _fastest_confirmed(connection, number)))
+
+
+def _fastest(rows: Iterable[Row[Any]]) -> Row[Any] | None:
+    return min(rows, key=lambda row: (row.seconds, row.id), default=None)
+
+
+def _fastest_trial(connection: Connection, number: int) -> Row[Any] | None:
+    """Of a series; ``tested`` tells whether its config has been in a play-off."""
+    return connection.execute(_ranked(number).where(records.c.play_off.is_(False))).first()
+
+
+def _fastest_confirmed(connection: Connection, number: int) -> Row[Any] | None:
+    newest = _ranked(number).where(records.c.play_off.is_(True), ~_in_play_off(later=True))
+    return connection.execute(newest).first()
+
+
+def _ranked(number: int) -> Select[Any]:
+    """The fastest row of a series whose config has not failed in a play-off."""
+    return (
         select(records, _in_play_off().label("tested"))
         .where(
             records.c.series_id == number,
@@ -177,11 +214,6 @@ def _winner_of_one(connection: Connection, number: int) -> Row[Any] | None:
         .order_by(records.c.seconds, records.c.id)
         .limit(1)
     )
-    fastest = connection.execute(rank.where(records.c.play_off.is_(False))).first()
-    if fastest is not None and not fastest.tested:
-        return fastest
-    newest = rank.where(records.c.play_off.is_(True), ~_in_play_off(later=True))
-    return connection.execute(newest).first()
 
 
 def _in_play_off(*, failed: bool = False, later: bool = False) -> ColumnElement[bool]:
@@ -232,13 +264,16 @@ def _newest_session(connection: Connection, task_id: int) -> Session | None:
 
 def read_records(connection: Connection, rows: Select[Any]) -> Iterator[Record]:
     """Records from rows of ``records``, a few at a time; each session is read only once."""
-    known: dict[int, Session] = {}
+    known: dict[tuple[int, int], Session] = {}
     for row in connection.execute(rows, execution_options={"yield_per": _ROWS_AT_A_TIME}):
-        number = row.session_id
-        if number not in known:
-            known[number] = _session(connection, number)
-        yield record_from(row, known[number])
+        numbers = row.session_id, row.series_id
+        if numbers not in known:
+            known[numbers] = _session(connection, *numbers)
+        yield record_from(row, known[numbers])
 
 
-def _session(connection: Connection, number: int) -> Session:
-    return session_from(connection.execute(_SESSIONS.where(sessions.c.id == number)).one())
+def _session(connection: Connection, number: int, series_number: int) -> Session:
+    """A session as the records of a series see it."""
+    session = session_from(connection.execute(_SESSIONS.where(sessions.c.id == number)).one())
+    sketch = select(series.c.sketch, series.c.sketch_version).where(series.c.id == series_number)
+    return session.by(*connection.execute(sketch).one())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,10 +18,12 @@ ANY_MACHINE: Final = "*"
 
 @dataclass(frozen=True)
 class Session:
-    """One tuning run: one task, one sketch, one machine, one tuner.
+    """One tuning run: one task, one machine, one tuner, and the sketch that a record is by.
 
     ``uid`` identifies it in any store. ``machine`` holds its ``fingerprint`` (see `this_machine`).
-    ``sketch`` is empty where a problem has none (a Python function, a command). ``finished`` is
+    ``sketch`` is empty where a problem has none (a Python function, a command). A run over several
+    sketches is the same session seen with each of them (`by`); on its own it has the first one,
+    whose default the others are compared with. ``finished`` is
     None, ``stopped`` empty and ``time_split`` empty while the run lasts, and for ever if it was
     killed; afterwards ``stopped`` says why the run ended and ``time_split`` holds the seconds spent
     on search, build, run and idling. All mappings are JSON-ready.
@@ -45,12 +47,24 @@ class Session:
     time_split: Mapping[str, float] = field(default_factory=dict)
 
     @property
+    def sketches(self) -> list[tuple[str, int]]:
+        """Name and version of each sketch of the run, whichever this session is seen with."""
+        listed = self.description.get("sketches")
+        if not listed:
+            return [(self.sketch, self.sketch_version)]
+        return [(str(sketch["name"]), int(sketch["version"])) for sketch in listed]
+
+    @property
     def default(self) -> Config | None:
-        """The config that the run compared with, if it said which."""
+        """The config that the run compared with, if it said which; it is for the first sketch."""
         from tunesmith.space import Config
 
         config = self.description.get("default")
         return None if config is None else Config.from_json(config)
+
+    def by(self, sketch: str, version: int) -> Session:
+        """The same run, as the records by one of its sketches see it."""
+        return replace(self, sketch=sketch, sketch_version=version)
 
     def record(self, measurement: Measurement, *, play_off: bool = False) -> Record:
         """A record of this session, made now. What `rescue` takes when the store cannot."""
@@ -120,12 +134,15 @@ class Run:
     """A tuning run in a list: how many trials it made, and how fast its best is.
 
     ``best_seconds`` is the least of its play-off or, if that gave none, of its trials; None if
-    nothing valid was measured.
+    nothing valid was measured. ``sketches`` counts the trials of each sketch, and ``best_sketch``
+    is the best's; empty where nothing was measured, and where a problem has no sketch.
     """
 
     session: Session
     trials: int
     best_seconds: float | None
+    sketches: Mapping[str, int] = field(default_factory=dict)
+    best_sketch: str = ""
 
 
 @dataclass(frozen=True)

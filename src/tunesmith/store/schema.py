@@ -67,6 +67,9 @@ series = Table(
     UniqueConstraint("task_id", "machine_id", "sketch", "sketch_version"),
 )
 
+# A run over several sketches is a row of ``sessions`` with the series of its first sketch, and
+# each of its records is in the series of its own.
+#
 # Columns that hold JSON are Text: one code path for all databases, exact round trips (PostgreSQL's
 # own type refuses NaN and the NUL character), and no parsing until somebody looks.
 # Instants are microseconds since 1970 in UTC: exact, and the same everywhere.

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from tunesmith.measurement import Measurement, Outcome
-from tunesmith.space import Config
-from tunesmith.store import queries
+from tunesmith.measurement import Measurement
 from tunesmith.store.database import Database
 from tunesmith.store.machine import this_machine
-from tunesmith.store.record import Record, Run, Session, TaskSummary
+from tunesmith.store.reading import Reader
+from tunesmith.store.record import Record, Session
 from tunesmith.store.rescue import read_rescued
-from tunesmith.store.rows import measurement_from, to_instant, to_json_text
-from tunesmith.store.schema import sessions, tasks
+from tunesmith.store.rows import to_instant, to_json_text
+from tunesmith.store.schema import sessions
 from tunesmith.store.versions import library_versions
 from tunesmith.store.writing import (
     SessionNumbers,
@@ -28,8 +27,11 @@ from tunesmith.store.writing import (
     missing_rows,
 )
 
+# The run of a session and the sketch that it speaks of.
+_SeriesKey = tuple[str, str, int]
 
-class Store:
+
+class Store(Reader):
     """Records in a database. Made by `open_store`; closes itself at the end of a ``with``.
 
     Several processes may use one store at a time, each with its own `Store`: a child made by a fork
@@ -41,19 +43,8 @@ class Store:
     """
 
     def __init__(self, database: Database) -> None:
-        self._database = database
-        self._numbers: dict[str, SessionNumbers] = {}
-
-    @property
-    def name(self) -> str:
-        """The store's file, or its URL without secrets."""
-        return self._database.place.name
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder of the store's file, None if it has none: where to `rescue` records to."""
-        path = self._database.place.path
-        return None if path is None else path.parent
+        super().__init__(database)
+        self._numbers: dict[_SeriesKey, SessionNumbers] = {}
 
     def begin_session(
         self,
@@ -91,19 +82,34 @@ class Store:
             started=datetime.now(UTC),
         )
         numbers = self._database.write(lambda connection: add_session(connection, session))
-        self._numbers[session.uid] = numbers
+        self._numbers[_series_key(session)] = numbers
         return session
 
     def append(self, session: Session, measurements: Sequence[Measurement]) -> None:
         """Store the trials of a session: in one transaction, so all of them or none."""
-        self._append(session, [session.record(measurement) for measurement in measurements])
+        self.add([session.record(measurement) for measurement in measurements])
 
     def confirm(self, session: Session, measurements: Sequence[Measurement]) -> None:
         """Store what the play-off at the end of a session gave, one measurement a config.
 
         From then on these times, not those of the configs' first trials, decide which is best.
         """
-        self._append(session, [session.record(it, play_off=True) for it in measurements])
+        self.add([session.record(it, play_off=True) for it in measurements])
+
+    def add(self, records: Sequence[Record]) -> None:
+        """Store new records, which may be by several sketches, in one transaction."""
+
+        def work(connection: Connection) -> dict[_SeriesKey, SessionNumbers]:
+            numbers = dict(self._numbers)
+            for record in records:
+                key = _series_key(record.session)
+                if key not in numbers:
+                    numbers[key] = add_session(connection, record.session)
+            rows = [numbers[_series_key(record.session)].row(record) for record in records]
+            add_records(connection, rows)
+            return numbers
+
+        self._numbers = self._database.write(work)
 
     def finish_session(
         self, session: Session, *, stopped: str, time_split: Mapping[str, float] | None = None
@@ -123,13 +129,13 @@ class Store:
 
         One transaction; merging the same records again adds nothing.
         """
-        by_session: dict[str, list[Record]] = {}
+        by_series: dict[_SeriesKey, list[Record]] = {}
         for record in records:
-            by_session.setdefault(record.session.uid, []).append(record)
+            by_series.setdefault(_series_key(record.session), []).append(record)
 
         def work(connection: Connection) -> int:
             added = 0
-            for group in by_session.values():
+            for group in by_series.values():
                 rows = missing_rows(connection, add_session(connection, group[0].session), group)
                 add_records(connection, rows)
                 added += len(rows)
@@ -140,147 +146,6 @@ class Store:
     def import_rescued(self, path: str | Path) -> int:
         """Add the records of a file that `rescue` wrote; how many were not here yet."""
         return self.merge(read_rescued(path))
-
-    def records(
-        self,
-        task_key: str,
-        *,
-        sketch: str | None = None,
-        machine: str | None = None,
-        session: Session | None = None,
-        play_off: bool = False,
-        newest_first: bool = False,
-        limit: int | None = None,
-    ) -> Iterator[Record]:
-        """The trials of a task as they were stored, or what its play-offs gave; lazily.
-
-        ``sketch`` and ``session`` narrow them down. What others write meanwhile is not seen.
-        """
-
-        def work(connection: Connection) -> Iterator[Record]:
-            ids = _ids(connection, task_key, machine, sketch)
-            rows = queries.in_order_of_time(
-                ids,
-                play_off=play_off,
-                session_uid=None if session is None else session.uid,
-                newest_first=newest_first,
-                limit=limit,
-            )
-            yield from queries.read_records(connection, rows)
-
-        return self._database.stream(work)
-
-    def measurements(
-        self,
-        task_key: str,
-        *,
-        sketch: str = "",
-        sketch_version: int = 0,
-        machine: str | None = None,
-    ) -> list[Measurement]:
-        """All trials that a run of this sketch resumes from, oldest first; no play-offs."""
-
-        def work(connection: Connection) -> list[Measurement]:
-            ids = _ids(connection, task_key, machine, sketch, sketch_version)
-            rows = queries.in_order_of_time(ids, play_off=False)
-            return [measurement_from(row) for row in connection.execute(rows)]
-
-        return self._database.read(work)
-
-    def best(
-        self,
-        task_key: str,
-        *,
-        sketch: str | None = None,
-        sketch_version: int | None = None,
-        machine: str | None = None,
-    ) -> Record | None:
-        """The fastest valid record of a task, None if there is none.
-
-        Times from play-offs decide where there was one: such a record has ``play_off`` set and
-        its measurement is the one of the play-off. Only a trial that beats all trials so far and
-        came after the last play-off wins without one. This holds for each sketch, version and
-        machine by itself; the fastest of their winners is the best.
-        """
-
-        def work(connection: Connection) -> Record | None:
-            return queries.best(
-                connection, _ids(connection, task_key, machine, sketch, sketch_version)
-            )
-
-        return self._database.read(work)
-
-    def count(self, task_key: str, *, machine: str | None = None) -> int:
-        """How many trials of a task there are."""
-
-        def work(connection: Connection) -> int:
-            return queries.count(connection, _ids(connection, task_key, machine))
-
-        return self._database.read(work)
-
-    def outcomes(
-        self,
-        task_key: str,
-        *,
-        sketch: str | None = None,
-        sketch_version: int | None = None,
-        machine: str | None = None,
-    ) -> dict[Outcome, int]:
-        """How many trials of a task ended in each class that occurred."""
-
-        def work(connection: Connection) -> dict[Outcome, int]:
-            ids = _ids(connection, task_key, machine, sketch, sketch_version)
-            return queries.outcomes(connection, ids)
-
-        return self._database.read(work)
-
-    def measurement_of(
-        self,
-        task_key: str,
-        config: Config,
-        *,
-        sketch: str = "",
-        sketch_version: int = 0,
-        machine: str | None = None,
-    ) -> Measurement | None:
-        """What is known of a config: its last play-off, else its last trial, else None."""
-
-        def work(connection: Connection) -> Measurement | None:
-            ids = _ids(connection, task_key, machine, sketch, sketch_version)
-            row = queries.latest_of(connection, ids, config)
-            return None if row is None else measurement_from(row)
-
-        return self._database.read(work)
-
-    def runs(self, task_key: str, *, machine: str | None = None) -> list[Run]:
-        """The tuning runs of a task with what they gave, oldest first."""
-
-        def work(connection: Connection) -> list[Run]:
-            ids = _ids(connection, task_key, machine)
-            return queries.runs_of(connection, ids)
-
-        return self._database.read(work)
-
-    def tasks(self, *, machine: str | None = None) -> list[TaskSummary]:
-        """All tasks, in the order in which they were first seen."""
-
-        def work(connection: Connection) -> list[TaskSummary]:
-            rows = connection.execute(select(tasks).order_by(tasks.c.id))
-            return [
-                queries.summary(connection, row.id, row.key, _ids(connection, row.key, machine))
-                for row in rows.all()
-            ]
-
-        return self._database.read(work)
-
-    def sessions(self, task_key: str, *, machine: str | None = None) -> list[Session]:
-        """The tuning runs of a task, oldest first."""
-
-        def work(connection: Connection) -> list[Session]:
-            ids = _ids(connection, task_key, machine)
-            return queries.sessions_of(connection, ids)
-
-        return self._database.read(work)
 
     def close(self) -> None:
         """Close the database. Safe to call twice."""
@@ -297,27 +162,6 @@ class Store:
     ) -> None:
         self.close()
 
-    def _append(self, session: Session, records: Sequence[Record]) -> None:
-        def work(connection: Connection) -> SessionNumbers:
-            numbers = self._numbers.get(session.uid) or add_session(connection, session)
-            add_records(connection, [numbers.row(record) for record in records])
-            return numbers
 
-        self._numbers[session.uid] = self._database.write(work)
-
-
-def _ids(
-    connection: Connection,
-    task_key: str,
-    machine: str | None,
-    sketch: str | None = None,
-    sketch_version: int | None = None,
-) -> list[int]:
-    fingerprint = this_machine()["fingerprint"] if machine is None else machine
-    return queries.series_ids(
-        connection,
-        task_key,
-        machine=fingerprint,
-        sketch=sketch,
-        sketch_version=sketch_version,
-    )
+def _series_key(session: Session) -> _SeriesKey:
+    return session.uid, session.sketch, session.sketch_version

@@ -46,9 +46,10 @@ def stored_revision(connection: Connection, name: str) -> str | None:
 
     Raises `StoreError` for a database with tables that are not ours.
     """
-    tables = inspect(connection)
-    if not tables.has_table(VERSION_TABLE):
-        if tables.get_table_names():
+    # One look: between two, another process may have made the store.
+    tables = inspect(connection).get_table_names()
+    if VERSION_TABLE not in tables:
+        if tables:
             raise StoreError(
                 f"{name} is not a Tunesmith store, it holds other tables: choose another place"
             )

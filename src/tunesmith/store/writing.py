@@ -36,19 +36,11 @@ class SessionNumbers:
         }
 
 
-def find_session(connection: Connection, uid: str) -> SessionNumbers | None:
-    """The numbers of a session, None if it is not in this store."""
-    row = connection.execute(
-        select(sessions.c.id, sessions.c.series_id).where(sessions.c.uid == uid)
-    ).first()
-    return None if row is None else SessionNumbers(*row)
-
-
 def add_session(connection: Connection, session: Session) -> SessionNumbers:
-    """The numbers of a session, which is added, with its task and machine, if it is new."""
-    known = find_session(connection, session.uid)
-    if known is not None:
-        return known
+    """The numbers of a session and of the series that it names.
+
+    What is new is added, with task and machine: a run has a series for each of its sketches.
+    """
     machine = to_json_text(session.machine, "machine")
     fingerprint = session.machine.get("fingerprint")
     if not isinstance(fingerprint, str):

@@ -1,0 +1,100 @@
+"""Calls of a compiled function on a user's arrays: checks, conversions, threads, the result."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from tunesmith import arrays
+from tunesmith.errors import UsageError
+from tunesmith.operators import Argument
+from tunesmith.target import Target
+
+# What TVM reads when a thread of the process runs its first kernel. Unset, it takes half of the
+# processors, taking the other half for hyper-threads.
+_THREADS_VARIABLE = "TVM_NUM_THREADS"
+
+
+@dataclass(frozen=True)
+class Calling:
+    """A compiled function, and the arrays that a caller gives to it.
+
+    ``name`` is what messages call it. ``constants`` are tensors that the function takes at these
+    places beside what the caller gives. It runs on ``cores`` threads.
+    """
+
+    name: str
+    function: Callable[..., None]
+    arguments: Sequence[Argument]
+    result: Argument
+    cores: int
+    constants: Mapping[int, Any] = field(default_factory=dict)
+
+    def __call__(self, inputs: Sequence[Any], out: Any | None) -> Any:
+        """The result as a new array of the kind of the first input, or ``out`` filled with it.
+
+        Raises ``UsageError`` for arrays that do not fit.
+        """
+        self._check_count(inputs)
+        tensors = [
+            arrays.input_tensor(value, argument)
+            for value, argument in zip(inputs, self.arguments, strict=True)
+        ]
+        result = self.result
+        if out is None:
+            output = arrays.new_tensor(result)
+        else:
+            result = Argument("out", result.shape, result.dtype)
+            output = arrays.output_tensor(out, result, tensors)
+        use_threads(self.cores)
+        self.function(*self._complete(tensors), output)
+        if out is None:
+            return arrays.like(inputs[0], output)
+        arrays.store(output, out, result)
+        return out
+
+    def bind(self, inputs: Sequence[Any]) -> Callable[[], None]:
+        """A call on copies of these arrays into one buffer, with nothing left to check: for timing.
+
+        Raises ``UsageError`` for arrays that do not fit.
+        """
+        self._check_count(inputs)
+        copies = [
+            arrays.copied_tensor(value, argument)
+            for value, argument in zip(inputs, self.arguments, strict=True)
+        ]
+        use_threads(self.cores)
+        return partial(self.function, *self._complete(copies), arrays.new_tensor(self.result))
+
+    def _complete(self, tensors: Sequence[Any]) -> list[Any]:
+        given = list(tensors)
+        for place, constant in sorted(self.constants.items()):
+            given.insert(place, constant)
+        return given
+
+    def _check_count(self, inputs: Sequence[Any]) -> None:
+        if len(inputs) != len(self.arguments):
+            names = ", ".join(argument.name for argument in self.arguments)
+            plural = "s" * (len(self.arguments) != 1)
+            raise UsageError(
+                f"{self.name} takes {len(self.arguments)} array{plural} ({names}), "
+                f"not {len(inputs)}"
+            )
+
+
+_used = threading.local()
+
+
+def use_threads(count: int) -> None:
+    """Let the kernels that this thread calls run on ``count`` threads."""
+    import tvm
+
+    if getattr(_used, "count", None) != count:
+        os.environ.setdefault(_THREADS_VARIABLE, str(max(count, Target().core_count)))
+        big_cores_first = 1
+        tvm.get_global_func("runtime.config_threadpool")(big_cores_first, count)
+        _used.count = count

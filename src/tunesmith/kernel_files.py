@@ -1,0 +1,181 @@
+"""The files of a saved kernel: a shared library, a C header and a JSON description."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from tunesmith.arrays import ALIGNMENT
+from tunesmith.c_header import c_header
+from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError, system_reason
+from tunesmith.operators import Argument, Operator, operator_from_json
+from tunesmith.space import Config
+from tunesmith.target import Target
+
+# Format 1 knew no prepared weights.
+FORMAT = 2
+_READABLE = (1, 2)
+
+
+@dataclass(frozen=True)
+class Description:
+    """What there is to know of a kernel beside its code.
+
+    ``prepared`` is the tensor that ``prepare`` makes of the weights, where there is that function.
+    """
+
+    operator: Operator
+    target: Target
+    config: Config | None
+    processor: str
+    prepared: Argument | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """What the JSON beside a saved library says."""
+        return {
+            "format": FORMAT,
+            "operator": self.operator.to_json(),
+            "target": {
+                "kind": self.target.kind,
+                "mcpu": self.target.mcpu,
+                "cores": self.target.cores,
+            },
+            "processor": self.processor,
+            "config": None if self.config is None else self.config.to_json(),
+            "arguments": [_tensor(argument) for argument in self.operator.arguments],
+            "prepared": None if self.prepared is None else _tensor(self.prepared),
+            "result": _tensor(self.operator.result),
+            "alignment": ALIGNMENT,
+            "flops": self.operator.flops,
+        }
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """From the file that holds ``to_json``. Raises ``TunesmithError``."""
+        try:
+            saved = json.loads(path.read_text(encoding="utf-8"))
+            if saved["format"] not in _READABLE:
+                known = " and ".join(map(str, _READABLE))
+                raise TunesmithError(
+                    f"{path} has format {saved['format']}, this version reads {known}: "
+                    "save the kernel again"
+                )
+            prepared = saved["prepared"] if saved["format"] > 1 else None
+            return cls(
+                operator=operator_from_json(saved["operator"]),
+                target=Target(**saved["target"]),
+                config=None if saved["config"] is None else Config.from_json(saved["config"]),
+                processor=str(saved["processor"]),
+                prepared=None if prepared is None else _argument(prepared),
+            )
+        except KeyError as error:
+            raise TunesmithError(f"{path} does not describe a kernel: it lacks {error}") from error
+        except (AttributeError, TypeError, ValueError, UsageError, OSError) as error:
+            reason = last_line(error)
+            raise TunesmithError(f"{path} does not describe a kernel: {reason}") from error
+
+
+def write(library: Path, module: Any, description: Description) -> list[Path]:
+    """Write the three files side by side, the header and the JSON under the library's name.
+
+    ``module`` is what TVM compiled. Raises as ``Kernel.save`` does.
+    """
+    header, described = library.with_suffix(".h"), library.with_suffix(".json")
+    if library.suffix in {".h", ".json", ""}:
+        raise UsageError(
+            f"a kernel is saved as a shared library: name it like {library.stem or 'kernel'}.so"
+        )
+    _require_linker()
+    operator, prepared = description.operator, description.prepared
+    try:
+        library.parent.mkdir(parents=True, exist_ok=True)
+        _link(module, library)
+        text = c_header(operator, library.stem, description.processor, prepared)
+        header.write_text(text, encoding="utf-8")
+        text = json.dumps(description.to_json(), indent=2)
+        described.write_text(f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise TunesmithError(
+            f"cannot write {library}: {system_reason(error)}: name a file in a folder that you "
+            "may write to"
+        ) from error
+    return [library, header, described]
+
+
+def read(path: str | Path) -> tuple[Any, Description]:
+    """The module of a saved library, and what the JSON beside it says.
+
+    Raises ``TunesmithError`` if one of them is missing or is not such a file.
+    """
+    library = Path(path).resolve()
+    described = library.with_suffix(".json")
+    for needed in (library, described):
+        if not needed.is_file():
+            raise TunesmithError(f"no file {needed}: a kernel is a library and its .json")
+    description = Description.read(described)
+    try:
+        module = _load_library(library)
+        for name in ("main",) if description.prepared is None else ("main", "prepare"):
+            module[name]
+    except Exception as error:
+        raise TunesmithError(f"{library} is not a kernel's library: save it again") from error
+    return module, description
+
+
+def last_line(error: Exception) -> str:
+    """The end of what an error of the compiler says, which is what is wrong."""
+    lines = str(error).strip().splitlines()
+    return lines[-1].strip() if lines else type(error).__name__
+
+
+def _tensor(argument: Argument) -> dict[str, Any]:
+    return {"name": argument.name, "shape": argument.shape, "dtype": argument.dtype}
+
+
+def _argument(tensor: Mapping[str, Any]) -> Argument:
+    return Argument(str(tensor["name"]), tuple(map(int, tensor["shape"])), str(tensor["dtype"]))
+
+
+def _link(module: Any, library: Path) -> None:
+    """Write the shared library, whole or not at all.
+
+    Raises ``OSError`` where it cannot be put in place, ``TunesmithError`` if linking fails.
+    """
+    with tempfile.TemporaryDirectory(dir=library.parent, prefix=".tunesmith-") as folder:
+        made = Path(folder) / "kernel.so"
+        try:
+            module.export_library(str(made))
+        except OSError as error:  # of starting the linker, or of what it is to read
+            what = error.filename or "the linker"
+            reason = f"{what}: {system_reason(error)}"
+            raise TunesmithError(f"cannot link {library}: {reason}") from error
+        except RuntimeError as error:  # its words, then the command that it was
+            words = str(error).removeprefix("Compilation error:").partition("Command line:")[0]
+            reason = words.strip().partition("\n")[0] or "the linker gives no reason"
+            raise TunesmithError(f"cannot link {library}: {reason}") from error
+        made.replace(library)
+
+
+def _load_library(path: Path) -> Any:
+    import tvm  # noqa: F401 - the library calls its runtime
+    import tvm_ffi
+
+    # By a name of its own: for a name that is in use the system gives the library that it knows,
+    # even if another one has been saved there since. (TVM's own function follows links.)
+    with tempfile.TemporaryDirectory() as folder:
+        link = Path(folder) / path.name
+        link.symlink_to(path)
+        return tvm_ffi.load_module(link)
+
+
+def _require_linker() -> None:
+    from tvm.support.cc import get_cc
+
+    if get_cc() is None:
+        raise MissingDependencyError(
+            "saving a kernel needs a C compiler to link it: install gcc or clang"
+        )

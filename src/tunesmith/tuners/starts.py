@@ -1,0 +1,113 @@
+"""Good configs to start a search with, by an estimate that costs next to nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tunesmith.space import Config, Space
+
+# Only so many of the best are looked at for some that are unlike each other.
+_POOL = 400
+
+# By how much a copy of a start is thought slower than estimated, so that others come first.
+_ALIKE = 0.5
+
+Estimate = Callable[[Config], float | None]
+"""About how many seconds a call with a config takes; None: no idea."""
+
+
+class Start(NamedTuple):
+    """A config to try early, and the seconds that it was estimated at."""
+
+    config: Config
+    estimate: float
+
+
+@dataclass(frozen=True)
+class StartFinder:
+    """Finds configs that an estimate likes: the best of many random ones, and of those around them.
+
+    ``samples`` random configs are estimated first. Then the neighbours of the ``beam`` best are, at
+    most ``neighbours`` of each, until a round finds nothing better, and for ``rounds`` at most. All
+    bounds are counts, not seconds, so that the same seed finds the same configs on any machine.
+    """
+
+    samples: int = 1000
+    beam: int = 6
+    neighbours: int = 40
+    rounds: int = 8
+
+    def find(self, space: Space, estimate: Estimate, count: int, seed: int) -> list[Start]:
+        """Up to ``count`` starts, the best first; none where the estimate has no idea."""
+        rng = np.random.default_rng(seed)
+        known: dict[Config, float] = {}
+        self._add(known, estimate, space.sample_many(self.samples, rng))
+        expanded: set[Config] = set()
+        for _ in range(self.rounds):
+            best = _unlike(self._starts(known))[: self.beam]
+            around = [start.config for start in best if start.config not in expanded]
+            if not around:
+                break
+            expanded.update(around)
+            for config in around:
+                self._add(known, estimate, self._some_neighbours(space, config, rng))
+        return diverse(self._starts(known), count)
+
+    @staticmethod
+    def _starts(known: dict[Config, float]) -> list[Start]:
+        return [Start(config, time) for config, time in known.items() if time < math.inf]
+
+    @staticmethod
+    def _add(known: dict[Config, float], estimate: Estimate, configs: Iterable[Config]) -> None:
+        for config in configs:
+            if config not in known:
+                time = estimate(config)
+                known[config] = math.inf if time is None else time
+
+    def _some_neighbours(
+        self, space: Space, config: Config, rng: np.random.Generator
+    ) -> Sequence[Config]:
+        around = space.neighbours(config)
+        if len(around) <= self.neighbours:
+            return around
+        return [around[i] for i in rng.choice(len(around), self.neighbours, replace=False)]
+
+
+def diverse(starts: Sequence[Start], count: int) -> list[Start]:
+    """``count`` of the best, but each unlike those before it.
+
+    No estimate is exact, so a config somewhat further down that is made differently is worth more
+    than a near copy of the best.
+    """
+    pool = _unlike(starts)[:_POOL]
+    alike = [0.0] * len(pool)
+    chosen: list[Start] = []
+    while pool and len(chosen) < count:
+        costs = [
+            start.estimate * (1 + _ALIKE * share) for start, share in zip(pool, alike, strict=True)
+        ]
+        index = costs.index(min(costs))
+        last = pool.pop(index)
+        alike.pop(index)
+        chosen.append(last)
+        alike = [
+            max(share, _common(start.config, last.config))
+            for start, share in zip(pool, alike, strict=True)
+        ]
+    return chosen
+
+
+def _unlike(starts: Sequence[Start]) -> list[Start]:
+    """Best first, and of those with the same estimate one: the estimate sees no difference."""
+    by_estimate = {start.estimate: start for start in reversed(starts)}
+    return sorted(by_estimate.values(), key=lambda start: start.estimate)
+
+
+def _common(a: Config, b: Config) -> float:
+    """The share of the parameters that have the same value."""
+    return sum(a[name] == b[name] for name in a) / len(a)

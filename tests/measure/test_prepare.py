@@ -1,0 +1,87 @@
+"""Trials of programs with constant weights: laid out once, untimed, and verified with the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.measure.preparing_sketch import PreparingSketch, config
+from tunesmith.measure import Job, LocalMeasurer
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.operators import matmul
+from tunesmith.problem import MeasureSettings
+from tunesmith.target import Target
+
+OPERATOR = matmul(m=5, n=6, k=7, constant_weights=True)
+SETTINGS = MeasureSettings(run_timeout=1.0, min_repeat_time=0.001, workers=1)
+JOB = Job(OPERATOR, PreparingSketch(), Target(), SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file in which each call of a ``prepare`` that takes notes leaves a line."""
+    return tmp_path_factory.mktemp("notes") / "notes"
+
+
+@pytest.fixture(scope="module")
+def measurer(notes: Path) -> Iterator[LocalMeasurer]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TUNESMITH_TEST_NOTES", str(notes))
+        with LocalMeasurer(JOB) as measurer:
+            yield measurer
+
+
+def measured(measurer: LocalMeasurer, behaviour: str) -> Measurement:
+    measurer.submit([config(behaviour)])
+    collected: list[Measurement] = []
+    while measurer.pending:
+        collected += measurer.collect(60.0)
+    (measurement,) = collected
+    return measurement
+
+
+@pytest.mark.parametrize("behaviour", ["right", "unused"])
+def test_the_whole_path_is_right(measurer: LocalMeasurer, behaviour: str) -> None:
+    measurement = measured(measurer, behaviour)
+    assert measurement.outcome is Outcome.NO_ERROR, measurement.message
+    assert measurement.run_seconds
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "outcome", "message"),
+    [
+        ("wrong", Outcome.WRONG_ANSWER, "30 of 30 elements wrong"),
+        ("unset", Outcome.WRONG_ANSWER, "5 of 30 elements wrong, 5 of them NaN or never written"),
+        ("hang", Outcome.RUN_TIMEOUT, "not done after 1 s"),
+        ("abort", Outcome.RUNTIME_DEVICE, "killed by SIGABRT"),
+        ("unknown_symbol", Outcome.RUNTIME_DEVICE, "no_such_function_anywhere"),
+    ],
+)
+def test_a_wrong_prepare_fails_the_trial(
+    measurer: LocalMeasurer, behaviour: str, outcome: Outcome, message: str
+) -> None:
+    measurement = measured(measurer, behaviour)
+    assert measurement.outcome is outcome
+    assert message in measurement.message
+
+
+def test_weights_are_prepared_once_a_trial_and_not_in_its_repeats(
+    measurer: LocalMeasurer, notes: Path
+) -> None:
+    measurement = measured(measurer, "note")
+    assert measurement.outcome is Outcome.NO_ERROR, measurement.message
+    assert notes.read_text() == "prepared\n"
+    # Finalists run again in processes of their own.
+    (again,) = measurer.play_off([config("note")], rounds=3)
+    assert again.outcome is Outcome.NO_ERROR, again.message
+    assert notes.read_text() == "prepared\n" * 2
+
+
+def test_weights_that_may_change_are_laid_out_in_each_call() -> None:
+    job = Job(matmul(m=5, n=6, k=7), PreparingSketch(), Target(), SETTINGS)
+    with LocalMeasurer(job) as measurer:
+        measurement = measured(measurer, "right")
+        assert measurement.outcome is Outcome.NO_ERROR, measurement.message
+        assert measured(measurer, "wrong").outcome is Outcome.WRONG_ANSWER
