@@ -7,6 +7,7 @@
 #   make clean         remove all that these made
 #
 #   TORCH=1            with PyTorch: the demo compares with it, tests check operators against it
+#   PEERS=1            with all that 'tunesmith bench operators' compares with, PyTorch included
 #   PYTHON=...         the Python to use
 
 SHELL := /bin/sh
@@ -15,14 +16,17 @@ SHELL := /bin/sh
 
 TORCH ?=
 torch := $(filter-out 0 no,$(TORCH))
+PEERS ?=
+peers := $(filter-out 0 no,$(PEERS))
 comma := ,
-extras := dev$(if $(torch),$(comma)torch)
+further := $(if $(peers),peers,$(if $(torch),torch))
+extras := dev$(if $(further),$(comma)$(further))
 
 venv := .venv
 bin := $(venv)/bin
 # Made when all packages are in place. It names the checkout, for the scripts of an environment do
 # not survive being moved.
-ready := $(venv)/.ready$(if $(torch),-torch)
+ready := $(venv)/.ready$(if $(further),-$(further))
 ifneq ($(shell test -x $(bin)/python && cat $(ready) 2>/dev/null),$(CURDIR))
 .PHONY: $(ready)
 endif
@@ -33,7 +37,7 @@ help:
 setup: compiler $(ready)
 
 $(ready): pyproject.toml constraints.txt
-	@rm -f $(venv)/.ready $(venv)/.ready-torch
+	@rm -f $(venv)/.ready $(venv)/.ready-torch $(venv)/.ready-peers
 	@tools/set-up $(venv) '$(extras)'
 	@printf '%s\n' '$(CURDIR)' | tee $(venv)/.ready > $(ready)
 
@@ -61,7 +65,7 @@ test: setup
 # The local part of a version (2.13.0+cpu) is left out: other indexes may have another one.
 constraints: setup
 	@$(bin)/python -m venv --clear build/pins
-	@build/pins/bin/python -m pip --quiet install --editable '.[dev,torch]'
+	@build/pins/bin/python -m pip --quiet install --editable '.[dev,peers]'
 	@{ sed -n '/^#/p' constraints.txt; \
 		build/pins/bin/python -m pip freeze --exclude-editable | sed 's/+.*//'; } > build/pins.txt
 	@mv build/pins.txt constraints.txt

@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunesmith.bench import paired, side
-from tunesmith.bench.paired import Comparison, Side, compare, median_interval
+from tunesmith.bench import rotation, side
+from tunesmith.bench.paired import Comparison, compare
 from tunesmith.bench.peers import kernel_side
+from tunesmith.bench.rotation import median_interval
+from tunesmith.bench.side_process import Side
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
@@ -86,9 +88,18 @@ class FakeSide:
         self._name = str(description["name"])
         self._seconds: Iterator[float] = iter(description["seconds"])
 
-    def round(self) -> float:
+    def ready(self) -> None:
+        """It is."""
+
+    def round(self, seconds: float) -> float:
         FakeSide.log.append(self._name)
         return next(self._seconds)
+
+    def stop(self) -> None:
+        pass
+
+    def go(self) -> None:
+        pass
 
     def __enter__(self) -> Self:
         return self
@@ -98,8 +109,8 @@ class FakeSide:
 
 
 def test_sides_take_turns_and_only_neighbours_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paired, "Side", FakeSide)
-    monkeypatch.setattr(paired, "_PAUSE", 0.0)
+    monkeypatch.setattr(rotation, "Side", FakeSide)
+    monkeypatch.setattr(rotation, "_PAUSE", 0.0)
     FakeSide.log = []
     # The machine slows down by half in the middle; the second side takes twice as long throughout.
     alone, together = [1.0] * 5, [1.0, 1.0, 2.0, 2.0, 2.0]
@@ -163,7 +174,13 @@ def test_a_kernel_against_itself() -> None:
 )
 def test_a_side_that_cannot_be(change: dict[str, Any], message: str) -> None:
     operator = {"operator": "matmul", "options": {"m": 8, "n": 8, "k": 8}}
-    description = {"kind": "torch", "operator": operator, "cores": 1, **change}
+    description = {
+        "kind": "peer",
+        "peer": "pytorch",
+        "operator": operator,
+        "cores": 1,
+        **change,
+    }
     with pytest.raises(TunesmithError) as raised:
         compare(description, description)
     assert message in str(raised.value)
@@ -171,9 +188,7 @@ def test_a_side_that_cannot_be(change: dict[str, Any], message: str) -> None:
 
 
 def test_a_side_that_dies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Side, "_ask", lambda self, message: {"ready": True})
     with Side({"cores": 1}) as dying:
-        monkeypatch.undo()
         dying._process.kill()
         dying._process.wait()
         with pytest.raises(TunesmithError, match="ended unexpectedly: run it again"):

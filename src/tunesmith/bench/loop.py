@@ -14,7 +14,6 @@ from tunesmith.bench.peers import compare_with_torch, has_torch
 from tunesmith.bench.store_speed import measure_store
 from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.operators import workload
 from tunesmith.progress import Progress
 from tunesmith.result import Result
@@ -107,8 +106,7 @@ def measure_tuned(
 def _tune(
     tuner: str, budget: Budget, store: Path, seed: int, watch: Callable[[Progress], None] | None
 ) -> Result:
-    problem = TaskProblem.of(Task(workload(LAYER)))
-    return tune(problem, tuner, budget, store=store, seed=seed, progress=watch)
+    return tune(Task(workload(LAYER)), tuner, budget, store=store, seed=seed, progress=watch)
 
 
 def _speed(result: Result) -> dict[str, Any]:

@@ -8,33 +8,44 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from tunesmith.bench.library_peers import library_peer
 from tunesmith.bench.paired import Comparison, compare
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.operators import Operator
 from tunesmith.result import Found, Result
+from tunesmith.target import Target
 
 
 def kernel_side(found: Found) -> dict[str, Any]:
     """A found config as a side of a comparison."""
     problem = found.problem
     assert isinstance(problem, TaskProblem)
-    return {
-        "kind": "kernel",
-        "operator": problem.task.operator.to_json(),
+    parts = {
         "sketch": problem.sketch.name,
         "config": found.config.to_json(),
         "target": asdict(problem.task.target),
-        "cores": problem.task.target.core_count,
+    }
+    return kernel_side_of(problem.task.operator, parts)
+
+
+def kernel_side_of(operator: Operator, found: Mapping[str, Any]) -> dict[str, Any]:
+    """The same from its parts in JSON: ``sketch``, ``config`` and ``target``."""
+    target = Target(**found["target"])
+    return {
+        "kind": "kernel",
+        "operator": operator.to_json(),
+        "sketch": found["sketch"],
+        "config": found["config"],
+        "target": asdict(target),
+        "cores": target.core_count,
     }
 
 
 def torch_side(problem: TaskProblem) -> dict[str, Any]:
     """PyTorch's operator as a side of a comparison."""
-    return {
-        "kind": "torch",
-        "operator": problem.task.operator.to_json(),
-        "cores": problem.task.target.core_count,
-    }
+    task = problem.task
+    return library_peer("pytorch").side(task.operator, task.target.core_count)
 
 
 def has_torch() -> bool:
@@ -61,7 +72,7 @@ def compare_with_peers(result: Result, say: Callable[[str], None]) -> Mapping[st
 
     A peer's time is ours times the median ratio of paired rounds, so it fits beside ours.
     """
-    if result.best is None or not isinstance(result.problem, TaskProblem):
+    if result.best is None or not isinstance(result.best.problem, TaskProblem):
         return {}
     if not has_torch():
         say("PyTorch is not installed, so it is not compared with: 'make setup TORCH=1' adds it")

@@ -1,33 +1,52 @@
-"""One side of a comparison: a process that holds one kernel and times calls of it on request.
+"""One side of a comparison: a process that holds one program and times calls of it on request.
 
-It reads JSON lines from standard input: first the side (``kind``, ``operator``, …), then
-``{"seconds": s}`` for each round, and answers each with a JSON line. It ends with its input.
+It reads JSON lines from standard input: first the side (``kind``, ``operator``, ``cores``, …), then
+``{"seconds": s}`` for each round, and answers each with a JSON line. It ends with its input, and
+with the process that started it, whose number is its argument.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TextIO
+
+from tunesmith.bench.family import die_with
+from tunesmith.errors import TunesmithError
 
 # A round ends at the first look at the clock after its time; looks are this many calls apart.
 _LOOKS_PER_ROUND = 8
 
 
 def main() -> None:
+    die_with(int(sys.argv[1]))
+    with os.fdopen(os.dup(1), "w") as answers:
+        os.dup2(2, 1)  # what a library prints is no answer
+        _serve(answers)
+
+
+def _serve(answers: TextIO) -> None:
     described = json.loads(sys.stdin.readline())
     try:
         call = _PREPARE[described["kind"]](described)
         call()
     except Exception as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        _answer({"error": f"{type(error).__name__}: {reason}"})
+        _answer(answers, {"error": _reason(error)})
         return
-    _answer({"ready": True})
+    _answer(answers, {"ready": True})
     for line in sys.stdin:
-        _answer({"seconds": seconds_a_call(call, json.loads(line)["seconds"])})
+        _answer(answers, {"seconds": seconds_a_call(call, json.loads(line)["seconds"])})
+
+
+def _reason(error: Exception) -> str:
+    """One line."""
+    first = (str(error).strip().splitlines() or [""])[0]
+    if isinstance(error, TunesmithError):
+        return first
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 def seconds_a_call(call: Callable[[], object], duration: float) -> float:
@@ -46,15 +65,16 @@ def seconds_a_call(call: Callable[[], object], duration: float) -> float:
     return elapsed / calls
 
 
-def _answer(message: Mapping[str, Any]) -> None:
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
+def _answer(answers: TextIO, message: Mapping[str, Any]) -> None:
+    answers.write(json.dumps(message) + "\n")
+    answers.flush()
 
 
 def _kernel(described: Mapping[str, Any]) -> Callable[[], object]:
     """A config of a sketch, built here; called as its compiled function."""
     from tunesmith.measure.task_problem import TaskProblem
-    from tunesmith.operators import operator_from_json
+    from tunesmith.operators import ProductOperator, operator_from_json
+    from tunesmith.sketches.weights import WEIGHT
     from tunesmith.space import Config
     from tunesmith.target import Target
     from tunesmith.task import Task
@@ -63,23 +83,39 @@ def _kernel(described: Mapping[str, Any]) -> Callable[[], object]:
     task = Task(operator, Target(**described["target"]))
     problem = TaskProblem.of(task, described["sketch"])
     kernel = problem.kernel(Config.from_json(described["config"]))
-    return kernel.bind(*operator.make_inputs(seed=0))
+    inputs = operator.make_inputs(seed=0)
+    if not isinstance(operator, ProductOperator) or not operator.constant_weights:
+        return kernel.bind(*inputs)
+    weights = inputs.pop(WEIGHT)
+    return kernel.prepare(weights).bind(*inputs)
 
 
-def _torch(described: Mapping[str, Any]) -> Callable[[], object]:
-    """PyTorch's own operator, in eager mode."""
-    import torch
+def _metaschedule(described: Mapping[str, Any]) -> Callable[[], object]:
+    """The best of a database that MetaSchedule's tuning left."""
+    from tunesmith.bench.metaschedule_kernel import metaschedule_call
+    from tunesmith.operators import operator_from_json
+    from tunesmith.target import Target
 
-    from tunesmith.bench.torch_operators import torch_call
+    operator = operator_from_json(described["operator"])
+    return metaschedule_call(operator, Target(**described["target"]), described["folder"])
+
+
+def _peer(described: Mapping[str, Any]) -> Callable[[], object]:
+    """What another library offers for the operator."""
+    from tunesmith.bench.library_peers import library_peer
     from tunesmith.operators import operator_from_json
 
-    torch.set_num_threads(described["cores"])
-    torch.set_grad_enabled(False)
     operator = operator_from_json(described["operator"])
-    return torch_call(operator, operator.make_inputs(seed=0))
+    peer = library_peer(described["peer"])
+    return peer.call(operator, operator.make_inputs(seed=0), described["cores"])
 
 
-_PREPARE = {"kernel": _kernel, "torch": _torch}
+_Prepare = Callable[[Mapping[str, Any]], Callable[[], object]]
+_PREPARE: Mapping[str, _Prepare] = {
+    "kernel": _kernel,
+    "metaschedule": _metaschedule,
+    "peer": _peer,
+}
 
 if __name__ == "__main__":
     main()

@@ -31,8 +31,16 @@ def torch_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
         raise UsageError(f"PyTorch has no {operator.name} of int8 that adds up in int32")
     tensors = [_tensor(array) for array in inputs]
     if isinstance(operator, ProductOperator):
-        return _with_epilogue(operator, tensors)
+        return product_call(operator, tensors)
     return _plain(operator, tensors)
+
+
+def use_threads(count: int) -> None:
+    """Set this process up to compute, on so many threads, and not to learn."""
+    import torch
+
+    torch.set_num_threads(count)
+    torch.set_grad_enabled(False)
 
 
 def _tensor(array: Any) -> Any:
@@ -43,7 +51,8 @@ def _tensor(array: Any) -> Any:
     return torch.from_numpy(array)
 
 
-def _with_epilogue(operator: ProductOperator, tensors: list[Any]) -> Callable[[], Any]:
+def product_call(operator: ProductOperator, tensors: Sequence[Any]) -> Callable[[], Any]:
+    """The same for tensors, and an operator of products."""
     import torch
 
     data, weight, *extra = tensors

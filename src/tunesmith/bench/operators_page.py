@@ -1,0 +1,199 @@
+"""The figures of ``tunesmith bench operators`` as a page for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tunesmith.bench import markdown
+from tunesmith.bench.library_peers import library_peers
+from tunesmith.bench.operator_workloads import FUSED
+from tunesmith.bench.operators_summary import Figure, summary
+from tunesmith.bench.rotation import DISTURBED
+from tunesmith.reports import format as fmt
+
+Row = Mapping[str, Any]
+# Titles that fit the head of a narrow column.
+_HEADS = {
+    "pytorch": "PyTorch",
+    "onednn": "oneDNN",
+    "onednn-blocked": "blocked",
+    "torch-compile": "compile",
+    "onnxruntime": "ORT",
+    "numpy": "NumPy",
+}
+_MARK = "!"
+
+
+def operators_page(
+    figures: Mapping[str, Any], charts: Sequence[str] = (), *, starts: bool = False
+) -> str:
+    """Markdown. ``figures`` are what the JSON file holds, ``charts`` the names of its pictures.
+
+    ``starts`` says that the page of ``tunesmith bench starts`` lies beside it.
+    """
+    rows: list[Row] = figures["rows"]
+    lines = [
+        "# Operators against other libraries",
+        "",
+        "Written by `tunesmith bench operators`; the same figures as data: `operators.json`.",
+        "",
+        *markdown.circumstances(figures),
+        "- float32, layers of batch 1; every side has as many threads as the machine has cores",
+        "",
+        *_how(figures["settings"]["pairs"]),
+        *_summary(summary(rows)),
+    ]
+    for chart, title in zip(charts, _CHARTS, strict=False):
+        lines += [f"![{title}]({chart})", ""]
+    if starts:
+        lines += ["What the first trials find without the model: [starts](starts.md).", ""]
+    plain = [row for row in rows if not row["workload"].endswith(FUSED)]
+    fused = [row for row in rows if row["workload"].endswith(FUSED)]
+    if plain:
+        lines += ["## Plain operators", "", *_speeds(plain)]
+    if fused:
+        lines += ["## With bias and ReLU", "", *_speeds(fused)]
+    lines += _metaschedule(rows)
+    lines += ["## What tuning found", "", *_tuning(rows)]
+    lines += ["## The peers", "", *_peers(), *_missing(rows)]
+    return "\n".join(lines)
+
+
+_CHARTS = (
+    "How many times as fast as each peer, by workload",
+    "Best so far as a share of the final speed, over trials",
+)
+
+
+def _how(pairs: int) -> list[str]:
+    text = (
+        "How it was measured: every side has a process of its own; all but one are stopped. In "
+        f"each of {pairs} rounds every side runs once, for 25 ms; a ratio is the peer's time over "
+        "ours in the same round, so above 1 ours is faster. Tables show the median of the ratios, "
+        "for the best peer its 95 % interval too; the best peer is the one with the least ratio, "
+        "in bold. Before, each side ran alone: where one differs from that by more than a factor "
+        f"of {DISTURBED}, the row is marked with `{_MARK}`. GFLOP/s count the operations of the "
+        "plain sums; an algorithm that needs fewer, Winograd's, can exceed what the cores can do."
+    )
+    return [*markdown.paragraph(text), ""]
+
+
+def _summary(figures: Iterable[Figure]) -> list[str]:
+    lines = markdown.head("figure (geometric means)", "measured", "wanted", "reached")
+    for figure in figures:
+        measured = "–" if figure.value is None else f"{figure.value:.2f}"
+        if 0 < figure.have < figure.of:
+            measured += f" ({figure.have} of {figure.of})"
+        wanted = "" if figure.wanted is None else f"{figure.wanted:g} or more"
+        told = figure.wanted is not None and figure.have == figure.of
+        reached = ("yes" if figure.reached else "no") if told else ""
+        lines.append(markdown.row(figure.name, measured, wanted, reached))
+    return ["## Figures", "", *lines, ""]
+
+
+def _speeds(rows: Sequence[Row]) -> list[str]:
+    lines = markdown.head("workload", "GFLOP/s", "× best", "95 %", *_HEADS.values())
+    for row in rows:
+        name = row["workload"].removesuffix(FUSED) + (f" {_MARK}" if _disturbed(row) else "")
+        best, interval = "–", ""
+        if row["best_peer"] is not None:
+            found = row["peers"][row["best_peer"]]
+            best = f"{found['ratio']:.2f}"
+            interval = f"{found['low']:.2f}–{found['high']:.2f}"
+        cells = [_ratio(row, peer) for peer in _HEADS]
+        lines.append(markdown.row(name, f"{row['gflops']:.0f}", best, interval, *cells))
+    return [*lines, ""]
+
+
+def _ratio(row: Row, peer: str) -> str:
+    found = row["peers"].get(peer)
+    if found is None:
+        return "–"
+    text = _short(found["ratio"])
+    return f"**{text}**" if peer == row["best_peer"] else text
+
+
+def _short(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+
+
+def _disturbed(row: Row) -> bool:
+    return bool(row["disturbed"] or any(peer["disturbed"] for peer in row["peers"].values()))
+
+
+def _metaschedule(rows: Sequence[Row]) -> list[str]:
+    compared = [row for row in rows if "metaschedule" in row]
+    if not compared:
+        return []
+    lines = [
+        "## TVM's MetaSchedule",
+        "",
+        "Tuned for the same wall clock, then compared in pairs. Importing what its workers need is",
+        "not counted as its time; it may lay out constant weights beforehand, as ours does.",
+        "",
+        *markdown.head(
+            "workload", "× its kernel", "95 %", "its trials", "its trials/s", "ours/s", "×"
+        ),
+    ]
+    for row in compared:
+        found = row["metaschedule"]
+        if "ratio" not in found:
+            lines.append(markdown.row(row["workload"], found["missing"][:60], "", "", "", "", ""))
+            continue
+        ours, theirs = found["our_trials_per_second"], found["trials_per_second"]
+        cells = [
+            f"{found['ratio']:.2f}",
+            f"{found['low']:.2f}–{found['high']:.2f}",
+            f"{found['trials']}",
+            f"{theirs:.2f}",
+            f"{ours:.1f}",
+            f"{ours / theirs:.0f}" if theirs else "–",
+        ]
+        lines.append(markdown.row(row["workload"], *cells))
+    return [*lines, ""]
+
+
+def _tuning(rows: Sequence[Row]) -> list[str]:
+    lines = markdown.head("workload", "sketch", "trials", "valid", "tuned for", "first 20")
+    for row in rows:
+        share = row.get("start_share")
+        cells = [
+            row["sketch"],
+            fmt.count(row["trials"]),
+            fmt.share(row["valid"], row["trials"]),
+            fmt.duration(row["tuning_seconds"]),
+            "–" if share is None else fmt.share(share, 1.0),
+        ]
+        lines.append(markdown.row(row["workload"], *cells))
+    return [
+        *lines,
+        "",
+        "First 20: the best speed of the first 20 trials, as a share of the best of all. The",
+        "configs are in `operators.json`.",
+        "",
+    ]
+
+
+def _peers() -> list[str]:
+    lines: list[str] = []
+    for peer in library_peers().values():
+        title = "" if _HEADS[peer.name] == peer.title else f"{peer.title}; "
+        lines += markdown.item(f"{_HEADS[peer.name]}: {title}{peer.how}")
+    return [*lines, ""]
+
+
+def _missing(rows: Sequence[Row]) -> list[str]:
+    """Which peers some rows lack, and why."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        for peer, reason in row["missing"].items():
+            reasons.setdefault((peer, reason), []).append(row["workload"])
+    if not reasons:
+        return []
+    lines = ["Not compared:", ""]
+    for (peer, reason), names in reasons.items():
+        many = len(names) > 4
+        where = fmt.counted(len(names), "workload") if many else ", ".join(names)
+        lines += markdown.item(f"{library_peers()[peer].title}: {reason} ({where})")
+    return [*lines, ""]

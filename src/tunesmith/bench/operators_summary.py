@@ -1,0 +1,119 @@
+"""The figures that sum up the rows of ``tunesmith bench operators``, beside what is wanted."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tunesmith.bench.operator_workloads import (
+    BATCHED,
+    COMPARED_TUNERS,
+    DENSE,
+    DEPTHWISE,
+    FUSED,
+    OPEVO,
+    POINTWISE,
+    RESNET,
+    SQUARE,
+)
+
+Row = Mapping[str, Any]
+_ONEDNN = ("onednn", "onednn-blocked")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure, what it came to (None: nothing to tell it from), and what was wanted of it.
+
+    ``have`` of ``of`` workloads are in it.
+    """
+
+    name: str
+    value: float | None
+    wanted: float | None
+    have: int
+    of: int
+
+    @property
+    def reached(self) -> bool:
+        """Whether it is what was wanted, of all workloads."""
+        if self.value is None or self.wanted is None:
+            return False
+        return self.have == self.of and self.value >= self.wanted
+
+
+def summary(rows: Iterable[Row]) -> list[Figure]:
+    """All figures, in the order of the page."""
+    known = {row["workload"]: row for row in rows}
+    fused, tuned = tuple(name + FUSED for name in RESNET), COMPARED_TUNERS
+
+    def figure(
+        name: str,
+        wanted: float | None,
+        workloads: Sequence[str],
+        of_row: Callable[[Row], float | None],
+        together: Callable[[Sequence[float]], float] | None = None,
+    ) -> Figure:
+        values = [of_row(known[workload]) for workload in workloads if workload in known]
+        have = [value for value in values if value is not None]
+        value = (together or geometric_mean)(have) if have else None
+        return Figure(name, value, wanted, len(have), len(workloads))
+
+    return [
+        figure("ResNet-18 C1–C12 against the best peer", 1.3, RESNET, best_ratio),
+        figure("the least of these", 1.0, RESNET, best_ratio, min),
+        figure("C1–C12 against oneDNN, plain data as ours", 1.8, RESNET, ratio_to("onednn")),
+        figure("C1–C12 against oneDNN, also with its own data", 1.8, RESNET, ratio_to(*_ONEDNN)),
+        figure("C1–C12 with bias and ReLU against the best peer", None, fused, best_ratio),
+        figure("matmul 512–2048 against PyTorch (MKL)", 0.95, SQUARE, ratio_to("pytorch")),
+        figure("the least of these", 0.95, SQUARE, ratio_to("pytorch"), min),
+        figure("OpEvo's matmuls against the best peer", None, OPEVO, best_ratio),
+        figure("batch matmuls against torch.bmm", 1.3, BATCHED, ratio_to("pytorch")),
+        figure("depthwise layers against the best peer", 1.5, DEPTHWISE, best_ratio),
+        figure("pointwise layers against the best peer", None, POINTWISE, best_ratio),
+        figure("dense, constant weights, against the best peer", 1.0, DENSE, best_ratio),
+        figure("C1–C12 and matmuls against MetaSchedule's kernels", 1.5, tuned, _kernel_ratio),
+        figure("trials a second against MetaSchedule's", 15.0, tuned, _trial_rates),
+        figure(
+            "best of the first 20 trials, as a share of the final speed (median)",
+            0.8,
+            sorted(known),
+            lambda row: row.get("start_share"),
+            statistics.median,
+        ),
+    ]
+
+
+def best_ratio(row: Row) -> float | None:
+    """Against the fastest peer of the row."""
+    ratio: float | None = row["best_peer_ratio"]
+    return ratio
+
+
+def ratio_to(*peers: str) -> Callable[[Row], float | None]:
+    """Against the fastest of these peers."""
+
+    def ratio(row: Row) -> float | None:
+        ratios = [row["peers"][name]["ratio"] for name in peers if name in row["peers"]]
+        return min(ratios, default=None)
+
+    return ratio
+
+
+def _kernel_ratio(row: Row) -> float | None:
+    ratio: float | None = row.get("metaschedule", {}).get("ratio")
+    return ratio
+
+
+def _trial_rates(row: Row) -> float | None:
+    found = row.get("metaschedule", {})
+    theirs = found.get("trials_per_second")
+    return found["our_trials_per_second"] / theirs if theirs else None
+
+
+def geometric_mean(values: Sequence[float]) -> float:
+    """Of positive values."""
+    return math.exp(math.fsum(map(math.log, values)) / len(values))

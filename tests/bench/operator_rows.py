@@ -1,0 +1,67 @@
+"""Rows as ``tunesmith bench operators`` might have measured them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tunesmith.bench.library_peers import library_peers
+from tunesmith.bench.operator_workloads import operator_workloads
+
+MACHINE = {"cpu": "Some CPU", "cores": 2, "memory_gib": 8}
+ABOUT: dict[str, Any] = {
+    "machine": MACHINE,
+    "versions": {"python": "3.11.7", "tunesmith": "0.1.0", "torch": "2.13.0"},
+    "settings": {"pairs": 25},
+    "date": "2026-01-02",
+}
+
+
+def speed(seconds: float, *, disturbed: bool = False) -> dict[str, Any]:
+    return {"gflops": 1e-2 / seconds, "seconds": seconds, "alone": seconds, "disturbed": disturbed}
+
+
+def row(workload: str, ratios: dict[str, float], **fields: Any) -> dict[str, Any]:
+    """A row in which ours is so many times as fast as these peers, and the others are missing."""
+    peers = {
+        name: {"ratio": ratio, "low": 0.95 * ratio, "high": 1.05 * ratio, **speed(1e-4 * ratio)}
+        for name, ratio in ratios.items()
+    }
+    best = min(ratios, key=lambda name: ratios[name], default=None)
+    return {
+        "workload": workload,
+        "operator": operator_workloads()[workload].to_json(),
+        **speed(1e-4),
+        "peers": peers,
+        "missing": {name: "not installed: x" for name in library_peers() if name not in ratios},
+        "best_peer": best,
+        "best_peer_ratio": None if best is None else ratios[best],
+        "sketch": "cpu_tiled",
+        "config": {"tile": [1, 2]},
+        "target": {"kind": "cpu", "mcpu": None, "cores": None},
+        "sketches": {},
+        "tuning_seconds": 60.0,
+        "trials": 400,
+        "valid": 390,
+        "start_share": 0.75,
+        "curve": [(1, 0.25), (10, 0.75), (200, 1.0)],
+        **fields,
+    }
+
+
+def metaschedule(ratio: float, **fields: Any) -> dict[str, Any]:
+    return {
+        "trials": 64,
+        "valid": 60,
+        "seconds": 60.0,
+        "ratio": ratio,
+        "low": 0.9 * ratio,
+        "high": 1.1 * ratio,
+        "first": 1e-4,
+        "second": ratio * 1e-4,
+        "first_alone": 1e-4,
+        "second_alone": ratio * 1e-4,
+        "pairs": 25,
+        "trials_per_second": 0.5,
+        "our_trials_per_second": 10.0,
+        **fields,
+    }

@@ -1,0 +1,164 @@
+"""Every peer computes what the operator says, whatever it lays out beforehand."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tunesmith.bench import library_peers as peers
+from tunesmith.bench.library_peers import library_peer, library_versions_of_peers
+from tunesmith.errors import UsageError
+from tunesmith.operators import (
+    Operator,
+    batch_matmul,
+    conv2d,
+    dense,
+    depthwise_conv2d,
+    matmul,
+    softmax,
+)
+
+SPREAD = conv2d(ci=5, h=11, w=9, co=7, kernel=3, stride=2, padding=(1, 2), dilation=(2, 1))
+POINTWISE = conv2d(n=2, ci=8, h=6, w=6, co=16, kernel=1, stride=2)
+GROUPED = conv2d(ci=8, h=6, w=6, co=4, kernel=3, groups=2)
+DEPTHWISE = depthwise_conv2d(c=8, h=7, w=7, kernel=3, padding=1)
+DOUBLED = depthwise_conv2d(c=8, h=7, w=7, multiplier=2, kernel=3, stride=2)
+DENSE = dense(m=3, k=10, n=8)
+WEIGHTED = [SPREAD, POINTWISE, GROUPED, DEPTHWISE, DOUBLED, DENSE]
+MATRICES = [matmul(m=5, n=6, k=7)] + [
+    batch_matmul(b=3, m=4, n=5, k=6, transpose=transpose) for transpose in ("NN", "TN", "NT")
+]
+
+
+@pytest.fixture(autouse=True)
+def _torch_as_it_was() -> Iterator[None]:
+    """Peers set PyTorch up for a process of their own."""
+    yield
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_grad_enabled(True)
+
+
+def variants(operator: Operator) -> list[Operator]:
+    return [operator, with_options(operator, bias=True, relu=True)]
+
+
+def with_options(operator: Operator, **options: Any) -> Operator:
+    return type(operator)(**{**operator.to_json()["options"], **options})
+
+
+OPERATORS = [
+    variant
+    for operator in [with_options(it, constant_weights=True) for it in WEIGHTED] + MATRICES
+    for variant in variants(operator)
+]
+EAGER = ["pytorch", "onednn", "onednn-blocked", "onnxruntime", "numpy"]
+
+
+def result_of(name: str, operator: Operator) -> Any:
+    """The second result of a peer, as an array: the first call may still be laying out."""
+    peer = library_peer(name)
+    missing = peer.missing()
+    if missing is not None:
+        pytest.skip(f"{peer.title} is {missing}")
+    call = peer.call(operator, operator.make_inputs(seed=3), 2)
+    call()
+    result = call()
+    if getattr(result, "is_mkldnn", False):
+        result = result.to_dense()
+    return result if isinstance(result, np.ndarray) else result.numpy()
+
+
+def assert_right(operator: Operator, result: Any) -> None:
+    expected = operator.reference(*operator.make_inputs(seed=3))
+    relative, absolute = operator.tolerance
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result, expected, relative, absolute)
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.label)
+@pytest.mark.parametrize("name", EAGER)
+def test_it_computes_the_operator(name: str, operator: Operator) -> None:
+    reason = library_peer(name).refuses(operator)
+    if reason is None:
+        assert_right(operator, result_of(name, operator))
+    else:
+        assert reason
+        assert "\n" not in reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "operator",
+    [
+        with_options(SPREAD, constant_weights=True, bias=True, relu=True),
+        with_options(DEPTHWISE, constant_weights=True),
+        DENSE,
+        MATRICES[2],
+    ],
+    ids=lambda operator: operator.label,
+)
+def test_torch_compile_computes_the_operator(operator: Operator, c_compiler: str) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    torch.compiler.reset()
+    assert_right(operator, result_of("torch-compile", operator))
+
+
+@pytest.mark.parametrize("name", EAGER)
+def test_a_residual_is_added(name: str) -> None:
+    operator = with_options(DENSE, residual=True, relu=True)
+    if library_peer(name).refuses(operator) is None:
+        assert_right(operator, result_of(name, operator))
+
+
+@pytest.mark.parametrize(
+    ("name", "operator", "reason"),
+    [
+        ("onednn", MATRICES[0], "no constant weights"),
+        ("onednn", DENSE, "no constant weights"),
+        ("onednn", with_options(DENSE, constant_weights=True, residual=True), "residual"),
+        ("onednn-blocked", with_options(DENSE, constant_weights=True), "no blocked format"),
+        ("onnxruntime", with_options(SPREAD, layout="NHWC"), "NHWC"),
+        ("onnxruntime", with_options(DENSE, dtype="float64"), "float64"),
+        ("onnxruntime", softmax(m=2, n=3), "softmax"),
+        ("numpy", DEPTHWISE, "grouped"),
+        ("numpy", GROUPED, "grouped"),
+        ("pytorch", with_options(DENSE, dtype="int8"), "int8"),
+    ],
+    ids=str,
+)
+def test_what_a_peer_cannot_do_is_said(name: str, operator: Operator, reason: str) -> None:
+    refused = library_peer(name).refuses(operator)
+    assert refused is not None
+    assert reason in refused
+
+
+def test_a_peer_that_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert library_peer("onnxruntime").missing() == "not installed: onnxruntime, onnx"
+    assert library_versions_of_peers() == {}
+
+
+def test_versions_are_of_what_is_installed() -> None:
+    versions = library_versions_of_peers()
+    assert versions["numpy"] == np.__version__
+    assert all(version[0].isdigit() for version in versions.values())
+    assert ("torch" in versions) == (importlib.util.find_spec("torch") is not None)
+
+
+def test_a_peer_that_does_not_exist() -> None:
+    with pytest.raises(UsageError, match="unknown peer 'pytorsh': did you mean pytorch"):
+        library_peer("pytorsh")
+
+
+def test_sides_name_their_peer() -> None:
+    assert peers.library_peer("numpy").side(DENSE, 2) == {
+        "kind": "peer",
+        "peer": "numpy",
+        "operator": DENSE.to_json(),
+        "cores": 2,
+    }

@@ -1,0 +1,197 @@
+"""The page, the figures that sum it up, the pictures and the files of ``bench operators``."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.operator_rows import ABOUT, metaschedule, row, speed
+from tests.bench.test_loop import rows as table_of
+from tunesmith.bench.curves import share_at
+from tunesmith.bench.operator_workloads import (
+    BATCHED,
+    DENSE,
+    DEPTHWISE,
+    FUSED,
+    OPEVO,
+    POINTWISE,
+    RESNET,
+    SQUARE,
+    operator_workloads,
+)
+from tunesmith.bench.operators import OperatorSettings
+from tunesmith.bench.operators_chart import ratio_chart, start_chart
+from tunesmith.bench.operators_files import about, read_operators, write_operators
+from tunesmith.bench.operators_page import operators_page
+from tunesmith.bench.operators_summary import Figure, geometric_mean, summary
+from tunesmith.errors import TunesmithError
+
+ROWS = [
+    row(
+        "resnet18.C3",
+        {"pytorch": 3.0, "onednn": 2.0, "onednn-blocked": 1.75, "onnxruntime": 1.25, "numpy": 14.5},
+        metaschedule=metaschedule(1.5),
+    ),
+    row("resnet18.C3" + FUSED, {"onnxruntime": 0.875}),
+    row("matmul.512", {"pytorch": 0.9}, **speed(2e-4, disturbed=True)),
+    row("opevo.BMM.TN", {}, metaschedule={"missing": "MetaSchedule found nothing valid"}),
+]
+EVERYTHING = [
+    row(name, {"pytorch": 2.5, "onednn": 2.25, "onnxruntime": 2.0}, metaschedule=metaschedule(2.0))
+    for name in operator_workloads()
+]
+
+
+def page_of(rows: list[dict[str, Any]]) -> str:
+    return operators_page({**ABOUT, "rows": rows}, ["one.svg", "two.svg"])
+
+
+# --- The figures that sum up
+
+
+def by_name(figures: list[Figure]) -> dict[str, Figure]:
+    return {figure.name: figure for figure in reversed(figures)}
+
+
+def test_all_figures_are_reached_by_rows_that_are_good_enough() -> None:
+    figures = summary([{**each, "start_share": 0.9} for each in EVERYTHING])
+    wanted = [figure for figure in figures if figure.wanted is not None]
+    assert len(wanted) == 12
+    assert all(figure.reached for figure in wanted)
+    assert [figure.of for figure in figures[:6]] == [12, 12, 12, 12, 12, 3]
+    known = by_name(figures)
+    assert known["ResNet-18 C1–C12 against the best peer"].value == pytest.approx(2.0)
+    assert known["C1–C12 against oneDNN, also with its own data"].value == pytest.approx(2.25)
+    assert known["batch matmuls against torch.bmm"].value == pytest.approx(2.5)
+    assert known["OpEvo's matmuls against the best peer"].value == pytest.approx(2.0)
+    assert known["trials a second against MetaSchedule's"].value == pytest.approx(20.0)
+    assert known["C1–C12 and matmuls against MetaSchedule's kernels"].of == 15
+
+
+def test_figures_of_a_part_are_not_reached() -> None:
+    (first, least, *_) = summary(ROWS)
+    assert (first.value, first.have, first.of, first.reached) == (1.25, 1, 12, False)
+    assert least.value == 1.25
+    assert by_name(summary(ROWS))["C1–C12 against oneDNN, also with its own data"].value == 1.75
+    assert all(figure.value is None and not figure.reached for figure in summary([]))
+
+
+def test_the_figures_are_of_workloads_that_exist() -> None:
+    named = {*RESNET, *SQUARE, *OPEVO, *BATCHED, *DENSE, *DEPTHWISE, *POINTWISE}
+    assert named <= set(operator_workloads(fused=False))
+
+
+def test_the_geometric_mean() -> None:
+    assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
+
+
+# --- The page
+
+
+def test_the_page() -> None:
+    page = page_of(ROWS)
+    assert page.startswith("# Operators against other libraries\n")
+    assert "- machine: Some CPU, 2 cores, 8 GiB" in page
+    assert "- versions: python 3.11.7, tunesmith 0.1.0, torch 2.13.0" in page
+    assert "![How many times as fast as each peer, by workload](one.svg)" in page
+    assert page.count("## Figures") == 1
+    table = table_of(page)
+    assert table["ResNet-18 C1–C12 against the best peer"] == ["1.25 (1 of 12)", "1.3 or more"]
+    assert table["batch matmuls against torch.bmm"] == ["–", "1.3 or more"]
+    good = table_of(page_of(EVERYTHING))
+    assert good["batch matmuls against torch.bmm"] == ["2.50", "1.3 or more", "yes"]
+    slow = table_of(page_of([row(name, {"pytorch": 0.5}) for name in BATCHED]))
+    assert slow["batch matmuls against torch.bmm"] == ["0.50", "1.3 or more", "no"]
+    plain, fused = page.split("## With bias and ReLU")
+    assert (
+        "| resnet18.C3 | 100 | 1.25 | 1.19–1.31 | 3.00 | 2.00 | 1.75 | – | **1.25** | 14 |" in plain
+    )
+    assert "| resnet18.C3 | 100 | 0.88 | 0.83–0.92 | – | – | – | – | **0.88** | – |" in fused
+    assert "| matmul.512 ! | 50 | 0.90 |" in plain, "a side of it was disturbed"
+    assert "| opevo.BMM.TN | 100 | – |  | – | – | – | – | – | – |" in plain
+    assert "| resnet18.C3 | 1.50 | 1.35–1.65 | 64 | 0.50 | 10.0 | 20 |" in page
+    assert "| opevo.BMM.TN | MetaSchedule found nothing valid |" in page
+    assert "| resnet18.C3 | cpu_tiled | 400 | 98 % | 1 min 00 s | 75 % |" in page
+    assert "- torch.compile: not installed: x (4 workloads)" not in page
+    assert "- torch.compile: not installed: x (resnet18.C3, resnet18.C3+bias+relu," in page
+
+
+@pytest.mark.parametrize("rows", [ROWS, EVERYTHING, []], ids=["some", "all", "none"])
+def test_the_page_fits_100_columns(rows: list[dict[str, Any]]) -> None:
+    assert max(map(len, page_of(rows).splitlines())) <= 100
+
+
+def test_without_metaschedule_there_is_no_table_of_it() -> None:
+    assert "## TVM's MetaSchedule" not in page_of(ROWS[1:3])
+
+
+# --- The pictures
+
+
+def texts(picture: str) -> list[str]:
+    return [element.text or "" for element in ET.fromstring(picture).iter() if element.text]
+
+
+def test_the_picture_of_ratios() -> None:
+    picture = ratio_chart(ROWS)
+    assert {"resnet18.C3", "matmul.512", "ONNX Runtime", "1", "2"} <= set(texts(picture))
+    circles = [element for element in ET.fromstring(picture).iter() if "circle" in element.tag]
+    assert len(circles) == 6 + 5 + 1 + 1, "the legend, and a dot for each peer"
+    assert ET.fromstring(ratio_chart([])) is not None
+
+
+def test_the_picture_of_starts() -> None:
+    lines = [e for e in ET.fromstring(start_chart(ROWS)).iter() if "polyline" in e.tag]
+    assert len(lines) == len(ROWS) + 1, "a line each, and the median"
+    assert {"20", "200", "80%"} <= set(texts(start_chart(ROWS)))
+    assert ET.fromstring(start_chart([])) is not None
+
+
+def test_what_a_curve_had_reached() -> None:
+    steps = [(2, 0.25), (10, 1.0)]
+    assert [share_at(steps, trial) for trial in (1, 2, 9, 10, 99)] == [0.0, 0.25, 0.25, 1.0, 1.0]
+
+
+# --- The files
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    assert read_operators(tmp_path) == {}
+    figures, page = write_operators(tmp_path, reversed(ROWS), ABOUT)
+    assert [each["workload"] for each in figures["rows"]] == [each["workload"] for each in ROWS]
+    assert json.loads((tmp_path / "operators.json").read_text()) == json.loads(json.dumps(figures))
+    assert (tmp_path / "operators.md").read_text() == page
+    for name in ("operators-ratios.svg", "operators-starts.svg"):
+        assert f"({name})" in page
+        assert (tmp_path / name).read_text().startswith("<svg")
+    assert list(read_operators(tmp_path)) == [each["workload"] for each in ROWS]
+    assert len(list(tmp_path.iterdir())) == 4, "nothing of the writing is left"
+    assert "](starts.md)" not in page
+    (tmp_path / "starts.md").touch()
+    assert "](starts.md)" in write_operators(tmp_path, ROWS, ABOUT)[1]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"rows": [1]}', '{"rows": [{}]}', '{"rows": [{"workload": "x"}]}']
+)
+def test_a_file_that_holds_no_rows(tmp_path: Path, text: str) -> None:
+    (tmp_path / "operators.json").write_text(text)
+    with pytest.raises(TunesmithError, match="holds no rows of an earlier run: remove it"):
+        read_operators(tmp_path)
+
+
+def test_a_folder_that_is_gone(tmp_path: Path) -> None:
+    with pytest.raises(TunesmithError, match=r"cannot write .*: no such file"):
+        write_operators(tmp_path / "gone", ROWS, ABOUT)
+
+
+def test_what_there_is_to_say_about_the_rows() -> None:
+    said = about(OperatorSettings(pairs=9))
+    assert said["settings"]["pairs"] == 9
+    assert {"tunesmith", "apache-tvm", "numpy"} <= said["versions"].keys()
+    assert said["machine"]["cores"] > 0
+    assert json.dumps(said)
