@@ -80,6 +80,12 @@ USAGE = [
     (f"space {MATMUL} --mcpu no-such", "unknown processor 'no-such': known: "),
     (f"show {MATMUL} --mcpu no-such --config default", "unknown processor 'no-such': known: "),
     (f"tune {MATMUL} --sketch cpu_tile", "unknown sketch 'cpu_tile': did you mean cpu_tiled"),
+    (f"tune {MATMUL} --without-sketch cpu_row", "unknown sketch 'cpu_row': did you mean cpu_rows"),
+    (f"tune {MATMUL} --sketch cpu_rows", "sketch cpu_rows cannot schedule matmul on cpu: take"),
+    (
+        f"tune {MATMUL} --sketch cpu_tiled --without-sketch cpu_tiled",
+        "no sketch can schedule matmul on cpu without cpu_tiled",
+    ),
     # configs and forms
     (f"show {MATMUL} --config {{", "--config is no JSON object"),
     (f"show {MATMUL} --config [1]", "not a JSON object"),

@@ -68,6 +68,7 @@ def test_one_json_object_and_nothing_else(tuned: Tuned) -> None:
         "best",
         "stopped",
         "resumed",
+        "sketches",
     ]
     assert all(part in found["task"] for part in KEY_PARTS)
     assert found["target"]["kind"] == "llvm"
@@ -158,6 +159,7 @@ def test_best_of_several_runs(tuned: Tuned, command: Command) -> None:
     assert "best found" in text
     assert "default schedule" in text
     assert json.loads(text.splitlines()[-1]) == found["best"]["config"]
+    assert text.splitlines()[-2] == f"sketch {found['best']['sketch']}"
 
 
 def test_history(tuned: Tuned, command: Command) -> None:
@@ -168,7 +170,8 @@ def test_history(tuned: Tuned, command: Command) -> None:
             assert run["task"] == tuned.first.json["task"]
             assert (run["tuner"], run["seed"], run["stopped"]) == ("random", 0, "trials")
             assert run["started"] < run["finished"]
-            assert run["sketch"] == "cpu_tiled"
+            assert run["sketch"] in run["sketches"]
+            assert sum(run["sketches"].values()) == run["trials"]
             assert run["default_seconds"] > 0.0
             assert run["gflops"] == pytest.approx(2 * 32**3 / run["best_seconds"] / 1e9)
             assert list(run["time"]) == sorted(PHASES)
@@ -180,7 +183,7 @@ def test_history(tuned: Tuned, command: Command) -> None:
 
 
 def test_space(tuned: Tuned, command: Command) -> None:
-    words = ["space", *TASK, "--samples", "2", "--seed", "4"]
+    words = ["space", *TASK, "--samples", "2", "--seed", "4", "--sketch", "cpu_tiled"]
     found = command(*words, "--json").json
     assert list(found) == ["task", "sketch", "size", "parameters", "constraints", "samples"]
     product = int(np.prod([parameter["cardinality"] for parameter in found["parameters"]]))
@@ -188,7 +191,7 @@ def test_space(tuned: Tuned, command: Command) -> None:
     known = {parameter["name"] for parameter in found["parameters"]}
     assert len(found["samples"]) == 2
     assert all(set(sample) == known for sample in found["samples"])
-    assert set(tuned.first.json["best"]["config"]) == known
+    assert set(tuned.first.json["default"]["config"]) == known
     assert command(*words, "--json").json == found, "the same seed shows the same samples"
     text = command(*words).out
     assert f"{found['size']:,} configs" in text

@@ -91,8 +91,8 @@ def test_a_fresh_run_shows_itself_alone(opened: Store, written: list[RunReport])
     write_run_report(opened, told, PAGE, resumed=False, peers={"PyTorch": 2.0}, command="again")
     (page,) = written
     assert speeds(page) == [5.0, 3.0]
-    assert page.best == MeasuredConfig(2.9, dict(CONFIGS[2]))
-    assert page.default == MeasuredConfig(5.1, dict(CONFIGS[0]))
+    assert page.best == MeasuredConfig(2.9, dict(CONFIGS[2]), PROBLEM.sketch.name)
+    assert page.default == MeasuredConfig(5.1, dict(CONFIGS[0]), PROBLEM.sketch.name)
     assert (page.peers, page.command) == ({"PyTorch": 2.0}, "again")
     assert page.started == new.started
     assert sum(page.time.values()) == 4.0
@@ -114,34 +114,34 @@ def test_a_resumed_run_shows_what_it_continued(opened: Store, written: list[RunR
     (page,) = written
     assert speeds(page) == [4.0, 1.0, 3.0]
     assert len(page.trials) == told.trials
-    assert page.best == MeasuredConfig(1.1, dict(CONFIGS[1]))
+    assert page.best == MeasuredConfig(1.1, dict(CONFIGS[1]), PROBLEM.sketch.name)
     assert page.started == old.started
     assert sum(page.time.values()) == 8.0
 
 
 def test_the_page_of_a_task_shows_all_runs(opened: Store, written: list[RunReport]) -> None:
     with pytest.raises(UsageError, match="nothing is recorded"):
-        write_task_report(opened, PROBLEM, PAGE)
+        write_task_report(opened, [PROBLEM], PAGE)
     for number in range(3):
         session = begin(opened)
         opened.append(session, [trial(number, 3.0 - number)])
     finish(opened, session, Stop.PATIENCE)
-    write_task_report(opened, PROBLEM, PAGE)
+    write_task_report(opened, [PROBLEM], PAGE)
     (page,) = written
     assert speeds(page) == [3.0, 2.0, 1.0]
-    assert page.best == MeasuredConfig(1.0, dict(CONFIGS[2]))
-    assert page.default == MeasuredConfig(3.0, dict(CONFIGS[0]))
+    assert page.best == MeasuredConfig(1.0, dict(CONFIGS[2]), PROBLEM.sketch.name)
+    assert page.default == MeasuredConfig(3.0, dict(CONFIGS[0]), PROBLEM.sketch.name)
     assert page.command == ""
 
 
 def test_texts_are_for_people(opened: Store, written: list[RunReport]) -> None:
     session = begin(opened)
     opened.append(session, [trial(0, 1.0)])
-    write_task_report(opened, PROBLEM, PAGE)
+    write_task_report(opened, [PROBLEM], PAGE)
     finish(opened, session, Stop.PATIENCE)
-    write_task_report(opened, PROBLEM, PAGE)
+    write_task_report(opened, [PROBLEM], PAGE)
     opened.finish_session(session, stopped="of a later version")
-    write_task_report(opened, PROBLEM, PAGE)
+    write_task_report(opened, [PROBLEM], PAGE)
     page = written[-1]
     assert page.target == "cl-opt = (-a, -b), kind = llvm"
     assert page.tuner == "genetic: population = 5"

@@ -68,7 +68,7 @@ def test_every_explained_option_exists() -> None:
         for text in (*parameter.opts, *parameter.secondary_opts)
     }
     known |= {
-        f"--{text}"
+        f"--{text.replace('_', '-')}"
         for operator in describe_operators()
         for option in operator.options
         for text in (option.name, *option.aliases)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from tunesmith.measurement import Measurement, Outcome
-from tunesmith.reports import MeasuredConfig, RunReport, TrialPoint, trial_points
+from tunesmith.reports import MeasuredConfig, RunReport, SketchShare, TrialPoint, trial_points
 from tunesmith.space import Config
 
 FLOPS = 2 * 56 * 56 * 64 * 64 * 9
@@ -135,7 +135,8 @@ def hostile_run() -> RunReport:
     return dataclasses.replace(
         report,
         **texts,  # type: ignore[arg-type]
-        default=MeasuredConfig(2e-3, config),
+        default=MeasuredConfig(2e-3, config, attack("sketch")),
+        sketches=[SketchShare(attack(f"sketch {number}"), 5, 1e-3) for number in range(2)],
         best=MeasuredConfig(1e-3, {**config, "tuple": (2, 1)}),
         peers={attack("peer"): 1.5e-3},
         versions={attack("software"): attack("version")},

@@ -151,3 +151,27 @@ def test_a_terminal_keeps_the_last_state_even_when_the_run_fails() -> None:
     assert "183 of 500" in text.splitlines()[-4]
     assert all(len(line) <= WIDTH for line in text.splitlines())
     assert file.getvalue().count("\x1b[?25l") == file.getvalue().count("\x1b[?25h") == 1
+
+
+SKETCHES = dataclasses.replace(
+    STATE, sketches={"cpu_tiled": 62, "cpu_gemm": 120}, best_sketch="cpu_gemm"
+)
+
+
+def test_the_trials_of_each_sketch_are_shown_where_there_is_a_choice() -> None:
+    lines = [" ".join(line.split()) for line in _drawn(SKETCHES, Limits(500, None))]
+    assert "sketches cpu_gemm 120 cpu_tiled 62" in lines
+    alone = dataclasses.replace(SKETCHES, sketches={"cpu_gemm": 182})
+    assert not any("sketches" in line for line in _drawn(alone, Limits(500, None)))
+
+
+def test_lines_say_which_sketch_is_ahead() -> None:
+    first, _ = progress_lines(SKETCHES, Limits(500, None), FLOPS)
+    assert "best 115 GFLOP/s by cpu_gemm (2.87× default)" in first
+
+
+def test_many_sketches_fit() -> None:
+    many = dataclasses.replace(
+        SKETCHES, sketches={f"a_sketch_with_a_long_name_{number}": 9999 for number in range(20)}
+    )
+    assert all(len(line) <= WIDTH for line in _drawn(many, Limits(500, None)))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tunesmith.errors import TunesmithError
-from tunesmith.reports import MeasuredConfig, RunReport, render, write_report
+from tunesmith.reports import MeasuredConfig, RunReport, SketchShare, render, write_report
 from tunesmith.reports.page import headline
 
 from .documents import Element, read
@@ -184,3 +184,16 @@ def test_a_place_that_cannot_be_written_is_one_clear_line(
         write_report(report, tmp_path / place)
     assert "\n" not in str(info.value)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_what_each_sketch_had_is_told_where_there_was_a_choice(report: RunReport) -> None:
+    shares = [SketchShare("cpu_gemm", 1200, 2e-3), SketchShare("cpu_tiled", 300, None)]
+    best = MeasuredConfig(1e-3, {"tile": (4, 2)}, "cpu_gemm")
+    shown = read(render(dataclasses.replace(report, sketches=shares, best=best)))
+    assert "Sketches" in [h.text for h in shown.all("h2")]
+    (row,) = (tr.text for tr in shown.all("tr") if tr.text.startswith("cpu_gemm"))
+    assert "1,200" in row
+    assert "80 %" in row
+    assert any(tr.text.startswith("sketch") and "cpu_gemm" in tr.text for tr in shown.all("tr"))
+    alone = read(render(dataclasses.replace(report, sketches=shares[:1])))
+    assert "Sketches" not in [h.text for h in alone.all("h2")]

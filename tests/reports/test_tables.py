@@ -15,6 +15,7 @@ from tunesmith.reports.tables import (
     history_table,
     outcomes_table,
     results_table,
+    sketches_table,
 )
 
 DEFAULT = ResultRow("default schedule", 5.77e-3)
@@ -54,12 +55,12 @@ def test_results_without_baseline_or_flops() -> None:
 def test_history_keeps_every_number_whole() -> None:
     started = datetime(2025, 11, 20, 14, 3, tzinfo=UTC)
     rows = [
-        HistoryRow(started, "genetic", 12500, 2.01e-3, 5.77e-3, 231e6),
+        HistoryRow(started, "genetic", 12500, 2.01e-3, 5.77e-3, 231e6, "cpu_tiled"),
         HistoryRow(started, "random", 0, None),
     ]
     lines = _lines(history_table(rows))
-    numbers = _cells(lines, "2025-11-20 14:03")[-5:]
-    assert numbers == ["genetic", "12,500", "2.01 ms", "115 GFLOP/s", "2.87×"]
+    numbers = _cells(lines, "2025-11-20 14:03")[-6:]
+    assert numbers == ["genetic", "cpu_tiled", "12,500", "2.01 ms", "115 GFLOP/s", "2.87×"]
     assert _cells([line for line in lines if "random" in line], "2025")[-3:] == ["–", "–", "–"]
 
 
@@ -84,3 +85,17 @@ def test_outcomes_show_only_the_classes_that_occurred() -> None:
 def test_all_outcomes_fit() -> None:
     lines = _lines(outcomes_table(dict.fromkeys(Outcome, 123456)))
     assert all(any(outcome.meaning in line for line in lines) for outcome in Outcome)
+
+
+def test_sketches_are_sorted_by_their_best() -> None:
+    rows = [("slow", 20, 4e-3), ("failing", 3, None), ("fast", 1200, 2.01e-3)]
+    lines = _lines(sketches_table(rows, "fast", 231e6))
+    assert _cells(lines, "sketch") == ["sketch", "trials", "best trial", "GFLOP/s"]
+    assert _cells(lines, "fast") == ["fast", "1,200", "2.01 ms", "115"]
+    assert _cells(lines, "failing") == ["failing", "3", "–", "–"]
+    names = [line.split()[0] for line in lines if line.split()]
+    assert [name for name in names if name in {"slow", "failing", "fast"}] == [
+        "fast",
+        "slow",
+        "failing",
+    ]

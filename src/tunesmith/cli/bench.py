@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import enum
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tunesmith.cli import options as opt
-from tunesmith.cli.output import console, print_json, remark
-from tunesmith.errors import TunesmithError, system_reason
+from tunesmith.cli.output import console, print_json, remark, remarks
+from tunesmith.errors import TunesmithError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from tunesmith.progress import Progress
+
+    _Watched = AbstractContextManager[Callable[[Progress], None]]
 
 bench = typer.Typer(help="Measure the figures that the project promises.")
 
@@ -40,30 +50,159 @@ def loop(
     """Measure trials a second, the best of 90 s against PyTorch, the store, and memory."""
     from datetime import UTC, datetime
 
+    from tunesmith.bench.figure_files import make_folder, write_texts
     from tunesmith.bench.loop import LoopSettings, measure_loop
     from tunesmith.bench.loop_page import loop_page
     from tunesmith.bench.peers import peer_versions
     from tunesmith.store import library_versions, this_machine
 
     settings = LoopSettings(trials, seconds, records)
-    _make_folder(output)
+    make_folder(output)
     figures = measure_loop(settings, remark)
     figures["machine"] = this_machine()
     figures["versions"] = {**library_versions(), **peer_versions()}
     page = loop_page(figures, figures["machine"], f"{datetime.now(UTC):%Y-%m-%d}")
-    (output / "loop.md").write_text(page, encoding="utf-8")
-    (output / "loop.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    data = json.dumps(figures, indent=2) + "\n"
+    write_texts(output, {"loop.md": page, "loop.json": data})
     if as_json:
         print_json(figures)
     else:
         console().print(page, markup=False, soft_wrap=True)
 
 
-def _make_folder(path: Path) -> None:
-    """Now rather than after minutes of measuring."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TunesmithError(
-            f"cannot make the folder {path}: {system_reason(error)}: name another"
-        ) from error
+class Rival(enum.Enum):
+    """Tuners that ours is compared with."""
+
+    METASCHEDULE = "metaschedule"
+
+
+@bench.command("operators")
+def operators(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder for operators.md and operators.json.")
+    ] = Path("docs/benchmarks"),
+    *,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option("--workload", help="A name, or a pattern such as 'resnet18.*'; repeatable."),
+    ] = None,
+    fused: Annotated[
+        bool, typer.Option("--fused/--no-fused", help="Each also with bias and ReLU.")
+    ] = True,
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="Seconds of tuning for each workload.")
+    ] = 60.0,
+    fused_seconds: Annotated[
+        float | None,
+        typer.Option("--fused-seconds", help="The same with bias and ReLU; default: half of it."),
+    ] = None,
+    pairs: Annotated[int, typer.Option("--pairs", help="Rounds in which all take turns.")] = 25,
+    against: Annotated[
+        Rival | None, typer.Option("--against", help="Also tune with TVM's MetaSchedule.")
+    ] = None,
+    prior: Annotated[
+        bool, typer.Option("--prior/--no-prior", help="Begin with what a model likes.")
+    ] = True,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the search.")] = 0,
+    store: opt.StoreLocation = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Tune further, and compare again, what has figures.")
+    ] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start anew: look at neither figures nor trials.")
+    ] = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Tune operators, and compare them with other libraries, each in a process of its own."""
+    from tunesmith.bench.figure_files import make_folder
+    from tunesmith.bench.metaschedule import MetaSchedule
+    from tunesmith.bench.operator_workloads import COMPARED_TUNERS, operator_workloads
+    from tunesmith.bench.operators import OperatorBench, OperatorSettings
+    from tunesmith.bench.operators_files import about, read_operators, write_operators
+    from tunesmith.store import open_store
+    from tunesmith.target import Target
+
+    chosen = operator_workloads(workload or (), fused=fused)
+    rivals = () if against is None else tuple(chosen) if workload else COMPARED_TUNERS
+    settings = OperatorSettings(seconds, fused_seconds, pairs, seed, prior, rivals, again, fresh)
+    make_folder(output)
+    rows = read_operators(output)
+    failed = []
+
+    def watch(seconds: float, flops: float) -> _Watched:
+        return _watched(None, seconds, flops)
+
+    with open_store(store) as opened, MetaSchedule() as rival:
+        runner = OperatorBench(settings, Target(), opened, rival, remark, watch)
+        for name, operator in chosen.items():
+            try:
+                row = runner.row(name, operator, rows.get(name))
+            except TunesmithError as error:
+                remark(f"{name}: {error}")
+                failed.append(name)
+                continue
+            if row is not None:
+                rows[name] = row
+                write_operators(output, rows.values(), about(settings))
+    figures, page = write_operators(output, rows.values(), about(settings))
+    if as_json:
+        print_json(figures)
+    else:
+        console().print(page, markup=False, soft_wrap=True)
+    if failed:
+        raise TunesmithError(f"no figures for {', '.join(failed)}: see above")
+
+
+@bench.command("starts")
+def starts(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder for starts.md, starts.json, starts.svg.")
+    ] = Path("docs/benchmarks"),
+    *,
+    workload: Annotated[
+        list[str] | None,
+        typer.Option("--workload", help="A name, or a pattern such as 'resnet18.*'; repeatable."),
+    ] = None,
+    trials: Annotated[int, typer.Option("--trials", help="Trials of each run.")] = 500,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the search.")] = 0,
+    again: Annotated[
+        bool, typer.Option("--again", help="Tune again what has figures of so many trials.")
+    ] = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Measure what the first trials find, with the model's good starts and without."""
+    from tunesmith.bench.figure_files import make_folder
+    from tunesmith.bench.operator_workloads import operator_workloads
+    from tunesmith.bench.starts import WORKLOADS, StartsSettings, measure_starts
+    from tunesmith.bench.starts_files import read_starts, write_starts
+
+    settings = StartsSettings(trials, seed)
+    chosen = operator_workloads(workload or WORKLOADS, fused=False)
+    make_folder(output)
+    rows = read_starts(output)
+
+    def watch(trials: int, flops: float) -> _Watched:
+        return _watched(trials, None, flops)
+
+    for name, operator in chosen.items():
+        known = None if again else rows.get(name)
+        remark(f"{name}: two runs of {trials} trials ...")
+        for row in measure_starts(name, operator, settings, known=known, watch=watch):
+            rows[name] = row
+            write_starts(output, rows.values())
+    figures, page = write_starts(output, rows.values())
+    if as_json:
+        print_json(figures)
+    else:
+        console().print(page, markup=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _watched(
+    trials: int | None, seconds: float | None, flops: float
+) -> Iterator[Callable[[Progress], None]]:
+    """What a tuning run tells its progress to, shown on standard error."""
+    from tunesmith.reports.live import LiveProgress
+
+    with LiveProgress(remarks(), trials, seconds, flops) as live:
+        yield live.update

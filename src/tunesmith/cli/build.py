@@ -34,12 +34,12 @@ def build(
     """Build the best kernel of a task: a shared library, a C header and a JSON description."""
     choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
     choice.task()  # complain about the words before anything heavy is loaded
-    problem = choice.problem()
-    chosen = chosen_config(problem, store, config)
+    problem, chosen = chosen_config(choice.problems(), store, config)
     library, header, description = problem.kernel(chosen).save(output)
     if as_json:
         files = {"library": str(library), "header": str(header), "description": str(description)}
-        print_json({"task": problem.key, "config": chosen, "files": files})
+        found = {"task": problem.key, "sketch": problem.sketch.name, "config": chosen}
+        print_json({**found, "files": files})
         return
     for path in (library, header, description):
         console().print(str(path), soft_wrap=True, markup=False)

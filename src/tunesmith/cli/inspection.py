@@ -1,9 +1,11 @@
-"""``tunesmith operators``, ``tuners``, ``space`` and ``show``: what there is, how it looks."""
+"""``tunesmith operators``, ``tuners``, ``sketches``, ``space`` and ``show``: what there is, how it
+looks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,11 +14,16 @@ from tunesmith.cli.output import console, print_json
 from tunesmith.cli.task_choice import TaskChoice, chosen_config
 from tunesmith.errors import UsageError, unknown_name
 
+if TYPE_CHECKING:
+    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.space import Config
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("operators")(operators)
     app.command("tuners")(tuners)
+    app.command("sketches")(sketches)
     app.command("space", context_settings=opt.PASS_OPERATOR_OPTIONS)(space)
     app.command("show", context_settings=opt.PASS_OPERATOR_OPTIONS)(show)
 
@@ -40,7 +47,7 @@ def operators(
     for row in rows:
         table = Table(box=None, padding=(0, 2, 0, 2), show_header=False)
         for option in row.options:
-            names = ", ".join(f"--{text}" for text in (option.name, *option.aliases))
+            names = ", ".join(_spelling(text) for text in (option.name, *option.aliases))
             default = "required" if option.default is None else option.default
             table.add_row(names, default, option.meaning)
         out.print(f"{row.name}: {row.summary}", style="bold", markup=False)
@@ -48,6 +55,10 @@ def operators(
         out.print(table)
     if name is None:
         out.print("layers: " + ", ".join(workload_names()), markup=False)
+
+
+def _spelling(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
 
 
 def tuners(as_json: opt.Json = False) -> None:
@@ -85,6 +96,18 @@ def tuners(as_json: opt.Json = False) -> None:
             )
 
 
+def sketches(as_json: opt.Json = False) -> None:
+    """List the sketches: the ways to schedule an operator."""
+    from tunesmith.sketches import describe_sketches
+
+    rows = describe_sketches()
+    if as_json:
+        print_json({"sketches": [asdict(row) for row in rows]})
+        return
+    for row in rows:
+        console().print(f"{row.name}: {row.summary}", soft_wrap=True, markup=False)
+
+
 def space(
     context: typer.Context,
     *,
@@ -103,11 +126,34 @@ def space(
 
     if seed < 0:
         raise UsageError(f"the seed is {seed}: give 0 or more")
-    problem = TaskChoice(
-        operator, layer, opt.words_of(context), target, mcpu, cores, sketch
-    ).problem()
+    if samples < 0:
+        raise UsageError(f"cannot sample {samples} configs: give 0 or more")
+    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
+    problems = choice.problems()
+    if len(problems) > 1:
+        _list_spaces(problems, as_json=as_json)
+    else:
+        configs = problems[0].space.sample_many(samples, np.random.default_rng(seed))
+        _show_space(problems[0], configs, as_json=as_json)
+
+
+def _list_spaces(problems: Sequence[TaskProblem], *, as_json: bool) -> None:
+    if as_json:
+        listed = [
+            {**problem.describe()["sketch"], "size": problem.space.size} for problem in problems
+        ]
+        print_json({"task": problems[0].key, "sketches": listed})
+        return
+    out = console()
+    out.print(problems[0].key, soft_wrap=True, markup=False)
+    for problem in problems:
+        count = len(problem.space.parameters)
+        out.print(f"sketch {problem.sketch.name}: {problem.space.size:,} configs")
+        out.print(f"  {count} parameters; --sketch {problem.sketch.name} shows them", markup=False)
+
+
+def _show_space(problem: TaskProblem, samples: Sequence[Config], *, as_json: bool) -> None:
     known = problem.space
-    configs = known.sample_many(samples, np.random.default_rng(seed))
     if as_json:
         parameters = [
             {**parameter.to_json(), "cardinality": parameter.cardinality}
@@ -119,7 +165,7 @@ def space(
             "size": known.size,
             "parameters": parameters,
             "constraints": [str(constraint) for constraint in known.constraints],
-            "samples": [config.to_json() for config in configs],
+            "samples": [config.to_json() for config in samples],
         }
         print_json(found)
         return
@@ -137,7 +183,7 @@ def space(
     out.print(table)
     for constraint in known.constraints:
         out.print(f"constraint: {constraint}", markup=False)
-    for config in configs:
+    for config in samples:
         out.print(f"sample: {config.key}", soft_wrap=True, markup=False)
 
 
@@ -167,19 +213,19 @@ def show(
     """Show a program: the schedule as TVMScript, the LLVM-IR, or the assembly of its hot loop."""
     if form not in FORMS:
         raise unknown_name("form", form, FORMS)
-    problem = TaskChoice(
-        operator, layer, opt.words_of(context), target, mcpu, cores, sketch
-    ).problem()
-    chosen = chosen_config(problem, store, config)
+    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
+    problem, chosen = chosen_config(choice.problems(), store, config)
     if form == "tvmscript":
         text = str(problem.program(chosen).script())
     else:
-        text = problem.kernel(chosen).source(FORMS[form])
-        if form == "asm" and not whole:
+        hot = form == "asm" and not whole
+        text = problem.kernel(chosen).source(FORMS[form], "main" if hot else None)
+        if hot:
             from tunesmith.assembly import hot_loop
 
             text = hot_loop(text)
     if as_json:
-        print_json({"task": problem.key, "config": chosen, "form": form, "text": text})
+        found = {"task": problem.key, "sketch": problem.sketch.name, "config": chosen}
+        print_json({**found, "form": form, "text": text})
     else:
         print(text)

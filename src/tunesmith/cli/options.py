@@ -32,7 +32,14 @@ Cores = Annotated[
     int | None, typer.Option("--cores", help="Threads a kernel may use; default: all cores.")
 ]
 SketchName = Annotated[
-    str | None, typer.Option("--sketch", help="How to schedule; default: the first that fits.")
+    str | None, typer.Option("--sketch", help="Only this sketch; default: all that fit.")
+]
+SketchNames = Annotated[
+    list[str] | None,
+    typer.Option("--sketch", help="Only this sketch; repeatable; default: all that fit."),
+]
+OtherSketches = Annotated[
+    list[str] | None, typer.Option("--without-sketch", help="Not this sketch; repeatable.")
 ]
 StoreLocation = Annotated[
     str | None,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from tunesmith.errors import UsageError
+from tunesmith.measurement import Outcome
 from tunesmith.progress import PHASES
 
 if TYPE_CHECKING:
@@ -19,21 +21,53 @@ def time_of(sessions: Iterable[Session]) -> dict[str, float]:
     return {phase: sum(split.get(phase, 0.0) for split in splits) for phase in PHASES}
 
 
-def sessions_by(store: Store, key: str, sketch: str, version: int) -> list[Session]:
-    """The runs of a task by a version of a sketch on this machine, oldest first."""
-    found = store.sessions(key)
-    return [run for run in found if (run.sketch, run.sketch_version) == (sketch, version)]
+Sketches = Sequence[tuple[str, int]]
+"""Name and version of each."""
+
+
+def current_sketches(store: Store, key: str, only: str | None) -> Sketches:
+    """What a task was tuned with on this machine and could still be: no version out of date.
+
+    ``only`` is the name of a sketch to narrow it down to.
+    """
+    from tunesmith.sketches import describe_sketches
+
+    current = {("", 0), *((row.name, row.version) for row in describe_sketches())}
+    return [it for it in store.sketches(key) if it in current and only in (None, it[0])]
+
+
+def shares_by(store: Store, key: str, sketches: Sketches) -> dict[str, dict[str, Any]]:
+    """The trials of each of these sketches, and the seconds of its best one."""
+    shares = {}
+    for name, version in sketches:
+        best = store.best(key, sketch=name, sketch_version=version)
+        outcomes = store.outcomes(key, sketch=name, sketch_version=version)
+        seconds = None if best is None else best.measurement.seconds
+        shares[name] = {"trials": sum(outcomes.values()), "best_seconds": seconds}
+    return {name: share for name, share in shares.items() if name}
+
+
+def outcomes_by(store: Store, key: str, sketches: Sketches) -> dict[Outcome, int]:
+    """How many trials by these sketches ended in each class that occurred."""
+    total: Counter[Outcome] = Counter()
+    for name, version in sketches:
+        total.update(store.outcomes(key, sketch=name, sketch_version=version))
+    return {outcome: total[outcome] for outcome in Outcome if total[outcome]}
+
+
+def sessions_by(store: Store, key: str, sketches: Sketches) -> list[Session]:
+    """The runs of a task that tried any of these sketches on this machine, oldest first."""
+    wanted = set(sketches)
+    return [run for run in store.sessions(key) if wanted.intersection(run.sketches)]
 
 
 def default_of(store: Store, session: Session) -> Measurement | None:
     """What is known of the config that a run compared with."""
     if session.default is None:
         return None
+    name, version = session.sketches[0]
     return store.measurement_of(
-        session.task_key,
-        session.default,
-        sketch=session.sketch,
-        sketch_version=session.sketch_version,
+        session.task_key, session.default, sketch=name, sketch_version=version
     )
 
 

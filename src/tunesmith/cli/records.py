@@ -10,7 +10,15 @@ import typer
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json
-from tunesmith.cli.past_runs import default_of, flops_of, sessions_by, time_of
+from tunesmith.cli.past_runs import (
+    current_sketches,
+    default_of,
+    flops_of,
+    outcomes_by,
+    sessions_by,
+    shares_by,
+    time_of,
+)
 from tunesmith.cli.task_choice import TaskChoice
 from tunesmith.errors import UsageError, unknown_name
 from tunesmith.measurement import Outcome
@@ -53,14 +61,15 @@ def best(
     choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
     key = _named(choice, task) or choice.task().key
     with open_store(store, create=False) as opened:
-        record = opened.best(key, sketch=sketch)
+        sketches = current_sketches(opened, key, sketch)
+        record = opened.best(key, among=sketches)
         if record is None:
             _check_known(opened, task)
             raise UsageError(f"nothing valid is recorded for {key} on this machine: tune it")
-        name, version = record.sketch, record.sketch_version
-        outcomes = opened.outcomes(key, sketch=name, sketch_version=version)
+        outcomes = outcomes_by(opened, key, sketches)
         default = default_of(opened, record.session)
-        time = time_of(sessions_by(opened, key, name, version))
+        time = time_of(sessions_by(opened, key, sketches))
+        shares = shares_by(opened, key, sketches)
     flops = flops_of(record.session)
     found = {
         "task": key,
@@ -69,8 +78,9 @@ def best(
         "valid": outcomes.get(Outcome.NO_ERROR, 0),
         "outcomes": {outcome.name: count for outcome, count in outcomes.items()},
         "time": {**time, "total": sum(time.values())},
-        "default": _found(default, flops),
-        "best": _found(record.measurement, flops),
+        "default": _found(default, record.session.sketches[0][0], flops),
+        "best": _found(record.measurement, record.sketch, flops),
+        **({"sketches": shares} if shares else {}),
     }
     if as_json:
         print_json(found)
@@ -85,6 +95,8 @@ def best(
         baseline = ResultRow("default schedule", default.seconds)
         rows.insert(0, baseline)
     out.print(results_table(rows, flops, baseline))
+    if record.sketch:
+        out.print(f"sketch {record.sketch}", soft_wrap=True, markup=False)
     out.print(record.config.key, soft_wrap=True, markup=False)
 
 
@@ -145,7 +157,8 @@ def _run_json(run: Run, default: float | None) -> dict[str, Any]:
     speed = None if flops is None or run.best_seconds is None else flops / run.best_seconds / 1e9
     return {
         "task": session.task_key,
-        "sketch": session.sketch,
+        "sketch": run.best_sketch or session.sketch,
+        "sketches": dict(run.sketches),
         "tuner": session.tuner,
         "seed": session.seed,
         "started": session.started,
@@ -167,6 +180,7 @@ def _run_row(run: Run, default: float | None) -> HistoryRow:
         tuner=run.session.tuner,
         trials=run.trials,
         best_seconds=run.best_seconds,
+        sketch=run.best_sketch or run.session.sketch,
         default_seconds=default,
         flops=flops_of(run.session),
     )
@@ -192,10 +206,10 @@ def report(
     choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
     choice.task()  # complain about the words before anything heavy is loaded
     with open_store(store, create=False) as opened:
-        problem = choice.problem()
-        write_task_report(opened, problem, output)
+        problems = choice.problems()
+        write_task_report(opened, problems, output)
     if as_json:
-        print_json({"task": problem.key, "report": str(output)})
+        print_json({"task": problems[0].key, "report": str(output)})
     else:
         console().print(f"report: {output}", soft_wrap=True, markup=False)
 
@@ -220,7 +234,9 @@ def _seconds(measurement: Measurement | None) -> float | None:
     return measurement.seconds if measurement is not None and measurement.valid else None
 
 
-def _found(measurement: Measurement | None, flops: float | None) -> dict[str, Any] | None:
+def _found(
+    measurement: Measurement | None, sketch: str, flops: float | None
+) -> dict[str, Any] | None:
     if measurement is None or not measurement.valid:
         return None
-    return measurement.summary(flops)
+    return {**measurement.summary(flops), **({"sketch": sketch} if sketch else {})}

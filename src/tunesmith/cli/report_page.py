@@ -2,42 +2,47 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tunesmith.budget import Stop
-from tunesmith.cli.past_runs import sessions_by, time_of
+from tunesmith.cli.past_runs import Sketches, sessions_by, time_of
 from tunesmith.errors import UsageError
-from tunesmith.reports import MeasuredConfig, RunReport, trial_points, write_report
+from tunesmith.reports import MeasuredConfig, RunReport, SketchShare, trial_points, write_report
 from tunesmith.reports.format import config_value
 
 if TYPE_CHECKING:
     from tunesmith.measure.task_problem import TaskProblem
     from tunesmith.measurement import Measurement
+    from tunesmith.problem import Problem
     from tunesmith.result import Found, Result
+    from tunesmith.space import Config
     from tunesmith.store import Record, Session, Store
 
 
-def write_task_report(store: Store, problem: TaskProblem, path: Path) -> None:
-    """Write the page about all runs of a task by its sketch on this machine.
+def write_task_report(store: Store, problems: Sequence[TaskProblem], path: Path) -> None:
+    """Write the page about all runs of a task by these sketches on this machine.
+
+    The default to compare with is that of the first sketch.
 
     Raises ``UsageError`` if nothing is recorded, ``TunesmithError`` if the file cannot be written.
     """
-    name, version = problem.sketch.name, problem.sketch.version
-    sessions = sessions_by(store, problem.key, name, version)
+    first = problems[0]
+    sketches = _identities(problems)
+    sessions = sessions_by(store, first.key, sketches)
     if not sessions:
-        raise UsageError(f"nothing is recorded for {problem.key} on this machine: tune it first")
-    best = store.best(problem.key, sketch=name, sketch_version=version)
-    default = store.measurement_of(
-        problem.key, problem.default, sketch=name, sketch_version=version
-    )
+        raise UsageError(f"nothing is recorded for {first.key} on this machine: tune it first")
+    best = store.best(first.key, among=sketches)
+    name, version = sketches[0]
+    default = store.measurement_of(first.key, first.default, sketch=name, sketch_version=version)
     report = _report(
-        problem,
-        sessions,
-        _timed((session, _trials(store, session)) for session in sessions),
-        default=default,
-        best=None if best is None else best.measurement,
+        first,
+        [(session, _trials(store, session, sketches)) for session in sessions],
+        default=MeasuredConfig.of(default, name),
+        best=None if best is None else MeasuredConfig.of(best.measurement, best.sketch),
+        program=_program(problems, best),
     )
     write_report(report, path)
 
@@ -58,46 +63,74 @@ def write_run_report(
 
     Raises ``TunesmithError`` if the file cannot be written.
     """
-    from tunesmith.measure.task_problem import TaskProblem
-
-    problem, own = result.problem, result.session
-    assert isinstance(problem, TaskProblem)
+    problems, own = _problems_of(result), result.session
     assert own is not None
+    key, sketches = result.problem.key, _identities(problems)
     continued = []
-    for session in sessions_by(store, problem.key, own.sketch, own.sketch_version):
+    for session in sessions_by(store, key, sketches):
         if session.uid == own.uid:
-            continued.append((session, _trials(store, session)))
+            continued.append((session, _trials(store, session, sketches)))
         elif resumed:  # others may have gone on since; what they did then is not of this run
-            known = [it for it in _trials(store, session) if it.created <= own.started]
+            trials = _trials(store, session, sketches)
+            known = [it for it in trials if it.created <= own.started]
             continued += [(session, known)] if known else []
     continued.sort(key=lambda pair: pair[0].uid == own.uid)
     report = _report(
-        problem,
-        [session for session, _ in continued],
-        _timed(continued),
-        default=_measurement(result.default),
-        best=_measurement(result.best),
+        problems[0],
+        continued,
+        default=_measured(result.default),
+        best=_measured(result.best),
         peers=peers,
+        program="" if result.best is None else _script(result.best.problem, result.best.config),
         command=command,
     )
     write_report(report, path)
 
 
-def _measurement(found: Found | None) -> Measurement | None:
-    return None if found is None else found.measurement
+def _problems_of(result: Result) -> Sequence[TaskProblem]:
+    from tunesmith.measure.portfolio import Portfolio
+    from tunesmith.measure.task_problem import TaskProblem
+
+    if isinstance(result.problem, Portfolio):
+        return result.problem.problems
+    assert isinstance(result.problem, TaskProblem)
+    return [result.problem]
+
+
+def _identities(problems: Sequence[TaskProblem]) -> Sketches:
+    return [(problem.sketch.name, problem.sketch.version) for problem in problems]
+
+
+def _measured(found: Found | None) -> MeasuredConfig | None:
+    return None if found is None else MeasuredConfig.of(found.measurement, found.sketch)
+
+
+def _program(problems: Sequence[TaskProblem], best: Record | None) -> str:
+    if best is None:
+        return ""
+    (problem,) = (problem for problem in problems if problem.sketch.name == best.sketch)
+    return _script(problem, best.config)
+
+
+def _script(problem: Problem, config: Config) -> str:
+    from tunesmith.measure.task_problem import TaskProblem
+
+    assert isinstance(problem, TaskProblem)
+    return str(problem.program(config).script())
 
 
 def _report(
     problem: TaskProblem,
-    sessions: Sequence[Session],
-    timed: Iterable[tuple[Measurement, float]],
+    runs: Sequence[tuple[Session, list[Record]]],
     *,
-    default: Measurement | None,
-    best: Measurement | None,
+    default: MeasuredConfig | None,
+    best: MeasuredConfig | None,
+    program: str,
     peers: Mapping[str, float] | None = None,
     command: str = "",
 ) -> RunReport:
     """The page about these runs, of which the last one gives what they do not share."""
+    sessions = [session for session, _ in runs]
     last = sessions[-1]
     machine = last.machine
     return RunReport(
@@ -110,19 +143,34 @@ def _report(
         budget=_listed(last.budget) or "none",
         stopped=_stopped(last),
         flops=problem.flops,
-        trials=trial_points(timed),
+        trials=trial_points(_timed(runs)),
         time=time_of(sessions),
-        default=MeasuredConfig.of(default),
-        best=MeasuredConfig.of(best),
+        default=default,
+        best=best,
         peers=dict(peers or {}),
         versions=dict(last.versions),
-        program="" if best is None else str(problem.program(best.config).script()),
+        sketches=_sketches(record for _, trials in runs for record in trials),
+        program=program,
         command=command,
     )
 
 
-def _trials(store: Store, session: Session) -> list[Record]:
-    return list(store.records(session.task_key, session=session))
+def _sketches(trials: Iterable[Record]) -> list[SketchShare]:
+    """What each sketch had of these trials, fastest first."""
+    counted: dict[str, list[float]] = {}
+    for record in trials:
+        counted.setdefault(record.sketch, []).append(record.measurement.seconds)
+    shares = [
+        SketchShare(name, len(times), None if math.isinf(min(times)) else min(times))
+        for name, times in counted.items()
+    ]
+    return sorted(shares, key=lambda share: share.seconds or math.inf)
+
+
+def _trials(store: Store, session: Session, sketches: Sketches) -> list[Record]:
+    """A run's trials by these sketches."""
+    trials = store.records(session.task_key, session=session)
+    return [trial for trial in trials if (trial.sketch, trial.sketch_version) in sketches]
 
 
 def _timed(runs: Iterable[tuple[Session, list[Record]]]) -> list[tuple[Measurement, float]]:

@@ -11,6 +11,7 @@ from tunesmith.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:  # NumPy comes with most of these, and help has to do without
     from tunesmith.cli.options import Words
+    from tunesmith.measure.portfolio import Portfolio
     from tunesmith.measure.task_problem import TaskProblem
     from tunesmith.operators import Operator
     from tunesmith.space import Config
@@ -19,7 +20,8 @@ if TYPE_CHECKING:  # NumPy comes with most of these, and help has to do without
 
 @dataclass(frozen=True)
 class TaskChoice:
-    """What a command was told of its task."""
+    """What a command was told of its task, and of the sketches to look at: all that fit, if none
+    is named."""
 
     operator: str | None
     layer: str | None
@@ -27,7 +29,8 @@ class TaskChoice:
     target: str = "cpu"
     mcpu: str | None = None
     cores: int | None = None
-    sketch: str | None = None
+    sketch: str | Sequence[str] | None = None
+    without: Sequence[str] | None = None
 
     @property
     def named(self) -> bool:
@@ -41,16 +44,23 @@ class TaskChoice:
 
         return Task(self._operator(), Target(self.target, self.mcpu, self.cores))
 
-    def problem(self) -> TaskProblem:
-        """The task with its sketch (imports TVM).
+    def problems(self) -> tuple[TaskProblem, ...]:
+        """The task with each of its sketches (imports TVM).
 
         Raises ``UsageError`` where the words name none, or a processor that LLVM does not know.
         """
-        from tunesmith.measure.task_problem import TaskProblem
+        from tunesmith.measure.portfolio import problems_of
 
         task = self.task()
         task.target.to_json()  # or it would be seen only where something is compiled
-        return TaskProblem.of(task, self.sketch)
+        names = [self.sketch] if isinstance(self.sketch, str) else self.sketch or ()
+        return problems_of(task, names, self.without or ())
+
+    def to_tune(self) -> TaskProblem | Portfolio:
+        """The task with all of its sketches as one problem. Raises as ``problems`` does."""
+        from tunesmith.measure.portfolio import joined
+
+        return joined(self.problems())
 
     def _operator(self) -> Operator:
         from tunesmith.operators import parse_operator, workload
@@ -120,31 +130,36 @@ def parse_words(words: Sequence[str]) -> dict[str, object]:
     return options
 
 
-def chosen_config(problem: TaskProblem, store: str | None, text: str | None) -> Config:
-    """The config that ``--config`` asks for: the best of ``store``, the default, or as given.
+def chosen_config(
+    problems: Sequence[TaskProblem], store: str | None, text: str | None
+) -> tuple[TaskProblem, Config]:
+    """The config that ``--config`` asks for, with the problem of its sketch.
 
-    The store is opened only where it is needed. Raises ``UsageError`` if the store has none, or
-    the text is no config of the problem's space.
+    That is the best of ``store``, the default, or the config as given, of the first sketch that has
+    it. The store is opened only where it is needed. Raises ``UsageError`` if the store has none,
+    or the text is no config of any problem's space.
     """
     from tunesmith.space import Config
 
     if text == "default":
-        return problem.default
+        return problems[0], problems[0].default
     if text is not None:
         try:
             config = Config.from_json(json.loads(text))
         except ValueError as error:
             raise UsageError(f"--config is no JSON object: {error}") from error
-        problem.space.check(config)
-        return config
+        fitting = [problem for problem in problems if problem.space.contains(config)]
+        if not fitting:
+            problems[0].space.check(config)
+        return fitting[0], config
     from tunesmith.store import open_store
 
-    name, version = problem.sketch.name, problem.sketch.version
+    by_sketch = {(it.sketch.name, it.sketch.version): it for it in problems}
     with open_store(store, create=False) as opened:
-        record = opened.best(problem.key, sketch=name, sketch_version=version)
+        record = opened.best(problems[0].key, among=by_sketch)
     if record is None:
         raise UsageError(
-            f"nothing is recorded for {problem.key} on this machine: tune it first, "
+            f"nothing is recorded for {problems[0].key} on this machine: tune it first, "
             "or give --config default"
         )
-    return record.config
+    return by_sketch[record.sketch, record.sketch_version], record.config

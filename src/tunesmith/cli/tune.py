@@ -18,6 +18,7 @@ from tunesmith.errors import StoreError, TunesmithError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from tunesmith.measure.portfolio import Portfolio
     from tunesmith.problem import MeasureSettings, Problem
     from tunesmith.result import Result
     from tunesmith.store import Store
@@ -64,7 +65,8 @@ def tune(
     target: opt.Device = "cpu",
     mcpu: opt.Processor = None,
     cores: opt.Cores = None,
-    sketch: opt.SketchName = None,
+    sketch: opt.SketchNames = None,
+    without_sketch: opt.OtherSketches = None,
     tuner: TunerName = "genetic",
     tuner_option: TunerOptions = None,
     seconds: Seconds = None,
@@ -75,6 +77,9 @@ def tune(
     store: opt.StoreLocation = None,
     seed: Seed = 0,
     resume: Resume = True,
+    prior: Annotated[
+        bool, typer.Option("--prior/--no-prior", help="Begin with what a model of the CPU likes.")
+    ] = True,
     build_timeout: Annotated[float, typer.Option(help="Seconds a build may take.")] = 10.0,
     run_timeout: Annotated[float, typer.Option(help="Seconds a run may take.")] = 10.0,
     memory_limit: Annotated[int, typer.Option(help="MiB a trial may use.")] = 4096,
@@ -89,7 +94,8 @@ def tune(
     as_json: opt.Json = False,
 ) -> None:
     """Search for the fastest program of an operator."""
-    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
+    words = opt.words_of(context)
+    choice = TaskChoice(operator, layer, words, target, mcpu, cores, sketch, without_sketch)
     choice.task()  # complain about the words before anything heavy is loaded
     budget = _budget(seconds, trials, target_gflops, target_seconds, patience)
     algorithm = _tuner(tuner, tuner_option)
@@ -107,14 +113,14 @@ def tune(
     from tunesmith.store import open_store
 
     with open_store(store) as opened:
-        problem = choice.problem()
         result = _run(
-            problem,
+            choice.to_tune(),
             algorithm,
             budget,
             store=opened,
             seed=seed,
             resume=resume,
+            prior=prior,
             settings=settings,
         )
         compared = _compare(result) if peers else {}
@@ -192,13 +198,14 @@ def _tuner(name: str, texts: list[str] | None) -> Tuner:
 
 
 def _run(
-    problem: Problem,
+    problem: Problem | Portfolio,
     tuner: Tuner,
     budget: Budget,
     *,
     store: Store,
     seed: int,
     resume: bool,
+    prior: bool = True,
     settings: MeasureSettings,
 ) -> Result:
     from tunesmith.reports.live import LiveProgress
@@ -212,6 +219,7 @@ def _run(
             store=store,
             seed=seed,
             fresh=not resume,
+            prior=prior,
             settings=settings,
             progress=live.update,
         )
@@ -258,7 +266,7 @@ def _complain(result: Result) -> None:
 
 
 def _print_tables(result: Result, compared: Mapping[str, float]) -> None:
-    from tunesmith.reports.tables import ResultRow, outcomes_table, results_table
+    from tunesmith.reports.tables import ResultRow, outcomes_table, results_table, sketches_table
 
     out = console()
     rows = []
@@ -277,5 +285,9 @@ def _print_tables(result: Result, compared: Mapping[str, float]) -> None:
     )
     if result.trials:
         out.print(outcomes_table(result.outcomes))
+    if len(result.sketches) > 1:
+        best = "" if result.best is None else result.best.sketch
+        sketches = [(name, it.trials, it.best_seconds) for name, it in result.sketches.items()]
+        out.print(sketches_table(sketches, best, result.problem.flops))
     if rows:
         out.print(results_table(rows, result.problem.flops, baseline))

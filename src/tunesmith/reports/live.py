@@ -148,7 +148,7 @@ def progress_lines(state: Progress, limits: Limits, flops: float | None) -> tupl
 
 
 def progress_panel(state: Progress, limits: Limits, flops: float | None) -> RenderableType:
-    """The state as five lines of at most 100 columns, four where there is no limit."""
+    """The state as lines of at most 100 columns: one more each for a limit and for sketches."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold", max_width=WIDTH - 10)
@@ -156,6 +156,8 @@ def progress_panel(state: Progress, limits: Limits, flops: float | None) -> Rend
         table.add_row("", ProgressBar(total=1.0, completed=limits.spent(state), width=60))
     table.add_row("trials", f"{_of_budget(state, limits)}, {_clock_text(state, limits)}")
     table.add_row("best", _best_text(state, flops))
+    if len(state.sketches) > 1:
+        table.add_row("sketches", _sketches_text(state))
     table.add_row("invalid", _invalid_text(state))
     table.add_row("time", _time_text(state.time))
     return table
@@ -176,6 +178,8 @@ def _best(state: Progress, flops: float | None) -> str:
     if state.best_seconds is None:
         return "none yet"
     text = fmt.speed(state.best_seconds, flops)
+    if len(state.sketches) > 1:
+        text += f" by {state.best_sketch}"
     if state.default_seconds is not None:
         text += f" ({fmt.gain(state.default_seconds, state.best_seconds)} default)"
     return text
@@ -191,6 +195,16 @@ def _best_text(state: Progress, flops: float | None) -> Text:
             state.default_seconds, state.best_seconds, "the default schedule"
         )
         text.append(f"  {compared}", style="not bold green")
+    return text
+
+
+def _sketches_text(state: Progress) -> Text:
+    """The trials of each sketch, the most first; that of the best is set off."""
+    text = Text("  ").join(
+        Text(f"{name} {fmt.count(trials)}", style="bold" if name == state.best_sketch else "")
+        for name, trials in sorted(state.sketches.items(), key=lambda pair: -pair[1])
+    )
+    text.truncate(WIDTH - 10, overflow="ellipsis")
     return text
 
 

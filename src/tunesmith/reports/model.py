@@ -34,17 +34,30 @@ class TrialPoint:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredConfig:
-    """A config and the seconds that one call of its program takes."""
+    """A config and the seconds that one call of its program takes.
+
+    ``sketch`` is what made the program, empty where there is no sketch.
+    """
 
     seconds: float
     config: Mapping[str, Any]
+    sketch: str = ""
 
     @classmethod
-    def of(cls, measurement: Measurement | None) -> Self | None:
+    def of(cls, measurement: Measurement | None, sketch: str = "") -> Self | None:
         """What a measurement says of its config, None unless it is valid."""
         if measurement is None or not measurement.valid:
             return None
-        return cls(measurement.seconds, dict(measurement.config))
+        return cls(measurement.seconds, dict(measurement.config), sketch)
+
+
+@dataclass(frozen=True, slots=True)
+class SketchShare:
+    """How many trials a sketch had, and the seconds of its best one, None if none was valid."""
+
+    name: str
+    trials: int
+    seconds: float | None
 
 
 def trial_points(measurements: Iterable[tuple[Measurement, float]]) -> tuple[TrialPoint, ...]:
@@ -72,7 +85,8 @@ class RunReport:
     one call, None where that means nothing: speeds are then calls a second. ``time`` holds the
     seconds of each of ``PHASES``. ``default`` is what a user has without tuning, called
     ``default_name``; ``best`` is the run's own choice, after any play-off. ``peers`` maps other
-    programs of the same task (PyTorch) to seconds a call. ``program`` is the best program's text
+    programs of the same task (PyTorch) to seconds a call. ``sketches`` are those among which the
+    run chose. ``program`` is the best program's text
     and ``command`` what repeats the run; both are left out where empty.
 
     A run that found nothing, or measured nothing, is a report too.
@@ -94,6 +108,7 @@ class RunReport:
     default_name: str = "default schedule"
     peers: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
+    sketches: Sequence[SketchShare] = ()
     program: str = ""
     command: str = ""
 

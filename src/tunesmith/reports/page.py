@@ -18,7 +18,7 @@ from tunesmith.errors import TunesmithError, system_reason
 from tunesmith.reports import format as fmt
 from tunesmith.reports.drawing import speed_unit
 from tunesmith.reports.figures import Figure, make_figures
-from tunesmith.reports.model import BEST_NAME, RunReport
+from tunesmith.reports.model import BEST_NAME, MeasuredConfig, RunReport
 from tunesmith.reports.palette import DARK, LIGHT
 
 
@@ -71,6 +71,7 @@ def render(report: RunReport) -> str:
         results=_results(report, unit),
         figures=figures,
         outcomes=_outcomes(report),
+        sketches=_sketches(report, unit),
         configs=_configs(report),
         program=Markup(_coloured(report.program)),
         policy=_policy([plotly, script]),
@@ -160,10 +161,27 @@ def _outcomes(report: RunReport) -> list[dict[str, str]]:
     ]
 
 
+def _sketches(report: RunReport, unit: fmt.SpeedUnit) -> list[dict[str, Any]]:
+    """A row for each sketch, where there was a choice."""
+    total = sum(sketch.trials for sketch in report.sketches)
+    chosen = None if report.best is None else report.best.sketch
+    return [
+        {
+            "name": sketch.name,
+            "count": fmt.count(sketch.trials),
+            "share": fmt.share(sketch.trials, total),
+            "time": fmt.seconds(sketch.seconds),
+            "speed": unit.amount(sketch.seconds),
+            "best": sketch.name == chosen,
+        }
+        for sketch in report.sketches
+        if len(report.sketches) > 1
+    ]
+
+
 def _configs(report: RunReport) -> list[dict[str, Any]]:
-    """A row for each parameter of either config, in their order."""
-    best: Mapping[str, Any] = report.best.config if report.best else {}
-    default: Mapping[str, Any] = report.default.config if report.default else {}
+    """A row for each parameter of either config, in their order, after one for the sketch."""
+    best, default = _with_sketch(report.best), _with_sketch(report.default)
     both = report.best is not None and report.default is not None
     return [
         {
@@ -174,6 +192,12 @@ def _configs(report: RunReport) -> list[dict[str, Any]]:
         }
         for name in dict.fromkeys([*best, *default])
     ]
+
+
+def _with_sketch(measured: MeasuredConfig | None) -> Mapping[str, Any]:
+    if measured is None:
+        return {}
+    return {**({"sketch": measured.sketch} if measured.sketch else {}), **measured.config}
 
 
 def _coloured(program: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,7 +31,10 @@ class ResultRow:
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """A finished or running tuning run of a task; seconds of one call, None: nothing valid."""
+    """A finished or running tuning run of a task; seconds of one call, None: nothing valid.
+
+    ``sketch`` is the best's, empty where there is none.
+    """
 
     started: datetime
     tuner: str
@@ -38,6 +42,7 @@ class HistoryRow:
     best_seconds: float | None
     default_seconds: float | None = None
     flops: float | None = None
+    sketch: str = ""
 
 
 def results_table(
@@ -66,16 +71,32 @@ def history_table(rows: Sequence[HistoryRow]) -> Table:
     table = _table()
     table.add_column("started", no_wrap=True)
     table.add_column("tuner", overflow="fold")
+    table.add_column("sketch", overflow="fold")
     _add_numbers(table, "trials", "best", "speed", "gain")
     for row in rows:
         table.add_row(
             row.started.strftime("%Y-%m-%d %H:%M"),
             _plain(row.tuner),
+            _plain(row.sketch or fmt.NOTHING),
             fmt.count(row.trials),
             fmt.seconds(row.best_seconds),
             fmt.speed(row.best_seconds, row.flops),
             fmt.gain(row.default_seconds, row.best_seconds),
         )
+    return table
+
+
+def sketches_table(
+    sketches: Sequence[tuple[str, int, float | None]], best: str, flops: float | None
+) -> Table:
+    """Sketches with their trials and their best's seconds, fastest first; ``best`` is set off."""
+    unit = fmt.SpeedUnit.suiting(flops, [seconds for _, _, seconds in sketches])
+    table = _table()
+    table.add_column("sketch", overflow="fold")
+    _add_numbers(table, "trials", "best trial", unit.name)
+    for name, trials, seconds in sorted(sketches, key=lambda row: row[2] or math.inf):
+        cells = fmt.count(trials), fmt.seconds(seconds), unit.amount(seconds)
+        table.add_row(_plain(name), *cells, style="bold green" if name == best else None)
     return table
 
 
