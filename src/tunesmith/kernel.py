@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from tunesmith import arrays, kernel_files
 from tunesmith.calling import Calling, use_threads
+from tunesmith.compiler import compiled
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.kernel_files import Description, last_line
 from tunesmith.operators import Argument, Operator, ProductOperator
@@ -225,10 +226,8 @@ class Kernel:
 
 def _compiled(target: Target, program: Any) -> Any:
     """What TVM makes of a module. Raises as ``Kernel.build`` does."""
-    import tvm
-
     tvm_target = target.to_tvm()
     try:
-        return tvm.compile(program, target=tvm_target)
+        return compiled(program, tvm_target)
     except Exception as error:
         raise TunesmithError(f"the compiler failed: {last_line(error)}") from error

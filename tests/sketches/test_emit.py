@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tunesmith.compiler import compiled
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Argument
 from tunesmith.sketches import emit
@@ -26,7 +27,7 @@ def _run(body: Callable[[list[Any]], None], *arrays: np.ndarray[Any, Any]) -> An
     with emit.module() as made, emit.function("main", parameters) as buffers:
         body(buffers)
     tensors = [tvm.runtime.tensor(array) for array in arrays]
-    tvm.compile(made[0], target=Target().to_tvm())["main"](*tensors)
+    compiled(made[0], Target().to_tvm())["main"](*tensors)
     return [tensor.numpy() for tensor in tensors]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from tunesmith import arrays
+from tunesmith.compiler import compiled
 from tunesmith.errors import InstantiationError
 from tunesmith.measure import timing
 from tunesmith.measure.channel import Channel, ChannelClosedError, Message
@@ -115,10 +116,9 @@ class Trial:
 
     def _build(self, program: Any) -> tuple[Any, Any, Any | None]:
         """The module and its functions, ready to be called: TVM generates code at the look-up."""
-        import tvm
 
         def build() -> tuple[Any, Any, Any | None]:
-            module = tvm.compile(program, target=self._prepared.target).jit()
+            module = compiled(program, self._prepared.target).jit()
             return module, module["main"], None if self._weights is None else module[PREPARE]
 
         return self._guard(Outcome.COMPILE_HOST, build)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tunesmith.compiler import compiled
 from tunesmith.operators import Argument
 from tunesmith.sketches import emit
 from tunesmith.sketches.gemm import (
@@ -58,7 +59,7 @@ def _product(plan: Plan, left: np.ndarray[Any, Any], sequence: np.ndarray[Any, A
             ),
         )
     tensors = [tvm.runtime.tensor(array) for array in (left, sequence, result)]
-    tvm.compile(made[0], target=TARGET.to_tvm())["main"](*tensors)
+    compiled(made[0], TARGET.to_tvm())["main"](*tensors)
     return tensors[-1].numpy()
 
 
@@ -102,7 +103,7 @@ def test_panels_hold_what_a_step_reads_side_by_side() -> None:
             filled,
         )
     tensors = [tvm.runtime.tensor(left), tvm.runtime.tensor(np.zeros(panels.shape, np.float32))]
-    tvm.compile(made[0], target=TARGET.to_tvm())["main"](*tensors)
+    compiled(made[0], TARGET.to_tvm())["main"](*tensors)
     found = tensors[1].numpy()
     # Three tiles of four rows cover nine: the last one begins at row 5.
     for tile, start in enumerate((0, 4, 5)):
