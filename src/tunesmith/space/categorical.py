@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from tunesmith.space.choice import Choice
-from tunesmith.space.value import Value
+from tunesmith.space.parameter import place_below
+from tunesmith.space.value import Value, identity
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,10 @@ class Categorical(Choice):
     def neighbours(self, value: Value) -> list[Value]:
         place = self.index_of(value)
         return [*self.values[:place], *self.values[place + 1 :]]
+
+    def _random_neighbour(self, value: Value, rng: np.random.Generator) -> Value:
+        other = place_below(len(self.values) - 1, rng)
+        return self.values[other + (other >= self._places[identity(value)])]
 
     def distance(self, a: Value, b: Value) -> int:
         return int(self.index_of(a) != self.index_of(b))

@@ -13,7 +13,7 @@ import numpy as np
 from tunesmith.errors import SpaceError
 from tunesmith.space import compositions
 from tunesmith.space.columns import Array, Column
-from tunesmith.space.parameter import Parameter, json_field
+from tunesmith.space.parameter import Parameter, json_field, place_below
 from tunesmith.space.value import Value, quote
 
 # Bounds that no loop nest reaches, so that a file cannot ask for hours of factoring.
@@ -145,6 +145,23 @@ class Factorization(Parameter):
                         moved[goal] *= prime
                         found.append(tuple(moved))
         return found
+
+    def _random_neighbour(self, value: Value, rng: np.random.Generator) -> Value:
+        # Every prime of every part has as many parts to go to, so each move is equally likely.
+        assert isinstance(value, tuple)
+        moved = [int(part) for part in value]
+        movable = [
+            (prime, source)
+            for prime, _ in self.primes
+            for source, length in enumerate(moved)
+            if length % prime == 0
+        ]
+        prime, source = movable[place_below(len(movable), rng)]
+        goal = place_below(self.parts - 1, rng)
+        goal += goal >= source
+        moved[source] //= prime
+        moved[goal] *= prime
+        return tuple(moved)
 
     def distance(self, a: Value, b: Value) -> int:
         # One move takes one unit of one prime's exponent from one part to another.

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from tunesmith.errors import SpaceError
 from tunesmith.space.choice import Choice
-from tunesmith.space.value import Value, quote
+from tunesmith.space.value import Value, identity, quote
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,12 @@ class Ordinal(Choice):
         return [
             self.values[near] for near in (place - 1, place + 1) if 0 <= near < len(self.values)
         ]
+
+    def _random_neighbour(self, value: Value, rng: np.random.Generator) -> Value:
+        place, last = self._places[identity(value)], len(self.values) - 1
+        if place in (0, last):
+            return self.values[1 if place == 0 else last - 1]
+        return self.values[place + (1 if rng.random() < 0.5 else -1)]
 
     def distance(self, a: Value, b: Value) -> int:
         return abs(self.index_of(a) - self.index_of(b))

@@ -31,6 +31,15 @@ def uniform_below(bound: int, rng: np.random.Generator) -> int:
             return draw
 
 
+def place_below(count: int, rng: np.random.Generator) -> int:
+    """A uniform place in a list of ``count``, several times as fast as the generator's own.
+
+    One place is likelier than another by less than count / 2^53; the product never rounds up to
+    ``count``.
+    """
+    return int(rng.random() * count)
+
+
 @dataclass(frozen=True)
 class Parameter(ABC):
     """One choice of a space. Values are numbered 0 … cardinality - 1.
@@ -109,10 +118,17 @@ class Parameter(ABC):
         if not 0 <= q < 1:
             raise SpaceError(f"random walk: q is {q}: it has to be at least 0 and less than 1")
         self.check(value)
-        while self.cardinality > 1 and rng.random() < q:
-            around = self.neighbours(value)
-            value = around[rng.integers(len(around))]
+        while rng.random() < q and self.cardinality > 1:
+            value = self._random_neighbour(value, rng)
         return value
+
+    def _random_neighbour(self, value: Value, rng: np.random.Generator) -> Value:
+        """One of the neighbours, all equally likely, of a value that is known to have some.
+
+        Our own kinds draw it without a list of all: walks are what an evolution spends its time on.
+        """
+        around = self.neighbours(value)
+        return around[place_below(len(around), rng)]
 
     def columns(self, indices: Array) -> Column:
         """The values of these numbers, as arrays for constraints to be evaluated on."""

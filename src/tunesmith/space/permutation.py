@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tunesmith.errors import SpaceError
-from tunesmith.space.parameter import Parameter, json_field
+from tunesmith.space.parameter import Parameter, json_field, place_below
 from tunesmith.space.value import Value, as_values, identity, quote
 
 MAX_ITEMS = 64
@@ -97,6 +97,15 @@ class Permutation(Parameter):
             swapped[i], swapped[j] = swapped[j], swapped[i]
             found.append(tuple(swapped))
         return found
+
+    def _random_neighbour(self, value: Value, rng: np.random.Generator) -> Value:
+        assert isinstance(value, tuple)
+        swapped = list(value)
+        i = place_below(len(swapped), rng)
+        j = place_below(len(swapped) - 1, rng)
+        j += j >= i
+        swapped[i], swapped[j] = swapped[j], swapped[i]
+        return tuple(swapped)
 
     def distance(self, a: Value, b: Value) -> int:
         """The number of items less the number of cycles of the permutation from ``a`` to ``b``."""
