@@ -54,7 +54,10 @@ class Measurer(Protocol):
 
     @property
     def batch(self) -> int:
-        """How many configs the measurer likes to have in hand so that it never idles."""
+        """How many configs the measurer likes to have in hand so that it never idles.
+
+        0 when there is none left that it could measure: only a record can come to such an end.
+        """
         ...
 
     @property
@@ -85,11 +88,16 @@ class Measurer(Protocol):
         """About how many seconds one round of a play-off takes for a config measured like that."""
         ...
 
+    @property
+    def simulated(self) -> float | None:
+        """Seconds that its trials have taken by a simulated clock; None where they really do."""
+        ...
+
     def time_split(self) -> Mapping[str, float]:
         """Wall-clock seconds since the first ``submit``, by what the measurer was doing.
 
         ``build``: at least one program was being built; ``run``: one was running; ``idle``:
-        neither. They add up to the wall clock, which stops with ``close``.
+        neither. They add up to the wall clock, which stops with ``close``; or to ``simulated``.
         """
         ...
 

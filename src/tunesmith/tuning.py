@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import Measurer, MeasureSettings, Problem
 from tunesmith.progress import PHASES, Progress
 from tunesmith.result import Found, Result, SketchTrials
+from tunesmith.run_clock import RunClock
 from tunesmith.standing import Standing
 from tunesmith.store import open_store
 from tunesmith.task import Task
@@ -110,13 +110,13 @@ class _Run:
         self.progress = progress
         self.standing = Standing(problem.default, problem.finalists)
         self.resumed = 0
-        self._working = 0.0
-        self._begun = time.monotonic()
+        self.clock = RunClock()
 
     def go(self, settings: MeasureSettings, *, fresh: bool, prior: bool) -> Result:
         """The whole run. Whatever ends it, the session in the store says so."""
-        with self._work():
+        with self.clock.thinking():
             search = Branches(self.problem, self.tuner, self.seed)
+        with self.clock.bookkeeping():
             if not fresh:
                 resume(search, self.standing, self.store, self.problem)
                 self.resumed = self.standing.trials
@@ -124,11 +124,12 @@ class _Run:
         stop = Stop.FAILED
         with contextlib.ExitStack() as shield:
             measurer = self.problem.measurer(settings, self.standing.best_seconds)
+            self.clock.measurer = measurer
             try:
                 with measurer:
                     stop = self._measure(search, measurer, ledger, prior=prior)
                     shield.enter_context(uninterrupted())
-                    split = self._time(measurer)
+                    split = self.clock.split()
             except BaseException as error:
                 shield.enter_context(uninterrupted())
                 ended = Stop.FAILED if isinstance(error, Exception) else Stop.TERMINATED
@@ -142,7 +143,7 @@ class _Run:
         """The loop and the play-off; Ctrl-C and a failing store end them early."""
         try:
             if prior:
-                with self._work():  # while the measurer gets ready
+                with self.clock.thinking():  # while the measurer gets ready
                     search.find_starts()
             stop = self._loop(search, measurer, ledger)
             measurer.cancel()
@@ -182,20 +183,22 @@ class _Run:
             if stop is not None:
                 return stop
             if not exhausted:
-                with self._work():
+                with self.clock.thinking():
                     configs = search.propose(self._wanted(measurer))
                 exhausted = not configs and self._wanted(measurer) > 0
                 measurer.submit(configs)
             if measurer.pending == 0:
                 return Stop.EXHAUSTED
             measurements = measurer.collect(self._time_to_wait())
-            with self._work():
-                if measurements:
-                    try:
+            if measurements:
+                try:
+                    with self.clock.bookkeeping():
                         ledger.save(measurements)
-                    finally:  # saved or not, it was measured
+                finally:  # saved or not, it was measured
+                    with self.clock.thinking():
                         self._learn(search, measurements)
-                self._tell(search, measurer)
+            with self.clock.bookkeeping():
+                self._tell(search)
 
     def _wanted(self, measurer: Measurer) -> int:
         """How many configs to propose: enough to keep the measurer busy, none over the budget."""
@@ -207,11 +210,11 @@ class _Run:
     def _time_to_wait(self) -> float:
         if self.budget.seconds is None:
             return _LOOK_UP
-        return max(0.0, min(_LOOK_UP, self.budget.seconds - self.elapsed))
+        return max(0.0, min(_LOOK_UP, self.budget.seconds - self.clock.elapsed))
 
     def _stop(self) -> Stop | None:
         return self.budget.stop(
-            elapsed=self.elapsed,
+            elapsed=self.clock.elapsed,
             trials=self.standing.trials,
             best_seconds=self.standing.best_seconds,
             since_improvement=self.standing.since_improvement,
@@ -226,39 +229,19 @@ class _Run:
     def _play_off(self, measurer: Measurer, ledger: Ledger) -> None:
         if self.problem.finalists == 0 or self.standing.trials == self.resumed:
             return
-        planned = play_off.plan(self.standing, self.elapsed, measurer.round_cost)
+        planned = play_off.plan(self.standing, self.clock.elapsed, measurer.round_cost)
         if planned.configs:
             measured = measurer.play_off(planned.configs, planned.rounds)
             play_off.apply(self.standing, measured)
-            with self._work():
+            with self.clock.bookkeeping():
                 ledger.save(play_off.verdicts(measured), play_off=True)
 
     # -- what others are told --------------------------------------------------------------------
 
-    @property
-    def elapsed(self) -> float:
-        return time.monotonic() - self._begun
-
-    @contextlib.contextmanager
-    def _work(self) -> Iterator[None]:
-        """Count the time of a block as the run's own: the tuner's thinking, and bookkeeping."""
-        started = time.monotonic()
-        try:
-            yield
-        finally:
-            self._working += time.monotonic() - started
-
-    def _time(self, measurer: Measurer) -> dict[str, float]:
-        """Seconds by phase. Search that goes on while programs are built counts as search too."""
-        split = measurer.time_split()
-        busy = {"search": self._working, "build": split["build"], "run": split["run"]}
-        total = self.elapsed
-        return {**busy, "idle": max(0.0, total - sum(busy.values())), "total": total}
-
-    def _tell(self, search: Branches, measurer: Measurer) -> None:
+    def _tell(self, search: Branches) -> None:
         if self.progress is None:
             return
-        spent, standing = self._time(measurer), self.standing
+        spent, standing = self.clock.split(), self.standing
         best = next(iter(standing.finalists), None)
         self.progress(
             Progress(
@@ -268,7 +251,7 @@ class _Run:
                 best_seconds=None if math.isinf(standing.best_seconds) else standing.best_seconds,
                 default_seconds=_seconds(standing.default),
                 time={phase: spent[phase] for phase in PHASES},
-                elapsed=self.elapsed,
+                elapsed=spent["total"],
                 sketches=search.trials,
                 best_sketch="" if best is None else search.branch_of(best.config).sketch,
             )

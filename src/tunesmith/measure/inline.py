@@ -60,6 +60,10 @@ class InlineMeasurer(ABC):
     def round_cost(self, measurement: Measurement) -> float:
         return measurement.build_time + measurement.run_time
 
+    @property
+    def simulated(self) -> float | None:
+        return None
+
     def time_split(self) -> Mapping[str, float]:
         return self._clock.split(time.monotonic())
 

@@ -105,6 +105,10 @@ class LocalMeasurer:
         # TVM's timer makes one more call before those that it times.
         return 2 * measurement.seconds + self._job.settings.min_repeat_time + _TURN
 
+    @property
+    def simulated(self) -> None:
+        return None
+
     def time_split(self) -> dict[str, float]:
         self._pump(0.0)
         return self._clock.split(time.monotonic())

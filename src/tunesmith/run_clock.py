@@ -1,0 +1,71 @@
+"""What the seconds of a tuning run go to, by the wall clock or by a simulated one."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tunesmith.problem import Measurer
+
+
+class RunClock:
+    """The seconds of a run, from when this is made.
+
+    Where the measurer simulates, the clock moves by what trials are recorded to have cost and by
+    the tuner's real thinking, and stands still otherwise: what the run does besides would hide in
+    the minutes of a real trial, not in the microseconds that replaying one takes.
+    """
+
+    def __init__(self) -> None:
+        self.measurer: Measurer | None = None
+        self._thinking = 0.0
+        self._bookkeeping = 0.0
+        self._begun = time.monotonic()
+
+    @contextlib.contextmanager
+    def thinking(self) -> Iterator[None]:
+        """Count the time of a block as the tuner's."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self._thinking += time.monotonic() - started
+
+    @contextlib.contextmanager
+    def bookkeeping(self) -> Iterator[None]:
+        """Count the time of a block as the run's own: records to save, progress to show."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self._bookkeeping += time.monotonic() - started
+
+    @property
+    def _simulated(self) -> float | None:
+        return None if self.measurer is None else self.measurer.simulated
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds so far."""
+        simulated = self._simulated
+        if simulated is None:
+            return time.monotonic() - self._begun
+        return self._thinking + simulated
+
+    def split(self) -> dict[str, float]:
+        """Seconds by phase, and their ``total``; before there is a measurer all is search.
+
+        Search that goes on while programs are built counts as search too.
+        """
+        trials = {} if self.measurer is None else self.measurer.time_split()
+        real = 0.0 if self._simulated is not None else self._bookkeeping
+        busy = {
+            "search": self._thinking + real,
+            "build": trials.get("build", 0.0),
+            "run": trials.get("run", 0.0),
+        }
+        total = self.elapsed
+        return {**busy, "idle": max(0.0, total - sum(busy.values())), "total": total}
