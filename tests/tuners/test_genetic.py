@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tunesmith.errors import UsageError
 from tunesmith.measurement import Measurement
@@ -22,7 +17,8 @@ from tunesmith.testing.trials import (
 )
 from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import Genetic
-from tunesmith.tuners.genetic import GeneticSearch, Individual, crossover, select_parents
+from tunesmith.tuners.breeding import Individual
+from tunesmith.tuners.genetic import GeneticSearch
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 DIGITS = Space([Ordinal(name, tuple(range(10))) for name in NAMES])
@@ -45,10 +41,6 @@ class TestNoMutation(TunerConformance):
 
 def config_of(digit: int) -> Config:
     return Config(dict.fromkeys(NAMES, digit))
-
-
-def member(digit: int, fitness: float) -> Individual:
-    return Individual(config_of(digit), fitness)
 
 
 def start(**options: float) -> GeneticSearch:
@@ -87,70 +79,6 @@ def test_values_out_of_range_are_refused(options: dict[str, int], reason: str) -
         Genetic(**options)
     assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-# --- Operators
-
-
-@given(st.integers(0, 2**32))
-def test_crossover_takes_a_head_of_one_parent_and_the_tail_of_the_other(seed: int) -> None:
-    child = crossover(config_of(1), config_of(2), NAMES, np.random.default_rng(seed))
-    ones = sum(value == 1 for value in child.values())
-    assert list(child) == list(NAMES)
-    assert list(child.values()) == [1] * ones + [2] * (6 - ones)
-    assert 1 <= ones <= 5
-
-
-def test_crossover_cuts_everywhere() -> None:
-    rng = np.random.default_rng(0)
-    children = [crossover(config_of(1), config_of(2), NAMES, rng) for _ in range(200)]
-    assert {list(child.values()).count(1) for child in children} == {1, 2, 3, 4, 5}
-
-
-def test_crossover_of_a_single_parameter_is_the_mother() -> None:
-    mother, father = Config({"a": 1}), Config({"a": 2})
-    assert crossover(mother, father, ("a",), np.random.default_rng(0)) == {"a": 1}
-
-
-def test_parents_are_drawn_in_proportion_to_their_fitness() -> None:
-    rng = np.random.default_rng(0)
-    pool = [member(digit, float(digit)) for digit in (1, 2, 3, 4)]
-    pairs = [select_parents(pool, rng) for _ in range(4000)]
-    assert all(mother != father for mother, father in pairs)
-    firsts = Counter(mother.fitness for mother, _ in pairs)
-    # 400, 800, 1200 and 1600 expected; the standard deviation is at most 31.
-    assert all(abs(firsts[fitness] - 400 * fitness) < 160 for fitness in (1.0, 2.0, 3.0, 4.0))
-
-
-def test_the_second_parent_is_drawn_in_proportion_among_the_others() -> None:
-    rng = np.random.default_rng(0)
-    pool = [member(1, 6.0), member(2, 3.0), member(3, 1.0)]
-    pairs = [select_parents(pool, rng) for _ in range(4000)]
-    after_first = Counter(father.fitness for mother, father in pairs if mother.fitness == 6.0)
-    share = after_first[3.0] / sum(after_first.values())
-    assert share == pytest.approx(0.75, abs=0.05)
-
-
-def test_failures_are_not_parents_where_there_are_successes() -> None:
-    rng = np.random.default_rng(0)
-    pool = [member(1, 5.0), member(2, 5.0), *(member(digit, 0.0) for digit in range(3, 10))]
-    chosen = {parent for _ in range(300) for parent in select_parents(pool, rng)}
-    assert chosen == set(pool[:2])
-
-
-@pytest.mark.parametrize("fitness", [0.0, 1e-300, 1.7e308])
-def test_parents_of_equal_fitness_are_drawn_evenly(fitness: float) -> None:
-    rng = np.random.default_rng(0)
-    pool = [member(digit, fitness) for digit in range(4)]
-    drawn = Counter(parent for _ in range(800) for parent in select_parents(pool, rng))
-    assert all(300 <= drawn[parent] <= 500 for parent in pool)
-
-
-def test_one_success_is_always_a_parent() -> None:
-    rng = np.random.default_rng(0)
-    pool = [member(1, 7.0), *(member(digit, 0.0) for digit in range(2, 10))]
-    pairs = [select_parents(pool, rng) for _ in range(100)]
-    assert all(pool[0] in pair and pair[0] != pair[1] for pair in pairs)
 
 
 # --- Generations

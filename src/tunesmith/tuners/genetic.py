@@ -10,21 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Space, Value
+from tunesmith.tuners.breeding import Individual, crossover, select_parents
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 
 # Parameters that are re-drawn, one at a time, until a child is valid and new. After so many a
 # fresh random config takes its place.
 _REDRAWS = 100
-
-# What a parent's weight is at least, as a share of the fittest one's: a pool with one success
-# among failures still yields two different parents, and one without any draws evenly.
-_LEAST_WEIGHT = 1e-8
 
 
 @dataclass(frozen=True)
@@ -50,13 +47,6 @@ class Genetic(Tuner):
 
     def start(self, space: Space, seed: int) -> GeneticSearch:
         return GeneticSearch(self, space, seed)
-
-
-class Individual(NamedTuple):
-    """A measured config and its fitness in calls a second."""
-
-    config: Config
-    fitness: float
 
 
 class GeneticSearch(Search):
@@ -111,26 +101,3 @@ class GeneticSearch(Search):
     def _redraw(self, child: dict[str, Value], index: int) -> None:
         parameter = self.space.parameters[index]
         child[parameter.name] = parameter.sample(self.rng)
-
-
-def select_parents(
-    pool: Sequence[Individual], rng: np.random.Generator
-) -> tuple[Individual, Individual]:
-    """Two different members of a pool of two or more, each drawn in proportion to its fitness."""
-    weights = np.array([member.fitness for member in pool])
-    best = weights.max()
-    weights = (weights / best if best > 0.0 else weights) + _LEAST_WEIGHT
-    first, second = rng.choice(len(pool), size=2, replace=False, p=weights / weights.sum())
-    return pool[first], pool[second]
-
-
-def crossover(
-    mother: Config, father: Config, names: Sequence[str], rng: np.random.Generator
-) -> dict[str, Value]:
-    """One-point crossover over the parameters: the mother's up to a cut, the father's from there.
-
-    The cut lies between two parameters, so that each parent gives at least one; a lone parameter
-    is the mother's.
-    """
-    cut = int(rng.integers(1, len(names))) if len(names) > 1 else 1
-    return {name: (mother if i < cut else father)[name] for i, name in enumerate(names)}

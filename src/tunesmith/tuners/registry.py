@@ -16,6 +16,7 @@ GROUP = "tunesmith.tuners"
 _BUILT_IN = {
     "genetic": "tunesmith.tuners.genetic:Genetic",
     "grid": "tunesmith.tuners.grid:Grid",
+    "nose": "tunesmith.tuners.nose:Nose",
     "random": "tunesmith.tuners.random:Random",
 }
 

@@ -1,0 +1,146 @@
+"""NoSE: an evolutionary algorithm that measures only what a k-NN surrogate likes.
+
+"Evolutionary Algorithm with Non-parametric Surrogate Model for Tensor Program Optimization",
+section III-B; the constants are those of section V-D. Each generation breeds M offspring of a
+population of N, by the roulette wheel, one-point crossover and uniform mutation (steps 1 and 2),
+predicts their speed from all that was measured (step 3), has the E best measured (step 4), and
+keeps the N best (step 5). The surrogate's equations 1 to 4 are in ``knn``.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tunesmith.measurement import Measurement
+from tunesmith.space import Config, Parameter, Space, Value
+from tunesmith.tuners.breeding import Individual, crossover, roulette_pairs
+from tunesmith.tuners.knn import KnnRegressor
+from tunesmith.tuners.tuner import Search, Tuner, fitness, option
+
+# Children bred for an offspring that is valid and new, on average, before a generation makes do
+# with those that it has.
+_CHILDREN_PER_OFFSPRING = 10
+
+
+@dataclass(frozen=True)
+class Nose(Tuner):
+    """NoSE: a genetic algorithm whose offspring a k-NN surrogate chooses from."""
+
+    name: ClassVar[str] = "nose"
+
+    population: int = option(100, "configs that may be parents: the best so far (N)")
+    offspring: float = option(1.5, "offspring bred a generation, as a share of the population")
+    elite: float = option(0.3, "offspring measured a generation, as a share of the population")
+    mutation: float = option(0.3, "probability that an offspring's parameter is drawn anew (p)")
+    neighbours: int = option(9, "nearest measured configs that a prediction is made of (k)")
+
+    def check(self) -> None:
+        self.require(self.population >= 2, f"population must be 2 or more, not {self.population}")
+        self.require(
+            0.0 < self.elite <= self.offspring <= 1000.0,
+            f"elite must be more than 0 and at most offspring ({self.offspring}), and that at most "
+            f"1000, not {self.elite}",
+        )
+        self.require(
+            0.0 <= self.mutation <= 1.0, f"mutation must be between 0 and 1, not {self.mutation}"
+        )
+        self.require(self.neighbours >= 1, f"neighbours must be 1 or more, not {self.neighbours}")
+
+    @property
+    def offspring_count(self) -> int:
+        """How many offspring are bred a generation (M)."""
+        return max(1, round(self.offspring * self.population))
+
+    @property
+    def elite_count(self) -> int:
+        """How many of them are measured (E)."""
+        return max(1, round(self.elite * self.population))
+
+    def start(self, space: Space, seed: int) -> NoseSearch:
+        return NoseSearch(self, space, seed)
+
+
+class NoseSearch(Search):
+    """A running NoSE search.
+
+    As every survivor of step 5 is better than what it displaces, the population is at any time the
+    N best of all that was observed, and each observation takes its place there as it arrives, in
+    whatever order. The first N proposals are random (P_0); later ones are the elite of a
+    generation, likeliest first. Asked for more than is left of an elite while measurements are
+    pending, the search breeds the next generation from what is known. With measurements that keep
+    up, this is the synchronous algorithm.
+    """
+
+    def __init__(self, settings: Nose, space: Space, seed: int) -> None:
+        super().__init__(space, seed)
+        self.settings = settings
+        self.population: list[Individual] = []
+        self.surrogate = KnnRegressor(space, settings.neighbours)
+        self._elite: list[Config] = []
+        self._random_due = 0
+
+    def next_config(self) -> Config | None:
+        if len(self.seen) < self.settings.population or len(self.population) < 2:
+            return self.fresh_config()
+        if not self._elite and not self._random_due:
+            self._next_generation()
+        while self._elite:
+            config = self._elite.pop(0)
+            if config not in self.seen:
+                return config
+        self._random_due = max(0, self._random_due - 1)
+        return self.fresh_config()
+
+    def learn(self, measurement: Measurement) -> None:
+        speed = fitness(measurement)
+        self.surrogate.add(measurement.config, speed)
+        insort(
+            self.population,
+            Individual(measurement.config, speed),
+            key=lambda individual: -individual.fitness,
+        )
+        del self.population[self.settings.population :]
+
+    def _next_generation(self) -> None:
+        """Breed, predict, and keep the best; random configs make up for offspring not found."""
+        offspring = self._breed()
+        predicted = self.surrogate.predict(offspring)
+        best = np.argsort(-predicted, kind="stable")[: self.settings.elite_count]
+        self._elite = [offspring[index] for index in best]
+        self._random_due = self.settings.elite_count - len(best)
+
+    def _breed(self) -> list[Config]:
+        """M distinct offspring that are valid and new; fewer where too few are found."""
+        count = self.settings.offspring_count
+        speeds = [individual.fitness for individual in self.population]
+        found: dict[Config, None] = {}
+        for _ in range(_CHILDREN_PER_OFFSPRING):
+            for mother, father in roulette_pairs(speeds, count, self.rng):
+                child = self._child(self.population[mother].config, self.population[father].config)
+                if child not in self.seen and self.space.contains(child):
+                    found[child] = None
+                    if len(found) == count:
+                        return list(found)
+        return list(found)
+
+    def _child(self, mother: Config, father: Config) -> Config:
+        values = crossover(mother, father, self.space.names, self.rng)
+        mutated = self.rng.random(len(values)) < self.settings.mutation
+        for index in np.flatnonzero(mutated):
+            parameter = self.space.parameters[index]
+            values[parameter.name] = another_value(parameter, values[parameter.name], self.rng)
+        return Config.from_values(values)
+
+
+def another_value(parameter: Parameter, value: Value, rng: np.random.Generator) -> Value:
+    """A value other than ``value``, all equally likely; ``value`` where it is the only one."""
+    if parameter.cardinality == 1:
+        return value
+    drawn = parameter.sample(rng)
+    while drawn == value:
+        drawn = parameter.sample(rng)
+    return drawn
