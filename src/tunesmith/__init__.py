@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tunesmith.kernel import Kernel
     from tunesmith.measure.command import CommandProblem
     from tunesmith.measure.inline import FunctionProblem
+    from tunesmith.measure.replay import ReplayProblem
     from tunesmith.measure.task_problem import TaskProblem
     from tunesmith.measurement import Measurement, Outcome
     from tunesmith.prepared_kernel import PreparedKernel
@@ -58,6 +59,7 @@ _HOMES = {
     "tunesmith.kernel": ("Kernel",),
     "tunesmith.measure.command": ("CommandProblem",),
     "tunesmith.measure.inline": ("FunctionProblem",),
+    "tunesmith.measure.replay": ("ReplayProblem",),
     "tunesmith.measure.task_problem": ("TaskProblem",),
     "tunesmith.measurement": ("Measurement", "Outcome"),
     "tunesmith.prepared_kernel": ("PreparedKernel",),
@@ -105,6 +107,7 @@ __all__ = [
     "Problem",
     "Progress",
     "Record",
+    "ReplayProblem",
     "Result",
     "Space",
     "SpaceError",

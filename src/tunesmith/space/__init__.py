@@ -10,6 +10,7 @@ from tunesmith.space.parameter import Parameter
 from tunesmith.space.permutation import Permutation
 from tunesmith.space.space import Space
 from tunesmith.space.t1 import read_t1
+from tunesmith.space.t1_writer import t1_text
 from tunesmith.space.value import Value
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "Space",
     "Value",
     "read_t1",
+    "t1_text",
 ]

@@ -1,7 +1,8 @@
 """Reads spaces in the T1 format of public autotuning benchmarks.
 
 A T1 file lists parameters, whose values are written as the text of a Python list, and conditions,
-which are Python-like expressions. Both are parsed, never executed.
+which are Python-like expressions. Both are parsed, never executed. A file that we wrote has the
+space in our own form as well, for T1 has no factorizations, permutations or tuples.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ from tunesmith.space.value import quote
 MAX_FILE_BYTES = 16 << 20
 MAX_VALUES_LENGTH = 100_000
 
+# Where our own form of a space is found.
+OWN_SECTION = "Tunesmith"
+OWN_SPACE = "space"
+
 # The type names of the format, each with the Python types that its values may have.
 _TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,),
@@ -38,8 +43,9 @@ def read_t1(path: str | Path) -> Space:
     """The space of a T1 file.
 
     Parameters whose values are all numbers become Ordinal, all others Categorical; one with a
-    single value stays a parameter. Raises SpaceError, naming the file and the part, for a file
-    that cannot be read or is not in the format.
+    single value stays a parameter. Of a text by ``t1_text`` it is just the space that was written.
+    Raises SpaceError, naming the file and the part, for a file that cannot be read or is not in the
+    format.
     """
     path = Path(path)
     try:
@@ -60,6 +66,8 @@ def _load(path: Path) -> Any:
 
 
 def _space(document: Any) -> Space:
+    if isinstance(document, Mapping) and OWN_SECTION in document:
+        return Space.from_json(_field(document[OWN_SECTION], OWN_SPACE, OWN_SECTION, Mapping))
     space = _field(document, "ConfigurationSpace", "the file", Mapping)
     listed = _field(space, "TuningParameters", "ConfigurationSpace", Sequence)
     parameters = [_parameter(entry, f"TuningParameters[{i}]") for i, entry in enumerate(listed)]

@@ -1,0 +1,245 @@
+"""Reads results in the T4 format of public autotuning benchmarks: what each config took and cost.
+
+A file is JSON, compressed with gzip or not. Of each result it tells the configuration, the times
+that were spent on it, how it failed if it did, and measurements, of which the objectives are those
+to be minimised.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import math
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.errors import UsageError, system_reason
+from tunesmith.measurement import Outcome
+from tunesmith.space.value import quote
+
+Seconds = npt.NDArray[np.float64]
+
+SCHEMA = "1.0.0"
+"""The version of the schema that we write. Of version 1 all are read."""
+
+# A bound on what a file can make us hold: far above what any published space has.
+MAX_BYTES = 1 << 30
+
+INVALIDITIES: Final[Mapping[str, Outcome]] = {
+    "correct": Outcome.NO_ERROR,
+    "constraints": Outcome.INSTANTIATION_ERROR,
+    "compile": Outcome.COMPILE_DEVICE,
+    "runtime": Outcome.RUNTIME_DEVICE,
+    "correctness": Outcome.WRONG_ANSWER,
+    "timeout": Outcome.RUN_TIMEOUT,
+}
+"""What the format calls the ways to fail."""
+
+# What Kernel Tuner has in the place of a time.
+_ERROR_VALUES = {
+    "InvalidConfig": Outcome.INSTANTIATION_ERROR,
+    "CompilationFailedConfig": Outcome.COMPILE_DEVICE,
+    "RuntimeFailedConfig": Outcome.RUNTIME_DEVICE,
+}
+
+# Seconds in a unit, by all the names that files have for it; published ones misspell milliseconds.
+_UNITS = {
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "millisecond", "milliseconds", "miliseconds"), 1e-3),
+    **dict.fromkeys(("us", "µs", "microsecond", "microseconds"), 1e-6),
+    **dict.fromkeys(("ns", "nanosecond", "nanoseconds"), 1e-9),
+}
+
+# What was spent before anything ran; all other times belong to the run.
+_BUILD = ("compilation", "compilation_time")
+
+
+@dataclass(frozen=True)
+class T4Results:
+    """The N results of a file in their order.
+
+    ``outcomes`` are the codes of ``Outcome``, ``seconds`` the objective, infinite where a config is
+    invalid, ``build_times`` and ``run_times`` what the trial cost: all of shape (N,), the last
+    three in seconds. ``digest`` identifies the file's contents.
+    """
+
+    configurations: Sequence[Mapping[str, Any]]
+    outcomes: npt.NDArray[np.int8]
+    seconds: Seconds
+    build_times: Seconds
+    run_times: Seconds
+    metadata: Mapping[str, Any]
+    digest: str
+
+
+def read_t4(path: str | Path) -> T4Results:
+    """The results in a T4 file.
+
+    The objective is the first of a result's objectives that is a time, else the measurement called
+    ``time``. A trial's cost is all that the file has under ``times`` but the search algorithm's
+    part: replay has a search of its own. Raises ``UsageError``, one line that names the file, for
+    one that cannot be read, is cut off, or is not in the format.
+    """
+    path = Path(path)
+    try:
+        raw = path.read_bytes()
+        return _results(_document(raw), hashlib.sha256(raw).hexdigest()[:16])
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {system_reason(error)}") from error
+    except _FormatError as error:
+        raise UsageError(f"{path}: {error}") from error
+
+
+class _FormatError(Exception):
+    """What is wrong with the contents of a file."""
+
+
+def _document(raw: bytes) -> Mapping[str, Any]:
+    if raw[:2] == b"\x1f\x8b":
+        try:
+            with gzip.open(io.BytesIO(raw)) as file:
+                raw = file.read(MAX_BYTES + 1)
+        except (EOFError, OSError, zlib.error) as error:
+            raise _FormatError(f"damaged or cut off: {str(error).lower()}") from error
+    if len(raw) > MAX_BYTES:
+        raise _FormatError(f"larger than {MAX_BYTES} bytes: not a T4 file")
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise _FormatError(f"not JSON, or cut off: {error}") from error
+    if not isinstance(document, dict):
+        raise _FormatError(f"the file is {quote(document)}, not an object")
+    return document
+
+
+def _results(document: Mapping[str, Any], digest: str) -> T4Results:
+    version = _field(document, "schema_version", "the file", str)
+    if version.partition(".")[0] != SCHEMA.partition(".")[0]:
+        raise _FormatError(f"schema_version is {quote(version)}: this release reads {SCHEMA}")
+    metadata = document.get("metadata", {})
+    if not isinstance(metadata, dict):
+        raise _FormatError(f"'metadata' is {quote(metadata)}, of the wrong type")
+    unit = metadata.get("timeunit", "milliseconds")
+    scale = _scale(unit)
+    if scale is None:
+        raise _FormatError(f"the timeunit is {quote(unit)}: known: {', '.join(_UNITS)}")
+    rows = _field(document, "results", "the file", list)
+    if not rows:
+        raise _FormatError("it has no results")
+    read = [_result(row, f"results[{number}]", scale) for number, row in enumerate(rows)]
+    configurations, outcomes, seconds, build_times, run_times = zip(*read, strict=True)
+    return T4Results(
+        configurations=configurations,
+        outcomes=np.array([outcome.value for outcome in outcomes], dtype=np.int8),
+        seconds=np.array(seconds),
+        build_times=np.array(build_times) * scale,
+        run_times=np.array(run_times) * scale,
+        metadata=metadata,
+        digest=digest,
+    )
+
+
+_Row = tuple[Mapping[str, Any], Outcome, float, float, float]
+
+
+def _result(row: Any, part: str, scale: float) -> _Row:
+    """A result's configuration, outcome and objective in seconds; build and run as they stand."""
+    configuration = _field(row, "configuration", part, dict)
+    outcome = _outcome(row, part)
+    seconds = math.inf
+    if outcome is Outcome.NO_ERROR:
+        value, factor = _objective(row, part, scale)
+        if isinstance(value, str) and value in _ERROR_VALUES:
+            outcome = _ERROR_VALUES[value]
+        else:
+            seconds = _number(value) * factor
+            if not 0.0 < seconds < math.inf:
+                raise _FormatError(f"{part} is correct, but its time is {quote(value)}")
+    build, run = _spent(_field(row, "times", part, dict), part)
+    return configuration, outcome, seconds, build, run
+
+
+def _outcome(row: Mapping[str, Any], part: str) -> Outcome:
+    named = row.get("outcome")  # ours, which are more than the format has words for
+    if isinstance(named, str) and named in Outcome.__members__:
+        return Outcome[named]
+    word = _field(row, "invalidity", part, str)
+    if word not in INVALIDITIES:
+        known = ", ".join(INVALIDITIES)
+        raise _FormatError(f"{part}: invalidity is {quote(word)}: known: {known}")
+    outcome = INVALIDITIES[word]
+    wrong = outcome is Outcome.NO_ERROR and row.get("correctness", 1) == 0
+    return Outcome.WRONG_ANSWER if wrong else outcome
+
+
+def _objective(row: Mapping[str, Any], part: str, scale: float) -> tuple[Any, float]:
+    """The value to be minimised, and how many seconds its unit has."""
+    found = {}
+    for each in _field(row, "measurements", part, list):
+        name = _field(each, "name", f"{part}.measurements", str)
+        unit = each.get("unit", "")
+        factor = scale if unit == "" and name == "time" else _scale(unit)
+        if factor is not None:
+            found[name] = (_field(each, "value", f"{part}.measurements", object), factor)
+    objectives = row.get("objectives")
+    for name in (*(objectives if isinstance(objectives, list) else ()), "time"):
+        if isinstance(name, str) and name in found:
+            return found[name]
+    raise _FormatError(f"{part} has no measurement of a time, which is what we minimise")
+
+
+def _scale(unit: object) -> float | None:
+    """Seconds in a unit of time; None for anything else."""
+    return _UNITS.get(unit.strip().lower()) if isinstance(unit, str) else None
+
+
+def _spent(times: Mapping[str, Any], part: str) -> tuple[float, float]:
+    """What was spent on building, and on running and all else that a trial has besides."""
+    build = run = 0.0
+    for name, value in times.items():
+        if name == "search_algorithm" or (name == "runtimes" and "benchmark" in times):
+            continue  # the benchmark's time has those of the runs in it
+        spent = _sum(value) if isinstance(value, list) else _number(value)
+        if not 0.0 <= spent < math.inf:
+            raise _FormatError(f"{part}: '{name}' of its times is {quote(value)}")
+        if name in _BUILD:
+            build += spent
+        else:
+            run += spent
+    return build, run
+
+
+def _sum(values: list[Any]) -> float:
+    """The sum of numbers, NaN where there is anything else among them."""
+    try:
+        return _number(sum(values))
+    except (TypeError, OverflowError):
+        return math.nan
+
+
+def _number(value: object) -> float:
+    """A number as it is, NaN for anything else."""
+    try:
+        return float(value) if type(value) in (float, int) else math.nan  # type: ignore[arg-type]
+    except OverflowError:  # an integer of hundreds of digits
+        return math.inf
+
+
+def _field(owner: Any, key: str, part: str, kind: type[Any]) -> Any:
+    """``owner[key]``, checked; ``part`` is what ``owner`` is called in a complaint."""
+    if not isinstance(owner, dict):
+        raise _FormatError(f"{part} is {quote(owner)}, not an object")
+    if key not in owner:
+        raise _FormatError(f"{part} lacks '{key}'")
+    value = owner[key]
+    if not isinstance(value, kind):
+        raise _FormatError(f"{part}: '{key}' is {quote(value)}, of the wrong type")
+    return value
