@@ -137,7 +137,8 @@ def score(yardstick: Yardstick, ranks: Ranks, *, seed: int = 0) -> Scores:
     for name, baseline in (("paper", yardstick.paper), ("matched", yardstick.matched)):
         mean = float(performance(curve, baseline, yardstick.optimum))
         spread = performance(replicas, baseline, yardstick.optimum)
-        figures[name] = Score(mean, float(np.std(spread)))
+        # Rounded, so that replicas that are all the same deviate by nothing at all.
+        figures[name] = Score(mean, round(float(np.std(spread)), 12))
     return Scores(**figures)
 
 

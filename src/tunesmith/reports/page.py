@@ -75,7 +75,7 @@ def render(report: RunReport) -> str:
         configs=_configs(report),
         program=Markup(_coloured(report.program)),
         policy=_policy([plotly, script]),
-        style=Markup(_style()),
+        style=Markup(style_sheet()),
         figure_data=Markup(_figure_data(figures)),
         bundle=bundle,
         script=Markup(script),
@@ -238,8 +238,8 @@ def _policy(scripts: Iterable[str]) -> str:
     )
 
 
-def _style() -> str:
-    """The style sheet, with the palette as its variables; paper is always light."""
+def style_sheet() -> str:
+    """The pages' style sheet, with the palette as its variables; paper is always light."""
     light, dark = (
         "".join(f"--{name.replace(' ', '-')}: {colour}; " for name, colour in palette.items())
         for palette in (LIGHT, DARK)

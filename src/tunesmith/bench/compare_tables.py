@@ -1,0 +1,184 @@
+"""The tables of a comparison, for Markdown and HTML alike."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tunesmith.bench.compare import CompareSettings
+from tunesmith.bench.compare_problems import Problem, RecordedProblem
+from tunesmith.bench.compare_summary import Cell, Standing, Summary
+from tunesmith.bench.score import REPEATS, Score
+from tunesmith.reports import format as fmt
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, a line about what is in the table, its head and its rows, and remarks below it.
+
+    The first column holds names.
+    """
+
+    title: str
+    about: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    remarks: Sequence[str] = ()
+
+
+def standings_table(summary: Summary) -> Table:
+    """The tuners, the best first, in the mean over all problems."""
+    head = (
+        "tuner",
+        "score",
+        "matched",
+        "best",
+        "runs to 95 %",
+        "invalid",
+        "ms a config",
+        "crashed",
+    )
+    rows = [_standing_row(standing) for standing in summary.standings]
+    return Table("All problems", "Means over the problems, the best first.", head, rows)
+
+
+def problem_table(summary: Summary, problem: Problem) -> Table:
+    """The tuners on one problem, in the same order."""
+    head = (
+        *("tuner", "score", "matched", "best", "its std", "to 95 %", "invalid"),
+        *("ms a config", "trials", "repeats"),
+    )
+    cells = summary.on(problem)
+    crashes = [line for cell in cells for line in _crashes(cell)]
+    return Table(problem.label, _about(problem, cells), head, [*map(_row, cells)], crashes)
+
+
+def headline(summary: Summary) -> str:
+    """Who is ahead, in one line."""
+    first = summary.standings[0]
+    if first.scores is not None:
+        paper, matched = first.scores.paper.mean, first.scores.matched.mean
+        over = _many(len(first.cells), "space")
+        return f"{first.tuner.label} leads: score {paper:.2f} (matched {matched:.2f}) over {over}"
+    share = first.row()["best_share"]
+    if share is None:
+        return "No run has ended yet"
+    return f"{first.tuner.label} leads: {_percent(share)} of the best speed that any run found"
+
+
+def explanation(summary: Summary, settings: CompareSettings) -> list[str]:
+    """What the figures are, a paragraph each."""
+    lines = []
+    if any(isinstance(problem, RecordedProblem) for problem in summary.problems):
+        lines.append(
+            "**score** is that of Willemsen et al. 2024 (doi 10.1016/j.future.2024.05.021): 0 is "
+            "random search, 1 the optimum from the start. Its baseline is the mean rank of random "
+            "search and what is scored the median of runs, so that random search itself has about "
+            "+0.16. The baseline of **matched** is the median of simulated random searches, and "
+            "random search has about 0. After ± stands the standard deviation over 200 bootstrap "
+            "replicas of the repeats. Differences under 0.1 need more repeats."
+        )
+        lines.append(
+            "Recorded spaces are searched by a simulated clock, which advances by the recorded "
+            "cost of each trial and by the processor time that the tuner thinks."
+        )
+        if settings.repeats < REPEATS:
+            lines.append(
+                f"With fewer than {REPEATS} repeats scores are rough: there are {settings.repeats}."
+            )
+    lines.append(
+        "**best** is the speed that a run ended with as a share of the optimum's, the mean over "
+        "repeats ± its standard error, and **its std** the standard deviation. The optimum is the "
+        "best on record; where a workload is measured, the best that any run found. **to 95 %** is "
+        "the median number of trials until 95 % of the optimum's speed, and the share of runs that "
+        "came that far."
+    )
+    return lines
+
+
+def _standing_row(standing: Standing) -> list[str]:
+    row, scores = standing.row(), standing.scores
+    return [
+        standing.tuner.label,
+        _score(scores.paper if scores else None),
+        _plain(scores.matched if scores else None),
+        _percent(row["best_share"]),
+        _percent(row["reached_95"], 0),
+        _percent(row["invalid_rate"]),
+        _number(row["thinking_ms_per_config"]),
+        str(standing.crashed or "none"),
+    ]
+
+
+def _row(cell: Cell) -> list[str]:
+    row, scores = cell.row(), cell.scores
+    error = row["best_share_error"]
+    best = _percent(row["best_share"])
+    variance = row["best_share_variance"]
+    crashed = f", {len(cell.crashes)} crashed" if cell.crashes else ""
+    return [
+        cell.tuner.label,
+        _score(scores.paper if scores else None),
+        _plain(scores.matched if scores else None),
+        best if error is None else f"{best} ± {100 * error:.1f}",
+        _percent(None if variance is None else math.sqrt(variance)),
+        _evaluations(cell),
+        _percent(cell.invalid_rate),
+        _number(cell.thinking_ms),
+        _number(row["evaluations"], 0),
+        f"{len(cell.traces)}{crashed}",
+    ]
+
+
+def _about(problem: Problem, cells: Sequence[Cell]) -> str:
+    if isinstance(problem, RecordedProblem):
+        scale, count = problem.yardstick, len(problem.recording.configs)
+        invalid = _percent(scale.invalid_rate) if scale.invalid_rate else "none"
+        return (
+            f"{fmt.counted(count, 'config')} on record, {invalid} of them invalid; "
+            f"random search takes {fmt.counted(scale.evaluations, 'trial')}, or "
+            f"{fmt.duration(scale.budget)}, for 95 % of the way from the median to the optimum of "
+            f"{fmt.seconds(scale.optimum)}."
+        )
+    best = cells[0].optimum if cells else math.inf
+    flops = problem.task.operator.flops
+    return (
+        f"Measured on this machine; the best found: {fmt.seconds(best)}, {fmt.speed(best, flops)}."
+    )
+
+
+def _crashes(cell: Cell) -> list[str]:
+    """A line for each way in which runs of a tuner failed."""
+    return [
+        f"{cell.tuner.label}: {_many(count, 'run')} crashed: {why}"
+        for why, count in Counter(cell.crashes).items()
+    ]
+
+
+def _evaluations(cell: Cell) -> str:
+    if not cell.traces:
+        return fmt.NOTHING
+    median = fmt.NOTHING if cell.to_wanted is None else f"{cell.to_wanted:,.0f}"
+    return f"{median} ({_percent(cell.reached, 0)})"
+
+
+def _score(score: Score | None) -> str:
+    return fmt.NOTHING if score is None else f"{score.mean:.2f} ± {score.std:.2f}"
+
+
+def _plain(score: Score | None) -> str:
+    return fmt.NOTHING if score is None else f"{score.mean:.2f}"
+
+
+def _percent(share: float | None, digits: int = 1) -> str:
+    return fmt.NOTHING if share is None else f"{100 * share:.{digits}f} %"
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return fmt.NOTHING if value is None else f"{value:,.{digits}f}"
+
+
+def _many(count: int, thing: str) -> str:
+    return fmt.counted(count, thing)

@@ -1,0 +1,141 @@
+"""What a run of a search did, trial by trial, and the file that keeps it."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.budget import Stop
+from tunesmith.errors import TunesmithError, system_reason
+from tunesmith.measurement import Measurement, Outcome
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """One run of a search. Arrays hold one value a trial, in the order in which trials ended.
+
+    ``ended``: seconds of tuning at its end; ``seconds``: of a call, infinite where invalid;
+    ``outcomes``: codes of the classes; ``costs``: seconds that building and running it took.
+    ``time`` holds the run's seconds by phase: ``search``, ``build``, ``run``, ``idle``; search is
+    the tuner's thinking. ``stopped`` says why it ended. ``found`` is what a call of the run's best
+    config takes, in seconds, infinite where nothing valid was found.
+    """
+
+    ended: Floats
+    seconds: Floats
+    outcomes: npt.NDArray[np.uint8]
+    costs: Floats
+    time: Mapping[str, float]
+    stopped: Stop
+    found: float
+
+    @classmethod
+    def of(
+        cls,
+        measurements: Sequence[Measurement],
+        ended: Sequence[float],
+        time: Mapping[str, float],
+        stopped: Stop,
+        *,
+        best: float | None = None,
+    ) -> Trace:
+        """That of measurements, each with the seconds of tuning at which it ended.
+
+        ``best`` is what the best was found to take when it was measured again, if it was.
+        """
+        least = min((measurement.seconds for measurement in measurements), default=math.inf)
+        return cls(
+            np.array(ended, np.float64),
+            np.array([measurement.seconds for measurement in measurements], np.float64),
+            np.array([measurement.outcome.value for measurement in measurements], np.uint8),
+            np.array([m.build_time + m.run_time for m in measurements], np.float64),
+            time,
+            stopped,
+            least if best is None else best,
+        )
+
+    @property
+    def trials(self) -> int:
+        """How many trials ended in time."""
+        return len(self.ended)
+
+    @property
+    def valid(self) -> npt.NDArray[np.bool_]:
+        """Which trials gave a time, one value a trial."""
+        return np.asarray(self.outcomes == Outcome.NO_ERROR.value)
+
+    @property
+    def best(self) -> Floats:
+        """Seconds of a call of the best so far, one value a trial; infinite before the first."""
+        return np.asarray(np.minimum.accumulate(self.seconds))
+
+    def best_at(self, times: Floats) -> Floats:
+        """Seconds of a call of the best after so many seconds of tuning; infinite before any."""
+        best = np.append(np.inf, self.best)
+        return np.asarray(best[np.searchsorted(self.ended, times, side="right")])
+
+    def best_after(self, trials: npt.NDArray[np.intp]) -> Floats:
+        """Seconds of a call of the best of so many first trials; infinite for none."""
+        best = np.append(np.inf, self.best)
+        return np.asarray(best[np.minimum(trials, self.trials)])
+
+
+def save_trace(path: Path, trace: Trace, identity: str) -> None:
+    """Write a trace, as a whole or not at all, with what tells which run it is of.
+
+    Raises ``TunesmithError`` where the file cannot be written.
+    """
+    found = trace.found if math.isfinite(trace.found) else None
+    about = {
+        "identity": identity,
+        "time": dict(trace.time),
+        "stopped": trace.stopped.value,
+        "found": found,
+    }
+    packed = io.BytesIO()
+    np.savez_compressed(
+        packed,
+        about=np.array(json.dumps(about)),
+        ended=trace.ended,
+        seconds=trace.seconds,
+        outcomes=trace.outcomes,
+        costs=trace.costs,
+    )
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(packed.getvalue())
+        part.replace(path)
+    except OSError as error:
+        raise TunesmithError(
+            f"cannot write {path}: {system_reason(error)}: name another folder"
+        ) from error
+
+
+def load_trace(path: Path, identity: str) -> Trace | None:
+    """The trace that a file keeps of this run; None if it keeps none, or one of another run."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            about = json.loads(str(stored["about"]))
+            if about["identity"] != identity:
+                return None
+            return Trace(
+                stored["ended"],
+                stored["seconds"],
+                stored["outcomes"],
+                stored["costs"],
+                about["time"],
+                Stop(about["stopped"]),
+                math.inf if about["found"] is None else about["found"],
+            )
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+        return None

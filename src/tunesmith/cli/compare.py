@@ -1,0 +1,106 @@
+"""``tunesmith compare``: tuners against each other, on recorded spaces and measured workloads."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tunesmith.cli import options as opt
+from tunesmith.cli.output import console, print_json, remarks
+from tunesmith.errors import TunesmithError
+
+if TYPE_CHECKING:
+    from tunesmith.bench.compare import Comparison, Results
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("compare")(compare)
+
+
+def compare(
+    problems: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--problems",
+            help="A T4 file beside its space.T1.json, or a layer such as resnet18.C7; repeatable.",
+        ),
+    ] = None,
+    *,
+    tuners: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tuners", help="A tuner, with options: genetic:population=50,elites=2; repeatable."
+        ),
+    ] = None,
+    repeats: Annotated[
+        int, typer.Option("--repeats", help="Runs of each tuner on each problem.")
+    ] = 25,
+    seconds: Annotated[
+        float | None,
+        typer.Option("--seconds", help="Seconds of tuning a run; a T4 file has its score's."),
+    ] = None,
+    trials: Annotated[int | None, typer.Option("--trials", help="Trials of a run.")] = None,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Seed of the first repeat; the next has one more.")
+    ] = 0,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", help="T4 files searched at a time; default: one a processor."),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder for pages, figures and runs.")
+    ] = Path("comparison"),
+    store: Annotated[
+        str | None,
+        typer.Option("--store", help="Where measured trials go; default: in the output folder."),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start anew: look at no run of before.")
+    ] = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Compare tuners on recorded spaces and measured workloads, and score them."""
+    from tunesmith.bench.compare import CompareSettings, Comparison, Results
+    from tunesmith.bench.compare_files import write_comparison
+    from tunesmith.bench.compare_problems import choose_problems
+    from tunesmith.bench.compare_summary import summarise
+    from tunesmith.bench.compare_tuners import choose_tuners
+    from tunesmith.bench.figure_files import make_folder
+
+    settings = CompareSettings(repeats, seconds, trials, seed, workers)
+    chosen = choose_tuners(tuners or ())
+    comparison = Comparison(choose_problems(problems or ()), chosen, settings, output, store)
+    make_folder(output)
+    results = Results(comparison.problems, chosen) if fresh else comparison.saved()
+    try:
+        _run(comparison, results)
+    finally:  # Ctrl-C included
+        if results.traces or results.crashes:
+            command = shlex.join(["tunesmith", *sys.argv[1:]])
+            figures, page = write_comparison(output, summarise(results), settings, command)
+    if as_json:
+        print_json(figures)
+    else:
+        console().print(page, markup=False, soft_wrap=True)
+        console().print(f"page: {output / 'compare.html'}", markup=False, soft_wrap=True)
+    if not results.traces:
+        raise TunesmithError(f"every run crashed: {results.crashes[0].why}")
+
+
+def _run(comparison: Comparison, results: Results) -> None:
+    """Do what is left to do, and show how far it is."""
+    from tunesmith.bench.compare_progress import CompareProgress
+
+    total, saved = len(comparison.runs()), len(results.traces)
+    with CompareProgress(remarks(), total, saved) as shown:
+
+        def watch(results: Results, words: str, share: float) -> None:
+            done = len(results.traces) + len(results.crashes) + share
+            shown.update(done, len(results.crashes), words)
+
+        comparison.go(results, watch)
