@@ -19,6 +19,7 @@ from tunesmith.bench.compare_pool import Pool
 from tunesmith.bench.compare_problems import MeasuredProblem, Problem, RecordedProblem
 from tunesmith.bench.compare_process import reason
 from tunesmith.bench.compare_tuners import TunerChoice
+from tunesmith.bench.figure_files import make_folder
 from tunesmith.bench.score import REPEATS
 from tunesmith.bench.simulated_trace import Trace, load_trace, save_trace
 from tunesmith.budget import Budget
@@ -158,7 +159,7 @@ class Comparison:
 
         Raises ``TunesmithError`` where traces cannot be saved, ``KeyboardInterrupt`` on Ctrl-C.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
         left = [run for run in self.runs() if run not in results.traces]
         simulated = [run for run in left if isinstance(run.problem, RecordedProblem)]
         with Pool(self.settings.processes, self._job, self._patience) as pool:

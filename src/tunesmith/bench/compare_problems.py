@@ -38,8 +38,9 @@ class RecordedProblem:
     @cached_property
     def yardstick(self) -> Yardstick:
         """What searches of it are measured with. Raises ``UsageError`` where there is none."""
+        recording = self.recording
         try:
-            return Yardstick.of(self.recording.seconds, self.recording.costs)
+            return Yardstick.of(recording.seconds, recording.costs)
         except UsageError as error:
             raise UsageError(f"{self.path}: {error}") from error
 
