@@ -31,6 +31,9 @@ from tunesmith.reports.palette import LIGHT
 
 PAGE, HTML, DATA = "compare.md", "compare.html", "compare.json"
 
+# Tables of Markdown are to fit 100 columns.
+_WIDEST_LABEL = 12
+
 # What a dark page draws in its own colours; series keep theirs.
 _PAGE_COLOURS = ("page", "ink", "line", "muted")
 
@@ -114,11 +117,14 @@ def compare_page(
         *markdown.item(_limits(settings)),
         "",
     ]
-    lines += _table(standings_table(summary), level=2)
+    short = _short_names(summary.labels)
+    lines += [line for name, label in short.items() for line in markdown.item(f"{label}: {name}")]
+    lines += [""] if short else []
+    lines += _table(standings_table(summary), short)
     for figure in figures:
         lines += [f"![{figure.title}]({figure.file})", ""]
     for problem in summary.problems:
-        lines += _table(problem_table(summary, problem), level=2)
+        lines += _table(problem_table(summary, problem), short)
     lines += ["## What the figures mean", ""]
     for text in explanation(summary, settings):
         lines += [*markdown.paragraph(text), ""]
@@ -185,10 +191,16 @@ def _limits(settings: CompareSettings) -> str:
     )
 
 
-def _table(table: Table, level: int) -> list[str]:
-    lines = [f"{'#' * level} {table.title}", "", *markdown.paragraph(table.about), ""]
+def _short_names(labels: Sequence[str]) -> dict[str, str]:
+    """What tables call the tuners whose labels would make them too wide."""
+    long = [label for label in labels if len(label) > _WIDEST_LABEL]
+    return {label: f"{label.partition(':')[0]} [{n}]" for n, label in enumerate(long, start=1)}
+
+
+def _table(table: Table, short: Mapping[str, str]) -> list[str]:
+    lines = [f"## {table.title}", "", *markdown.paragraph(table.about), ""]
     lines += markdown.head(*table.head)
-    lines += [markdown.row(*row) for row in table.rows]
+    lines += [markdown.row(short.get(name, name), *cells) for name, *cells in table.rows]
     for remark in table.remarks:
         lines += ["", *markdown.item(remark)]
     return [*lines, ""]
