@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from tunesmith.cli import bench, build, inspection, records, tune
+from tunesmith.cli import bench, build, compare, inspection, record, records, tune
 from tunesmith.errors import TunesmithError
 
 # 128 + SIGINT, as shells have it.
@@ -23,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (tune, records, inspection, build, bench):
+for module in (tune, record, records, inspection, build, compare, bench):
     module.register(app)
 
 

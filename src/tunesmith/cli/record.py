@@ -1,0 +1,184 @@
+"""``tunesmith record``: a space measured on this machine, to be replayed anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tunesmith.budget import Stop
+from tunesmith.cli import options as opt
+from tunesmith.cli.output import console, print_json, remark, remarks
+from tunesmith.cli.task_choice import TaskChoice
+from tunesmith.errors import StoreError, UsageError
+from tunesmith.measurement import Outcome
+
+if TYPE_CHECKING:
+    from tunesmith.bench.record_space import RecordingState, SpacePart
+    from tunesmith.measure.replay import ReplayProblem
+    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.store import Store
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("record", context_settings=opt.PASS_OPERATOR_OPTIONS)(record)
+
+
+def record(
+    context: typer.Context,
+    *,
+    operator: opt.OperatorName = None,
+    layer: opt.Layer = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The file to write, NAME.json.gz.")
+    ],
+    target: opt.Device = "cpu",
+    mcpu: opt.Processor = None,
+    cores: opt.Cores = None,
+    sketch: opt.SketchName = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option("--where", help="Only configs of which this holds; repeatable."),
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option("--sample", help="So many configs, drawn uniformly; default: all.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the sample and the order.")] = 0,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", help="Stop after so many; run again to go on.")
+    ] = None,
+    store: opt.StoreLocation = None,
+    build_timeout: Annotated[float, typer.Option(help="Seconds a build may take.")] = 10.0,
+    run_timeout: Annotated[float, typer.Option(help="Seconds a run may take.")] = 10.0,
+    repeats: Annotated[int, typer.Option(help="Times each config is measured.")] = 3,
+    min_repeat_ms: Annotated[float, typer.Option(help="How long one repeat lasts.")] = 5.0,
+    cut_off: Annotated[
+        float, typer.Option(help="Times the best time at which a config is measured but once.")
+    ] = 3.0,
+    as_json: opt.Json = False,
+) -> None:
+    """Measure a whole space, or a uniform sample of it, into a T4 file."""
+    if seed < 0:
+        raise UsageError(f"the seed is {seed}: give 0 or more")
+    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
+    choice.task()  # complain about the words before anything heavy is loaded
+    from tunesmith.bench.record_space import (
+        SpacePart,
+        check_output,
+        count_configs,
+        restricted,
+        write_recording,
+    )
+    from tunesmith.measure.replay import ReplayProblem
+    from tunesmith.problem import MeasureSettings
+    from tunesmith.store import open_store
+
+    problem = _only(choice.problems())
+    settings = MeasureSettings(
+        build_timeout=build_timeout,
+        run_timeout=run_timeout,
+        repeats=repeats,
+        min_repeat_time=min_repeat_ms / 1e3,
+        cut_off=cut_off,
+    )
+    part = SpacePart(problem, restricted(problem.space, where or ()), settings)
+    count = count_configs(part.space, sample)
+    check_output(output, part)
+    with open_store(store) as opened:
+        recording = _measured(part, opened, count, sample=sample, seed=seed, seconds=seconds)
+    replay = None
+    if recording.complete:
+        write_recording(output, recording)
+        replay = ReplayProblem(output)
+    _print(recording, output, replay, as_json=as_json)
+    if recording.result.stopped is Stop.INTERRUPTED:
+        raise KeyboardInterrupt
+
+
+def _only(problems: tuple[TaskProblem, ...]) -> TaskProblem:
+    if len(problems) > 1:
+        names = ", ".join(problem.sketch.name for problem in problems)
+        raise UsageError(f"a recording is of one sketch: name it with --sketch, one of {names}")
+    return problems[0]
+
+
+def _measured(
+    part: SpacePart,
+    store: Store,
+    count: int,
+    *,
+    sample: int | None,
+    seed: int,
+    seconds: float | None,
+) -> RecordingState:
+    """Raises ``StoreError`` if a trial could not be stored."""
+    from tunesmith.bench.record_space import record as measure
+    from tunesmith.reports.live import LiveProgress
+
+    with LiveProgress(remarks(), count, None, part.flops) as live:
+        recording = measure(
+            part,
+            sample=sample,
+            seed=seed,
+            store=store,
+            seconds=seconds,
+            progress=live.update,
+        )
+    result = recording.result
+    if result.failure:
+        where = f"; 'tunesmith import {result.rescued}' adds the rest" if result.rescued else ""
+        raise StoreError(result.failure + where)
+    return recording
+
+
+def _print(
+    recording: RecordingState, output: Path, replay: ReplayProblem | None, *, as_json: bool
+) -> None:
+    done = len(recording.trials)
+    if as_json:
+        print_json(_summary(recording, output))
+    elif replay is None:
+        remark(
+            f"{done:,} of {recording.planned:,} configs are measured "
+            f"({recording.result.stopped.meaning}): the same command goes on"
+        )
+    else:
+        _print_tables(recording, replay)
+        console().print(f"recording: {output}", soft_wrap=True, markup=False)
+
+
+def _summary(recording: RecordingState, output: Path) -> dict[str, Any]:
+    outcomes = recording.outcomes
+    return {
+        "task": recording.part.problem.key,
+        "sketch": recording.part.describe()["sketch"],
+        "configs": recording.planned,
+        "trials": len(recording.trials),
+        "valid": outcomes[Outcome.NO_ERROR],
+        "outcomes": {outcome.name: count for outcome, count in outcomes.items()},
+        "best_seconds": min((m.seconds for m, _ in recording.trials if m.valid), default=None),
+        "time": dict(recording.result.time),
+        "stopped": recording.result.stopped.value,
+        "recording": str(output) if recording.complete else None,
+    }
+
+
+def _print_tables(recording: RecordingState, replay: ReplayProblem) -> None:
+    import numpy as np
+
+    from tunesmith.reports.tables import ResultRow, outcomes_table, results_table
+
+    out = console()
+    valid = np.sort(replay.seconds[np.isfinite(replay.seconds)])
+    median = ResultRow("median", float(np.median(valid)))
+    rows = [median, ResultRow("best", float(valid[0]), best=True)]
+    out.print(recording.part.problem.key, soft_wrap=True, markup=False)
+    out.print(
+        f"{len(replay.configs):,} configs ({len(valid):,} valid), whose trials took "
+        f"{replay.costs.sum():,.0f} s",
+        soft_wrap=True,
+    )
+    out.print(outcomes_table(recording.outcomes))
+    out.print(results_table(rows, recording.part.flops, median))
