@@ -148,11 +148,22 @@ class Comparison:
     def saved(self) -> Results:
         """What earlier comparisons with the same settings left in the folder."""
         results = Results(self.problems, self.tuners)
-        for run in self.runs():
-            trace = load_trace(self._path(run), self._identity(run))
-            if trace is not None:
-                results.traces[run] = trace
+        self._collect(results)
         return results
+
+    def forget(self) -> None:
+        """Remove the runs that earlier comparisons left in the folder, those of other settings
+        too."""
+        for run in self.runs():
+            self._path(run).unlink(missing_ok=True)
+
+    def _collect(self, results: Results) -> None:
+        """Add what is in the folder."""
+        for run in self.runs():
+            if run not in results.traces:
+                trace = load_trace(self._path(run), self._identity(run))
+                if trace is not None:
+                    results.traces[run] = trace
 
     def go(self, results: Results, watch: Watch) -> None:
         """Do the runs that ``results`` lacks, and add each as it ends.
@@ -162,10 +173,14 @@ class Comparison:
         make_folder(self._folder)
         left = [run for run in self.runs() if run not in results.traces]
         simulated = [run for run in left if isinstance(run.problem, RecordedProblem)]
-        with Pool(self.settings.processes, self._job, self._patience) as pool:
-            for done in pool.run(simulated):
-                self._add(results, done.job, done.crash)
-                watch(results, _words(done.job), 0.0)
+        try:
+            with Pool(self.settings.processes, self._job, self._patience) as pool:
+                for done in pool.run(simulated):
+                    self._add(results, done.job, done.crash)
+                    watch(results, _words(done.job), 0.0)
+        except KeyboardInterrupt:  # which some may have come before that are not counted yet
+            self._collect(results)
+            raise
         for run in left:
             if isinstance(run.problem, MeasuredProblem):
                 self._measure(results, run, watch)

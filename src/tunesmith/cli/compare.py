@@ -65,7 +65,7 @@ def compare(
     as_json: opt.Json = False,
 ) -> None:
     """Compare tuners on recorded spaces and measured workloads, and score them."""
-    from tunesmith.bench.compare import CompareSettings, Comparison, Results
+    from tunesmith.bench.compare import CompareSettings, Comparison
     from tunesmith.bench.compare_files import write_comparison
     from tunesmith.bench.compare_problems import choose_problems
     from tunesmith.bench.compare_summary import summarise
@@ -76,7 +76,9 @@ def compare(
     chosen = choose_tuners(tuners or ())
     comparison = Comparison(choose_problems(problems or ()), chosen, settings, output, store)
     make_folder(output)
-    results = Results(comparison.problems, chosen) if fresh else comparison.saved()
+    if fresh:
+        comparison.forget()
+    results = comparison.saved()
     try:
         _run(comparison, results)
     finally:  # Ctrl-C included
