@@ -18,7 +18,6 @@ import dataclasses
 import json
 import os
 import pickle
-import statistics
 import subprocess
 import sys
 from typing import ClassVar
@@ -28,6 +27,7 @@ import pytest
 
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config, Space
+from tunesmith.testing.learning import LearningConformance
 from tunesmith.testing.trials import (
     LARGE_SPACES,
     SMALL_SPACES,
@@ -39,20 +39,20 @@ from tunesmith.testing.trials import (
     measured,
     space_named,
 )
-from tunesmith.tuners import Random, Search, Tuner
+from tunesmith.tuners import Search, Tuner
 
 
-class TunerConformance:
-    """The tests. A subclass sets ``tuner`` and, where its algorithm differs, the flags."""
+class TunerConformance(LearningConformance):
+    """The tests. A subclass sets ``tuner`` and, where its algorithm differs, the flags.
+
+    ``learns`` and ``learning_trials`` are those of ``LearningConformance``.
+    """
 
     tuner: ClassVar[Tuner]
     #: It proposes every config of a space before it ends.
     complete: ClassVar[bool] = True
     #: Another seed gives other proposals.
     stochastic: ClassVar[bool] = True
-    #: It finds better configs than random search on a smooth problem, within ``learning_trials``.
-    learns: ClassVar[bool] = False
-    learning_trials: ClassVar[int] = 400
     #: Trials of an ordinary run; more than a generation, a batch or what else the tuner has.
     trials: ClassVar[int] = 240
 
@@ -201,11 +201,41 @@ class TunerConformance:
         search = self.start(space)
         configs = search.propose(8)
         measurements = [measured(config, 1.0 + i) for i, config in enumerate(configs)]
-        before = [(m.config.key, m.run_seconds) for m in measurements]
+        before = [(Config(m.config), m.run_seconds) for m in measurements]
         search.observe(measurements)
         drive(search, self.trials, lambda c: measured(c, 1.0))
-        assert [(m.config.key, m.run_seconds) for m in measurements] == before
+        assert [(m.config, m.run_seconds) for m in measurements] == before
         assert all(space.contains(config) for config in configs)
+
+    def test_what_it_proposed_is_left_as_it_was(self) -> None:
+        space = space_named("mixed")
+        cost = distance_cost(space)
+        search = self.start(space)
+        proposed: list[Config] = []
+        copies: list[Config] = []
+        for _ in range(self.trials // 6):
+            configs = search.propose(6)
+            proposed += configs
+            copies += [Config(config) for config in configs]
+            search.observe([measured(config, cost(config)) for config in configs])
+        assert proposed == copies
+        assert list(map(hash, proposed)) == list(map(hash, copies))
+
+    def test_every_single_result_makes_room_for_a_proposal(self) -> None:
+        """Failures too, which are two results of three here."""
+        space = space_named("mixed")
+        cost = distance_cost(space)
+        search = self.start(space)
+        pending = search.propose(6)
+        proposed = list(pending)
+        for trial in range(self.trials // 3):
+            config = pending.pop(trial % len(pending))
+            search.observe([failed(config) if trial % 3 else measured(config, cost(config))])
+            new = search.propose(1)
+            assert len(new) == 1
+            pending += new
+            proposed += new
+        assert_fresh(space, proposed)
 
     # --- Odd figures
 
@@ -284,22 +314,3 @@ class TunerConformance:
         keys, has_tvm = json.loads(result.stdout)
         assert not has_tvm, "the tuner imports TVM"
         assert keys == [config.key for config in self.run(space_named("mixed"), seed=7)]
-
-    # --- Progress
-
-    def test_it_learns_from_a_smooth_problem(self) -> None:
-        """The median best of several seeds is below that of random search, if it ``learns``."""
-        if not self.learns:
-            pytest.skip("the tuner does not claim to learn")
-        space = space_named("billions")
-        seeds = range(5)
-
-        def best(tuner: Tuner, seed: int) -> float:
-            cost = distance_cost(space, seed)
-            search = tuner.start(space, seed)
-            run = drive(search, self.learning_trials, lambda c: measured(c, cost(c)))
-            return min(map(cost, run))
-
-        ours = statistics.median(best(self.tuner, seed) for seed in seeds)
-        random = statistics.median(best(Random(), seed) for seed in seeds)
-        assert ours < random, f"median best {ours}, random search {random}"

@@ -14,9 +14,11 @@ from tunesmith.tuners.tuner import Tuner
 GROUP = "tunesmith.tuners"
 
 _BUILT_IN = {
+    "gbfs": "tunesmith.tuners.gbfs:GBFS",
     "genetic": "tunesmith.tuners.genetic:Genetic",
     "grid": "tunesmith.tuners.grid:Grid",
     "nose": "tunesmith.tuners.nose:Nose",
+    "opevo": "tunesmith.tuners.opevo:OpEvo",
     "random": "tunesmith.tuners.random:Random",
 }
 

@@ -1,0 +1,113 @@
+"""G-BFS: a greedy best-first search over the graph of configs.
+
+"Compiler-Level Matrix Multiplication Optimization for Deep Learning", algorithm 1, for any kind of
+parameter: two configs are neighbours when they differ in one parameter, whose values are adjacent
+(equation 6 for factorizations whose product is a power of 2). ρ = 5, as in its section 4. Where we
+depart from the paper:
+
+- Nothing waits. A state is queued when its measurement arrives; asked for more, the search expands
+  the next best of the queue.
+- When the queue is empty, the paper ends. This search goes on from a random config that is left, so
+  that in the end it has proposed the whole space.
+- Only neighbours that meet the constraints are sampled from; the paper samples from all actions and
+  drops what is not legitimate.
+- A failed state is not expanded. The paper does not say what its cost is.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from tunesmith.measurement import Measurement
+from tunesmith.space import Config, Space
+from tunesmith.tuners.tuner import Search, Tuner, fitness, option
+from tunesmith.tuners.untiled import untiled_config
+
+
+@dataclass(frozen=True)
+class GBFS(Tuner):
+    """Greedy best-first search: samples the neighbours of the best config not expanded yet."""
+
+    name: ClassVar[str] = "gbfs"
+
+    neighbours: int | None = option(5, "neighbours sampled of each config (ρ); none: all of them")
+    start_at: Literal["untiled", "random"] = option(
+        "untiled", "the first config: each loop in one piece and all else at its first value"
+    )
+
+    def check(self) -> None:
+        self.require(
+            self.neighbours is None or self.neighbours >= 1,
+            f"neighbours must be 1 or more, or none for all, not {self.neighbours}",
+        )
+
+    def start(self, space: Space, seed: int) -> GBFSSearch:
+        return GBFSSearch(self, space, seed)
+
+
+class GBFSSearch(Search):
+    """A running search.
+
+    Attributes:
+        queue: a heap of the states to expand as (-fitness, number of arrival, state).
+        sampled: neighbours of expanded states that are still to be proposed.
+        first: the first state, once it is proposed.
+        first_is_open: it is proposed, and neither expanded nor measured.
+    """
+
+    def __init__(self, settings: GBFS, space: Space, seed: int) -> None:
+        super().__init__(space, seed)
+        self.settings = settings
+        self.queue: list[tuple[float, int, Config]] = []
+        self.sampled: deque[Config] = deque()
+        self.first: Config | None = None
+        self.first_is_open = False
+
+    def next_config(self) -> Config | None:
+        if not self.seen:
+            self.first = self._first_state()
+            self.first_is_open = True
+            return self.first
+        while self.sampled or self._expand_next():
+            while self.sampled:
+                config = self.sampled.popleft()
+                if config not in self.seen:
+                    return config
+        return self.fresh_config()
+
+    def learn(self, measurement: Measurement) -> None:
+        state, value = measurement.config, fitness(measurement)
+        if state == self.first:
+            if not self.first_is_open:
+                return  # expanded before its measurement came
+            self.first_is_open = False
+        if value > 0.0:
+            heapq.heappush(self.queue, (-value, len(self._observed), state))
+
+    def _expand_next(self) -> bool:
+        """Sample the neighbours of the best state queued; False where there is no state.
+
+        The first state need not be measured: it is alone in the queue, whatever its cost.
+        """
+        if self.queue:
+            self._expand(heapq.heappop(self.queue)[-1])
+            return True
+        if self.first is not None and self.first_is_open:
+            self.first_is_open = False
+            self._expand(self.first)
+            return True
+        return False
+
+    def _expand(self, state: Config) -> None:
+        around = self.space.neighbours(state)
+        count = self.settings.neighbours
+        if count is not None:
+            around = [around[place] for place in self.rng.permutation(len(around))[:count]]
+        self.sampled.extend(around)
+
+    def _first_state(self) -> Config | None:
+        state = untiled_config(self.space) if self.settings.start_at == "untiled" else None
+        return self.fresh_config() if state is None else state
