@@ -1,0 +1,159 @@
+"""A Gaussian process over points whose coordinates matter one by one, with NumPy alone.
+
+The kernel is the exponential one, ``amplitude * exp(-sum_j |x_j - y_j| / scale_j)``: functions of
+it are rough, as speeds over the parameters of a program are, and a coordinate that does not matter
+gets a long scale. Scales, amplitude and noise are those that are most probable given the data and
+wide log-normal priors, found by Adam steps along the exact gradient (Rasmussen and Williams,
+"Gaussian Processes for Machine Learning", 2006, equations 2.25, 2.26 and 5.9).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import threadpoolctl
+
+Array = npt.NDArray[np.float64]
+
+_JITTER = 1e-8
+
+# Priors over the logarithms: their means and standard deviations. Coordinates are meant to span
+# [0, 1] and values to have unit variance, so a scale of 1 is neither rough nor flat.
+_SCALE = (0.0, 1.0)
+_AMPLITUDE = (0.0, 1.0)
+_NOISE = (float(np.log(1e-2)), 1.5)
+
+# Adam's usual constants, but for a shorter memory: there are few steps.
+_STEP, _MOMENTUM, _SQUARES, _TINY = 0.2, 0.8, 0.95, 1e-9
+
+
+@dataclass(frozen=True)
+class _Hyperparameters:
+    """The logarithms: of a scale for each coordinate, of the amplitude and of the noise."""
+
+    logs: Array
+
+    @property
+    def scales(self) -> Array:
+        return np.exp(self.logs[:-2])
+
+    @property
+    def amplitude(self) -> float:
+        return float(np.exp(self.logs[-2]))
+
+    @property
+    def noise(self) -> float:
+        return float(np.exp(self.logs[-1])) + _JITTER
+
+
+class GaussianProcess:
+    """Predicts values at points from values at others.
+
+    ``fit`` finds the hyperparameters, beginning with those found last; ``condition`` says what is
+    known; ``predict`` gives means and standard deviations.
+    """
+
+    def __init__(self, coordinates: int) -> None:
+        scales = np.full(coordinates, _SCALE[0])
+        self._found = _Hyperparameters(np.append(scales, [_AMPLITUDE[0], _NOISE[0]]))
+        self._points: Array = np.empty((0, coordinates))
+        self._inverse: Array = np.empty((0, 0))
+        self._weights: Array = np.empty(0)
+
+    def fit(self, points: Array, values: Array, steps: int = 8) -> None:
+        """Adapt the hyperparameters to values, shape (n,), at points, shape (n, coordinates).
+
+        Takes time in proportion to ``steps * n**2 * (n + coordinates)``.
+        """
+        with _one_thread():
+            self._found = self._ascended(points, values, steps)
+
+    def _ascended(self, points: Array, values: Array, steps: int) -> _Hyperparameters:
+        apart = np.abs(points[:, None, :] - points[None, :, :])
+        logs = self._found.logs
+        best, best_objective = logs, -np.inf
+        momentum: Array = np.zeros_like(logs)
+        squares: Array = np.zeros_like(logs)
+        for step in range(1, steps + 2):
+            objective, gradient = _log_posterior(_Hyperparameters(logs), apart, values)
+            if objective > best_objective:
+                best, best_objective = logs, objective
+            if not np.isfinite(objective):
+                break
+            momentum = _MOMENTUM * momentum + (1 - _MOMENTUM) * gradient
+            squares = _SQUARES * squares + (1 - _SQUARES) * gradient**2
+            size = np.sqrt(squares / (1 - _SQUARES**step)) + _TINY
+            logs = logs + _STEP * momentum / (1 - _MOMENTUM**step) / size
+        return _Hyperparameters(best)
+
+    def condition(self, points: Array, values: Array) -> None:
+        """Take values at points for known; replaces what was known before."""
+        covariance = self._covariance(points, points)
+        covariance.flat[:: len(points) + 1] += self._found.noise
+        self._points = points
+        with _one_thread():
+            self._inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
+            self._weights = self._inverse @ values
+
+    def predict(self, points: Array) -> tuple[Array, Array]:
+        """The mean and the standard deviation at each of the points, without noise."""
+        covariance = self._covariance(points, self._points)
+        with _one_thread():
+            explained = np.einsum("ij,ij->i", covariance @ self._inverse, covariance)
+            means: Array = covariance @ self._weights
+        variance = np.maximum(self._found.amplitude - explained, _JITTER)
+        return means, np.sqrt(variance)
+
+    def _covariance(self, one: Array, other: Array) -> Array:
+        one, other = one / self._found.scales, other / self._found.scales
+        distance = np.zeros((len(one), len(other)))
+        for of_one, of_other in zip(one.T, other.T, strict=True):
+            distance += np.abs(of_one[:, None] - of_other[None, :])
+        return self._found.amplitude * np.exp(-distance)
+
+
+def _log_posterior(found: _Hyperparameters, apart: Array, values: Array) -> tuple[float, Array]:
+    """The logarithm of the posterior of the hyperparameters, but for a constant; its gradient."""
+    signal = found.amplitude * np.exp(-(apart @ (1 / found.scales)))
+    covariance = signal + found.noise * np.eye(len(values))
+    sign, log_determinant = np.linalg.slogdet(covariance)
+    if sign <= 0:
+        return -np.inf, np.zeros_like(found.logs)
+    inverse = np.linalg.inv(covariance)
+    weights = inverse @ values
+    likelihood = -0.5 * float(values @ weights) - 0.5 * float(log_determinant)
+    # Of each logarithm, half the trace of (w w^T - K^-1) dK/dlog.
+    outer = np.outer(weights, weights) - inverse
+    product = outer * signal
+    gradient = np.empty_like(found.logs)
+    gradient[:-2] = 0.5 * np.einsum("ij,ijk->k", product, apart, optimize=True) / found.scales
+    gradient[-2] = 0.5 * product.sum()
+    gradient[-1] = 0.5 * found.noise * np.trace(outer)
+    means, deviations = _priors(len(gradient) - 2)
+    beyond = (found.logs - means) / deviations
+    return likelihood - 0.5 * float(beyond @ beyond), gradient - beyond / deviations
+
+
+def _priors(coordinates: int) -> tuple[Array, Array]:
+    mean, deviation = (
+        np.append(np.full(coordinates, scale), [amplitude, noise])
+        for scale, amplitude, noise in zip(_SCALE, _AMPLITUDE, _NOISE, strict=True)
+    )
+    return mean, deviation
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """Around algebra of small matrices: threads slow it down, and whatever is being measured."""
+    with _algebra_libraries().limit(limits=1, user_api="blas"):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _algebra_libraries() -> threadpoolctl.ThreadpoolController:
+    return threadpoolctl.ThreadpoolController()

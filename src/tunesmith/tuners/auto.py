@@ -1,0 +1,198 @@
+"""Our own search, the default: a surrogate model chooses among what is near to the best and random.
+
+It combines what the papers' tuners and their baselines taught. Steps along the topology of the
+parameters find the last factor (OpEvo, G-BFS), a model of all observations says which steps are
+worth a trial (NoSE, AutoTVM), and random configs, judged by the same model, lead out of what has
+been searched. The model is a Gaussian process over the logarithms of seconds, in coordinates in
+which powers of two are alike; the next config is the one of the largest expected improvement
+(Jones, Schonlau and Welch, "Efficient Global Optimization of Expensive Black-Box Functions", 1998,
+equation 15).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.features import Coordinates
+from tunesmith.measurement import Measurement
+from tunesmith.models import GaussianProcess
+from tunesmith.space import Config, Space
+from tunesmith.tuners.tuner import Search, Tuner, fitness, option
+from tunesmith.tuners.vicinity import Choices, Pool, Vicinity
+
+Array = npt.NDArray[np.float64]
+
+# So many observations at most are what hyperparameters are fitted to: that takes cubic time.
+_FITTED = 120
+
+# Random configs are drawn and described in stock.
+_POOL = 500
+
+
+@dataclass(frozen=True)
+class Auto(Tuner):
+    """Surrogate-guided neighbourhood search: Tunesmith's own, and its default."""
+
+    name: ClassVar[str] = "auto"
+
+    initial: int = option(6, "random configs to begin with")
+    model_size: int = option(150, "observations that the model knows at a time")
+    told_apart: float = option(0.5, "share of the observations whose differences count")
+    near: int = option(8, "best configs whose neighbours are candidates")
+    varied: int = option(3, "best configs with all variations of a parameter as candidates")
+    random: int = option(90, "random candidates for each proposal")
+    refit: float = option(0.15, "growth of the observations after which the model is refitted")
+
+    def check(self) -> None:
+        for name, least in (("initial", 2), ("model_size", 10), ("near", 1), ("varied", 0)):
+            value = getattr(self, name)
+            self.require(value >= least, f"{name} must be {least} or more, not {value}")
+        self.require(self.random >= 0, f"random must be 0 or more, not {self.random}")
+        self.require(
+            0.0 < self.told_apart <= 1.0,
+            f"told_apart must be above 0 and at most 1, not {self.told_apart}",
+        )
+        self.require(self.refit > 0.0, f"refit must be above 0, not {self.refit}")
+
+    def start(self, space: Space, seed: int) -> AutoSearch:
+        return AutoSearch(self, space, seed)
+
+
+class AutoSearch(Search):
+    """A running search.
+
+    What is proposed and not yet observed is to the model as good as it predicted: so several
+    proposals in a row differ, and none waits.
+    """
+
+    def __init__(self, settings: Auto, space: Space, seed: int) -> None:
+        super().__init__(space, seed)
+        self.settings = settings
+        coordinates = Coordinates(space)
+        self._coordinates = coordinates
+        self._vicinity = Vicinity(space, coordinates, self.rng)
+        self._pool: Pool | None = None
+        self._first: list[Config] | None = None
+        self._model = GaussianProcess(coordinates.count)
+        self._refit_at = 0
+        self._configs: list[Config] = []
+        self._rows: list[list[float]] = []
+        self._logs: list[float] = []  # of seconds; infinite for failures
+        self._pending: dict[Config, float] = {}  # what the model predicts
+
+    def next_config(self) -> Config | None:
+        if self._pool is None:
+            self._renew_pool()
+        config = self._initial() if self._valid < 2 or self._few else None
+        if config is None and self._valid >= 2 and self._coordinates.count:
+            config = self._best_candidate()
+        return self.fresh_config() if config is None else config
+
+    def learn(self, measurement: Measurement) -> None:
+        self._pending.pop(measurement.config, None)
+        throughput = fitness(measurement)
+        self._configs.append(measurement.config)
+        self._rows.append(self._coordinates.of(measurement.config))
+        self._logs.append(-math.log(throughput) if throughput > 0.0 else math.inf)
+
+    @property
+    def _valid(self) -> int:
+        return sum(log < math.inf for log in self._logs)
+
+    @property
+    def _few(self) -> bool:
+        return len(self.seen) < self.settings.initial
+
+    def _initial(self) -> Config | None:
+        """The next of the configs to begin with that is new; None when there is none left."""
+        if self._first is None:
+            assert self._pool is not None
+            self._first = self._pool.first(2 * self.settings.initial)
+        while self._first:
+            config = self._first.pop()
+            if config not in self.seen:
+                return config
+        return None
+
+    def _renew_pool(self) -> None:
+        self._pool = Pool(self._vicinity, self.space, _POOL, self.rng)
+
+    def _best_candidate(self) -> Config | None:
+        """The new config of the largest expected improvement; None when there is no candidate."""
+        values = _standardised(np.array(self._logs), self.settings.told_apart)
+        order = np.argsort(values, kind="stable")
+        known = self._known(order)
+        rows = np.array(self._rows)
+        if len(values) >= self._refit_at:
+            self._refit(rows[known], values[known])
+        candidates = self._candidates(order).without(self.seen)
+        if not candidates.configs:
+            return None
+        pending = self._vicinity.choices(list(self._pending))
+        self._model.condition(
+            np.concatenate([rows[known], pending.rows]),
+            np.concatenate([values[known], list(self._pending.values())]),
+        )
+        means, deviations = self._model.predict(candidates.rows)
+        best = int(np.argmax(expected_improvement(values[order[0]], means, deviations)))
+        self._pending[candidates.configs[best]] = float(means[best])
+        return candidates.configs[best]
+
+    def _known(self, order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """The observations that the model is to know: half of them the best, the others random."""
+        size = self.settings.model_size
+        if len(order) <= size:
+            return order
+        best = order[: size // 2]
+        others = self.rng.choice(order[size // 2 :], size - size // 2, replace=False)
+        return np.concatenate([best, others])
+
+    def _refit(self, rows: Array, values: Array) -> None:
+        """Adapt the model to the observations. What goes with them is renewed as well."""
+        self._refit_at = 1 + int(len(self._logs) * (1 + self.settings.refit))
+        if len(values) > _FITTED:
+            some = self.rng.choice(len(values), _FITTED, replace=False)
+            rows, values = rows[some], values[some]
+        self._model.fit(rows, values)
+        self._renew_pool()
+
+    def _candidates(self, order: npt.NDArray[np.intp]) -> Choices:
+        settings = self.settings
+        assert self._pool is not None
+        nearest = [self._configs[i] for i in order[: settings.near] if self._logs[i] < math.inf]
+        round_ones = 2 * settings.random // 3
+        parts = [self._pool.draw(settings.random - round_ones, round_ones)]
+        parts += [self._vicinity.neighbours(config) for config in nearest]
+        parts += [self._vicinity.variations(config) for config in nearest[: settings.varied]]
+        return Choices.joined(parts)
+
+
+def _standardised(logs: Array, told_apart: float) -> Array:
+    """Logarithms of seconds with mean 0 and deviation 1.
+
+    Only the best share is told apart: what is slower has the value of the last of these, and
+    failures one that is worse by half of the share's range. How slow a slow config is says little
+    about where fast ones are.
+    """
+    valid = np.isfinite(logs)
+    best, worst = logs[valid].min(), np.quantile(logs[valid], told_apart)
+    failed = worst + ((worst - best) / 2 or 1.0)
+    values = np.where(valid, np.minimum(logs, worst), failed)
+    deviation = float(values.std())
+    centred: Array = values - values.mean()
+    return centred / deviation if deviation > 0.0 else centred
+
+
+def expected_improvement(best: float, means: Array, deviations: Array) -> Array:
+    """By how much values with these means and deviations are expected to be below the best one."""
+    gain = best - means
+    ratio = gain / deviations
+    density = np.exp(-0.5 * ratio**2) / math.sqrt(2 * math.pi)
+    chance = np.array([0.5 * math.erfc(-value / math.sqrt(2)) for value in ratio])
+    improvement: Array = gain * chance + deviations * density
+    return improvement

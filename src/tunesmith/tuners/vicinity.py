@@ -1,0 +1,124 @@
+"""Configs near a config, and random ones, with their coordinates: what a model chooses from."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.features import Coordinates, roundness
+from tunesmith.space import Config, Space, Value
+
+Array = npt.NDArray[np.float64]
+
+# Of a parameter with more values than this, so many are drawn by random walks.
+_MOST_VALUES = 32
+_WALK = 0.7
+
+# A config of many parameters has hundreds of neighbours: so many of them are looked at.
+_MOST_NEIGHBOURS = 128
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Configs, and their coordinates, shape (configs, coordinates)."""
+
+    configs: list[Config]
+    rows: Array
+
+    def without(self, seen: Container[Config]) -> Choices:
+        """Those that are not among ``seen``."""
+        left = [i for i, config in enumerate(self.configs) if config not in seen]
+        return Choices([self.configs[i] for i in left], self.rows[left])
+
+    def some(self, numbers: npt.NDArray[np.int64]) -> Choices:
+        """Those of these numbers."""
+        return Choices([self.configs[i] for i in numbers], self.rows[numbers])
+
+    @staticmethod
+    def joined(parts: list[Choices]) -> Choices:
+        """All of several; there is at least one part."""
+        configs = [config for part in parts for config in part.configs]
+        return Choices(configs, np.concatenate([part.rows for part in parts]))
+
+
+class Vicinity:
+    """What is near to configs, remembered for each, and a pool of random configs.
+
+    ``neighbours`` differ in one parameter by a step of its topology, ``variations`` in one
+    parameter by any number of steps.
+    """
+
+    def __init__(self, space: Space, coordinates: Coordinates, rng: np.random.Generator) -> None:
+        self._space = space
+        self._coordinates = coordinates
+        self._rng = rng
+        self._neighbours: dict[Config, Choices] = {}
+        self._variations: dict[Config, Choices] = {}
+
+    def neighbours(self, config: Config) -> Choices:
+        """Adjacent configs."""
+        if config not in self._neighbours:
+            around = self._space.neighbours(config)
+            if len(around) > _MOST_NEIGHBOURS:
+                chosen = self._rng.choice(len(around), _MOST_NEIGHBOURS, replace=False)
+                around = [around[i] for i in chosen]
+            self._neighbours[config] = self.choices(around)
+        return self._neighbours[config]
+
+    def variations(self, config: Config) -> Choices:
+        """Configs with another value of one parameter."""
+        if config not in self._variations:
+            found = []
+            for name, values in self._other_values(config):
+                for value in values:
+                    changed = Config.from_values({**config, name: value})
+                    if self._space.contains(changed):
+                        found.append(changed)
+            self._variations[config] = self.choices(found)
+        return self._variations[config]
+
+    def _other_values(self, config: Config) -> list[tuple[str, list[Value]]]:
+        found: list[tuple[str, list[Value]]] = []
+        for parameter in self._space.parameters:
+            value = config[parameter.name]
+            if parameter.cardinality <= _MOST_VALUES:
+                place = parameter.index_of(value)
+                numbers = [n for n in range(parameter.cardinality) if n != place]
+                values = [parameter.value_at(number) for number in numbers]
+            else:
+                walks = range(_MOST_VALUES)
+                drawn = [parameter.random_walk(value, _WALK, self._rng) for _ in walks]
+                values = [other for other in dict.fromkeys(drawn) if other != value]
+            found.append((parameter.name, values))
+        return found
+
+    def choices(self, configs: list[Config]) -> Choices:
+        """These configs, with their coordinates."""
+        return Choices(configs, self._coordinates.of_all(configs))
+
+
+class Pool:
+    """Random configs: drawn evenly, or the round ones more often (see ``roundness``)."""
+
+    def __init__(self, vicinity: Vicinity, space: Space, size: int, rng: np.random.Generator):
+        self.choices = vicinity.choices(space.sample_many(size, rng))
+        weights = np.array([roundness(space, config) for config in self.choices.configs])
+        self._chances = weights / weights.sum()
+        self._rng = rng
+
+    def draw(self, evenly: int, round_ones: int) -> Choices:
+        """So many of each, some of them perhaps more than once."""
+        total = len(self.choices.configs)
+        even = self._rng.integers(total, size=evenly)
+        weighted = self._rng.choice(total, size=round_ones, p=self._chances)
+        return self.choices.some(np.concatenate([even, weighted]))
+
+    def first(self, count: int) -> list[Config]:
+        """Different configs to begin with, the round ones likely among them."""
+        count = min(count, int(np.count_nonzero(self._chances)))
+        total = len(self.choices.configs)
+        numbers = self._rng.choice(total, size=count, replace=False, p=self._chances)
+        return [self.choices.configs[i] for i in numbers]

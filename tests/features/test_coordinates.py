@@ -1,0 +1,93 @@
+"""Coordinates of configs, worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tunesmith.features import Coordinates, roundness
+from tunesmith.space import (
+    Categorical,
+    Config,
+    Factorization,
+    Ordinal,
+    Parameter,
+    Permutation,
+    Space,
+    Value,
+)
+
+THIRD = math.log2(3)
+
+
+def _of(parameter: Parameter, value: Value) -> list[float]:
+    coordinates = Coordinates(Space([parameter]))
+    found = coordinates.of(Config({parameter.name: value}))
+    assert len(found) == coordinates.count
+    return found
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [(16, [0.0, 0.0]), (48, [THIRD / 2, THIRD / math.log2(3)]), (64, [1.0, 0.0])],
+)
+def test_a_number_has_its_logarithm_and_that_of_its_odd_part(
+    value: int, expected: list[float]
+) -> None:
+    assert _of(Ordinal("n", (16, 32, 48, 64)), value) == pytest.approx(expected)
+
+
+def test_powers_of_two_need_no_second_coordinate() -> None:
+    assert _of(Ordinal("n", (1, 2, 4)), 2) == [0.5]
+
+
+def test_zero_and_negative_numbers_keep_their_order() -> None:
+    parameter = Ordinal("n", (-3, 0, 1, 512, 1500))
+    places = [_of(parameter, value)[0] for value in parameter.values]
+    assert places == sorted(set(places))
+    assert (places[0], places[-1]) == (0.0, 1.0)
+
+
+def test_fractions_have_a_logarithm_alone() -> None:
+    assert _of(Ordinal("n", (0.5, 1.0, 2.0)), 2.0) == [1.0]
+
+
+def test_each_part_of_a_factorization_is_a_number() -> None:
+    assert _of(Factorization("x", 16, 2), (4, 4)) == [0.5, 0.5]
+    three = math.log2(3) / math.log2(12)
+    expected = [1 - three, 0.0, three, 1.0]
+    assert _of(Factorization("x", 12, 2), (4, 3)) == pytest.approx(expected)
+
+
+def test_values_without_an_order_are_equally_far_apart() -> None:
+    of_three = [np.array(_of(Categorical("c", ("a", "b", "c")), value)) for value in "abc"]
+    distances = {float(np.abs(one - two).sum()) for one in of_three for two in of_three}
+    assert distances == {0.0, 1.0}
+    assert [_of(Categorical("c", ("a", "b")), value) for value in "ab"] == [[0.0], [1.0]]
+
+
+def test_a_permutation_has_the_place_of_each_item() -> None:
+    assert _of(Permutation("order", ("i", "j", "k")), ("k", "i", "j")) == [0.5, 1.0, 0.0]
+
+
+def test_a_parameter_with_one_value_has_none() -> None:
+    space = Space([Ordinal("n", (7,)), Factorization("x", 1, 3), Permutation("p", ("i",))])
+    coordinates = Coordinates(space)
+    config = space.config_at(0)
+    assert coordinates.count == 0
+    assert coordinates.of_all([config, config]).shape == (2, 0)
+
+
+def test_several_configs_are_rows() -> None:
+    space = Space([Ordinal("n", (1, 2, 4)), Categorical("c", ("a", "b"))])
+    configs = [Config({"n": 4, "c": "a"}), Config({"n": 1, "c": "b"})]
+    assert Coordinates(space).of_all(configs).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+def test_roundness_is_one_over_the_odd_parts() -> None:
+    space = Space([Ordinal("a", (0, 3, 8, 48)), Ordinal("b", (5, 64)), Factorization("x", 9, 2)])
+    assert roundness(space, Config({"a": 8, "b": 64, "x": (9, 1)})) == 1.0
+    assert roundness(space, Config({"a": 0, "b": 64, "x": (1, 9)})) == 1.0
+    assert roundness(space, Config({"a": 48, "b": 5, "x": (3, 3)})) == pytest.approx(1 / 15)

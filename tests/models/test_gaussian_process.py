@@ -1,0 +1,76 @@
+"""The Gaussian process against what can be worked out by hand or with numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tunesmith.models import gaussian_process
+from tunesmith.models.gaussian_process import GaussianProcess, _Hyperparameters, _log_posterior
+
+RNG = np.random.default_rng(0)
+POINTS = RNG.random((20, 3))
+VALUES = np.sin(6 * POINTS[:, 0]) + 0.01 * RNG.standard_normal(20)
+
+
+def test_a_single_known_value() -> None:
+    model = GaussianProcess(2)
+    model.condition(np.array([[0.5, 0.5]]), np.array([2.0]))
+    mean, deviation = model.predict(np.array([[0.5, 0.5], [0.75, 0.25]]))
+    noise = 1e-2 + 1e-8
+    near = np.exp(-0.5)  # two coordinates, a quarter away each, scales and amplitude 1
+    np.testing.assert_allclose(mean, [2 / (1 + noise), 2 * near / (1 + noise)])
+    np.testing.assert_allclose(deviation, np.sqrt([1 - 1 / (1 + noise), 1 - near**2 / (1 + noise)]))
+
+
+def test_the_gradient_is_that_of_the_posterior() -> None:
+    apart = np.abs(POINTS[:, None] - POINTS[None])
+    logs = np.array([0.3, -0.5, 0.1, 0.2, -3.0])
+    _, gradient = _log_posterior(_Hyperparameters(logs), apart, VALUES)
+    for index in range(len(logs)):
+        step = np.zeros(len(logs))
+        step[index] = 1e-5
+        above, _ = _log_posterior(_Hyperparameters(logs + step), apart, VALUES)
+        below, _ = _log_posterior(_Hyperparameters(logs - step), apart, VALUES)
+        assert (above - below) / 2e-5 == pytest.approx(gradient[index], rel=1e-3, abs=1e-4)
+
+
+def test_fitting_finds_what_matters() -> None:
+    model = GaussianProcess(3)
+    for _ in range(5):
+        model.fit(POINTS, VALUES)
+    scales = model._found.scales
+    assert scales[0] < scales[1]
+    assert scales[0] < scales[2]
+    model.condition(POINTS, VALUES)
+    fresh = RNG.random((200, 3))
+    mean, deviation = model.predict(fresh)
+    truth = np.sin(6 * fresh[:, 0])
+    assert np.corrcoef(mean, truth)[0, 1] > 0.8
+    assert (np.abs(mean - truth) < 3 * deviation).mean() > 0.9
+
+
+def test_fitting_never_ends_with_less_than_it_began_with() -> None:
+    apart = np.abs(POINTS[:, None] - POINTS[None])
+    model = GaussianProcess(3)
+    before, _ = _log_posterior(model._found, apart, VALUES)
+    model.fit(POINTS, VALUES, steps=3)
+    after, _ = _log_posterior(model._found, apart, VALUES)
+    assert after >= before
+
+
+def test_the_same_point_twice_and_equal_values_are_no_trouble() -> None:
+    model = GaussianProcess(2)
+    points = np.zeros((4, 2))
+    model.fit(points, np.zeros(4))
+    model.condition(points, np.zeros(4))
+    mean, deviation = model.predict(np.ones((1, 2)))
+    assert mean[0] == 0.0
+    assert np.isfinite(deviation[0])
+
+
+def test_the_jitter_bounds_the_deviation_from_below() -> None:
+    model = GaussianProcess(1)
+    model.condition(np.linspace(0, 1, 50)[:, None], np.zeros(50))
+    _, deviation = model.predict(np.linspace(0, 1, 7)[:, None])
+    assert (deviation >= np.sqrt(gaussian_process._JITTER)).all()

@@ -1,0 +1,110 @@
+"""Tunesmith's own tuner: the suite, and the parts that are its own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tunesmith.errors import UsageError
+from tunesmith.space import Config, Ordinal, Space
+from tunesmith.testing.trials import failed, measured, space_named
+from tunesmith.testing.tuner import TunerConformance
+from tunesmith.tuners import tuner
+from tunesmith.tuners.auto import Auto, _standardised, expected_improvement
+
+
+class TestAuto(TunerConformance):
+    tuner = Auto()
+    learns = True
+    learning_trials = 150
+    trials = 120
+
+
+def test_it_is_known_by_name() -> None:
+    assert tuner("auto", near=4) == Auto(near=4)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"initial": 1}, "initial must be 2 or more"),
+        ({"model_size": 9}, "model_size must be 10 or more"),
+        ({"near": 0}, "near must be 1 or more"),
+        ({"varied": -1}, "varied must be 0 or more"),
+        ({"random": -1}, "random must be 0 or more"),
+        ({"told_apart": 0.0}, "told_apart must be above 0"),
+        ({"refit": 0.0}, "refit must be above 0"),
+    ],
+)
+def test_settings_out_of_range(options: dict[str, float], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        tuner("auto", **options)
+
+
+def test_expected_improvement_by_hand() -> None:
+    # No gain in the mean: a deviation over the square root of 2 pi. Certainty: the gain itself.
+    found = expected_improvement(0.0, np.array([0.0, -3.0, 3.0]), np.array([2.0, 1e-4, 1e-4]))
+    np.testing.assert_allclose(found, [2 / math.sqrt(2 * math.pi), 3.0, 0.0], atol=1e-12)
+
+
+def test_expected_improvement_against_draws() -> None:
+    draws = np.random.default_rng(0).normal(0.4, 1.5, 1_000_000)
+    (found,) = expected_improvement(1.0, np.array([0.4]), np.array([1.5]))
+    assert found == pytest.approx(np.maximum(1.0 - draws, 0.0).mean(), rel=0.01)
+
+
+def test_only_the_best_share_is_told_apart() -> None:
+    values = _standardised(np.array([3.0, 1.0, math.inf, 2.0, 50.0]), 0.5)
+    assert values[1] < values[3] < values[0]
+    assert values[0] == values[4] < values[2]
+    assert values.mean() == pytest.approx(0.0)
+    assert values.std() == pytest.approx(1.0)
+    assert _standardised(np.array([2.0, 2.0]), 0.5).tolist() == [0.0, 0.0]
+
+
+def test_proposals_in_a_row_differ_and_do_not_crowd() -> None:
+    """What is pending is known to the model, so its neighbours promise less."""
+    space = Space([Ordinal(name, tuple(range(1, 65))) for name in "ab"])
+    search = Auto().start(space, 0)
+    for config in search.propose(40):
+        a, b = config["a"], config["b"]
+        assert isinstance(a, int)
+        assert isinstance(b, int)
+        search.observe([measured(config, 1.0 + abs(a - 20) + abs(b - 40))])
+    batch = search.propose(12)
+    assert len(set(batch)) == 12
+    assert max(space.distance(batch[0], other) for other in batch) > 3
+
+
+def test_round_numbers_come_first() -> None:
+    space = Space([Ordinal(name, tuple(range(1, 129))) for name in "abc"])
+    values = [
+        value
+        for seed in range(20)
+        for c in Auto().start(space, seed).propose(6)
+        for value in c.values()
+    ]
+    odd_parts = [value // (value & -value) for value in values if isinstance(value, int)]
+    uniform = [value // (value & -value) for value in range(1, 129)]
+    assert np.median(odd_parts) < np.median(uniform) / 2
+
+
+def test_it_avoids_what_fails() -> None:
+    space = space_named("mixed")
+    search = Auto().start(space, 1)
+    for _ in range(60):
+        for config in search.propose(2):
+            good = config["layout"] == "NHWC"
+            search.observe([measured(config, 1.0) if good else failed(config)])
+    late = search.propose(20)
+    assert sum(config["layout"] == "NHWC" for config in late) >= 15
+
+
+def test_a_space_of_one_config_has_no_coordinates() -> None:
+    space = Space([Ordinal("n", (4,))])
+    search = Auto().start(space, 0)
+    assert search.propose(3) == [Config({"n": 4})]
+    search.observe([measured(Config({"n": 4}), 1.0)])
+    assert search.propose(1) == []
