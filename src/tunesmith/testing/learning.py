@@ -5,26 +5,21 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable
-from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config
+from tunesmith.testing.suite import TunerSuite
 from tunesmith.testing.trials import distance_cost, drive, failed, measured, space_named
 from tunesmith.tuners import Random, Search, Tuner
 
 _SEEDS = 5
 
 
-class LearningConformance:
+class LearningConformance(TunerSuite):
     """Tests that compare a tuner with random search, by the median best of several seeds."""
-
-    tuner: ClassVar[Tuner]
-    #: It finds better configs than random search on a smooth problem, within ``learning_trials``.
-    learns: ClassVar[bool] = False
-    learning_trials: ClassVar[int] = 400
 
     def test_it_learns_from_a_smooth_problem(self) -> None:
         space = space_named("billions")
