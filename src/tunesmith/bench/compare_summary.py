@@ -35,7 +35,7 @@ class Cell:
     """A tuner on a problem. ``scores`` is None where there is nothing to score by.
 
     ``best`` holds the share of the optimum's speed that each repeat ended with. ``to_wanted`` is
-    the median number of evaluations until ``WANTED_SHARE`` of it, None where fewer than half of the
+    the median number of evaluations until ``WANTED_SHARE`` of it, None unless more than half of the
     repeats came that far, and ``reached`` the share of those that did. ``time`` are mean seconds of
     a run by phase; ``outcomes`` and ``costs`` are trials, and the seconds they cost, by class, over
     all repeats.

@@ -60,7 +60,7 @@ def headline(summary: Summary) -> str:
     first = summary.standings[0]
     if first.scores is not None:
         paper, matched = first.scores.paper.mean, first.scores.matched.mean
-        over = _many(len(first.cells), "space")
+        over = _many(sum(cell.scores is not None for cell in first.cells), "space")
         return f"{first.tuner.label} leads: score {paper:.2f} (matched {matched:.2f}) over {over}"
     share = first.row()["best_share"]
     if share is None:
@@ -84,6 +84,11 @@ def explanation(summary: Summary, settings: CompareSettings) -> list[str]:
             "Recorded spaces are searched by a simulated clock, which advances by the recorded "
             "cost of each trial and by the processor time that the tuner thinks."
         )
+        if settings.seconds is not None or settings.trials is not None:
+            lines.append(
+                "Runs had a limit of their own. Scores are over the time that the method gives; a "
+                "run that ended before keeps its best."
+            )
         if settings.repeats < REPEATS:
             lines.append(
                 f"With fewer than {REPEATS} repeats scores are rough: there are {settings.repeats}."
