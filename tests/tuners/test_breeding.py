@@ -1,4 +1,4 @@
-"""The roulette wheel and one-point crossover."""
+"""The roulette wheel, one-point crossover, mutation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunesmith.space import Config
-from tunesmith.tuners.breeding import Individual, crossover, roulette_pairs, select_parents
+from tunesmith.space import Categorical, Config, Factorization, Ordinal, Permutation
+from tunesmith.tuners.breeding import (
+    Individual,
+    another_value,
+    crossover,
+    roulette_pairs,
+    select_parents,
+)
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 
@@ -131,3 +137,25 @@ def test_spins_at_the_edge_of_the_wheel(fitness: list[float], spin: float) -> No
 
 def test_no_pairs() -> None:
     assert roulette_pairs([1.0, 2.0], 0, np.random.default_rng(0)) == []
+
+
+# --- Mutation
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        (Ordinal("n", (1, 2)), 2),
+        (Categorical("c", ("a", "b")), "a"),
+        (Factorization("f", 2, 2), (1, 2)),
+        (Permutation("p", (0, 1)), (1, 0)),
+    ],
+)
+def test_another_value_is_another(parameter: Ordinal, value: int) -> None:
+    rng = np.random.default_rng(0)
+    assert all(another_value(parameter, value, rng) != value for _ in range(20))
+
+
+def test_a_lone_value_stays() -> None:
+    rng = np.random.default_rng(0)
+    assert another_value(Factorization("f", 1, 3), (1, 1, 1), rng) == (1, 1, 1)

@@ -1,4 +1,4 @@
-"""What the evolutionary tuners share: parents by the roulette wheel, one-point crossover."""
+"""What evolutionary tuners share: the roulette wheel, one-point crossover, mutation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.space import Config, Value
+from tunesmith.space import Config, Parameter, Value
 
 # What a parent's weight is at least, as a share of the fittest one's: a pool with one success
 # among failures still yields two different parents, and one without any draws evenly.
@@ -68,3 +68,13 @@ def crossover(
     """
     cut = int(rng.integers(1, len(names))) if len(names) > 1 else 1
     return {name: (mother if i < cut else father)[name] for i, name in enumerate(names)}
+
+
+def another_value(parameter: Parameter, value: Value, rng: np.random.Generator) -> Value:
+    """A value other than ``value``, all equally likely; ``value`` where it is the only one."""
+    if parameter.cardinality == 1:
+        return value
+    drawn = parameter.sample(rng)
+    while drawn == value:
+        drawn = parameter.sample(rng)
+    return drawn

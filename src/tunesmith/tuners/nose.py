@@ -16,8 +16,8 @@ from typing import ClassVar
 import numpy as np
 
 from tunesmith.measurement import Measurement
-from tunesmith.space import Config, Parameter, Space, Value
-from tunesmith.tuners.breeding import Individual, crossover, roulette_pairs
+from tunesmith.space import Config, Space
+from tunesmith.tuners.breeding import Individual, another_value, crossover, roulette_pairs
 from tunesmith.tuners.knn import KnnRegressor
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 
@@ -134,13 +134,3 @@ class NoseSearch(Search):
             parameter = self.space.parameters[index]
             values[parameter.name] = another_value(parameter, values[parameter.name], self.rng)
         return Config.from_values(values)
-
-
-def another_value(parameter: Parameter, value: Value, rng: np.random.Generator) -> Value:
-    """A value other than ``value``, all equally likely; ``value`` where it is the only one."""
-    if parameter.cardinality == 1:
-        return value
-    drawn = parameter.sample(rng)
-    while drawn == value:
-        drawn = parameter.sample(rng)
-    return drawn

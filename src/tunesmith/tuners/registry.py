@@ -14,6 +14,7 @@ from tunesmith.tuners.tuner import Tuner
 GROUP = "tunesmith.tuners"
 
 _BUILT_IN = {
+    "annealing": "tunesmith.tuners.annealing:Annealing",
     "auto": "tunesmith.tuners.auto:Auto",
     "gbfs": "tunesmith.tuners.gbfs:GBFS",
     "genetic": "tunesmith.tuners.genetic:Genetic",
