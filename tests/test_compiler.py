@@ -13,7 +13,7 @@ from tunesmith.sketches import sketch_for
 from tunesmith.target import Target
 
 TARGET = Target()
-IMAGE = {"ci": 16, "h": 9, "w": 11, "kernel": 3, "padding": 1}
+IMAGE: dict[str, Any] = {"ci": 16, "h": 9, "w": 11, "kernel": 3, "padding": 1}
 LOOPS = {
     "cpu_direct": conv2d(**IMAGE, co=24),
     "cpu_winograd": conv2d(**IMAGE, co=24, bias=True, relu=True),
