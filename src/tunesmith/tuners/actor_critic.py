@@ -1,0 +1,87 @@
+"""The actor and the critic of N-A2C, and how they learn from transitions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.tuners import neural
+from tunesmith.tuners.moves import Bools, Numbers
+from tunesmith.tuners.vectors import Floats
+
+
+class Transitions(NamedTuple):
+    """Steps from one state to the next, a row each.
+
+    ``features`` and ``next_features`` have shape (batch, features), ``possible`` has (batch,
+    actions), ``actions`` and ``rewards`` have (batch,).
+    """
+
+    features: Floats
+    possible: Bools
+    actions: Numbers
+    rewards: Floats
+    next_features: Floats
+
+
+class ActorCritic:
+    """Two networks of one hidden layer: the actor prefers actions, the critic values states.
+
+    ``discount`` is what the value of the next state counts against the reward of getting there.
+    Raises ``MissingDependencyError`` where there is no PyTorch; ``tuner`` is who says so.
+    """
+
+    def __init__(
+        self,
+        tuner: str,
+        *,
+        features: int,
+        actions: int,
+        hidden: int,
+        learning_rate: float,
+        discount: float,
+        rng: np.random.Generator,
+    ) -> None:
+        torch = self._torch = neural.load_torch(tuner)
+        self._discount = discount
+        generator = neural.generator(torch, rng)
+        self._actor = neural.Perceptron(torch, (features, hidden, actions), generator)
+        self._critic = neural.Perceptron(torch, (features, hidden, 1), generator)
+        weights = [*self._actor.weights, *self._critic.weights]
+        self._optimizer = torch.optim.Adam(weights, lr=learning_rate)
+
+    def policy(self, features: Floats, possible: Bools) -> npt.NDArray[np.float64]:
+        """The probability of each action, shape (batch, actions): 0 where it is not possible."""
+        with neural.one_thread(self._torch):
+            inputs = self._torch.from_numpy(features)
+            preferences = self._actor(inputs).detach().double().numpy()
+        preferences[~possible] = -np.inf
+        weights = np.exp(preferences - preferences.max(axis=1, keepdims=True))
+        probabilities: npt.NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+        return probabilities
+
+    def values(self, features: Floats) -> npt.NDArray[np.float64]:
+        """What the critic expects of each state, shape (batch,), in units of the rewards."""
+        with neural.one_thread(self._torch):
+            values = self._critic(self._torch.from_numpy(features))
+            expected: npt.NDArray[np.float64] = values.detach().double().numpy()[:, 0]
+        return expected
+
+    def train(self, transitions: Transitions) -> None:
+        """One step of Adam: the critic towards the returns, the actor by their advantage."""
+        torch = self._torch
+        with neural.one_thread(torch):
+            features, possible, actions, rewards, following = map(torch.from_numpy, transitions)
+            values = self._critic(features)[:, 0]
+            returns = rewards + self._discount * self._critic(following)[:, 0].detach()
+            advantages = returns - values
+            preferences = self._actor(features).masked_fill(~possible, -torch.inf)
+            chosen = preferences.log_softmax(dim=1).gather(1, actions[:, None])[:, 0]
+            # The loss is minimised, so the minus makes actions of positive advantage likelier.
+            actor_loss = -(advantages.detach() * chosen).mean()
+            critic_loss = advantages.square().mean()
+            self._optimizer.zero_grad()
+            (actor_loss + critic_loss).backward()
+            self._optimizer.step()

@@ -1,0 +1,153 @@
+"""The RNN controller: a recurrent policy writes configs, and learns by policy gradient.
+
+The second baseline of "Compiler-Level Matrix Multiplication Optimization for Deep Learning",
+section 4, which refers to the controllers of neural architecture search for it (Zoph and Le 2016,
+Bello et al. 2017, Pham et al. 2018) and gives no constants. As there: an LSTM emits one token after
+the other and reads each before the next, every place has its own softmax, and REINFORCE with a
+moving baseline trains it, by Adam.
+
+A factorization is written part by part, each prime's exponent by itself; a permutation item by
+item; an ordinal or a category as one number, in several digits if it has more than 64 values. What
+leads to no value is masked.
+
+Where it differs from those controllers, which had thousands of trials and no constraints:
+
+- The learning rate is higher, and advantages are divided by their own moving deviation, so that the
+  unit of throughput does not matter.
+- The policy starts as the uniform distribution (see ``RecurrentPolicy``), and the usual bonus for
+  its entropy is measured against that: no config is worth a second trial, so a policy that has
+  settled would have nothing to propose.
+- What is drawn but known already or not valid is drawn again, up to four times 32 sentences; after
+  that the config is a uniform draw.
+- All results are learned from, also of configs that others proposed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tunesmith.measurement import Measurement
+from tunesmith.space import Config, Space
+from tunesmith.tuners.recurrent import Reals, RecurrentPolicy
+from tunesmith.tuners.tokens import Tokens
+from tunesmith.tuners.tuner import Search, Tuner, fitness, option
+from tunesmith.tuners.vectors import Ints
+
+# Sentences are drawn so many at a time, for most of an LSTM's time goes into calls, and at most so
+# many times for a proposal.
+_SENTENCES = 32
+_ROUNDS = 4
+
+# However many results come at once (the records of an earlier run), only the latest so many batches
+# are trained on.
+_MOST_BATCHES = 64
+
+
+@dataclass(frozen=True)
+class Controller(Tuner):
+    """RNN controller: an LSTM writes configs token by token and is rewarded (PyTorch)."""
+
+    name: ClassVar[str] = "controller"
+
+    batch: int = option(8, "trials in a step of training")
+    hidden: int = option(64, "hidden units of the LSTM")
+    learning_rate: float = option(5e-3, "learning rate of Adam")
+    decay: float = option(0.9, "share of the old baseline that stays in a step of training")
+    entropy: float = option(0.01, "weight of the bonus for staying near the uniform distribution")
+
+    def check(self) -> None:
+        for name in ("batch", "hidden"):
+            value = getattr(self, name)
+            self.require(value >= 1, f"{name} must be 1 or more, not {value}")
+        self.require(
+            0.0 < self.learning_rate <= 1.0,
+            f"learning_rate must be more than 0 and at most 1, not {self.learning_rate}",
+        )
+        self.require(
+            0.0 <= self.decay < 1.0, f"decay must be 0 or more and less than 1, not {self.decay}"
+        )
+        self.require(
+            0.0 <= self.entropy <= 1.0, f"entropy must be between 0 and 1, not {self.entropy}"
+        )
+
+    def start(self, space: Space, seed: int) -> ControllerSearch:
+        return ControllerSearch(self, space, seed)
+
+
+class ControllerSearch(Search):
+    """A running controller. It is trained whenever ``batch`` more results are there."""
+
+    def __init__(self, settings: Controller, space: Space, seed: int) -> None:
+        super().__init__(space, seed)
+        self.settings = settings
+        self.tokens = Tokens(space)
+        self.policy = RecurrentPolicy(
+            settings.name,
+            self.tokens,
+            hidden=settings.hidden,
+            learning_rate=settings.learning_rate,
+            entropy=settings.entropy,
+            rng=self.rng,
+        )
+        self.baseline = MovingBaseline(settings.decay)
+        self._drawn: deque[Config] = deque()
+        self._results: deque[tuple[Ints, float]] = deque(maxlen=_MOST_BATCHES * settings.batch)
+
+    def next_config(self) -> Config | None:
+        if not len(self.tokens):  # a single config
+            return self.fresh_config()
+        self._train()
+        for _ in range(_ROUNDS):
+            if not self._drawn:
+                self._drawn.extend(map(self.tokens.read, self.policy.draw(_SENTENCES, self.rng)))
+            while self._drawn:
+                config = self._drawn.popleft()
+                if config not in self.seen and self.tokens.vectors.meets_constraints(config):
+                    return config
+        return self.fresh_config()
+
+    def learn(self, measurement: Measurement) -> None:
+        self._results.append((self.tokens.write(measurement.config), fitness(measurement)))
+
+    def _train(self) -> None:
+        """Train on the results since the last time, whole batches in the order of arrival."""
+        while len(self._results) >= self.settings.batch:
+            batch = [self._results.popleft() for _ in range(self.settings.batch)]
+            sentences = np.stack([sentence for sentence, _ in batch])
+            speeds = np.array([speed for _, speed in batch])
+            self.policy.train(sentences, self.baseline.advantages(speeds))
+            self._drawn.clear()  # by the old policy
+
+
+class MovingBaseline:
+    """What rewards are compared with: their moving mean, in units of their moving deviation.
+
+    Rewards are throughputs as shares of the best so far, so ``mean`` and ``variance`` shrink when a
+    better one comes.
+    """
+
+    def __init__(self, decay: float) -> None:
+        self.decay = decay
+        self.best = 0.0
+        self.mean: float | None = None
+        self.variance = 0.0
+
+    def advantages(self, speeds: Reals) -> Reals:
+        """By how many deviations each of a batch is above the baseline, which then moves."""
+        best = max(self.best, float(speeds.max()))
+        rewards = speeds / (best or 1.0)
+        if self.mean is None:
+            self.mean, kept = float(rewards.mean()), 0.0
+        else:
+            shrunk = self.best / best if best else 1.0
+            self.mean, self.variance = self.mean * shrunk, self.variance * shrunk**2
+            kept = self.decay
+        self.best = best
+        above = rewards - self.mean
+        self.mean += (1.0 - kept) * float(above.mean())
+        self.variance = kept * self.variance + (1.0 - kept) * float(np.square(above).mean())
+        return above / self.variance**0.5 if self.variance else np.zeros(len(above))

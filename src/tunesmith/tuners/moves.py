@@ -1,0 +1,241 @@
+"""A fixed list of moves between configs, and what of a config a network is shown.
+
+The action space of N-A2C ("Compiler-Level Matrix Multiplication Optimization for Deep Learning",
+equations 5 to 7), for all kinds of parameter.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+from itertools import combinations, permutations
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.space import Factorization, Ordinal, Permutation, Space
+from tunesmith.tuners.vectors import Exponents, Floats, Ints, Segment, Vectors
+
+Numbers = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+# Where there would be more moves than this, the largest lists are replaced by shorter ones.
+_MOST_MOVES = 512
+
+# An element without an order is shown as so many numbers, one of which is 1, if it has no more
+# values; as its binary digits otherwise.
+_MOST_ONE_HOT = 16
+
+
+class Kind(enum.IntEnum):
+    """What a move does to the vector."""
+
+    CARRY = 0  # one from element ``source`` to element ``goal``
+    STEP = 1  # adds ``amount`` to ``source``, within its range
+    TURN = 2  # adds ``amount`` to ``source``, from the end on to the beginning
+    SET = 3  # sets ``source`` to ``amount``
+    SWAP = 4  # exchanges ``source`` and ``goal``
+
+
+class Move(NamedTuple):
+    """One move, by which every config becomes another one or none."""
+
+    kind: Kind
+    source: int
+    goal: int = 0
+    amount: int = 0
+
+
+class Moves:
+    """The moves of a space, and its configs as states: vectors (see ``Vectors``).
+
+    A move changes one parameter: it carries a prime factor from one part of a factorization to
+    another, steps to the next value of an ordinal, sets a category, or swaps two items of a
+    permutation. These lead to all neighbours, but are quadratic in the parts of a factorization and
+    the items of a permutation, and linear in a category's values. So where the whole list has more
+    than 512, parameters, the one with the longest list first, have fewer, by which all configs can
+    still be reached: between adjacent parts or items only, and for categories turns by the powers
+    of two.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self.vectors = Vectors(space)
+        self.moves = tuple(_listed(self.vectors.segments))
+        kinds, sources, goals, amounts = np.array(self.moves, dtype=np.int64).reshape(-1, 4).T
+        self._kinds, self._sources, self._goals, self._amounts = kinds, sources, goals, amounts
+        self._of = {kind: np.flatnonzero(kinds == kind) for kind in Kind}
+        numbers = {move: number for number, move in enumerate(self.moves)}
+        # For SET the number of the move to value 0, from which those to the others follow.
+        self._undoing = np.array([numbers[_undoing(move)] for move in self.moves], dtype=np.int64)
+        self._features = _Features(self.vectors)
+
+    def __len__(self) -> int:
+        return len(self.moves)
+
+    @property
+    def features(self) -> int:
+        """How many numbers ``encode`` gives for a state."""
+        count: int = self._features.count
+        return count
+
+    def possible(self, states: Ints) -> Bools:
+        """Which moves lead to another config, shape (batch, moves); of (batch, elements)."""
+        possible = np.ones((len(states), len(self.moves)), dtype=np.bool_)
+        for kind, moves in self._of.items():
+            before = states[:, self._sources[moves]]
+            amounts = self._amounts[moves]
+            if kind is Kind.CARRY:
+                possible[:, moves] = before > 0
+            elif kind is Kind.STEP:
+                after = before + amounts
+                sizes = self.vectors.sizes[self._sources[moves]]
+                possible[:, moves] = (after >= 0) & (after < sizes)
+            elif kind is Kind.SET:
+                possible[:, moves] = before != amounts
+        return possible
+
+    def around(self, state: Ints) -> tuple[Ints, Numbers, Numbers]:
+        """All states that one move leads to, the moves there, and the moves back.
+
+        Shapes (neighbours, elements), (neighbours,) and (neighbours,).
+        """
+        there = np.flatnonzero(self.possible(state[None])[0])
+        sources, goals, amounts = self._sources[there], self._goals[there], self._amounts[there]
+        kinds = self._kinds[there]
+        states = np.repeat(state[None], len(there), axis=0)
+        back = self._undoing[there]
+        for kind in Kind:
+            rows = np.flatnonzero(kinds == kind)
+            source, goal = sources[rows], goals[rows]
+            if kind is Kind.CARRY:
+                states[rows, source] -= 1
+                states[rows, goal] += 1
+            elif kind is Kind.SWAP:
+                states[rows, source], states[rows, goal] = state[goal], state[source]
+            elif kind is Kind.SET:
+                states[rows, source] = amounts[rows]
+                back[rows] += state[source]
+            else:
+                shifted = state[source] + amounts[rows]
+                states[rows, source] = shifted % self.vectors.sizes[source]
+        return states, there, back
+
+    def step(self, state: Ints, move: int) -> Ints:
+        """The state that a possible move leads to (equation 7)."""
+        kind, source, goal, amount = self.moves[move]
+        moved = state.copy()
+        if kind is Kind.CARRY:
+            moved[source] -= 1
+            moved[goal] += 1
+        elif kind is Kind.SWAP:
+            moved[source], moved[goal] = state[goal], state[source]
+        elif kind is Kind.SET:
+            moved[source] = amount
+        else:
+            moved[source] = (int(state[source]) + amount) % int(self.vectors.sizes[source])
+        return moved
+
+    def encode(self, states: Ints) -> Floats:
+        """What a network is shown, shape (batch, features), all in [-1/2, 1/2].
+
+        Exponents as shares of the prime's whole exponent, numbers of ordinals as shares of the
+        largest; categories and the items of a permutation one-hot, or in binary digits.
+        """
+        return self._features.of(states)
+
+
+class _Features:
+    """The features of vectors: shares of ordered elements, then the digits of the others."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        ordered = [
+            element
+            for parameter, _, first, last in vectors.segments
+            for element in range(first, last)
+            if isinstance(parameter, Factorization | Ordinal) and vectors.sizes[element] > 1
+        ]
+        self._ordered = np.array(ordered, dtype=np.int64)
+        self._scale = 1.0 / (vectors.sizes[self._ordered] - 1)
+        self._digits = [
+            (element, _digits(int(vectors.sizes[element])))
+            for parameter, _, first, last in vectors.segments
+            for element in range(first, last)
+            if not isinstance(parameter, Factorization | Ordinal) and vectors.sizes[element] > 1
+        ]
+        self.count = len(ordered) + sum(digits.shape[1] for _, digits in self._digits)
+
+    def of(self, states: Ints) -> Floats:
+        features = np.empty((len(states), self.count), dtype=np.float32)
+        end = len(self._ordered)
+        features[:, :end] = states[:, self._ordered] * self._scale
+        for element, digits in self._digits:
+            begin, end = end, end + digits.shape[1]
+            features[:, begin:end] = digits[states[:, element]]
+        return features - np.float32(0.5)
+
+
+def _digits(size: int) -> Floats:
+    """The features of an element's values, shape (size, features)."""
+    if size <= _MOST_ONE_HOT:
+        return np.eye(size, dtype=np.float32)
+    places = np.arange((size - 1).bit_length())
+    return (np.arange(size)[:, None] >> places & 1).astype(np.float32)
+
+
+def _undoing(move: Move) -> Move:
+    """The move that leads back; to value 0 for SET, which leads back to any."""
+    kind, source, goal, amount = move
+    if kind is Kind.CARRY:
+        return Move(kind, goal, source)
+    if kind is Kind.SWAP:
+        return move
+    return Move(kind, source, goal, 0 if kind is Kind.SET else -amount)
+
+
+def _listed(segments: Sequence[Segment]) -> list[Move]:
+    """The moves of all parameters, in their order."""
+    lists = [_all_moves(segment) for segment in segments]
+    for place in sorted(range(len(lists)), key=lambda place: -len(lists[place])):
+        if sum(map(len, lists)) <= _MOST_MOVES:
+            break
+        lists[place] = _few_moves(segments[place])
+    return [move for moves in lists for move in moves]
+
+
+def _all_moves(segment: Segment) -> list[Move]:
+    """Moves to all neighbours of a value; each to another one."""
+    parameter, numbering, first, last = segment
+    if isinstance(numbering, Exponents):
+        return _carries(numbering, first, permutations(range(numbering.parts), 2))
+    if isinstance(parameter, Permutation):
+        return [Move(Kind.SWAP, a, b) for a, b in combinations(range(first, last), 2)]
+    if parameter.cardinality == 1:
+        return []
+    if isinstance(parameter, Ordinal):
+        return [Move(Kind.STEP, first, amount=amount) for amount in (-1, 1)]
+    return [Move(Kind.SET, first, amount=value) for value in range(parameter.cardinality)]
+
+
+def _few_moves(segment: Segment) -> list[Move]:
+    """Fewer moves, from which every value can still be reached from every other."""
+    parameter, numbering, first, last = segment
+    if isinstance(numbering, Exponents):
+        adjacent = [pair for a in range(numbering.parts - 1) for pair in ((a, a + 1), (a + 1, a))]
+        return _carries(numbering, first, adjacent)
+    if isinstance(parameter, Permutation):
+        return [Move(Kind.SWAP, place, place + 1) for place in range(first, last - 1)]
+    if isinstance(parameter, Ordinal):
+        return _all_moves(segment)
+    powers = [1 << place for place in range((parameter.cardinality - 1).bit_length())]
+    return [Move(Kind.TURN, first, amount=sign * power) for power in powers for sign in (1, -1)]
+
+
+def _carries(numbering: Exponents, first: int, parts: Iterable[tuple[int, int]]) -> list[Move]:
+    """Each prime from one part to another (equation 6)."""
+    primes = len(numbering.primes)
+    return [
+        Move(Kind.CARRY, first + source * primes + prime, first + goal * primes + prime)
+        for source, goal in parts
+        for prime in range(primes)
+    ]

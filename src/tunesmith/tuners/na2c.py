@@ -1,0 +1,289 @@
+"""N-A2C: an actor and a critic explore the neighbourhood of the best config so far.
+
+"Compiler-Level Matrix Multiplication Optimization for Deep Learning", section 3.4 and algorithm 2,
+on ask and tell and for all kinds of parameter. Where the paper is silent, hidden units, Adam and
+the share of random actions are those of the public implementation by OpEvo's authors.
+
+An episode is ``batch`` observations. Walks start at the centre, the best config so far, and take T
+steps, each by an action that the actor draws, or at times by a random one; configs on the way that
+are new are proposed. M holds the latest transitions (s, a, r, s'): all those between two measured
+states, so it makes no difference who proposed a config, or in which order results arrive. The
+reward is the throughput (equation 8) as a share of the best so far.
+
+Where it departs from the paper:
+
+- T is ``steps``, plus what is left of the soft start, one less each episode, plus one for every
+  ``patience`` episodes in which the centre stayed, or for a neighbourhood that has nothing new.
+- The centre moves as soon as a result is better, not at the end of an episode, for there may always
+  be some results under way. As long as all trials fail it is a random config, another one after
+  each episode: a neighbourhood of failures has nothing to tell.
+- Actions without effect are masked. One that leads to a known config, or breaks a constraint, is
+  drawn again; the paper walks on through these. Only where several in a row do so, the walk does.
+  So J, whether a state is legitimate, need not be shown to the networks.
+- Actions are random with the probability that the paper calls 1 - tau.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.measurement import Measurement
+from tunesmith.space import Config, Factorization, Parameter, Space, Value
+from tunesmith.tuners.actor_critic import ActorCritic, Transitions
+from tunesmith.tuners.moves import Moves, Numbers
+from tunesmith.tuners.tuner import Search, Tuner, fitness, option
+from tunesmith.tuners.vectors import Ints
+
+Reals = npt.NDArray[np.float64]
+
+# Actions drawn in a step until one leads to a new and valid config.
+_DRAWS = 8
+
+# Steps without a new config after which the neighbourhood counts as used up.
+_VAIN_STEPS = 16
+
+# Transitions in a step of training.
+_MINIBATCH = 64
+
+# However many results come at once (the records of an earlier run), the networks are trained for no
+# more episodes than this before the next proposal.
+_MOST_EPISODES = 16
+
+
+@dataclass(frozen=True)
+class NA2C(Tuner):
+    """N-A2C: an actor and a critic explore around the best config so far (PyTorch)."""
+
+    name: ClassVar[str] = "na2c"
+
+    begin: Literal["random", "untiled"] = option(
+        "random", "the first config: any, or the one with all loops untiled"
+    )
+    steps: int = option(3, "steps of a walk from the best config (T)")
+    first_steps: int = option(10, "steps of the first walks; one less each episode")
+    patience: int = option(4, "episodes without a better config that make walks a step longer")
+    batch: int = option(8, "trials an episode")
+    exploration: float = option(0.1, "probability of a random action")
+    memory: int = option(1024, "transitions that the networks are trained on, the latest (M)")
+    updates: int = option(8, "steps of training an episode, each on 64 transitions")
+    hidden: int = option(128, "hidden units of each network")
+    learning_rate: float = option(1e-3, "learning rate of Adam")
+    discount: float = option(0.5, "weight of the next state's value against the reward")
+
+    def check(self) -> None:
+        for name in ("steps", "patience", "batch", "memory", "updates", "hidden"):
+            value = getattr(self, name)
+            self.require(value >= 1, f"{name} must be 1 or more, not {value}")
+        self.require(
+            self.first_steps >= self.steps,
+            f"first_steps must be at least steps ({self.steps}), not {self.first_steps}",
+        )
+        self.require(
+            0.0 <= self.exploration <= 1.0,
+            f"exploration must be between 0 and 1, not {self.exploration}",
+        )
+        self.require(
+            0.0 < self.learning_rate <= 1.0,
+            f"learning_rate must be more than 0 and at most 1, not {self.learning_rate}",
+        )
+        self.require(
+            0.0 <= self.discount < 1.0,
+            f"discount must be 0 or more and less than 1, not {self.discount}",
+        )
+
+    def start(self, space: Space, seed: int) -> NA2CSearch:
+        return NA2CSearch(self, space, seed)
+
+
+class Memory:
+    """M: the latest transitions, and what became of all states that were measured.
+
+    A transition is stored once both of its states are measured, whoever was first.
+    """
+
+    def __init__(self, size: int, moves: Moves) -> None:
+        self._moves = moves
+        self._speeds: dict[bytes, float] = {}
+        elements = len(moves.vectors.sizes)
+        self._before = np.zeros((size, elements), dtype=np.int32)
+        self._after = np.zeros((size, elements), dtype=np.int32)
+        self._actions = np.zeros(size, dtype=np.int64)
+        self._rewards = np.zeros(size)
+        self._stored = 0
+
+    def __len__(self) -> int:
+        return min(self._stored, len(self._actions))
+
+    def add(self, state: Ints, speed: float) -> None:
+        """Take in a state's throughput: transitions to and from its measured neighbours follow."""
+        self._speeds[state.tobytes()] = speed
+        neighbours, there, back = self._moves.around(state)
+        for neighbour, action, reverse in zip(neighbours, there, back, strict=True):
+            known = self._speeds.get(neighbour.tobytes())
+            if known is not None:
+                self._store(neighbour, reverse, state, speed)
+                self._store(state, action, neighbour, known)
+
+    def _store(self, before: Ints, action: np.int64, after: Ints, reward: float) -> None:
+        place = self._stored % len(self._actions)
+        self._before[place], self._after[place] = before, after
+        self._actions[place], self._rewards[place] = action, reward
+        self._stored += 1
+
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[Ints, Numbers, Reals, Ints]:
+        """Some transitions: states, actions, throughputs of the next states, and those."""
+        places = rng.integers(len(self), size=count)
+        return (
+            self._before[places],
+            self._actions[places],
+            self._rewards[places],
+            self._after[places],
+        )
+
+
+class NA2CSearch(Search):
+    """A running N-A2C search.
+
+    ``centre`` is where walks begin, ``best`` the throughput there, 0 as long as all trials failed.
+    ``observed`` and ``still`` count observations, and episodes since the centre last moved.
+    """
+
+    def __init__(self, settings: NA2C, space: Space, seed: int) -> None:
+        super().__init__(space, seed)
+        self.settings = settings
+        self.moves = Moves(space)
+        self.networks = ActorCritic(
+            settings.name,
+            features=self.moves.features,
+            actions=len(self.moves),
+            hidden=settings.hidden,
+            learning_rate=settings.learning_rate,
+            discount=settings.discount,
+            rng=self.rng,
+        )
+        self.centre = self._first_centre()
+        self.best = 0.0
+        self.observed = 0
+        self.still = 0
+        self.memory = Memory(settings.memory, self.moves)
+        self._moved = False
+        self._untrained = 0
+        self._state = self.centre
+        self._steps_left = 0
+
+    @property
+    def walk_length(self) -> int:
+        """T: the steps of a walk that starts now."""
+        settings = self.settings
+        soft_start = settings.first_steps - settings.steps - self.observed // settings.batch
+        return settings.steps + max(0, soft_start) + self.still // settings.patience
+
+    def next_config(self) -> Config | None:
+        if not len(self.moves):  # a single config
+            return self.fresh_config()
+        if not self.observed:
+            centre = self.moves.vectors.config(self.centre)
+            if centre not in self.seen:
+                return centre
+        self._train()
+        for _ in range(_VAIN_STEPS):
+            if not self._steps_left:
+                self._state, self._steps_left = self.centre, self.walk_length
+            self._steps_left -= 1
+            config = self._step()
+            if config is not None:
+                return config
+        self.still += self.settings.patience
+        self._steps_left = 0
+        return self.fresh_config()
+
+    def learn(self, measurement: Measurement) -> None:
+        state, speed = self.moves.vectors.vector(measurement.config), fitness(measurement)
+        if speed > self.best:
+            self.best, self.centre, self._moved = speed, state, True
+        self.memory.add(state, speed)
+        self.observed += 1
+        if self.observed % self.settings.batch == 0:
+            self._end_episode()
+
+    def _end_episode(self) -> None:
+        self.still = 0 if self._moved else self.still + 1
+        self._moved = False
+        self._untrained = min(self._untrained + 1, _MOST_EPISODES)
+        if not self.best:
+            self.centre, self._steps_left = self._random_state(), 0
+
+    def _first_centre(self) -> Ints:
+        if self.settings.begin == "untiled":
+            untiled = {parameter.name: _untiled(parameter) for parameter in self.space.parameters}
+            if self.space.contains(untiled):
+                return self.moves.vectors.vector(untiled)
+        return self._random_state()
+
+    def _random_state(self) -> Ints:
+        return self.moves.vectors.vector(self.space.sample(self.rng))
+
+    def _step(self) -> Config | None:
+        """Walk on by one action; the config arrived at, if it is new and valid."""
+        weights = self._action_weights()
+        onward = self._state
+        for _ in range(_DRAWS):
+            action = _draw(weights, self.rng)
+            state = self.moves.step(self._state, action)
+            config = self.moves.vectors.config(state)
+            valid = self.moves.vectors.meets_constraints(config)
+            if valid and config not in self.seen:
+                self._state = state
+                return config
+            if valid or onward is self._state:
+                onward = state
+            weights[action] = 0.0
+            if not weights.any():
+                break
+        self._state = onward
+        return None
+
+    def _action_weights(self) -> Reals:
+        """How likely each action is, up to a factor."""
+        states = self._state[None]
+        possible = self.moves.possible(states)
+        if self.rng.random() < self.settings.exploration:
+            return np.asarray(possible[0], dtype=np.float64)
+        policy: Reals = self.networks.policy(self.moves.encode(states), possible)[0]
+        return policy
+
+    def _train(self) -> None:
+        """Train for the episodes that have ended since the last time."""
+        updates = self._untrained * self.settings.updates if len(self.memory) else 0
+        for _ in range(updates):
+            before, actions, speeds, after = self.memory.draw(_MINIBATCH, self.rng)
+            rewards = speeds / (self.best or 1.0)
+            self.networks.train(
+                Transitions(
+                    self.moves.encode(before),
+                    self.moves.possible(before),
+                    actions,
+                    rewards.astype(np.float32),
+                    self.moves.encode(after),
+                )
+            )
+        self._untrained = 0
+
+
+def _draw(weights: Reals, rng: np.random.Generator) -> int:
+    """A place, drawn in proportion to the weights, which are not all 0."""
+    places = np.flatnonzero(weights)
+    ends = weights[places].cumsum()
+    drawn = int(np.searchsorted(ends, rng.random() * ends[-1], side="right"))
+    return int(places[min(drawn, len(places) - 1)])
+
+
+def _untiled(parameter: Parameter) -> Value:
+    """All of a factorization in its first part; the first value of any other parameter."""
+    if isinstance(parameter, Factorization):
+        return (parameter.product, *(1,) * (parameter.parts - 1))
+    return parameter.value_at(0)

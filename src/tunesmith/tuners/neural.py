@@ -1,0 +1,82 @@
+"""What the neural tuners share: PyTorch where it is needed, and left as the user has set it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tunesmith.errors import MissingDependencyError
+
+
+def load_torch(tuner: str) -> Any:
+    """The module ``torch``, which takes a second to import.
+
+    Raises ``MissingDependencyError`` that says what to install for the tuner of this name.
+    """
+    try:
+        import torch
+    except (ImportError, OSError) as error:  # OSError: one of its libraries cannot be loaded
+        reason = " ".join(str(error).split())
+        raise MissingDependencyError(
+            f"tuner '{tuner}' needs PyTorch, which cannot be imported ({reason}): "
+            "install the extra 'neural' (pip install 'tunesmith[neural]')"
+        ) from error
+    return torch
+
+
+@contextmanager
+def one_thread(torch: Any) -> Iterator[None]:
+    """Inside, PyTorch computes in one thread and keeps track of gradients.
+
+    Several threads are slower for networks as small as ours, and would take turns with what is
+    being measured. On leaving, both settings are the user's again.
+    """
+    threads = torch.get_num_threads()
+    if threads != 1:
+        torch.set_num_threads(1)
+    try:
+        with torch.enable_grad():
+            yield
+    finally:
+        if threads != 1:
+            torch.set_num_threads(threads)
+
+
+def generator(torch: Any, rng: np.random.Generator) -> Any:
+    """A generator of PyTorch's that is seeded from ``rng``: the global one is the user's."""
+    return torch.Generator(device="cpu").manual_seed(int(rng.integers(1 << 63)))
+
+
+def uniform(torch: Any, shape: tuple[int, ...], bound: float, generator: Any) -> Any:
+    """Weights to be trained, float32, drawn from [-bound, bound]; zero where that is 0."""
+    weights = torch.empty(shape, dtype=torch.float32, device="cpu")
+    return weights.uniform_(-bound, bound, generator=generator).requires_grad_()
+
+
+class Perceptron:
+    """A network of one hidden layer of rectified linear units.
+
+    ``sizes`` are the numbers of inputs, hidden units and outputs. ``weights`` are drawn in
+    proportion to the inverse root of a layer's inputs.
+    """
+
+    def __init__(self, torch: Any, sizes: tuple[int, int, int], generator: Any) -> None:
+        inputs, hidden, outputs = sizes
+        self._linear = torch.nn.functional.linear
+        self.weights = [
+            uniform(torch, shape, max(fan_in, 1) ** -0.5, generator)
+            for fan_in, shape in (
+                (inputs, (hidden, inputs)),
+                (inputs, (hidden,)),
+                (hidden, (outputs, hidden)),
+                (hidden, (outputs,)),
+            )
+        ]
+
+    def __call__(self, inputs: Any) -> Any:
+        """The outputs, shape (batch, outputs), for inputs of shape (batch, inputs)."""
+        first, first_bias, second, second_bias = self.weights
+        return self._linear(self._linear(inputs, first, first_bias).relu(), second, second_bias)
