@@ -1,0 +1,183 @@
+"""The fixed list of moves between configs."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tunesmith.space import Categorical, Factorization, Ordinal, Parameter, Permutation, Space
+from tunesmith.testing.trials import LARGE_SPACES, space_named
+from tunesmith.tuners import moves as module
+from tunesmith.tuners.moves import Moves
+from tunesmith.tuners.vectors import Ints
+
+KINDS: list[Parameter] = [
+    Factorization("x", 360, 3),
+    Permutation("p", ("i", "j", "k", "l")),
+    Ordinal("n", (1, 2, 4, 8, 16)),
+    Categorical("c", tuple("abcdefg")),
+]
+
+
+def all_states(moves: Moves) -> list[Ints]:
+    space = moves.vectors.space
+    return [moves.vectors.vector(config) for config in space.enumerate()]
+
+
+def steps_from(moves: Moves, state: Ints) -> list[tuple[Ints, int]]:
+    [possible] = moves.possible(state[None])
+    return [(moves.step(state, int(move)), int(move)) for move in np.flatnonzero(possible)]
+
+
+# --- Forwards
+
+
+@pytest.mark.parametrize("name", LARGE_SPACES)
+def test_moves_lead_to_just_the_neighbours(name: str) -> None:
+    full = space_named(name)
+    space = Space(full.parameters)
+    moves = Moves(space)
+    for config in space.sample_many(20, np.random.default_rng(0)):
+        ends = steps_from(moves, moves.vectors.vector(config))
+        reached = [moves.vectors.config(end) for end, _ in ends]
+        assert set(reached) == set(space.neighbours(config))
+        assert len(reached) == len(set(reached))
+
+
+def test_the_actions_of_a_gemm_are_the_papers() -> None:
+    space = Space([Factorization("m", 64, 4), Factorization("k", 64, 2), Factorization("n", 64, 4)])
+    moves = Moves(space)
+    assert len(moves) == 12 + 2 + 12  # equation 6: ordered pairs of parts
+    config = next(space.enumerate()).replace(m=(4, 16, 1, 1), k=(64, 1), n=(1, 1, 1, 64))
+    reached = {
+        moves.vectors.config(end)["m"] for end, _ in steps_from(moves, moves.vectors.vector(config))
+    }
+    assert (8, 8, 1, 1) in reached
+    assert (2, 32, 1, 1) in reached
+    assert (4, 8, 1, 2) in reached
+
+
+def test_a_move_without_effect_is_not_possible() -> None:
+    moves = Moves(Space([Ordinal("n", (1, 2, 3))]))
+    states = np.array([[0], [1], [2]], dtype=np.int32)
+    assert moves.possible(states).sum(axis=1).tolist() == [1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        Factorization("x", 1, 3),
+        Factorization("x", 64, 1),
+        Ordinal("n", (5,)),
+        Permutation("p", (1,)),
+    ],
+)
+def test_a_parameter_with_a_single_value_has_no_moves(parameter: Parameter) -> None:
+    moves = Moves(Space([parameter, Categorical("c", ("only",))]))
+    assert len(moves) == 0
+
+
+# --- There and back
+
+
+@pytest.mark.parametrize("name", LARGE_SPACES)
+def test_around_are_all_steps_and_how_to_undo_them(name: str) -> None:
+    moves = Moves(space_named(name))
+    for config in moves.vectors.space.sample_many(20, np.random.default_rng(0)):
+        state = moves.vectors.vector(config)
+        ends, there, back = moves.around(state)
+        expected = steps_from(moves, state)
+        assert there.tolist() == [move for _, move in expected]
+        assert ends.tolist() == [end.tolist() for end, _ in expected]
+        assert moves.possible(ends)[np.arange(len(ends)), back].all()
+        for end, move in zip(ends, back.tolist(), strict=True):
+            assert (moves.step(end, move) == state).all()
+
+
+@pytest.mark.parametrize("parameter", KINDS)
+def test_few_moves_can_be_undone_too(parameter: Parameter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_MOVES", 0)
+    moves = Moves(Space([parameter]))
+    for state in all_states(moves):
+        ends, there, back = moves.around(state)
+        assert len(ends) == len(there) > 0
+        assert all(
+            (moves.step(end, move) == state).all()
+            for end, move in zip(ends, back.tolist(), strict=True)
+        )
+
+
+# --- Bounds
+
+
+@pytest.mark.parametrize("parameter", KINDS)
+def test_every_value_can_be_reached_by_few_moves(
+    parameter: Parameter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_MOST_MOVES", 0)
+    moves = Moves(Space([parameter]))
+    start = moves.vectors.vector(next(moves.vectors.space.enumerate()))
+    reached, border = {start.tobytes()}, [start]
+    while border:
+        ends = [end for state in border for end, _ in steps_from(moves, state)]
+        border = [end for end in ends if end.tobytes() not in reached]
+        reached.update(end.tobytes() for end in border)
+    assert len(reached) == parameter.cardinality
+
+
+def test_few_moves_are_fewer() -> None:
+    huge: list[Parameter] = [
+        Factorization("x", 2**20 * 3**5 * 5 * 7, 32),
+        Permutation("p", tuple(range(60))),
+        Categorical("c", tuple(range(5000))),
+    ]
+    for parameter in huge:
+        assert 0 < len(Moves(Space([parameter]))) <= 512
+    # Four primes between 31 pairs of parts in both directions; 59 swaps; turns by 2^0 … 2^12.
+    assert len(Moves(Space(huge))) == 4 * 2 * 31 + 59 + 2 * 13
+
+
+def test_only_the_longest_list_is_shortened_if_that_is_enough() -> None:
+    space = Space([Categorical("c", tuple(range(600))), Permutation("p", tuple(range(6)))])
+    assert len(Moves(space)) == 2 * 10 + 15
+
+
+# --- Features
+
+
+@pytest.mark.parametrize("parameter", [*KINDS, Categorical("c", tuple(range(100)))])
+def test_features_tell_values_apart_and_are_normalised(parameter: Parameter) -> None:
+    moves = Moves(Space([parameter]))
+    features = moves.encode(np.array(all_states(moves)))
+    assert features.shape == (parameter.cardinality, moves.features)
+    assert features.dtype == np.float32
+    assert features.min() == -0.5
+    assert features.max() == 0.5
+    assert len(np.unique(features, axis=0)) == parameter.cardinality
+
+
+def test_the_features_of_a_tiling_are_shares_of_the_exponents() -> None:
+    moves = Moves(Space([Factorization("x", 16, 3)]))
+    state = moves.vectors.vector({"x": (2, 8, 1)})
+    assert moves.encode(state[None]).tolist() == [[0.25 - 0.5, 0.75 - 0.5, -0.5]]
+
+
+def test_categories_are_one_hot_if_they_are_few_and_digits_if_they_are_many() -> None:
+    sizes = {
+        count: Moves(Space([Categorical("c", tuple(range(count)))])).features
+        for count in (3, 16, 17)
+    }
+    assert sizes == {3: 3, 16: 16, 17: 5}
+
+
+def test_features_of_several_parameters_stand_side_by_side() -> None:
+    moves = Moves(Space(KINDS))
+    singles = [Moves(Space([parameter])) for parameter in KINDS]
+    assert moves.features == sum(single.features for single in singles)
+    configs = moves.vectors.space.sample_many(200, np.random.default_rng(0))
+    states = np.array([moves.vectors.vector(config) for config in configs])
+    features = moves.encode(states)
+    for a, b in itertools.pairwise(range(len(states))):
+        assert (features[a] == features[b]).all() == (states[a] == states[b]).all()
