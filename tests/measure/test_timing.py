@@ -83,3 +83,10 @@ def test_disturbed_repeats_are_made_again(series: list[list[float]], expected: l
     rest = iter(series)
     assert until_steady(lambda: next(rest), most_series=3) == expected
     assert next(rest, None) is None
+
+
+def test_disturbed_repeats_of_a_program_far_from_the_best_are_not_made_again() -> None:
+    disturbed = [[2.0, 3.0], [2.0, 2.0]]
+    slow, contender = iter(disturbed), iter(disturbed)
+    assert until_steady(lambda: next(slow), most_series=4, best=1.0) == [2.0, 3.0]
+    assert until_steady(lambda: next(contender), most_series=4, best=1.5) == [2.0, 3.0, 2.0, 2.0]

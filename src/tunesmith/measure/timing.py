@@ -20,6 +20,10 @@ _SPREAD = 1.25
 # How many series of repeats are made at most where they are disturbed.
 MOST_SERIES = 4
 
+# A program so many times as slow as the best known has one series only: exact figures decide
+# among the fast ones.
+_CONTENDER = 1.5
+
 # Writes over the caches before a repeat, but leaves the first argument (the data) in them.
 _FLUSH = "cache_flush_cpu_non_first_arg"
 
@@ -48,14 +52,17 @@ def estimate(
     return seconds
 
 
-def until_steady(repeats: Callable[[], list[float]], most_series: int) -> list[float]:
+def until_steady(
+    repeats: Callable[[], list[float]], most_series: int, best: float = math.inf
+) -> list[float]:
     """The seconds of a series of repeats, and of further ones until one is undisturbed.
 
-    So the median outlives a disturbance that is shorter than the last series.
+    So the median outlives a disturbance that is shorter than the last series. What is much slower
+    than the ``best`` seconds known is not worth the time.
     """
     seconds = series = repeats()
     for _ in range(most_series - 1):
-        if max(series) <= _SPREAD * min(series):
+        if max(series) <= _SPREAD * min(series) or min(series) > _CONTENDER * best:
             break
         series = repeats()
         seconds = seconds + series

@@ -99,7 +99,9 @@ class Trial:
             return [seconds], True
         affordable = spent + needed * timing.MOST_SERIES <= settings.run_timeout / 2
         return timing.until_steady(
-            lambda: self._repeat(settings.repeats), timing.MOST_SERIES if affordable else 1
+            lambda: self._repeat(settings.repeats),
+            timing.MOST_SERIES if affordable else 1,
+            best=cut_off_seconds / settings.cut_off,
         ), False
 
     def _instantiate(self, config: Config) -> Any:
