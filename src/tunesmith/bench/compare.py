@@ -129,9 +129,8 @@ class Comparison:
         self._check()
 
     def _check(self) -> None:
-        limited = self.settings.seconds is not None or self.settings.trials is not None
         for problem in self.problems:
-            if isinstance(problem, MeasuredProblem) and not limited:
+            if self.limits(problem) == (None, None):
                 raise UsageError(f"{problem.label} is measured: give it --seconds or --trials")
             for tuner in self.tuners:
                 _check_search(problem, tuner)
@@ -194,11 +193,11 @@ class Comparison:
 
     def _measure(self, results: Results, run: Run, watch: Watch) -> None:
         assert isinstance(run.problem, MeasuredProblem)
-        budget = Budget(self.settings.seconds, self.settings.trials)
+        budget = Budget(*self.limits(run.problem))
         crash = None
         try:
             trace = measure_run(
-                run.problem.task,
+                run.problem.tuned,
                 run.tuner.tuner,
                 budget,
                 seed=self.settings.seed + run.repeat,
@@ -218,7 +217,9 @@ class Comparison:
     def limits(self, problem: Problem) -> tuple[float | None, int | None]:
         """Seconds of tuning and trials of a run; None is no limit."""
         seconds, trials = self.settings.seconds, self.settings.trials
-        if seconds is None and trials is None and isinstance(problem, RecordedProblem):
+        if isinstance(problem, MeasuredProblem):
+            return seconds, problem.trials if trials is None else trials
+        if seconds is None and trials is None:
             seconds = problem.yardstick.budget
         return seconds, trials
 

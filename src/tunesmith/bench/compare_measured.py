@@ -9,6 +9,7 @@ import numpy as np
 from tunesmith.bench.simulated_trace import Trace
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError
+from tunesmith.problem import Problem
 from tunesmith.progress import PHASES, Progress
 from tunesmith.store import open_store
 from tunesmith.task import Task
@@ -17,7 +18,7 @@ from tunesmith.tuning import tune
 
 
 def measure_run(
-    task: Task,
+    problem: Task | Problem,
     tuner: Tuner,
     budget: Budget,
     *,
@@ -25,7 +26,8 @@ def measure_run(
     store: str,
     watch: Callable[[float], None],
 ) -> Trace:
-    """Tune from nothing: neither earlier trials nor a model's good starts help.
+    """Tune a task, with all its sketches, or another problem, from nothing: neither earlier trials
+    nor a model's good starts help.
 
     ``watch`` is told of the share of the budget that is used up. A trial ended when it was stored.
     Raises ``KeyboardInterrupt`` if Ctrl-C ended it, ``StoreError`` if the store failed.
@@ -41,7 +43,7 @@ def measure_run(
 
     with open_store(store) as opened:
         result = tune(
-            task,
+            problem,
             tuner,
             budget,
             store=opened,
@@ -56,7 +58,7 @@ def measure_run(
             raise StoreError(result.failure)
         session = result.session
         assert session is not None
-        records = list(opened.records(task.key, session=session))
+        records = list(opened.records(problem.key, session=session))
     ended = [(record.created - session.started).total_seconds() for record in records]
     return Trace.of(
         [record.measurement for record in records],

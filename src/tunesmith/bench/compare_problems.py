@@ -15,6 +15,7 @@ from tunesmith.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
     from tunesmith.measure.recording import Recording
+    from tunesmith.problem import Problem as TuningProblem
     from tunesmith.space import Space
     from tunesmith.task import Task
 
@@ -71,6 +72,16 @@ class MeasuredProblem:
         from tunesmith.task import Task
 
         return Task(workload(self.label), Target())
+
+    @property
+    def tuned(self) -> Task | TuningProblem:
+        """What its runs tune."""
+        return self.task
+
+    @property
+    def trials(self) -> int | None:
+        """How many a run has unless it is said; None: no limit of its own."""
+        return None
 
     @cached_property
     def identity(self) -> dict[str, Any]:

@@ -59,7 +59,9 @@ class Experiment:
                 [
                     f"## {self.title}",
                     "",
-                    f"Written by `{data['command']}`; as data: `{self.data_file}`.",
+                    *markdown.paragraph(
+                        f"Written by `{data['command']}`; as data: `{self.data_file}`."
+                    ),
                     "",
                     *markdown.circumstances(data),
                     "",
@@ -75,7 +77,11 @@ class Experiment:
 
 
 # In the order of the page.
-EXPERIMENTS: tuple[Experiment, ...] = ()
+EXPERIMENTS: tuple[Experiment, ...] = (
+    Experiment("nose", "NoSE: layers of ResNet-18", "tunesmith.bench.search_nose"),
+    Experiment("opevo", "OpEvo: products and convolutions", "tunesmith.bench.search_opevo"),
+    Experiment("gbfs", "G-BFS and N-A2C: square matrices", "tunesmith.bench.search_gbfs"),
+)
 
 
 def open_folder(folder: Path) -> None:

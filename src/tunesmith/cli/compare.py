@@ -80,7 +80,7 @@ def compare(
         comparison.forget()
     results = comparison.saved()
     try:
-        _run(comparison, results)
+        carry_out(comparison, results)
     finally:  # Ctrl-C included
         if results.traces or results.crashes:
             command = shlex.join(["tunesmith", *sys.argv[1:]])
@@ -94,8 +94,8 @@ def compare(
         raise TunesmithError(f"every run crashed: {results.crashes[0].why}")
 
 
-def _run(comparison: Comparison, results: Results) -> None:
-    """Do what is left to do, and show how far it is."""
+def carry_out(comparison: Comparison, results: Results) -> None:
+    """Do what is left to do, and show how far it is. Raises what ``Comparison.go`` does."""
     from tunesmith.bench.compare_progress import CompareProgress
 
     total, saved = len(comparison.runs()), len(results.traces)
