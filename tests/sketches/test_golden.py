@@ -83,6 +83,11 @@ PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
             "pack_weight": True,
         },
     ),
+    # A register tile of 4 rows and 2 vectors, 4 steps of the sum, tiles of 8x64 sums.
+    "matmul_424": (
+        matmul(m=64, n=128, k=64),
+        {"tile_m": (4, 2, 2, 4), "tile_k": (16, 4), "tile_n": (2, 1, 2, 32)},
+    ),
     "softmax_lanes": (
         softmax(m=12, n=64),
         {"tile_rows": (3, 4), "lanes_max": 16, "lanes_sum": 8, "lanes_output": 16, "unroll": 2},
@@ -105,6 +110,7 @@ PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
 }
 # Whose sketch is not the first one that supports the operator.
 SKETCHES = {
+    "matmul_424": "cpu_gemm_424",
     "depthwise_strided": "cpu_depthwise",
     "depthwise_channels": "cpu_depthwise",
     "im2col_strided": "cpu_im2col",

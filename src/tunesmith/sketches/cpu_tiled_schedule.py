@@ -36,7 +36,7 @@ class TiledSchedule:
         """The scheduled module."""
         padding = self._place_padding()
         self._pack_inputs(padding)
-        output = self._output_stage()
+        output = output_stage(self.schedule, self.main, self.nest)
         self._make_vector_axis_contiguous()
         outer, middle, register = self._tile_output(output)
         at_tile = self._choice("accumulate", "registers") == "tile"
@@ -119,15 +119,6 @@ class TiledSchedule:
         schedule.reorder(*leading, *rest, *inner)
         self._vectorize_loop(inner[-1])
         schedule.parallel(schedule.fuse(*leading, *rest[:1]) if leading else rest[0])
-
-    def _output_stage(self) -> Any:
-        """The stage that writes the result: the epilogue, or a copy of the finished sums."""
-        consumers = self.nest.consumers
-        if not consumers:
-            return self.schedule.cache_write(self.main, 0, "global")
-        for name in consumers[:-1]:
-            self.schedule.compute_inline(self.schedule.get_sblock(name))
-        return self.schedule.get_sblock(consumers[-1])
 
     def _make_vector_axis_contiguous(self) -> None:
         """Move the vectorised axis last in the buffer of sums, so that a vector is one store."""
@@ -251,3 +242,15 @@ class TiledSchedule:
         count = units + int(self._choice("parallel", 1))
         fused = self.schedule.fuse(*outer[: min(count, len(outer))])
         self.schedule.parallel(fused)
+
+
+def output_stage(schedule: Any, main: Any, nest: LoopNest) -> Any:
+    """The stage that writes the result: the epilogue, or a copy of the finished sums of ``main``.
+
+    All of the epilogue but its last stage is computed inline.
+    """
+    if not nest.consumers:
+        return schedule.cache_write(main, 0, "global")
+    for name in nest.consumers[:-1]:
+        schedule.compute_inline(schedule.get_sblock(name))
+    return schedule.get_sblock(nest.consumers[-1])

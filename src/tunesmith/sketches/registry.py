@@ -12,6 +12,7 @@ from tunesmith.operators import Operator
 from tunesmith.sketches.cpu_depthwise import CpuDepthwise
 from tunesmith.sketches.cpu_direct import CpuDirect
 from tunesmith.sketches.cpu_gemm import CpuGemm
+from tunesmith.sketches.cpu_gemm_424 import CpuGemm424
 from tunesmith.sketches.cpu_im2col import CpuIm2col
 from tunesmith.sketches.cpu_rows import CpuRows
 from tunesmith.sketches.cpu_tiled import CpuTiled
@@ -31,6 +32,7 @@ _OURS: dict[str, Sketch] = {
         CpuWinograd(),
         CpuGemm(),
         CpuIm2col(),
+        CpuGemm424(),
     )
 }
 
@@ -109,7 +111,7 @@ def sketch_for(operator: Operator, target: Target, name: str | None = None) -> S
     if name is not None:
         return sketches_for(operator, target, [name])[0]
     for candidate in map(_load, _names()):
-        if candidate.supports(operator, target):
+        if candidate.supports(operator, target) and not candidate.only_by_name:
             return candidate
     raise UsageError(f"no sketch can schedule {operator.name} on {target.key}")
 
@@ -123,8 +125,8 @@ def sketches_for(
     """The sketches of these names, by default all that support the operator on the target.
 
     ``without`` are names of sketches to leave out. Those left are in the order in which sketches
-    are tried, so the first one is the most general. A plug-in that does not load is left out
-    unless it is named.
+    are tried, so the first one is the most general. Left out unless they are named are sketches
+    that are ``only_by_name``, and plug-ins that do not load.
 
     Raises ``UsageError`` where none is left, for an unknown name, and for a named sketch that
     cannot schedule the operator or does not load.
@@ -144,7 +146,8 @@ def sketches_for(
                 raise
             continue
         if sketch.supports(operator, target):
-            fitting.append(sketch)
+            if name in named or not sketch.only_by_name:
+                fitting.append(sketch)
         elif name in named:
             raise UsageError(
                 f"sketch {name} cannot schedule {operator.name} on {target.key}: "
@@ -157,5 +160,9 @@ def sketches_for(
 
 
 def _alternatives(operator: Operator, target: Target) -> str:
-    fitting = (name for name, it in sketches().items() if it.supports(operator, target))
+    fitting = (
+        name
+        for name, it in sketches().items()
+        if it.supports(operator, target) and not it.only_by_name
+    )
     return " or ".join(fitting) or "another operator, no sketch can"

@@ -19,10 +19,13 @@ class Sketch(ABC):
     A sketch has no state: it is found by ``name``, and ``version`` changes whenever the same config
     would yield another program or the space changes, so that records of different versions never
     mix. ``space``, ``default`` and ``program`` are for operators that ``supports`` says yes to.
+    One that is ``only_by_name`` takes no part in a search unless the user names it: it is there for
+    an experiment, not because it may be the fastest.
     """
 
     name: ClassVar[str]
     version: ClassVar[int]
+    only_by_name: ClassVar[bool] = False
 
     @abstractmethod
     def supports(self, operator: Operator, target: Target) -> bool:
