@@ -4,7 +4,8 @@ It combines what the papers' tuners and their baselines taught. Steps along the 
 parameters find the last factor (OpEvo, G-BFS), a model of all observations says which steps are
 worth a trial (NoSE, AutoTVM), and random configs, judged by the same model, lead out of what has
 been searched. The model is a Gaussian process over the logarithms of seconds, in coordinates in
-which powers of two are alike; the next config is the one of the largest expected improvement
+which powers of two are alike, with what each parameter does alone and what they do together apart;
+the next config is the one of the largest expected improvement
 (Jones, Schonlau and Welch, "Efficient Global Optimization of Expensive Black-Box Functions", 1998,
 equation 15).
 """
@@ -78,7 +79,7 @@ class AutoSearch(Search):
         self._vicinity = Vicinity(space, coordinates, self.rng)
         self._pool: Pool | None = None
         self._first: list[Config] | None = None
-        self._model = GaussianProcess(coordinates.count)
+        self._model = GaussianProcess(coordinates.parameters)
         self._refit_at = 0
         self._configs: list[Config] = []
         self._rows: list[list[float]] = []
