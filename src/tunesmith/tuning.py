@@ -37,7 +37,7 @@ _LOOK_UP = 0.25
 
 def tune(
     problem: Problem | Portfolio | Task,
-    tuner: str | Tuner = "genetic",
+    tuner: str | Tuner = "auto",
     budget: Budget | None = None,
     *,
     store: Store | str | Path | None = None,

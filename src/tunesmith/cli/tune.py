@@ -67,7 +67,7 @@ def tune(
     cores: opt.Cores = None,
     sketch: opt.SketchNames = None,
     without_sketch: opt.OtherSketches = None,
-    tuner: TunerName = "genetic",
+    tuner: TunerName = "auto",
     tuner_option: TunerOptions = None,
     seconds: Seconds = None,
     trials: Trials = None,
@@ -161,7 +161,7 @@ def tune_command(
         seconds, trials = wanted.seconds, wanted.trials
     if seed is None:
         seed = wanted.seed or 0
-    algorithm = _tuner(tuner or wanted.tuner or "genetic", tuner_option)
+    algorithm = _tuner(tuner or wanted.tuner or "auto", tuner_option)
     budget = _budget(seconds, trials, None, target_seconds, patience)
     with open_store(store) as opened:
         result = _run(

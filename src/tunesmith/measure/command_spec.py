@@ -26,7 +26,7 @@
     tile = [8, 8]
 
     [tune]                         # optional, as is each key
-    tuner = "genetic"
+    tuner = "auto"
     trials = 100
     seconds = 60.0
     seed = 1
