@@ -74,22 +74,23 @@ def time_split_figure(summary: Summary) -> str:
     """What the time of tuning went to, in the mean over problems (NoSE, figure 6)."""
     names = {_PHASE_NAMES[phase]: LIGHT[phase] for phase in PHASES}
     rows = {each.tuner.label: _mean_shares(each, _time_shares) for each in summary.standings}
-    return _stacked("what the time went to", names, rows)
+    return stacked("what the time went to", names, rows)
 
 
 def outcomes_figure(summary: Summary) -> str:
     """Trials of each class, in the mean over problems (NoSE, figure 7A)."""
     rows = {each.tuner.label: _mean_shares(each, _count_shares) for each in summary.standings}
-    return _stacked("trials by outcome", _classes(rows.values()), rows)
+    return stacked("trials by outcome", classes(rows.values()), rows)
 
 
 def outcome_times_figure(summary: Summary) -> str:
     """The time that trials of each class cost, in the mean over problems (NoSE, figure 7B)."""
     rows = {each.tuner.label: _mean_shares(each, _cost_shares) for each in summary.standings}
-    return _stacked("time of building and running by outcome", _classes(rows.values()), rows)
+    return stacked("time of building and running by outcome", classes(rows.values()), rows)
 
 
-def _stacked(title: str, colours: Mapping[str, str], rows: Mapping[str, Shares]) -> str:
+def stacked(title: str, colours: Mapping[str, str], rows: Mapping[str, Shares]) -> str:
+    """A picture of a bar a row, its shares side by side in the order and the ``colours`` given."""
     drawn = [svg.text((16, 18), title, bold=True)]
     keys, top = legend(40.0, {name: block_mark(colour) for name, colour in colours.items()})
     drawn += keys
@@ -115,32 +116,33 @@ def _bar_of(shares: Shares, colours: Mapping[str, str], y: float) -> list[str]:
     return drawn
 
 
-def _classes(rows: Iterable[Shares]) -> dict[str, str]:
+def classes(rows: Iterable[Shares]) -> dict[str, str]:
     """The classes that occur, with their colours."""
     there = {name for shares in rows for name in shares}
     named = {fmt.outcome_name(outcome): colour for outcome, colour in _CLASS_COLOURS.items()}
     return {name: colour for name, colour in named.items() if name in there}
 
 
-def _mean_shares(standing: Standing, shares_of: Callable[[Cell], Shares]) -> Shares:
+def _mean_shares(standing: Standing, of_cell: Callable[[Cell], Shares]) -> Shares:
     """The mean over those problems that have any."""
-    found = [shares for cell in standing.cells if (shares := shares_of(cell))]
+    found = [shares for cell in standing.cells if (shares := of_cell(cell))]
     names = dict.fromkeys(name for shares in found for name in shares)
     return {name: sum(s.get(name, 0.0) for s in found) / len(found) for name in names}
 
 
 def _time_shares(cell: Cell) -> Shares:
-    return _shares({_PHASE_NAMES[phase]: spent for phase, spent in cell.time.items()})
+    return shares_of({_PHASE_NAMES[phase]: spent for phase, spent in cell.time.items()})
 
 
 def _count_shares(cell: Cell) -> Shares:
-    return _shares({fmt.outcome_name(o): float(n) for o, n in cell.outcomes.items()})
+    return shares_of({fmt.outcome_name(o): float(n) for o, n in cell.outcomes.items()})
 
 
 def _cost_shares(cell: Cell) -> Shares:
-    return _shares({fmt.outcome_name(o): spent for o, spent in cell.costs.items()})
+    return shares_of({fmt.outcome_name(o): spent for o, spent in cell.costs.items()})
 
 
-def _shares(amounts: Mapping[str, float]) -> Shares:
+def shares_of(amounts: Mapping[str, float]) -> Shares:
+    """Amounts as shares of their sum; none where that is 0."""
     total = sum(amounts.values())
     return {name: amount / total for name, amount in amounts.items()} if total > 0 else {}

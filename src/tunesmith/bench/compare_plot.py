@@ -98,6 +98,11 @@ class Panel:
         left, right = self._point(self._x.low, value), self._point(self._x.high, value)
         self.drawn.append(svg.line(left, right, LIGHT["muted"], 1.2))
 
+    def column(self, ends: tuple[float, float], height: float, colour: str) -> None:
+        """A bar from the bottom between two places of the x axis."""
+        start, end = self._point(ends[0], height), self._point(ends[1], self._y.low)
+        self.drawn.append(block(start, end, colour))
+
     def curve(self, curve: Curve, pen: Pen) -> None:
         """The mean as a line, and a band of one standard error to both sides."""
         means = list(zip(curve.x.tolist(), curve.mean.tolist(), strict=True))

@@ -78,6 +78,7 @@ class Experiment:
 
 # In the order of the page.
 EXPERIMENTS: tuple[Experiment, ...] = (
+    Experiment("space-analysis", "NoSE: whole spaces", "tunesmith.bench.space_analysis_page"),
     Experiment("nose", "NoSE: layers of ResNet-18", "tunesmith.bench.search_nose"),
     Experiment("opevo", "OpEvo: products and convolutions", "tunesmith.bench.search_opevo"),
     Experiment("gbfs", "G-BFS and N-A2C: square matrices", "tunesmith.bench.search_gbfs"),

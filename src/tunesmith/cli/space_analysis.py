@@ -1,0 +1,83 @@
+"""``tunesmith bench space-analysis``: what recorded spaces are like."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tunesmith.cli import options as opt
+from tunesmith.cli.output import console, print_json, remark, remarks
+from tunesmith.errors import UsageError
+
+RECORDED = Path("data/replay")
+"""Where a checkout has the recordings that it ships."""
+
+
+def register(bench: typer.Typer) -> None:
+    """Add the command to ``tunesmith bench``."""
+    bench.command("space-analysis")(space_analysis)
+
+
+def space_analysis(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder for search.md and its data.")
+    ] = Path("docs/benchmarks"),
+    *,
+    space: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--space",
+            help="A T4 file beside its space.T1.json, or a pattern; repeatable; "
+            f"default: '{RECORDED}/*/*.json.gz'.",
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Record nothing: look at what is recorded.")
+    ] = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Look at recorded spaces: outcomes, what they cost, how speeds are distributed."""
+    from tunesmith.bench.search_page import open_folder, write_search
+    from tunesmith.bench.space_analysis import analyse, choose_recordings
+    from tunesmith.bench.space_analysis_figures import pictures
+
+    chosen = choose_recordings(space or _shipped())
+    open_folder(output)
+    if not quick:
+        chosen = choose_recordings([*(str(each.path) for each in chosen), str(_recorded(output))])
+    spaces = [analyse(each) for each in chosen]
+    command = shlex.join(["tunesmith", *sys.argv[1:]])
+    figures, section = write_search(
+        output, "space-analysis", {"spaces": spaces}, pictures(spaces), command
+    )
+    if as_json:
+        print_json(figures)
+    else:
+        console().print(section, markup=False, soft_wrap=True)
+
+
+def _shipped() -> list[str]:
+    """Patterns of the recordings of this checkout. Raises ``UsageError`` where there are none."""
+    if not any(RECORDED.glob("*/*.json.gz")):
+        raise UsageError(
+            f"there are no recordings in {RECORDED}: run this at the top of a checkout, or name T4 "
+            "files with --space"
+        )
+    return [f"{RECORDED}/*/*.json.gz"]
+
+
+def _recorded(output: Path) -> Path:
+    """The recording that takes hours, made or completed now."""
+    from tunesmith.bench.search_experiment import RUNS
+    from tunesmith.bench.space_analysis_record import LAYER, configs_to_record, record_whole, whole
+    from tunesmith.reports.live import LiveProgress
+
+    part, folder = whole(), output / RUNS / "space-analysis"
+    count = configs_to_record(part)
+    remark(f"recording {count:,} configs of {LAYER}, which goes on where it was stopped ...")
+    with LiveProgress(remarks(), count, None, part.flops) as live:
+        return record_whole(part, folder, live.update)
