@@ -6,7 +6,8 @@
 #   make constraints   take the newest versions of all packages, and pin them
 #   make clean         remove all that these made
 #
-#   TORCH=1            with PyTorch: the demo compares with it, tests check operators against it
+#   TORCH=1            with PyTorch: the tuners na2c and controller; the demo compares with it,
+#                      tests check operators against it
 #   PEERS=1            with all that 'tunesmith bench operators' compares with, PyTorch included
 #   PYTHON=...         the Python to use
 
@@ -19,7 +20,7 @@ torch := $(filter-out 0 no,$(TORCH))
 PEERS ?=
 peers := $(filter-out 0 no,$(PEERS))
 comma := ,
-further := $(if $(peers),peers,$(if $(torch),torch))
+further := $(if $(peers),peers,$(if $(torch),neural))
 extras := dev$(if $(further),$(comma)$(further))
 
 venv := .venv
@@ -37,7 +38,7 @@ help:
 setup: compiler $(ready)
 
 $(ready): pyproject.toml constraints.txt
-	@rm -f $(venv)/.ready $(venv)/.ready-torch $(venv)/.ready-peers
+	@rm -f $(venv)/.ready $(venv)/.ready-neural $(venv)/.ready-peers
 	@tools/set-up $(venv) '$(extras)'
 	@printf '%s\n' '$(CURDIR)' | tee $(venv)/.ready > $(ready)
 
@@ -47,7 +48,7 @@ compiler:
 		'kernels cannot be saved, and the tests that save them are skipped' >&2
 
 demo: setup
-	@$(bin)/tunesmith tune --layer resnet18.C8 --tuner genetic --seconds 90 \
+	@$(bin)/tunesmith tune --layer resnet18.C8 --seconds 90 \
 		--store demo/tuning.db --fresh --peers --report demo/report.html
 
 test: setup

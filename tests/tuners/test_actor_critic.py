@@ -59,6 +59,35 @@ def test_an_action_worse_than_expected_becomes_less_likely(action: int) -> None:
     assert both.policy(STATE, ALL)[0, action] < before - 0.05
 
 
+def test_the_losses_are_those_of_the_advantages() -> None:
+    both = networks(discount=0.5)
+    rng = np.random.default_rng(0)
+    features, following = rng.random((2, 3, FEATURES), dtype=np.float32)
+    actions, rewards = np.array([2, 0, 3]), np.array([1.0, 0.0, 0.25], dtype=np.float32)
+    possible = np.array([[True, False, True, True], [True] * 4, [False, False, True, True]])
+    actor, critic = both.losses(Transitions(features, possible, actions, rewards, following))
+    # r + discount V(s') - V(s), by hand
+    advantages = rewards + 0.5 * both.values(following) - both.values(features)
+    chosen = np.log(both.policy(features, possible)[np.arange(3), actions])
+    assert actor.item() == pytest.approx(-(advantages * chosen).mean(), rel=1e-5)
+    assert critic.item() == pytest.approx(np.square(advantages).mean(), rel=1e-5)
+
+
+def test_the_actors_loss_does_not_train_the_critic() -> None:
+    both = networks()
+    actor, _ = both.losses(transitions(1, 1.0))
+    actor.backward()
+    assert [weights.grad is None for weights in both._critic.weights] == [True] * 4
+    assert [weights.grad is None for weights in both._actor.weights] == [False] * 4
+
+
+def test_a_state_that_leads_to_itself_is_worth_the_sum_of_all_its_rewards() -> None:
+    both = networks(discount=0.5)
+    batch = transitions(0, 0.5)._replace(next_features=np.repeat(STATE, BATCH, axis=0))
+    train(both, batch, rounds=600)
+    assert both.values(STATE)[0] == pytest.approx(0.5 + 0.25 + 0.125 + 0.125, abs=0.03)
+
+
 def test_a_single_step_of_training_goes_the_right_way() -> None:
     for seed in range(10):
         both = networks(seed=seed)

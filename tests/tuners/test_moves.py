@@ -10,7 +10,7 @@ import pytest
 from tunesmith.space import Categorical, Factorization, Ordinal, Parameter, Permutation, Space
 from tunesmith.testing.trials import LARGE_SPACES, space_named
 from tunesmith.tuners import moves as module
-from tunesmith.tuners.moves import Moves
+from tunesmith.tuners.moves import Moves, Numbers
 from tunesmith.tuners.vectors import Ints
 
 KINDS: list[Parameter] = [
@@ -26,9 +26,10 @@ def all_states(moves: Moves) -> list[Ints]:
     return [moves.vectors.vector(config) for config in space.enumerate()]
 
 
-def steps_from(moves: Moves, state: Ints) -> list[tuple[Ints, int]]:
-    [possible] = moves.possible(state[None])
-    return [(moves.step(state, int(move)), int(move)) for move in np.flatnonzero(possible)]
+def steps_from(moves: Moves, state: Ints) -> tuple[Ints, Numbers]:
+    """All states that one move leads to, and the moves there."""
+    there = np.flatnonzero(moves.possible(state[None])[0])
+    return moves.step(np.repeat(state[None], len(there), axis=0), there), there
 
 
 # --- Forwards
@@ -40,8 +41,8 @@ def test_moves_lead_to_just_the_neighbours(name: str) -> None:
     space = Space(full.parameters)
     moves = Moves(space)
     for config in space.sample_many(20, np.random.default_rng(0)):
-        ends = steps_from(moves, moves.vectors.vector(config))
-        reached = [moves.vectors.config(end) for end, _ in ends]
+        ends, _ = steps_from(moves, moves.vectors.vector(config))
+        reached = [moves.vectors.config(end) for end in ends]
         assert set(reached) == set(space.neighbours(config))
         assert len(reached) == len(set(reached))
 
@@ -51,9 +52,8 @@ def test_the_actions_of_a_gemm_are_the_papers() -> None:
     moves = Moves(space)
     assert len(moves) == 12 + 2 + 12  # equation 6: ordered pairs of parts
     config = next(space.enumerate()).replace(m=(4, 16, 1, 1), k=(64, 1), n=(1, 1, 1, 64))
-    reached = {
-        moves.vectors.config(end)["m"] for end, _ in steps_from(moves, moves.vectors.vector(config))
-    }
+    ends, _ = steps_from(moves, moves.vectors.vector(config))
+    reached = {moves.vectors.config(end)["m"] for end in ends}
     assert (8, 8, 1, 1) in reached
     assert (2, 32, 1, 1) in reached
     assert (4, 8, 1, 2) in reached
@@ -82,18 +82,19 @@ def test_a_parameter_with_a_single_value_has_no_moves(parameter: Parameter) -> N
 # --- There and back
 
 
+def assert_undone(moves: Moves, state: Ints) -> None:
+    ends, there = steps_from(moves, state)
+    assert len(there) > 0
+    back = moves.back(np.repeat(state[None], len(there), axis=0), there)
+    assert moves.possible(ends)[np.arange(len(ends)), back].all()
+    assert (moves.step(ends, back) == state).all()
+
+
 @pytest.mark.parametrize("name", LARGE_SPACES)
-def test_around_are_all_steps_and_how_to_undo_them(name: str) -> None:
+def test_each_move_has_one_that_leads_back(name: str) -> None:
     moves = Moves(space_named(name))
     for config in moves.vectors.space.sample_many(20, np.random.default_rng(0)):
-        state = moves.vectors.vector(config)
-        ends, there, back = moves.around(state)
-        expected = steps_from(moves, state)
-        assert there.tolist() == [move for _, move in expected]
-        assert ends.tolist() == [end.tolist() for end, _ in expected]
-        assert moves.possible(ends)[np.arange(len(ends)), back].all()
-        for end, move in zip(ends, back.tolist(), strict=True):
-            assert (moves.step(end, move) == state).all()
+        assert_undone(moves, moves.vectors.vector(config))
 
 
 @pytest.mark.parametrize("parameter", KINDS)
@@ -101,12 +102,19 @@ def test_few_moves_can_be_undone_too(parameter: Parameter, monkeypatch: pytest.M
     monkeypatch.setattr(module, "_MOST_MOVES", 0)
     moves = Moves(Space([parameter]))
     for state in all_states(moves):
-        ends, there, back = moves.around(state)
-        assert len(ends) == len(there) > 0
-        assert all(
-            (moves.step(end, move) == state).all()
-            for end, move in zip(ends, back.tolist(), strict=True)
-        )
+        assert_undone(moves, state)
+
+
+def test_a_batch_takes_each_states_own_step_and_leaves_the_states_alone() -> None:
+    moves = Moves(Space(KINDS))
+    configs = moves.vectors.space.sample_many(60, np.random.default_rng(1))
+    states = np.array([moves.vectors.vector(config) for config in configs])
+    before = states.copy()
+    chosen = moves.possible(states).cumsum(axis=1).argmax(axis=1)  # the last one possible
+    together = moves.step(states, chosen)
+    assert (states == before).all()
+    for state, move, end in zip(states, chosen, together, strict=True):
+        assert (moves.step(state[None], np.array([move]))[0] == end).all()
 
 
 # --- Bounds
@@ -121,7 +129,7 @@ def test_every_value_can_be_reached_by_few_moves(
     start = moves.vectors.vector(next(moves.vectors.space.enumerate()))
     reached, border = {start.tobytes()}, [start]
     while border:
-        ends = [end for state in border for end, _ in steps_from(moves, state)]
+        ends = [end for state in border for end in steps_from(moves, state)[0]]
         border = [end for end in ends if end.tobytes() not in reached]
         reached.update(end.tobytes() for end in border)
     assert len(reached) == parameter.cardinality

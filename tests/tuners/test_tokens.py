@@ -9,6 +9,7 @@ import pytest
 
 from tunesmith.space import Categorical, Factorization, Ordinal, Parameter, Permutation, Space
 from tunesmith.testing.trials import LARGE_SPACES, SMALL_SPACES, space_named
+from tunesmith.tuners import tokens as module
 from tunesmith.tuners.tokens import Tokens
 from tunesmith.tuners.vectors import Ints
 
@@ -73,6 +74,74 @@ def test_whatever_is_drawn_is_a_config(name: str) -> None:
     configs = [tokens.read(sentence) for sentence in uniform_draws(tokens, 200)]
     assert all(space.contains(config) for config in configs)
     assert len(set(configs)) > 50
+
+
+# --- Constraints
+
+
+@pytest.mark.parametrize("name", ["constrained", "few valid"])
+def test_what_constraints_rule_out_is_masked(name: str) -> None:
+    space = space_named(name)
+    tokens = Tokens(space)
+    drawn = {tokens.read(sentence) for sentence in uniform_draws(tokens, 2000)}
+    assert all(space.contains(config) for config in drawn)
+    assert len(drawn) > 1000 or drawn == set(space.enumerate())
+
+
+def test_tokens_are_masked_by_hand() -> None:
+    space = Space(
+        [Ordinal("n", (1, 2, 4)), Categorical("free", ("a", "b")), Factorization("x", 16, 2)],
+        ["x[0] * n <= 8"],
+    )
+    tokens = Tokens(space)
+
+    def counts(*begun: int) -> list[int]:
+        [ways] = tokens.ways(np.array([begun], dtype=np.int32))
+        rounded: list[int] = np.exp(ways).round().astype(int).tolist()
+        return rounded
+
+    # x[0] may be 1, 2, 4, 8 for n = 1, and has one value less for 2, two less for 4.
+    assert counts() == [4, 3, 2, 0, 0]
+    assert counts(1) == [1, 1, 1, 0, 0]
+    assert counts(0, 0) == [1, 1, 0, 0, 0]
+
+
+def test_values_in_several_digits_are_masked_too() -> None:
+    space = Space([Ordinal(name, tuple(range(200))) for name in "ab"], ["a == 2 * b"])
+    tokens = Tokens(space)
+    assert len(tokens) == 4
+    drawn = [tokens.read(sentence) for sentence in uniform_draws(tokens, 500)]
+    assert all(config["a"] == 2 * int(str(config["b"])) for config in drawn)
+
+
+@pytest.mark.parametrize("limit", ["_MOST_VALUES", "_MOST_LOOKED_AT"])
+def test_where_there_are_too_many_combinations_constraints_are_left_out(
+    limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, limit, 3)
+    space = space_named("constrained")
+    tokens = Tokens(space)
+    configs = [tokens.read(sentence) for sentence in uniform_draws(tokens, 300)]
+    assert all(Space(space.parameters).contains(config) for config in configs)
+    assert not all(space.contains(config) for config in configs)
+
+
+def test_where_no_config_is_valid_constraints_are_left_out() -> None:
+    space = Space([Ordinal("a", (1, 2)), Ordinal("b", (1, 2))], ["a + b == 9"])
+    assert np.exp(Tokens(space).ways(np.zeros((1, 0), dtype=np.int32))).tolist() == [[1.0, 1.0]]
+
+
+def test_parameters_of_a_single_value_take_no_place() -> None:
+    space = Space([Ordinal("a", (3,)), Ordinal("b", (1, 2, 3)), Ordinal("c", (4,))], ["a >= b"])
+    tokens = Tokens(space)
+    assert len(tokens) == 1
+    assert {tokens.read(sentence) for sentence in uniform_draws(tokens, 50)} == set(
+        space.enumerate()
+    )
+    assert len(Tokens(Space([Ordinal("a", (3,)), Ordinal("b", (1,))], ["a >= b"]))) == 0
+
+
+# --- Places
 
 
 def test_a_gemm_takes_a_token_for_each_part_but_the_last() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,19 +69,22 @@ class ActorCritic:
             expected: npt.NDArray[np.float64] = values.detach().double().numpy()[:, 0]
         return expected
 
+    def losses(self, transitions: Transitions) -> tuple[Any, Any]:
+        """The actor's and the critic's loss, to be minimised: tensors of one number."""
+        torch = self._torch
+        features, possible, actions, rewards, following = map(torch.from_numpy, transitions)
+        values = self._critic(features)[:, 0]
+        returns = rewards + self._discount * self._critic(following)[:, 0].detach()
+        advantages = returns - values
+        preferences = self._actor(features).masked_fill(~possible, -torch.inf)
+        chosen = preferences.log_softmax(dim=1).gather(1, actions[:, None])[:, 0]
+        # The minus makes actions of positive advantage likelier.
+        return -(advantages.detach() * chosen).mean(), advantages.square().mean()
+
     def train(self, transitions: Transitions) -> None:
         """One step of Adam: the critic towards the returns, the actor by their advantage."""
-        torch = self._torch
-        with neural.one_thread(torch):
-            features, possible, actions, rewards, following = map(torch.from_numpy, transitions)
-            values = self._critic(features)[:, 0]
-            returns = rewards + self._discount * self._critic(following)[:, 0].detach()
-            advantages = returns - values
-            preferences = self._actor(features).masked_fill(~possible, -torch.inf)
-            chosen = preferences.log_softmax(dim=1).gather(1, actions[:, None])[:, 0]
-            # The loss is minimised, so the minus makes actions of positive advantage likelier.
-            actor_loss = -(advantages.detach() * chosen).mean()
-            critic_loss = advantages.square().mean()
+        with neural.one_thread(self._torch):
+            actor_loss, critic_loss = self.losses(transitions)
             self._optimizer.zero_grad()
             (actor_loss + critic_loss).backward()
             self._optimizer.step()

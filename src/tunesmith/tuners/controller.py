@@ -8,18 +8,22 @@ moving baseline trains it, by Adam.
 
 A factorization is written part by part, each prime's exponent by itself; a permutation item by
 item; an ordinal or a category as one number, in several digits if it has more than 64 values. What
-leads to no value is masked.
+is no value of a parameter is masked, and so is what breaks a constraint (see ``Tokens``).
 
 Where it differs from those controllers, which had thousands of trials and no constraints:
 
 - The learning rate is higher, and advantages are divided by their own moving deviation, so that the
-  unit of throughput does not matter.
+  unit of throughput does not matter. A reward is the throughput as a share of the best so far; a
+  failure has 0.
 - The policy starts as the uniform distribution (see ``RecurrentPolicy``), and the usual bonus for
   its entropy is measured against that: no config is worth a second trial, so a policy that has
   settled would have nothing to propose.
-- What is drawn but known already or not valid is drawn again, up to four times 32 sentences; after
-  that the config is a uniform draw.
-- All results are learned from, also of configs that others proposed.
+- What is drawn but known already is drawn again, up to four times 32 sentences; after that the
+  config is a uniform draw. So is what breaks a constraint, where the valid combinations are too
+  many for masks. When 32 sentences are all known, the temperature of the policy is doubled, which
+  is halved with each step of training: around a policy that has settled there is more to try.
+- All results are learned from, also of configs that others proposed, whenever a batch is complete;
+  nothing waits for those under way.
 """
 
 from __future__ import annotations
@@ -41,6 +45,9 @@ from tunesmith.tuners.vectors import Ints
 # many times for a proposal.
 _SENTENCES = 32
 _ROUNDS = 4
+
+# The highest temperature: next to nothing is left of what the policy prefers.
+_HOTTEST = 64.0
 
 # However many results come at once (the records of an earlier run), only the latest so many batches
 # are trained on.
@@ -94,7 +101,9 @@ class ControllerSearch(Search):
             rng=self.rng,
         )
         self.baseline = MovingBaseline(settings.decay)
-        self._drawn: deque[Config] = deque()
+        self.temperature = 1.0
+        self._drawn: deque[Ints] = deque()
+        self._known: set[bytes] = set()  # sentences that were read or written
         self._results: deque[tuple[Ints, float]] = deque(maxlen=_MOST_BATCHES * settings.batch)
 
     def next_config(self) -> Config | None:
@@ -103,15 +112,34 @@ class ControllerSearch(Search):
         self._train()
         for _ in range(_ROUNDS):
             if not self._drawn:
-                self._drawn.extend(map(self.tokens.read, self.policy.draw(_SENTENCES, self.rng)))
+                self._write_sentences()
             while self._drawn:
-                config = self._drawn.popleft()
-                if config not in self.seen and self.tokens.vectors.meets_constraints(config):
+                config = self._read(self._drawn.popleft())
+                if config is not None:
                     return config
         return self.fresh_config()
 
     def learn(self, measurement: Measurement) -> None:
-        self._results.append((self.tokens.write(measurement.config), fitness(measurement)))
+        sentence = self.tokens.write(measurement.config)
+        self._known.add(sentence.tobytes())
+        self._results.append((sentence, fitness(measurement)))
+
+    def _write_sentences(self) -> None:
+        """Draw sentences, and keep those not known; at a higher temperature from now on if none."""
+        drawn = self.policy.draw(_SENTENCES, self.rng, self.temperature)
+        self._drawn.extend(row for row in drawn if row.tobytes() not in self._known)
+        if not self._drawn:
+            self.temperature = min(2.0 * self.temperature, _HOTTEST)
+
+    def _read(self, sentence: Ints) -> Config | None:
+        """The config of a sentence, if it is new and valid."""
+        written = sentence.tobytes()
+        if written in self._known:  # drawn twice
+            return None
+        self._known.add(written)
+        config = self.tokens.read(sentence)
+        new = config not in self.seen and self.tokens.vectors.meets_constraints(config)
+        return config if new else None
 
     def _train(self) -> None:
         """Train on the results since the last time, whole batches in the order of arrival."""
@@ -120,6 +148,7 @@ class ControllerSearch(Search):
             sentences = np.stack([sentence for sentence, _ in batch])
             speeds = np.array([speed for _, speed in batch])
             self.policy.train(sentences, self.baseline.advantages(speeds))
+            self.temperature = max(1.0, self.temperature / 2.0)
             self._drawn.clear()  # by the old policy
 
 

@@ -64,7 +64,7 @@ class Moves:
         self.moves = tuple(_listed(self.vectors.segments))
         kinds, sources, goals, amounts = np.array(self.moves, dtype=np.int64).reshape(-1, 4).T
         self._kinds, self._sources, self._goals, self._amounts = kinds, sources, goals, amounts
-        self._of = {kind: np.flatnonzero(kinds == kind) for kind in Kind}
+        self._of = {kind: np.flatnonzero(kinds == kind) for kind in Kind if kind in kinds}
         numbers = {move: number for number, move in enumerate(self.moves)}
         # For SET the number of the move to value 0, from which those to the others follow.
         self._undoing = np.array([numbers[_undoing(move)] for move in self.moves], dtype=np.int64)
@@ -95,46 +95,34 @@ class Moves:
                 possible[:, moves] = before != amounts
         return possible
 
-    def around(self, state: Ints) -> tuple[Ints, Numbers, Numbers]:
-        """All states that one move leads to, the moves there, and the moves back.
+    def step(self, states: Ints, moves: Numbers) -> Ints:
+        """Where each state gets by its move, which is possible there (equation 7).
 
-        Shapes (neighbours, elements), (neighbours,) and (neighbours,).
+        Shape (batch, elements), of (batch, elements) and (batch,).
         """
-        there = np.flatnonzero(self.possible(state[None])[0])
-        sources, goals, amounts = self._sources[there], self._goals[there], self._amounts[there]
-        kinds = self._kinds[there]
-        states = np.repeat(state[None], len(there), axis=0)
-        back = self._undoing[there]
-        for kind in Kind:
+        after = states.copy()
+        sources, goals, amounts = self._sources[moves], self._goals[moves], self._amounts[moves]
+        kinds = self._kinds[moves]
+        for kind in self._of:
             rows = np.flatnonzero(kinds == kind)
-            source, goal = sources[rows], goals[rows]
+            source, goal, amount = sources[rows], goals[rows], amounts[rows]
             if kind is Kind.CARRY:
-                states[rows, source] -= 1
-                states[rows, goal] += 1
+                after[rows, source] -= 1
+                after[rows, goal] += 1
             elif kind is Kind.SWAP:
-                states[rows, source], states[rows, goal] = state[goal], state[source]
+                after[rows, source], after[rows, goal] = states[rows, goal], states[rows, source]
             elif kind is Kind.SET:
-                states[rows, source] = amounts[rows]
-                back[rows] += state[source]
+                after[rows, source] = amount
             else:
-                shifted = state[source] + amounts[rows]
-                states[rows, source] = shifted % self.vectors.sizes[source]
-        return states, there, back
+                after[rows, source] = (states[rows, source] + amount) % self.vectors.sizes[source]
+        return after
 
-    def step(self, state: Ints, move: int) -> Ints:
-        """The state that a possible move leads to (equation 7)."""
-        kind, source, goal, amount = self.moves[move]
-        moved = state.copy()
-        if kind is Kind.CARRY:
-            moved[source] -= 1
-            moved[goal] += 1
-        elif kind is Kind.SWAP:
-            moved[source], moved[goal] = state[goal], state[source]
-        elif kind is Kind.SET:
-            moved[source] = amount
-        else:
-            moved[source] = (int(state[source]) + amount) % int(self.vectors.sizes[source])
-        return moved
+    def back(self, states: Ints, moves: Numbers) -> Numbers:
+        """The moves by which ``step``'s results come back to ``states``, shape (batch,)."""
+        back = self._undoing[moves]
+        rows = np.flatnonzero(self._kinds[moves] == Kind.SET)
+        back[rows] += states[rows, self._sources[moves[rows]]]
+        return back
 
     def encode(self, states: Ints) -> Floats:
         """What a network is shown, shape (batch, features), all in [-1/2, 1/2].

@@ -1,25 +1,33 @@
 """N-A2C: an actor and a critic explore the neighbourhood of the best config so far.
 
 "Compiler-Level Matrix Multiplication Optimization for Deep Learning", section 3.4 and algorithm 2,
-on ask and tell and for all kinds of parameter. Where the paper is silent, hidden units, Adam and
-the share of random actions are those of the public implementation by OpEvo's authors.
+on ask and tell and for all kinds of parameter. T = 3 and the untiled start are those of its section
+4. It gives no other constants: hidden units, Adam's learning rate, the share of random actions and
+the trials an episode are those of the public implementation by OpEvo's authors; how fast T shrinks
+and grows, the discount, the sizes of M and of a step of training are ours.
 
-An episode is ``batch`` observations. Walks start at the centre, the best config so far, and take T
-steps, each by an action that the actor draws, or at times by a random one; configs on the way that
-are new are proposed. M holds the latest transitions (s, a, r, s'): all those between two measured
-states, so it makes no difference who proposed a config, or in which order results arrive. The
-reward is the throughput (equation 8) as a share of the best so far.
+An episode is ``batch`` observations. Walks start at the centre and take T steps, each by an action
+that the actor draws, or at times by a random one; configs on the way that are new are proposed. At
+the end of an episode the centre moves to the best config so far, and both networks are trained on
+random transitions (s, a, r, s') of M: from all states s, by all actions a that lead to one of the
+latest measured states s'. The reward is the throughput of s' (equation 8), as a share of the best.
+
+T starts at ``first_steps`` and is one less each episode, down to ``steps`` (the paper's soft
+start); it is one more for every ``patience`` episodes in which the centre stayed, and for a
+neighbourhood that has nothing new.
 
 Where it departs from the paper:
 
-- T is ``steps``, plus what is left of the soft start, one less each episode, plus one for every
-  ``patience`` episodes in which the centre stayed, or for a neighbourhood that has nothing new.
-- The centre moves as soon as a result is better, not at the end of an episode, for there may always
-  be some results under way. As long as all trials fail it is a random config, another one after
-  each episode: a neighbourhood of failures has nothing to tell.
+- Nothing waits. Observations make episodes in whichever order they come, also those of configs that
+  others proposed; asked for more, the search walks on.
+- The first config is measured too; the paper only walks from there.
+- As long as all trials fail the centre is a random config, another one after each episode: a
+  neighbourhood of failures has nothing to tell.
 - Actions without effect are masked. One that leads to a known config, or breaks a constraint, is
   drawn again; the paper walks on through these. Only where several in a row do so, the walk does.
   So J, whether a state is legitimate, need not be shown to the networks.
+- Where walks find nothing new, the config is a uniform draw, so that in the end the whole space is
+  proposed.
 - Actions are random with the probability that the paper calls 1 - tau.
 """
 
@@ -32,10 +40,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.measurement import Measurement
-from tunesmith.space import Config, Factorization, Parameter, Space, Value
+from tunesmith.space import Config, Space
 from tunesmith.tuners.actor_critic import ActorCritic, Transitions
-from tunesmith.tuners.moves import Moves, Numbers
+from tunesmith.tuners.memory import Memory
+from tunesmith.tuners.moves import Moves
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
+from tunesmith.tuners.untiled import untiled_config
 from tunesmith.tuners.vectors import Ints
 
 Reals = npt.NDArray[np.float64]
@@ -60,15 +70,15 @@ class NA2C(Tuner):
 
     name: ClassVar[str] = "na2c"
 
-    begin: Literal["random", "untiled"] = option(
-        "random", "the first config: any, or the one with all loops untiled"
+    start_at: Literal["untiled", "random"] = option(
+        "untiled", "the first config: each loop in one piece and all else at its first value"
     )
     steps: int = option(3, "steps of a walk from the best config (T)")
     first_steps: int = option(10, "steps of the first walks; one less each episode")
     patience: int = option(4, "episodes without a better config that make walks a step longer")
-    batch: int = option(8, "trials an episode")
+    batch: int = option(6, "trials an episode")
     exploration: float = option(0.1, "probability of a random action")
-    memory: int = option(1024, "transitions that the networks are trained on, the latest (M)")
+    memory: int = option(256, "measured configs that the networks are trained on, the latest (M)")
     updates: int = option(8, "steps of training an episode, each on 64 transitions")
     hidden: int = option(128, "hidden units of each network")
     learning_rate: float = option(1e-3, "learning rate of Adam")
@@ -99,57 +109,15 @@ class NA2C(Tuner):
         return NA2CSearch(self, space, seed)
 
 
-class Memory:
-    """M: the latest transitions, and what became of all states that were measured.
-
-    A transition is stored once both of its states are measured, whoever was first.
-    """
-
-    def __init__(self, size: int, moves: Moves) -> None:
-        self._moves = moves
-        self._speeds: dict[bytes, float] = {}
-        elements = len(moves.vectors.sizes)
-        self._before = np.zeros((size, elements), dtype=np.int32)
-        self._after = np.zeros((size, elements), dtype=np.int32)
-        self._actions = np.zeros(size, dtype=np.int64)
-        self._rewards = np.zeros(size)
-        self._stored = 0
-
-    def __len__(self) -> int:
-        return min(self._stored, len(self._actions))
-
-    def add(self, state: Ints, speed: float) -> None:
-        """Take in a state's throughput: transitions to and from its measured neighbours follow."""
-        self._speeds[state.tobytes()] = speed
-        neighbours, there, back = self._moves.around(state)
-        for neighbour, action, reverse in zip(neighbours, there, back, strict=True):
-            known = self._speeds.get(neighbour.tobytes())
-            if known is not None:
-                self._store(neighbour, reverse, state, speed)
-                self._store(state, action, neighbour, known)
-
-    def _store(self, before: Ints, action: np.int64, after: Ints, reward: float) -> None:
-        place = self._stored % len(self._actions)
-        self._before[place], self._after[place] = before, after
-        self._actions[place], self._rewards[place] = action, reward
-        self._stored += 1
-
-    def draw(self, count: int, rng: np.random.Generator) -> tuple[Ints, Numbers, Reals, Ints]:
-        """Some transitions: states, actions, throughputs of the next states, and those."""
-        places = rng.integers(len(self), size=count)
-        return (
-            self._before[places],
-            self._actions[places],
-            self._rewards[places],
-            self._after[places],
-        )
-
-
 class NA2CSearch(Search):
     """A running N-A2C search.
 
-    ``centre`` is where walks begin, ``best`` the throughput there, 0 as long as all trials failed.
-    ``observed`` and ``still`` count observations, and episodes since the centre last moved.
+    Attributes:
+        centre: the state where walks begin (s_0).
+        best: the highest throughput so far; 0 as long as all trials failed.
+        best_state: where that was measured; None before.
+        observed: how many observations there were.
+        still: episodes since the centre moved.
     """
 
     def __init__(self, settings: NA2C, space: Space, seed: int) -> None:
@@ -165,12 +133,12 @@ class NA2CSearch(Search):
             discount=settings.discount,
             rng=self.rng,
         )
+        self.memory = Memory(settings.memory, self.moves)
         self.centre = self._first_centre()
         self.best = 0.0
+        self.best_state: Ints | None = None
         self.observed = 0
         self.still = 0
-        self.memory = Memory(settings.memory, self.moves)
-        self._moved = False
         self._untrained = 0
         self._state = self.centre
         self._steps_left = 0
@@ -204,25 +172,22 @@ class NA2CSearch(Search):
     def learn(self, measurement: Measurement) -> None:
         state, speed = self.moves.vectors.vector(measurement.config), fitness(measurement)
         if speed > self.best:
-            self.best, self.centre, self._moved = speed, state, True
+            self.best, self.best_state = speed, state
         self.memory.add(state, speed)
         self.observed += 1
         if self.observed % self.settings.batch == 0:
             self._end_episode()
 
     def _end_episode(self) -> None:
-        self.still = 0 if self._moved else self.still + 1
-        self._moved = False
+        """Move the centre to the best state, where the next walk begins; networks may learn."""
+        centre = self._random_state() if self.best_state is None else self.best_state
+        self.still = self.still + 1 if (centre == self.centre).all() else 0
+        self.centre, self._steps_left = centre, 0
         self._untrained = min(self._untrained + 1, _MOST_EPISODES)
-        if not self.best:
-            self.centre, self._steps_left = self._random_state(), 0
 
     def _first_centre(self) -> Ints:
-        if self.settings.begin == "untiled":
-            untiled = {parameter.name: _untiled(parameter) for parameter in self.space.parameters}
-            if self.space.contains(untiled):
-                return self.moves.vectors.vector(untiled)
-        return self._random_state()
+        untiled = untiled_config(self.space) if self.settings.start_at == "untiled" else None
+        return self._random_state() if untiled is None else self.moves.vectors.vector(untiled)
 
     def _random_state(self) -> Ints:
         return self.moves.vectors.vector(self.space.sample(self.rng))
@@ -233,7 +198,7 @@ class NA2CSearch(Search):
         onward = self._state
         for _ in range(_DRAWS):
             action = _draw(weights, self.rng)
-            state = self.moves.step(self._state, action)
+            [state] = self.moves.step(self._state[None], np.array([action]))
             config = self.moves.vectors.config(state)
             valid = self.moves.vectors.meets_constraints(config)
             if valid and config not in self.seen:
@@ -252,14 +217,14 @@ class NA2CSearch(Search):
         states = self._state[None]
         possible = self.moves.possible(states)
         if self.rng.random() < self.settings.exploration:
-            return np.asarray(possible[0], dtype=np.float64)
-        policy: Reals = self.networks.policy(self.moves.encode(states), possible)[0]
-        return policy
+            weights: Reals = possible[0].astype(np.float64)
+        else:
+            weights = self.networks.policy(self.moves.encode(states), possible)[0]
+        return weights
 
     def _train(self) -> None:
         """Train for the episodes that have ended since the last time."""
-        updates = self._untrained * self.settings.updates if len(self.memory) else 0
-        for _ in range(updates):
+        for _ in range(self._untrained * self.settings.updates):
             before, actions, speeds, after = self.memory.draw(_MINIBATCH, self.rng)
             rewards = speeds / (self.best or 1.0)
             self.networks.train(
@@ -280,10 +245,3 @@ def _draw(weights: Reals, rng: np.random.Generator) -> int:
     ends = weights[places].cumsum()
     drawn = int(np.searchsorted(ends, rng.random() * ends[-1], side="right"))
     return int(places[min(drawn, len(places) - 1)])
-
-
-def _untiled(parameter: Parameter) -> Value:
-    """All of a factorization in its first part; the first value of any other parameter."""
-    if isinstance(parameter, Factorization):
-        return (parameter.product, *(1,) * (parameter.parts - 1))
-    return parameter.value_at(0)

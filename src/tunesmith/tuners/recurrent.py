@@ -18,8 +18,9 @@ class RecurrentPolicy:
     """One layer of LSTM: it reads the token before, and prefers some of those that may follow.
 
     Each place has an embedding of its tokens and an output layer of its own. The outputs are added
-    to the logarithms of how many values begin with each token. As they start at zero, an untrained
-    policy draws all values of a parameter evenly, as random search does.
+    to the logarithms of how many values go on with each token (``Tokens.ways``). As they start at
+    zero, an untrained policy draws all values evenly, as random search does; and what no value
+    goes on with is masked.
 
     ``entropy`` weighs how far the policy is from the untrained one (the Kullback-Leibler divergence
     of each token). Raises ``MissingDependencyError`` without PyTorch; ``tuner`` is who says so.
@@ -44,27 +45,26 @@ class RecurrentPolicy:
         # Row 0 is read before the first token; then come the tokens of each place.
         rows = 1 + places * tokens.most
         self._embedding = neural.uniform(torch, (rows, hidden), bound, generator)
-        # Made without initial weights: those would be drawn from the user's generator.
-        self._lstm = torch.nn.utils.skip_init(
-            torch.nn.LSTM, hidden, hidden, batch_first=True, device="cpu", dtype=torch.float32
-        )
-        with torch.no_grad():
-            for weights in self._lstm.parameters():
-                weights.uniform_(-bound, bound, generator=generator)
+        # No module of PyTorch's: it would draw its first weights from the user's generator.
+        shapes = [(4 * hidden, hidden), (4 * hidden, hidden), (4 * hidden,), (4 * hidden,)]
+        self._cell = [neural.uniform(torch, shape, bound, generator) for shape in shapes]
         self._output = neural.uniform(torch, (places, hidden, tokens.most), 0.0, generator)
-        weights = [self._embedding, *self._lstm.parameters(), self._output]
-        self._optimizer = torch.optim.Adam(weights, lr=learning_rate)
+        weights = [self._embedding, *self._cell, self._output]
+        # The usual epsilon, 1e-8, would make steps of rounding errors where there is no advantage.
+        self._optimizer = torch.optim.Adam(weights, lr=learning_rate, eps=1e-5)
 
-    def draw(self, count: int, rng: np.random.Generator) -> Ints:
-        """So many sentences, drawn from the policy, shape (count, places)."""
+    def draw(self, count: int, rng: np.random.Generator, temperature: float = 1.0) -> Ints:
+        """So many sentences, drawn from the policy, shape (count, places).
+
+        The higher the temperature, the nearer to what an untrained policy draws.
+        """
         torch = self._torch
         drawn = np.zeros((count, len(self._tokens)), dtype=np.int32)
         with neural.one_thread(torch), torch.no_grad():
-            output = cell = torch.zeros((count, self._hidden), dtype=torch.float32, device="cpu")
+            state = self._begin(count)
             for place in range(len(self._tokens)):
-                inputs = self._embedding[self._rows(drawn, place)]
-                output, cell = torch.lstm_cell(inputs, (output, cell), *self._lstm.parameters())
-                preferences = (output @ self._output[place]).double().numpy()
+                state = self._read(drawn, place, state)
+                preferences = (state[0] @ self._output[place]).double().numpy() / temperature
                 preferences += self._tokens.ways(drawn[:, :place])
                 # The largest after Gumbel noise is a draw from the softmax.
                 noise = rng.gumbel(size=preferences.shape)
@@ -78,17 +78,20 @@ class RecurrentPolicy:
             logs: Reals = chosen.detach().double().numpy()
         return logs
 
-    def train(self, sentences: Ints, advantages: Reals) -> None:
-        """One step of Adam by REINFORCE: sentences of positive advantage become likelier.
+    def loss(self, sentences: Ints, advantages: Reals) -> Any:
+        """REINFORCE's loss, to be minimised: a tensor of one number.
 
         ``sentences`` have shape (batch, places), ``advantages`` (batch,).
         """
-        torch = self._torch
-        with neural.one_thread(torch):
-            chosen, divergence = self._evaluate(sentences)
-            weights = torch.from_numpy(advantages.astype(np.float32))
-            # The loss is minimised, so the minus makes what has an advantage likelier.
-            loss = -(weights * chosen).mean() + self._entropy * divergence.mean()
+        chosen, divergence = self._evaluate(sentences)
+        weights = self._torch.from_numpy(advantages.astype(np.float32))
+        # The minus makes what has a positive advantage likelier.
+        return -(weights * chosen).mean() + self._entropy * divergence.mean()
+
+    def train(self, sentences: Ints, advantages: Reals) -> None:
+        """One step of Adam: sentences of positive advantage become likelier."""
+        with neural.one_thread(self._torch):
+            loss = self.loss(sentences, advantages)
             self._optimizer.zero_grad()
             loss.backward()
             self._optimizer.step()
@@ -99,19 +102,29 @@ class RecurrentPolicy:
         Both have shape (batch,).
         """
         torch = self._torch
-        places = range(len(self._tokens))
-        rows = torch.stack([self._rows(sentences, place) for place in places], dim=1)
-        outputs, _ = self._lstm(self._embedding[rows])
-        ways = np.stack([self._tokens.ways(sentences[:, :place]) for place in places], axis=1)
-        before = torch.from_numpy(ways.astype(np.float32))
-        logs = (torch.einsum("bph,pht->bpt", outputs, self._output) + before).log_softmax(dim=2)
-        chosen = logs.gather(2, torch.from_numpy(sentences.astype(np.int64))[:, :, None])
+        state, outputs, ways = self._begin(len(sentences)), [], []
+        for place in range(len(self._tokens)):
+            state = self._read(sentences, place, state)
+            outputs.append(state[0])
+            ways.append(self._tokens.ways(sentences[:, :place]))
+        before = torch.from_numpy(np.stack(ways).astype(np.float32))
+        logs = (torch.stack(outputs) @ self._output + before).log_softmax(dim=2)
+        chosen = logs.gather(2, torch.from_numpy(sentences.T[:, :, None].astype(np.int64)))
         gains = (logs - before.log_softmax(dim=2)).masked_fill(before.isinf(), 0.0)
-        return chosen.sum(dim=(1, 2)), (logs.exp() * gains).sum(dim=(1, 2))
+        return chosen.sum(dim=(0, 2)), (logs.exp() * gains).sum(dim=(0, 2))
 
-    def _rows(self, sentences: Ints, place: int) -> Any:
-        """The rows of the embedding that are read before a place, shape (batch,)."""
+    def _begin(self, count: int) -> tuple[Any, Any]:
+        """The LSTM's output and cell before the first token, shape (count, hidden) each."""
+        zeros = self._torch.zeros((count, self._hidden), dtype=self._torch.float32, device="cpu")
+        return zeros, zeros
+
+    def _read(self, sentences: Ints, place: int, state: tuple[Any, Any]) -> tuple[Any, Any]:
+        """The output and cell at a place, once the token before it is read."""
+        torch = self._torch
         if place == 0:
-            return self._torch.zeros(len(sentences), dtype=self._torch.int64, device="cpu")
-        tokens = sentences[:, place - 1].astype(np.int64)
-        return self._torch.from_numpy(1 + (place - 1) * self._tokens.most + tokens)
+            rows = torch.zeros(len(sentences), dtype=torch.int64, device="cpu")
+        else:
+            tokens = sentences[:, place - 1].astype(np.int64)
+            rows = torch.from_numpy(1 + (place - 1) * self._tokens.most + tokens)
+        output, cell = torch.lstm_cell(self._embedding[rows], state, *self._cell)
+        return output, cell

@@ -16,9 +16,11 @@ GROUP = "tunesmith.tuners"
 _BUILT_IN = {
     "annealing": "tunesmith.tuners.annealing:Annealing",
     "auto": "tunesmith.tuners.auto:Auto",
+    "controller": "tunesmith.tuners.controller:Controller",
     "gbfs": "tunesmith.tuners.gbfs:GBFS",
     "genetic": "tunesmith.tuners.genetic:Genetic",
     "grid": "tunesmith.tuners.grid:Grid",
+    "na2c": "tunesmith.tuners.na2c:NA2C",
     "nose": "tunesmith.tuners.nose:Nose",
     "opevo": "tunesmith.tuners.opevo:OpEvo",
     "random": "tunesmith.tuners.random:Random",

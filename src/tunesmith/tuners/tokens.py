@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
@@ -12,12 +12,19 @@ import numpy.typing as npt
 
 from tunesmith.space import Config, Space
 from tunesmith.space.compositions import count as compositions
-from tunesmith.tuners.vectors import Exponents, Ints, Numbering, Order, Vectors
+from tunesmith.space.join import Join, JoinLimitError
+from tunesmith.tuners.ties import Tie, ties_of
+from tunesmith.tuners.vectors import Exponents, Ints, Numbering, Order, Segment, Vectors
 
 Floats64 = npt.NDArray[np.float64]
 
 # A number with more values than this is written in several digits.
 _MOST_TOKENS = 64
+
+# The valid combinations of parameters that constraints tie together are listed if none of them has
+# more values than this, and no more combinations than that need to be looked at: half a second.
+_MOST_VALUES = 1 << 16
+_MOST_LOOKED_AT = 1 << 21
 
 
 class Spelling(Protocol):
@@ -130,10 +137,41 @@ def _spelling(numbering: Numbering) -> Spelling:
     return NumberSpelling(numbering.sizes[0])
 
 
-class Place(NamedTuple):
-    """A place in the sentences: which spelling it belongs to, and where that begins."""
+class Written(NamedTuple):
+    """A parameter's part of the sentences: it begins at place ``begin``."""
 
+    segment: Segment
     spelling: Spelling
+    begin: int
+
+
+class Listed:
+    """Parameters that constraints tie together: which tokens their valid values go on with.
+
+    All valid combinations are written down once, as one number each, whose digits are the tokens.
+    Those that go on with a token are then an interval of the sorted numbers.
+    """
+
+    def __init__(self, sizes: Sequence[int], sentences: Ints) -> None:
+        """``sentences`` of all valid combinations, shape (count, places)."""
+        self.sizes = tuple(sizes)
+        ends = np.array([*self.sizes[1:], 1], dtype=np.int64)
+        self._scales = ends[::-1].cumprod()[::-1]
+        self._numbers = np.sort(sentences @ self._scales)
+
+    def ways(self, tokens: Ints) -> Floats64:
+        """The logarithm of how many combinations go on with each token, as in ``Spelling``."""
+        place = tokens.shape[1]
+        begun = tokens @ self._scales[:place]
+        edges = begun[:, None] + np.arange(self.sizes[place] + 1) * self._scales[place]
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(np.diff(np.searchsorted(self._numbers, edges), axis=1)))
+
+
+class Place(NamedTuple):
+    """A place in the sentences: who says what may stand there, and where its tokens begin."""
+
+    speller: Spelling | Listed
     begin: int
     size: int
 
@@ -141,48 +179,89 @@ class Place(NamedTuple):
 class Tokens:
     """The sentences of a space's configs: those of its parameters, one after the other.
 
-    Their length is the number of ``places``; at none are there more than ``most`` tokens.
+    Parameters that constraints tie together are neighbours. Their length is the number of
+    ``places``; at none are there more than ``most`` tokens.
     """
 
     def __init__(self, space: Space) -> None:
         self.vectors = Vectors(space)
-        self._spellings = [_spelling(segment.numbering) for segment in self.vectors.segments]
-        self.places = tuple(self._places())
+        segments = {segment.parameter.name: segment for segment in self.vectors.segments}
+        self._written: list[Written] = []
+        places: list[Place] = []
+        for tie in ties_of(space):
+            tied = [
+                (segments[parameter.name], _spelling(segments[parameter.name].numbering))
+                for parameter in tie.parameters
+            ]
+            listed = _list(tie, tied)
+            first = begin = len(places)
+            for segment, spelling in tied:
+                self._written.append(Written(segment, spelling, begin))
+                for size in spelling.sizes:
+                    place = Place(listed, first, size) if listed else Place(spelling, begin, size)
+                    places.append(place)
+                begin = len(places)
+        self.places = tuple(places)
         self.most = max((place.size for place in self.places), default=0)
 
     def __len__(self) -> int:
         return len(self.places)
 
-    def _places(self) -> Iterator[Place]:
-        begin = 0
-        for spelling in self._spellings:
-            for size in spelling.sizes:
-                yield Place(spelling, begin, size)
-            begin += len(spelling.sizes)
-
     def write(self, config: Config) -> Ints:
         """The tokens of a config, shape (places,)."""
         tokens: list[int] = []
-        for segment, spelling in zip(self.vectors.segments, self._spellings, strict=True):
+        for segment, spelling, _ in self._written:
             tokens += spelling.write(segment.numbering.numbers(config[segment.parameter.name]))
         return np.array(tokens, dtype=np.int32)
 
     def read(self, tokens: Ints) -> Config:
         """The config of a sentence, whether or not it meets the constraints."""
-        numbers: list[int] = []
-        listed, begin = tokens.tolist(), 0
-        for spelling in self._spellings:
-            end = begin + len(spelling.sizes)
-            numbers += spelling.read(listed[begin:end])
-            begin = end
-        return self.vectors.config(np.array(numbers, dtype=np.int32))
+        listed = tokens.tolist()
+        vector = np.empty(len(self.vectors.sizes), dtype=np.int32)
+        for (_, _, first, last), spelling, begin in self._written:
+            vector[first:last] = spelling.read(listed[begin : begin + len(spelling.sizes)])
+        return self.vectors.config(vector)
 
     def ways(self, tokens: Ints) -> Floats64:
-        """How many values of a parameter go on with each token, shape (batch, ``most``), as logs.
+        """The logarithm of how many values go on with each token, shape (batch, ``most``).
 
-        ``tokens`` are those so far, shape (batch, place). -infinity has what is not a token there.
+        ``tokens`` are those so far, shape (batch, place). Values are those of one parameter, or
+        valid combinations of those that constraints tie together; where these are too many to be
+        listed, constraints are not looked at. -infinity has what no value goes on with, or is no
+        token there.
         """
-        spelling, begin, size = self.places[tokens.shape[1]]
+        speller, begin, size = self.places[tokens.shape[1]]
         ways = np.full((len(tokens), self.most), -np.inf)
-        ways[:, :size] = spelling.ways(tokens[:, begin:])
+        ways[:, :size] = speller.ways(tokens[:, begin:])
         return ways
+
+
+def _list(tie: Tie, tied: Sequence[tuple[Segment, Spelling]]) -> Listed | None:
+    """The valid combinations of a tie; None without constraints, and where they are too many."""
+    sizes = [size for _, spelling in tied for size in spelling.sizes]
+    largest = max(parameter.cardinality for parameter in tie.parameters)
+    numbers_fit = largest <= _MOST_VALUES and math.prod(sizes) < 1 << 62
+    if not (tie.constraints and sizes and numbers_fit):
+        return None
+    try:
+        blocks = list(Join(tie.parameters, tie.constraints, _MOST_LOOKED_AT).blocks())
+    except JoinLimitError:
+        return None
+    if not blocks:
+        return None
+    columns = [
+        _sentences(segment, spelling, numbers)
+        for (segment, spelling), numbers in zip(tied, np.concatenate(blocks).T, strict=True)
+    ]
+    return Listed(sizes, np.concatenate(columns, axis=1))
+
+
+def _sentences(segment: Segment, spelling: Spelling, numbers: npt.NDArray[np.int64]) -> Ints:
+    """The sentences of a parameter's values of these numbers, shape (count, places)."""
+    distinct, places = np.unique(numbers, return_inverse=True)
+    parameter, numbering, _, _ = segment
+    sentences = [
+        spelling.write(numbering.numbers(parameter.value_at(number)))
+        for number in distinct.tolist()
+    ]
+    return np.array(sentences, dtype=np.int32).reshape(len(distinct), -1)[places]

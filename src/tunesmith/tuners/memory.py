@@ -1,0 +1,47 @@
+"""N-A2C's memory of what was measured, which its networks learn from."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.tuners.moves import Moves, Numbers
+from tunesmith.tuners.vectors import Ints
+
+Reals = npt.NDArray[np.float64]
+
+
+class Memory:
+    """M: transitions (s, a, r, s') from all states s, by all actions a that lead to one of the
+    latest measured states s' ("Compiler-Level Matrix Multiplication Optimization for Deep
+    Learning", algorithm 2).
+
+    As r depends on s' alone (equation 8), the measured states are what is kept, ``size`` of them.
+    """
+
+    def __init__(self, size: int, moves: Moves) -> None:
+        self._moves = moves
+        self._states = np.zeros((size, len(moves.vectors.sizes)), dtype=np.int32)
+        self._speeds = np.zeros(size)
+        self._stored = 0
+
+    def __len__(self) -> int:
+        return min(self._stored, len(self._speeds))
+
+    def add(self, state: Ints, speed: float) -> None:
+        """Take in a state's throughput; the oldest state gives way where M is full."""
+        place = self._stored % len(self._speeds)
+        self._states[place], self._speeds[place] = state, speed
+        self._stored += 1
+
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[Ints, Numbers, Reals, Ints]:
+        """Some transitions: states, actions, throughputs of the next states, and those.
+
+        A measured state is drawn, then one of the states from which a single action leads there.
+        """
+        places = rng.integers(len(self), size=count)
+        after = self._states[places]
+        possible = self._moves.possible(after)
+        away = (possible * rng.random(possible.shape)).argmax(axis=1)
+        before = self._moves.step(after, away)
+        return before, self._moves.back(after, away), self._speeds[places], after

@@ -1,0 +1,59 @@
+"""N-A2C's memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tunesmith.space import Ordinal, Space
+from tunesmith.testing.trials import space_named
+from tunesmith.tuners.memory import Memory
+from tunesmith.tuners.moves import Moves
+from tunesmith.tuners.vectors import Ints
+
+LINE = Space([Ordinal("n", tuple(range(40)))])
+
+
+def transitions(memory: Memory) -> set[tuple[int, int, float]]:
+    """Those of a line: from where, to where, and the throughput there."""
+    before, actions, speeds, after = memory.draw(2000, np.random.default_rng(0))
+    assert ((after - before)[:, 0] == 2 * actions - 1).all()  # action 0 is down, 1 is up
+    return set(zip(before[:, 0].tolist(), after[:, 0].tolist(), speeds.tolist(), strict=True))
+
+
+def state(n: int) -> Ints:
+    return np.array([n], dtype=np.int32)
+
+
+def test_the_memory_holds_the_transitions_from_all_states_to_measured_ones() -> None:
+    memory = Memory(100, Moves(LINE))
+    for n, speed in ((3, 0.3), (4, 0.4), (0, 0.0), (39, 3.9)):
+        memory.add(state(n), speed)
+    expected = {(2, 3, 0.3), (4, 3, 0.3), (3, 4, 0.4), (5, 4, 0.4), (1, 0, 0.0), (38, 39, 3.9)}
+    assert transitions(memory) == expected
+
+
+def test_the_actions_of_the_memory_lead_from_state_to_state_for_all_kinds_of_parameter() -> None:
+    space = space_named("mixed")
+    moves = Moves(space)
+    memory = Memory(50, moves)
+    speeds = {}
+    for n, config in enumerate(space.sample_many(50, np.random.default_rng(0))):
+        memory.add(moves.vectors.vector(config), float(n))
+        speeds[config] = float(n)
+    before, actions, drawn, after = memory.draw(500, np.random.default_rng(1))
+    assert moves.possible(before)[np.arange(500), actions].all()
+    assert (moves.step(before, actions) == after).all()
+    ends = [moves.vectors.config(end) for end in after]
+    assert [speeds[end] for end in ends] == drawn.tolist()
+    assert all(
+        space.distance(moves.vectors.config(start), end) >= 1
+        for start, end in zip(before, ends, strict=True)
+    )
+
+
+def test_the_memory_has_a_fixed_size_and_keeps_the_latest() -> None:
+    memory = Memory(2, Moves(LINE))
+    for n in range(10):
+        memory.add(state(n), float(n))
+        assert len(memory) == min(n + 1, 2)
+    assert transitions(memory) == {(7, 8, 8.0), (9, 8, 8.0), (8, 9, 9.0), (10, 9, 9.0)}
