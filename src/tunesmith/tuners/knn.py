@@ -1,18 +1,19 @@
 """Weighted k-nearest-neighbour regression over configs (NoSE, section III-B, equations 1 to 4).
 
 The paper's configs are vectors of numbers, one an ordinal or categorical gene, and its distance is
-Canberra's: the sum over the genes of |x - z| / (|x| + |z|), each between 0 and 1. Here a gene is a
-parameter, which may need more than one number. So that all genes still weigh alike, a gene's
-distance is the mean of Canberra's terms over its numbers:
+Canberra's: the sum over the genes of |x - z| / (|x| + |z|), each between 0 and 1. Which number
+stands for a value the paper leaves open, and here a gene is a parameter, which may need several. So
+that all genes still weigh alike, a gene's distance is the mean of Canberra's terms over its
+numbers:
 
-- Ordinal: its number.
+- Ordinal: the rank of its value, counted from 1, as in the paper's source for ordinal data (Jurman
+  et al., "Canberra distance on ranked lists"). Of the values themselves, a 0 would be as far from
+  the next one as from the last.
+- Permutation: the rank of each item, counted from 1.
 - Factorization: its parts. For positive numbers a term is tanh(|ln x - ln z| / 2), so it compares
   sizes by their ratio, which is what matters of a tile.
-- Permutation: the rank of each item, counted from 1, as the paper's source for ordered data does
-  (Jurman et al., Canberra distance on ranked lists).
 - Categorical: as its values have no order, each has an indicator of its own. Two values differ in
   two indicators, each with a term of 1, and the mean over those is 1: values are alike or not.
-  For 0 and 1 this is what the numbers would give.
 - Any other kind: what it encodes itself as.
 """
 
@@ -23,7 +24,16 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.space import Categorical, Config, Factorization, Parameter, Permutation, Space, Value
+from tunesmith.space import (
+    Categorical,
+    Config,
+    Factorization,
+    Ordinal,
+    Parameter,
+    Permutation,
+    Space,
+    Value,
+)
 
 Array = npt.NDArray[np.float64]
 
@@ -114,8 +124,8 @@ class _Gene:
 def gene_numbers(parameter: Parameter, value: Value) -> tuple[float, ...]:
     """The numbers that stand for a parameter's value; for a Categorical, its place alone."""
     match parameter:
-        case Categorical():
-            return (float(parameter.index_of(value)),)
+        case Ordinal() | Categorical():
+            return (parameter.index_of(value) + 1.0,)
         case Factorization():
             assert isinstance(value, tuple)
             return tuple(float(part) for part in value)
@@ -131,7 +141,7 @@ def canberra(x: Array, z: Array) -> Array:
     (rows, others).
     """
     total = np.zeros((len(x), len(z)))
-    for of_x, of_z in zip(x.T / 2, z.T / 2, strict=True):  # halves: sums of these do not overflow
+    for of_x, of_z in zip(x.T, z.T, strict=True):
         difference = np.abs(of_x[:, np.newaxis] - of_z)
         size = np.abs(of_x)[:, np.newaxis] + np.abs(of_z)
         total += np.divide(difference, size, out=np.zeros_like(size), where=size > 0.0)

@@ -4,7 +4,16 @@
 section III-B; the constants are those of section V-D. Each generation breeds M offspring of a
 population of N, by the roulette wheel, one-point crossover and uniform mutation (steps 1 and 2),
 predicts their speed from all that was measured (step 3), has the E best measured (step 4), and
-keeps the N best (step 5). The surrogate's equations 1 to 4 are in ``knn``.
+keeps the N best (step 5). The surrogate's equations 1 to 4 are in ``knn``. Where we depart from the
+paper:
+
+- Nothing waits. A generation is bred when the elite of the last one is proposed, of what is known
+  by then. With measurements that keep up, this is the paper's algorithm.
+- Offspring that were seen before, or break a constraint, are bred again, ten times at most; random
+  configs take the place of those of the elite that are still missing.
+- Two parents are always different configs, and a mutated gene always changes.
+- Neighbours are found by a look at the whole knowledge base, for all offspring at once, not with
+  the k-d trees that the paper refers to.
 """
 
 from __future__ import annotations
