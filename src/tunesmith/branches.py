@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
 from tunesmith.candidate import as_candidate, candidate, of_plain_config, sketch_and_config
+from tunesmith.errors import SpaceError
 from tunesmith.measure.portfolio import Portfolio
 from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.measurement import Measurement
@@ -90,7 +91,7 @@ class Branches:
 
     def __init__(self, problem: Problem | Portfolio, tuner: Tuner, seed: int) -> None:
         self.branches = [
-            Branch(name, each, tuner.start(each.space, seed))
+            Branch(name, each, _start(tuner, each, seed))
             for name, each in _named_problems(problem).items()
         ]
         self._seed = seed
@@ -188,6 +189,14 @@ def sketch_of(problem: Measurable) -> SketchIdentity:
     """What a store files the records of a problem under, beside its key."""
     sketch = problem.describe().get("sketch") or {"name": "", "version": 0}
     return {"sketch": str(sketch["name"]), "sketch_version": int(sketch["version"])}
+
+
+def _start(tuner: Tuner, problem: Problem, seed: int) -> Search:
+    """A search of a problem's space. A ``SpaceError`` says which tuner cannot search what."""
+    try:
+        return tuner.start(problem.space, seed)
+    except SpaceError as error:
+        raise SpaceError(f"tuner '{tuner.name}' cannot search {problem.key}: {error}") from error
 
 
 def _named_problems(problem: Problem | Portfolio) -> dict[str, Problem]:

@@ -261,7 +261,7 @@ def test_other_files_are_left_alone(store: Store, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"space\.T1\.json is another space: name a file in"):
         check_output(path, other)
     again = part_of(problem, settings=dataclasses.replace(SETTINGS, repeats=9))
-    with pytest.raises(UsageError, match=r"a\.json is another recording: name another file"):
+    with pytest.raises(UsageError, match=r"a\.json is another recording: name a file in"):
         check_output(path, again)
     check_output(path.with_name("b.json"), again)
     with pytest.raises(UsageError, match="a T4 file is called"):

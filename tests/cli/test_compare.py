@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.bench.compare_records import install_faulty, record
-from tests.cli.command import Process, eventually, tunesmith
+from tests.cli.command import Process, eventually, tunesmith, write_spec
 from tests.cli.conftest import Command
 
 FIGURES = {
@@ -97,6 +97,25 @@ def test_a_tuner_that_crashes(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("faulty")
+def test_a_tuner_that_cannot_search_a_space(tmp_path: Path) -> None:
+    """The line names the tuner, the problem and the parameter."""
+    problems = ["--problems", record(tmp_path)]
+    ran = tunesmith(*words(tmp_path, "random", "faulty:way=refuse"), *problems)
+    assert ran.complaint == (
+        "tuner 'faulty:way=refuse' cannot search one/gpu: parameter 'a' has no neighbours"
+    )
+    assert ran.code == 2
+    assert not (tmp_path / "out").exists()
+    tuned = tunesmith(
+        *("tune-command", write_spec(tmp_path), "--store", tmp_path / "tuning.db"),
+        *("--tuner", "faulty", "--tuner-option", "way=refuse"),
+    )
+    assert tuned.complaint.startswith("tuner 'faulty' cannot search command:for the test:")
+    assert tuned.complaint.endswith(": parameter 'a' has no neighbours")
+    assert tuned.code == 2
+
+
+@pytest.mark.usefixtures("faulty")
 def test_only_crashes(tmp_path: Path) -> None:
     ran = tunesmith(
         *words(tmp_path, "faulty:way=die", repeats=1),
@@ -161,3 +180,17 @@ def test_an_output_that_is_a_file(command: Command, tmp_path: Path) -> None:
     ran = command(*words(tmp_path, "grid"), "--problems", record(tmp_path))
     assert ran.code == 1
     assert "cannot make the folder" in ran.complaint
+
+
+def test_an_output_that_cannot_be_written_to(command: Command, tmp_path: Path) -> None:
+    line = ["compare", "--tuners", "grid", "--problems", record(tmp_path)]
+    ran = command(*line, "-o", "/proc/self")
+    assert ran.complaint.startswith("cannot write to the folder /proc/self: ")
+    assert ran.code == 1
+    runs = tmp_path / "out" / "runs"
+    runs.parent.mkdir()
+    runs.write_text("")
+    ran = command(*line, "-o", tmp_path / "out", "--fresh")
+    assert ran.complaint.startswith("cannot ")
+    assert str(runs) in ran.complaint
+    assert ran.code == 1

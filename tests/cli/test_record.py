@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +13,7 @@ import pytest
 
 from tests.cli.command import Process, assert_sound, eventually, trials_in
 from tests.cli.conftest import Command
+from tests.measure.t4_files import T1, document, result
 from tunesmith.bench import record_space
 from tunesmith.budget import Budget
 from tunesmith.measure.replay import ReplayProblem
@@ -137,6 +140,65 @@ def test_a_space_that_is_too_large(
         "the space has 20,480 configs, and no more than 100 can be recorded: measure a uniform "
         "sample (--sample 10000), or a part of the space (--where 'tile[0] <= 8')"
     )
+
+
+OF_OTHERS = [
+    ("a.json", "notes", "a.json: not JSON, or cut off: "),
+    ("a.json", json.dumps(document([result()])), "a.json is another recording: "),
+    ("space.T1.json", "notes", "space.T1.json: not JSON: "),
+    ("space.T1.json", json.dumps(T1), "space.T1.json is another space: "),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "answer"), OF_OTHERS)
+def test_files_of_others_at_the_output(
+    command: Command, store: Path, name: str, text: str, answer: str
+) -> None:
+    tmp_path = store.parent
+    (tmp_path / name).write_text(text)
+    ran = command(*WORDS, "--sample", "2", "--store", store, "-o", tmp_path / "a.json")
+    assert answer in ran.complaint
+    assert ran.complaint.endswith(": name a file in another folder")
+    assert ran.code == 2
+    assert (tmp_path / name).read_text() == text
+    assert [path.name for path in tmp_path.iterdir()] == [name], "nothing was measured"
+
+
+@pytest.mark.parametrize("output", ["/proc/a.json", "/proc/new/a.json", "FILE/a.json"])
+def test_an_output_that_cannot_be_written(
+    command: Command, tmp_path: Path, store: Path, output: str
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    output = output.replace("FILE", str(file))
+    ran = command(*WORDS, "--sample", "2", "--store", store, "-o", output)
+    assert ran.complaint.startswith("cannot ")
+    assert str(Path(output).parent) in ran.complaint
+    assert ran.code == 1
+    assert not store.exists(), "this is found out before hours of measuring"
+
+
+def test_an_output_on_a_full_disk(
+    command: Command, tmp_path: Path, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "a.json.gz"
+    words = [*WORDS, "--sample", "2", "--store", store, "-o", output]
+
+    def full(path: Path, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_bytes", full)
+        ran = command(*words)
+    assert ran.code == 1
+    assert ran.err.splitlines()[-1].startswith(
+        f"tunesmith: cannot write {output}: no space left on device: "
+    )
+    assert not output.exists()
+    assert trials_in(store) == 2
+    assert command(*words, "--json").json["trials"] == 2
+    assert trials_in(store) == 2, "nothing is measured again"
+    assert len(ReplayProblem(output).configs) == 2
 
 
 def test_a_store_that_fails(command: Command, tmp_path: Path, store: Path) -> None:

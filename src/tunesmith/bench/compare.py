@@ -23,7 +23,7 @@ from tunesmith.bench.figure_files import make_folder
 from tunesmith.bench.score import REPEATS
 from tunesmith.bench.simulated_trace import Trace, load_trace, save_trace
 from tunesmith.budget import Budget
-from tunesmith.errors import StoreError, TunesmithError, UsageError
+from tunesmith.errors import StoreError, TunesmithError, UsageError, system_reason
 from tunesmith.measure.inline import digest
 
 _RUNS = "runs"
@@ -151,10 +151,17 @@ class Comparison:
         return results
 
     def forget(self) -> None:
-        """Remove the runs that earlier comparisons left in the folder, those of other settings
-        too."""
-        for run in self.runs():
-            self._path(run).unlink(missing_ok=True)
+        """Remove the runs that earlier comparisons left in the folder, those of other settings too.
+
+        Raises ``TunesmithError`` where that is impossible.
+        """
+        try:
+            for run in self.runs():
+                self._path(run).unlink(missing_ok=True)
+        except OSError as error:
+            raise TunesmithError(
+                f"cannot remove {error.filename}: {system_reason(error)}: name another folder"
+            ) from error
 
     def _collect(self, results: Results) -> None:
         """Add what is in the folder."""

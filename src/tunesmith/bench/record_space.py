@@ -200,11 +200,22 @@ def check_output(path: Path, part: SpacePart) -> None:
     """
     check_name(path)
     make_folder(path.parent)
+    other = _in_the_way(path, part)
+    if other is not None:
+        raise UsageError(f"{other}: name a file in another folder")
+
+
+def _in_the_way(path: Path, part: SpacePart) -> str | None:
+    """What is in the place of a recording's files and is none of theirs; None if nothing is."""
     space = path.parent / SPACE_FILE
-    if space.exists() and read_t1(space) != part.space:
-        raise UsageError(f"{space} is another space: name a file in another folder")
-    if path.exists() and read_t4(path).metadata.get(_KEY) != part.key:
-        raise UsageError(f"{path} is another recording: name another file")
+    try:
+        if space.exists() and read_t1(space) != part.space:
+            return f"{space} is another space"
+        if path.exists() and read_t4(path).metadata.get(_KEY) != part.key:
+            return f"{path} is another recording"
+    except UsageError as error:
+        return str(error)
+    return None
 
 
 def write_recording(path: Path, recording: RecordingState) -> None:

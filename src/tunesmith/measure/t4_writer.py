@@ -64,8 +64,7 @@ def write_t4(
         with suppress(OSError):
             part.unlink()
         raise TunesmithError(
-            f"cannot write {path}: {system_reason(error)}: name a file in a folder that you may "
-            "write to"
+            f"cannot write {path}: {system_reason(error)}: name a file in another folder"
         ) from error
 
 

@@ -25,6 +25,7 @@ class GridSearch(Search):
 
     def __init__(self, space: Space, seed: int) -> None:
         super().__init__(space, seed)
+        space.sample(self.rng)  # an error, where a walk would look for a valid config for ever
         self._walk: Iterator[Config] = space.enumerate()
 
     def next_config(self) -> Config | None:
