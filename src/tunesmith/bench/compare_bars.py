@@ -91,26 +91,27 @@ def outcome_times_figure(summary: Summary) -> str:
 
 def stacked(title: str, colours: Mapping[str, str], rows: Mapping[str, Shares]) -> str:
     """A picture of a bar a row, its shares side by side in the order and the ``colours`` given."""
+    left = max(_LEFT, 26 + 6.8 * max(map(len, rows), default=0))
     drawn = [svg.text((16, 18), title, bold=True)]
     keys, top = legend(40.0, {name: block_mark(colour) for name, colour in colours.items()})
     drawn += keys
     for number, (label, shares) in enumerate(rows.items()):
         y = top + _ROW * (number + 0.5)
-        drawn.append(svg.text((_LEFT - 10, y + 4), label, anchor="end"))
-        drawn += _bar_of(shares, colours, y)
+        drawn.append(svg.text((left - 10, y + 4), label, anchor="end"))
+        drawn += _bar_of(shares, colours, left, y)
     bottom = top + _ROW * len(rows)
     for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x = _LEFT + tick * (_RIGHT - _LEFT)
+        x = left + tick * (_RIGHT - left)
         drawn.append(svg.text((x, bottom + 16), f"{tick:.0%}", anchor="middle"))
     return svg.picture(bottom + 30, drawn)
 
 
-def _bar_of(shares: Shares, colours: Mapping[str, str], y: float) -> list[str]:
+def _bar_of(shares: Shares, colours: Mapping[str, str], left: float, y: float) -> list[str]:
     drawn, at = [], 0.0
     for name, colour in colours.items():
         share = shares.get(name, 0.0)
         if share > 0:
-            start, end = (_LEFT + s * (_RIGHT - _LEFT) for s in (at, at + share))
+            start, end = (left + s * (_RIGHT - left) for s in (at, at + share))
             drawn.append(block((start, y - 9), (end, y + 9), colour))
         at += share
     return drawn

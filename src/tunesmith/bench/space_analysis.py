@@ -122,7 +122,8 @@ def expected_best(shares: Shares, draws: int) -> float:
 def best_configs(recording: Recording) -> list[Row]:
     """The fastest configs, each with its ``seconds`` and ``config``; what never varies is left
     out."""
-    varying = [p.name for p in recording.space.parameters if p.cardinality > 1]
+    names = recording.space.names
+    varying = [name for name in names if len({each[name] for each in recording.configs}) > 1]
     order = np.argsort(recording.seconds, kind="stable")[:TOP]
     return [
         {

@@ -61,7 +61,7 @@ def _histogram(space: Row, corner: svg.Point) -> Panel:
         corner,
         (_WIDTH, _HEIGHT),
         linear(0.0, 1.0, lambda share: f"{share:.0%}"),
-        linear(0.0, float(counts.max()), lambda share: f"{share:.3g}", count=4),
+        linear(0.0, float(counts.max()), lambda share: f"{100 * share:.3g}%", count=4),
         title=f"{space['name']}: share of the configs",
         x_title="speed as a share of the best",
     )
