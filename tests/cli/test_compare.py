@@ -84,6 +84,14 @@ def test_a_comparison_goes_on(tmp_path: Path) -> None:
     assert {name for name, time in saved(tmp_path).items() if time != after[name]} == set(after)
 
 
+def test_a_config_that_is_not_on_record_is_no_failure(tmp_path: Path) -> None:
+    half = record(tmp_path, kept=lambda config: (config["a"], config["b"]) > (5, 0))
+    line = [*words(tmp_path, "random", "opevo"), "--problems", half, "--trials", 40]
+    for row in tunesmith(*line, "--json").json["rows"]:
+        assert row["outcomes"] == {"NO_ERROR": 80}, "of two repeats"
+        assert row["invalid_rate"] == 0.0
+
+
 @pytest.mark.usefixtures("faulty")
 def test_a_tuner_that_crashes(tmp_path: Path) -> None:
     problems = ["--problems", record(tmp_path)]
