@@ -85,13 +85,11 @@ def test_what_is_refused(command: Command, tmp_path: Path) -> None:
 
     said = complaint("--workload", "resnet19.C1")
     assert said.startswith("unknown workload of bench nose 'resnet19.C1': did you mean")
-    assert complaint("--tuners", "gnetic").startswith(
-        "unknown tuner 'gnetic': did you mean genetic"
-    )
+    assert complaint("--tuners", "gnetic").startswith("unknown tuner 'gnetic': did you mean")
     assert complaint("--tuners", "nose").startswith("tuner 'nose' is given twice")
     assert complaint("--repeats", "0") == "repeats must be 1 or more, not 0"
-    assert complaint("--seconds", "-1").startswith("seconds must be positive")
-    assert complaint("--trials", "0").startswith("trials must be positive")
+    assert complaint("--seconds", "-1").endswith("seconds must be positive, not -1.0")
+    assert complaint("--trials", "0").endswith("trials must be positive, not 0")
     assert complaint("--sketch", "cpu_tile").startswith("unknown sketch 'cpu_tile': did you mean")
     assert "cpu_gemm_424 cannot schedule batch_matmul" in complaint(
         *("--sketch", "cpu_gemm_424"), name="opevo"

@@ -43,7 +43,7 @@ _FULL = SearchSettings(
     space_share=0.001,
     moment=_MOMENT,
 )
-_QUICK = replace(_FULL, workloads=("matmul.512",), repeats=2, seconds=30.0, moment=15.0)
+_QUICK = replace(_FULL, workloads=("matmul.512",), repeats=2, seconds=25.0, moment=12.0)
 
 # The one that the paper gives figures of.
 _CITED = "matmul.1024"

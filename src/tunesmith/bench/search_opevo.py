@@ -44,16 +44,15 @@ def _scaled() -> dict[str, Operator]:
     return scaled
 
 
-def _varied(values: Mapping[str, Sequence[float]]) -> tuple[str, ...]:
-    return tuple(f"opevo:{option}={value:g}" for option in values for value in values[option])
-
+_VARIANTS = tuple(
+    f"opevo:{option}={value:g}"
+    for option, values in {Q: (0.1, 0.9), PARENTS: (2, 32)}.items()
+    for value in values
+)
 
 _FULL = SearchSettings(
     workloads=(*OPEVO, *_scaled()),
-    tuners=(
-        *("opevo", *_OTHERS, MODEL_TUNER),
-        *_varied({Q: (0.1, 0.3, 0.7, 0.9), PARENTS: (2, 4, 16, 32)}),
-    ),
+    tuners=("opevo", *_OTHERS, MODEL_TUNER, *_VARIANTS),
     sketch="cpu_tiled",
     repeats=5,
     seconds=60.0,
@@ -62,9 +61,9 @@ _FULL = SearchSettings(
 _QUICK = replace(
     _FULL,
     workloads=(f"opevo.BMM.NN.b{MATRICES}", f"opevo.C1.n{IMAGES}"),
-    tuners=("opevo", "gbfs", "genetic", "random", *_varied({Q: (0.1, 0.9), PARENTS: (2, 32)})),
+    tuners=("opevo", "gbfs", "random", *_VARIANTS),
     repeats=2,
-    seconds=8.0,
+    seconds=9.0,
 )
 
 _PAPER = (
