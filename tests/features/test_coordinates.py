@@ -91,15 +91,3 @@ def test_roundness_is_one_over_the_odd_parts() -> None:
     assert roundness(space, Config({"a": 8, "b": 64, "x": (9, 1)})) == 1.0
     assert roundness(space, Config({"a": 0, "b": 64, "x": (1, 9)})) == 1.0
     assert roundness(space, Config({"a": 48, "b": 5, "x": (3, 3)})) == pytest.approx(1 / 15)
-
-
-def test_each_coordinate_tells_whose_it_is() -> None:
-    space = Space(
-        [
-            Ordinal("single", (3,)),
-            Ordinal("n", (16, 32, 48)),
-            Ordinal("power", (1, 2, 4)),
-            Factorization("x", 16, 2),
-        ]
-    )
-    assert Coordinates(space).parameters == [0, 0, 1, 2, 2]

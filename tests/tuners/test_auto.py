@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -100,6 +101,24 @@ def test_it_avoids_what_fails() -> None:
             search.observe([measured(config, 1.0) if good else failed(config)])
     late = search.propose(20)
     assert sum(config["layout"] == "NHWC" for config in late) >= 15
+
+
+def test_of_equal_promises_it_takes_the_cheap_one() -> None:
+    """Two valleys are equally deep; in one of them a trial takes ten times as long."""
+    space = Space([Ordinal(name, tuple(range(64))) for name in "ab"])
+    dear = 0
+    for seed in range(3):
+        search = Auto().start(space, seed)
+        for _ in range(60):
+            (config,) = search.propose(1)
+            a, b = config["a"], config["b"]
+            assert isinstance(a, int)
+            assert isinstance(b, int)
+            trial = measured(config, 10.0 + min(abs(a - 8), abs(a - 56)) + abs(b - 30))
+            cost = 10.0 if a >= 32 else 1.0
+            search.observe([dataclasses.replace(trial, build_time=cost, run_time=0.0)])
+            dear += a >= 32
+    assert dear < 3 * 60 / 4
 
 
 def test_a_space_of_one_config_has_no_coordinates() -> None:

@@ -27,8 +27,6 @@ _HALF = 0.5
 class Coordinates:
     """Coordinates of the configs of a space; ``count`` of them for each.
 
-    ``parameters`` says of each coordinate whose it is: 0 for the first parameter that has any.
-
     A parameter with a single value has none. Numbers with an order have their logarithm, scaled to
     [0, 1], and the logarithm of their odd part where some have one; factorizations have these for
     each part; permutations the place of each item; other parameters one coordinate a value.
@@ -39,9 +37,7 @@ class Coordinates:
         parameters = [p for p in space.parameters if p.cardinality > 1]
         self._scales = [_Scale(parameter) for parameter in parameters]
         self._known: list[dict[object, tuple[float, ...]]] = [{} for _ in parameters]
-        counts = [scale.count for scale in self._scales]
-        self.count = sum(counts)
-        self.parameters = [number for number, count in enumerate(counts) for _ in range(count)]
+        self.count = sum(scale.count for scale in self._scales)
 
     def of(self, config: Mapping[str, Value]) -> list[float]:
         """The coordinates of one config."""

@@ -4,10 +4,10 @@ It combines what the papers' tuners and their baselines taught. Steps along the 
 parameters find the last factor (OpEvo, G-BFS), a model of all observations says which steps are
 worth a trial (NoSE, AutoTVM), and random configs, judged by the same model, lead out of what has
 been searched. The model is a Gaussian process over the logarithms of seconds, in coordinates in
-which powers of two are alike, with what each parameter does alone and what they do together apart;
-the next config is the one of the largest expected improvement
+which powers of two are alike; the next config is the one of the largest expected improvement
 (Jones, Schonlau and Welch, "Efficient Global Optimization of Expensive Black-Box Functions", 1998,
-equation 15).
+equation 15) a second that its trial is expected to take (Snoek, Larochelle and Adams, "Practical
+Bayesian Optimization of Machine Learning Algorithms", 2012, section 3.2).
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ Array = npt.NDArray[np.float64]
 
 # So many observations at most are what hyperparameters are fitted to: that takes cubic time.
 _FITTED = 120
+
+# A trial that took less, in seconds, has cost nothing to speak of.
+_LEAST_COST = 1e-6
 
 # Random configs are drawn and described in stock.
 _POOL = 500
@@ -79,12 +82,13 @@ class AutoSearch(Search):
         self._vicinity = Vicinity(space, coordinates, self.rng)
         self._pool: Pool | None = None
         self._first: list[Config] | None = None
-        self._model = GaussianProcess(coordinates.parameters)
+        self._model = GaussianProcess(coordinates.count)
         self._refit_at = 0
         self._configs: list[Config] = []
         self._rows: list[list[float]] = []
         self._logs: list[float] = []  # of seconds; infinite for failures
-        self._pending: dict[Config, float] = {}  # what the model predicts
+        self._costs: list[float] = []  # logarithms of the seconds of trials
+        self._pending: dict[Config, Array] = {}  # what the model predicts
 
     def next_config(self) -> Config | None:
         if self._pool is None:
@@ -100,6 +104,8 @@ class AutoSearch(Search):
         self._configs.append(measurement.config)
         self._rows.append(self._coordinates.of(measurement.config))
         self._logs.append(-math.log(throughput) if throughput > 0.0 else math.inf)
+        cost = measurement.build_time + measurement.run_time
+        self._costs.append(math.log(max(_LEAST_COST, cost)))
 
     @property
     def _valid(self) -> int:
@@ -124,7 +130,7 @@ class AutoSearch(Search):
         self._pool = Pool(self._vicinity, self.space, _POOL, self.rng)
 
     def _best_candidate(self) -> Config | None:
-        """The new config of the largest expected improvement; None when there is no candidate."""
+        """The new config that promises most a second of trial; None where there is no candidate."""
         values = _standardised(np.array(self._logs), self.settings.told_apart)
         order = np.argsort(values, kind="stable")
         known = self._known(order)
@@ -134,14 +140,17 @@ class AutoSearch(Search):
         candidates = self._candidates(order).without(self.seen)
         if not candidates.configs:
             return None
+        costs = np.array(self._costs)
+        observed = np.stack([values, costs - costs.mean()], axis=1)
         pending = self._vicinity.choices(list(self._pending))
         self._model.condition(
             np.concatenate([rows[known], pending.rows]),
-            np.concatenate([values[known], list(self._pending.values())]),
+            np.stack([*observed[known], *self._pending.values()]),
         )
         means, deviations = self._model.predict(candidates.rows)
-        best = int(np.argmax(expected_improvement(values[order[0]], means, deviations)))
-        self._pending[candidates.configs[best]] = float(means[best])
+        improvement = expected_improvement(values[order[0]], means[:, 0], deviations)
+        best = int(np.argmax(improvement / np.exp(means[:, 1])))
+        self._pending[candidates.configs[best]] = means[best]
         return candidates.configs[best]
 
     def _known(self, order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
