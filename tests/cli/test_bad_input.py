@@ -55,10 +55,10 @@ USAGE = [
     (f"tune {CONV} --k 3 --groups 2", "groups"),
     # tuners
     (f"tune {MATMUL} --tuner genetics", "unknown tuner 'genetics': did you mean genetic?"),
-    (f"tune {MATMUL} --tuner-option populaton=3", "did you mean population"),
-    (f"tune {MATMUL} --tuner-option population=x", "option population must be int, not 'x'"),
-    (f"tune {MATMUL} --tuner-option population=-1", "population must be"),
-    (f"tune {MATMUL} --tuner-option population", "write population=VALUE"),
+    (f"tune {MATMUL} --tuner genetic --tuner-option populaton=3", "did you mean population"),
+    (f"tune {MATMUL} --tuner genetic --tuner-option population=x", "must be int, not 'x'"),
+    (f"tune {MATMUL} --tuner genetic --tuner-option population=-1", "population must be"),
+    (f"tune {MATMUL} --tuner genetic --tuner-option population", "write population=VALUE"),
     (f"tune {MATMUL} --tuner random --tuner-option a=1", "tuner 'random' has no options"),
     (f"tune {MATMUL} --seed -1", "the seed is -1: give 0 or more"),
     # budgets and measuring

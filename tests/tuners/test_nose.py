@@ -267,10 +267,8 @@ def test_when_no_offspring_is_new_random_configs_take_their_place() -> None:
 
 
 def test_children_meet_constraints_that_few_configs_meet() -> None:
-    space = Space(
-        [Ordinal(name, tuple(range(10))) for name in NAMES],
-        ["a == b", "c == d", "e + f == 9"],
-    )
+    digits = [Ordinal(name, tuple(range(10))) for name in NAMES]
+    space = Space(digits, ["a == b", "c == d", "e + f == 9"])
     cost = distance_cost(space)
     search = Nose(population=20).start(space, 0)
     proposed = drive(search, 300, lambda c: measured(c, cost(c)))
