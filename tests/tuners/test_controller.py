@@ -20,8 +20,7 @@ from tunesmith.testing.trials import (
 from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import tokens
 from tunesmith.tuners.controller import Controller, ControllerSearch, MovingBaseline
-from tunesmith.tuners.recurrent import Reals
-from tunesmith.tuners.vectors import Ints
+from tunesmith.tuners.vectors import Ints, Reals
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 

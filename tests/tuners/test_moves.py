@@ -127,11 +127,12 @@ def test_every_value_can_be_reached_by_few_moves(
     monkeypatch.setattr(module, "_MOST_MOVES", 0)
     moves = Moves(Space([parameter]))
     start = moves.vectors.vector(next(moves.vectors.space.enumerate()))
-    reached, border = {start.tobytes()}, [start]
+    reached = {start.tobytes()}
+    border = [start]
     while border:
-        ends = [end for state in border for end in steps_from(moves, state)[0]]
-        border = [end for end in ends if end.tobytes() not in reached]
-        reached.update(end.tobytes() for end in border)
+        ends = {end.tobytes(): end for state in border for end in steps_from(moves, state)[0]}
+        border = [end for key, end in ends.items() if key not in reached]
+        reached |= ends.keys()
     assert len(reached) == parameter.cardinality
 
 

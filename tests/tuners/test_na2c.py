@@ -21,8 +21,7 @@ from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners.actor_critic import Transitions
 from tunesmith.tuners.moves import Bools
 from tunesmith.tuners.na2c import NA2C, NA2CSearch
-from tunesmith.tuners.na2c import Reals as Probabilities
-from tunesmith.tuners.vectors import Floats
+from tunesmith.tuners.vectors import Floats, Reals
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -47,11 +46,6 @@ def at(n: int) -> Config:
 
 def line_search(**options: object) -> NA2CSearch:
     return NA2C(**options).start(LINE, 0)  # type: ignore[arg-type] # the keys are its own
-
-
-def episode(search: NA2CSearch, seconds: float, batch: int = 2) -> None:
-    """Propose a batch, which takes so long."""
-    search.observe([measured(config, seconds) for config in search.propose(batch)])
 
 
 # --- Constants
@@ -146,7 +140,7 @@ def test_steps_are_many_at_first_and_fewer_each_episode() -> None:
     search = NA2C(steps=3, first_steps=6, batch=2, patience=100).start(GEMM, 0)
     lengths = [search.walk_length]
     for seconds in (6.0, 5.0, 4.0, 3.0, 2.0):
-        episode(search, seconds)
+        search.observe([measured(config, seconds) for config in search.propose(2)])
         lengths.append(search.walk_length)
     assert lengths == [6, 5, 4, 3, 3, 3]
 
@@ -175,7 +169,7 @@ def count_policies(search: NA2CSearch, monkeypatch: pytest.MonkeyPatch) -> list[
     asked: list[int] = []
     policy = search.networks.policy
 
-    def counted(features: Floats, possible: Bools) -> Probabilities:
+    def counted(features: Floats, possible: Bools) -> Reals:
         asked.append(1)
         return policy(features, possible)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tunesmith.tuners import neural
 from tunesmith.tuners.moves import Bools, Numbers
-from tunesmith.tuners.vectors import Floats
+from tunesmith.tuners.vectors import Floats, Reals
 
 
 class Transitions(NamedTuple):
@@ -52,21 +51,21 @@ class ActorCritic:
         weights = [*self._actor.weights, *self._critic.weights]
         self._optimizer = torch.optim.Adam(weights, lr=learning_rate)
 
-    def policy(self, features: Floats, possible: Bools) -> npt.NDArray[np.float64]:
+    def policy(self, features: Floats, possible: Bools) -> Reals:
         """The probability of each action, shape (batch, actions): 0 where it is not possible."""
         with neural.one_thread(self._torch):
             inputs = self._torch.from_numpy(features)
             preferences = self._actor(inputs).detach().double().numpy()
         preferences[~possible] = -np.inf
         weights = np.exp(preferences - preferences.max(axis=1, keepdims=True))
-        probabilities: npt.NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+        probabilities: Reals = weights / weights.sum(axis=1, keepdims=True)
         return probabilities
 
-    def values(self, features: Floats) -> npt.NDArray[np.float64]:
+    def values(self, features: Floats) -> Reals:
         """What the critic expects of each state, shape (batch,), in units of the rewards."""
         with neural.one_thread(self._torch):
             values = self._critic(self._torch.from_numpy(features))
-            expected: npt.NDArray[np.float64] = values.detach().double().numpy()[:, 0]
+            expected: Reals = values.detach().double().numpy()[:, 0]
         return expected
 
     def losses(self, transitions: Transitions) -> tuple[Any, Any]:

@@ -36,10 +36,10 @@ import numpy as np
 
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Space
-from tunesmith.tuners.recurrent import Reals, RecurrentPolicy
+from tunesmith.tuners.recurrent import RecurrentPolicy
 from tunesmith.tuners.tokens import Tokens
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
-from tunesmith.tuners.vectors import Ints
+from tunesmith.tuners.vectors import Ints, Reals
 
 # Sentences are drawn so many at a time, for most of an LSTM's time goes into calls, and at most so
 # many times for a proposal.

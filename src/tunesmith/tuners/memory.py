@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from tunesmith.tuners.moves import Moves, Numbers
-from tunesmith.tuners.vectors import Ints
-
-Reals = npt.NDArray[np.float64]
+from tunesmith.tuners.vectors import Ints, Reals
 
 
 class Memory:

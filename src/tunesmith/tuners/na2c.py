@@ -37,7 +37,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Space
@@ -46,9 +45,7 @@ from tunesmith.tuners.memory import Memory
 from tunesmith.tuners.moves import Moves
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 from tunesmith.tuners.untiled import untiled_config
-from tunesmith.tuners.vectors import Ints
-
-Reals = npt.NDArray[np.float64]
+from tunesmith.tuners.vectors import Ints, Reals
 
 # Actions drawn in a step until one leads to a new and valid config.
 _DRAWS = 8

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tunesmith.tuners import neural
 from tunesmith.tuners.tokens import Tokens
-from tunesmith.tuners.vectors import Ints
-
-Reals = npt.NDArray[np.float64]
+from tunesmith.tuners.vectors import Ints, Reals
 
 
 class RecurrentPolicy:

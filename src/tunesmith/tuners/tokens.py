@@ -14,9 +14,7 @@ from tunesmith.space import Config, Space
 from tunesmith.space.compositions import count as compositions
 from tunesmith.space.join import Join, JoinLimitError
 from tunesmith.tuners.ties import Tie, ties_of
-from tunesmith.tuners.vectors import Exponents, Ints, Numbering, Order, Segment, Vectors
-
-Floats64 = npt.NDArray[np.float64]
+from tunesmith.tuners.vectors import Exponents, Ints, Numbering, Order, Reals, Segment, Vectors
 
 # A number with more values than this is written in several digits.
 _MOST_TOKENS = 64
@@ -38,7 +36,7 @@ class Spelling(Protocol):
     def read(self, tokens: Sequence[int]) -> list[int]:
         """The vector that tokens stand for."""
 
-    def ways(self, tokens: Ints) -> Floats64:
+    def ways(self, tokens: Ints) -> Reals:
         """The logarithm of how many values go on with each token, shape (batch, tokens).
 
         ``tokens`` are those so far, shape (batch, place). What no value goes on with has -infinity.
@@ -61,17 +59,17 @@ class ExponentSpelling:
         spent = [sum(tokens[prime::primes]) for prime in range(primes)]
         return [*tokens, *(total - out for total, out in zip(self.totals, spent, strict=True))]
 
-    def ways(self, tokens: Ints) -> Floats64:
+    def ways(self, tokens: Ints) -> Reals:
         primes = len(self.totals)
         part, prime = divmod(tokens.shape[1], primes)
         total = self.totals[prime]
         left = total - tokens[:, prime::primes].sum(axis=1)
-        rows: Floats64 = _exponent_ways(total, self.parts - part - 1)[left]
+        rows: Reals = _exponent_ways(total, self.parts - part - 1)[left]
         return rows
 
 
 @lru_cache(maxsize=4096)
-def _exponent_ways(total: int, parts: int) -> Floats64:
+def _exponent_ways(total: int, parts: int) -> Reals:
     """Entry (left, e): the logarithm of how many ways e less than ``left`` is spread over parts."""
     ways = np.full((total + 1, total + 1), -np.inf)
     for left in range(total + 1):
@@ -93,7 +91,7 @@ class OrderSpelling:
     def read(self, tokens: Sequence[int]) -> list[int]:
         return [*tokens, *set(range(self.items)).difference(tokens)]
 
-    def ways(self, tokens: Ints) -> Floats64:
+    def ways(self, tokens: Ints) -> Reals:
         ways = np.zeros((len(tokens), self.items))
         np.put_along_axis(ways, tokens.astype(np.int64), -np.inf, axis=1)
         return ways
@@ -119,7 +117,7 @@ class NumberSpelling:
     def read(self, tokens: Sequence[int]) -> list[int]:
         return [sum(token * scale for token, scale in zip(tokens, self._scales, strict=True))]
 
-    def ways(self, tokens: Ints) -> Floats64:
+    def ways(self, tokens: Ints) -> Reals:
         place = tokens.shape[1]
         scale = self._scales[place]
         begun = tokens @ np.array([s // scale for s in self._scales[:place]], dtype=np.int64)
@@ -159,7 +157,7 @@ class Listed:
         self._scales = ends[::-1].cumprod()[::-1]
         self._numbers = np.sort(sentences @ self._scales)
 
-    def ways(self, tokens: Ints) -> Floats64:
+    def ways(self, tokens: Ints) -> Reals:
         """The logarithm of how many combinations go on with each token, as in ``Spelling``."""
         place = tokens.shape[1]
         begun = tokens @ self._scales[:place]
@@ -222,7 +220,7 @@ class Tokens:
             vector[first:last] = spelling.read(listed[begin : begin + len(spelling.sizes)])
         return self.vectors.config(vector)
 
-    def ways(self, tokens: Ints) -> Floats64:
+    def ways(self, tokens: Ints) -> Reals:
         """The logarithm of how many values go on with each token, shape (batch, ``most``).
 
         ``tokens`` are those so far, shape (batch, place). Values are those of one parameter, or

@@ -13,6 +13,7 @@ from tunesmith.space.value import identity
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float32]
+Reals = npt.NDArray[np.float64]
 
 
 class Numbering(Protocol):
