@@ -205,9 +205,11 @@ def _ours(data: Mapping[str, Any]) -> str:
         for ours in _OURS
         if ours in found and (differences := _differences(found, ours))
     ]
+    short = any(each["reached"] < len(each["visited"]) for each in found.values())
+    when = _visit(data).lower() + (" or when their time was up" if short else "")
     spreads = ", ".join(f"{tuner} {_spread(_known(it['moment']))}" for tuner, it in found.items())
     return (
-        f"on {name}, {_visit(data).lower()}, {'; '.join(told) or 'there is nothing to compare'}. "
+        f"on {name}, {when}, {'; '.join(told) or 'there is nothing to compare'}. "
         f"After {fmt.duration(data['moment'])} the standard deviation over runs, in percent of the "
         f"mean, is: {spreads}."
     )
