@@ -1,0 +1,70 @@
+"""The recorded spaces that are in the repository: whole, small, and worth searching."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tunesmith.bench.simulated import RecordedSpace, simulate
+from tunesmith.bench.space_analysis import expected_best, speed_shares
+from tunesmith.measure.recording import Recording, load_recording
+from tunesmith.measurement import Outcome
+from tunesmith.operators import parse_operator
+from tunesmith.space import Space
+from tunesmith.tuners import tuner as make_tuner
+
+FOLDER = Path(__file__).parents[1] / "data" / "replay"
+FILES = {path.parent.name: path for path in sorted(FOLDER.glob("*/*.json.gz"))}
+LARGEST_FILE = 3_000_000
+SEEDS = range(8)
+
+
+@pytest.fixture(params=FILES)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def recording(name: str) -> Recording:
+    return load_recording(FILES[name])
+
+
+def test_there_is_a_convolution_and_a_product() -> None:
+    operators = {
+        name: load_recording(path).metadata["operator"]["operator"] for name, path in FILES.items()
+    }
+    assert operators == {"conv2d": "conv2d", "gemm": "matmul"}
+
+
+def test_the_whole_space_is_recorded_in_a_small_file(name: str, recording: Recording) -> None:
+    assert FILES[name].stat().st_size <= LARGEST_FILE
+    assert len(recording.configs) == recording.size
+    assert 2_000 <= len(recording.configs) <= 20_000
+    assert (recording.outcomes == Outcome.NO_ERROR.value).mean() > 0.5
+    assert np.all(recording.costs > 0)
+
+
+def test_it_says_what_was_measured_where(name: str, recording: Recording) -> None:
+    metadata = recording.metadata
+    operator = parse_operator(metadata["operator"]["operator"], metadata["operator"]["options"])
+    assert metadata["task"].startswith(operator.name)
+    assert metadata["machine"]["cpu"] and metadata["versions"]["apache-tvm"]
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    for words in (f"data/replay/{name}/{FILES[name].name}", metadata["machine"]["cpu"]):
+        assert words in readme
+    space = Space(recording.space.parameters)
+    assert space.size > len(recording.configs) or not recording.space.constraints
+
+
+@pytest.mark.parametrize(("tuner", "trials"), [("auto", 60), ("genetic", 400)])
+def test_searching_it_beats_chance(recording: Recording, tuner: str, trials: int) -> None:
+    """By more than the spread of the mean; random search's mean is known exactly."""
+    recorded, best = RecordedSpace(recording), recording.seconds.min()
+    found = [
+        best / simulate(make_tuner(tuner), recorded, seed, trials=trials, clock=lambda: 0.0).found
+        for seed in SEEDS
+    ]
+    spread = np.std(found) / np.sqrt(len(found))
+    assert np.mean(found) - 2 * spread > expected_best(speed_shares(recording.seconds), trials)
