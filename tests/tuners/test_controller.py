@@ -30,7 +30,6 @@ DIGITS = Space([Ordinal(name, tuple(range(10))) for name in "abcdef"])
 class TestController(TunerConformance):
     tuner = Controller()
     learns = True
-    learning_trials = 800  # a hundred steps of training
 
 
 class TestSmallBatches(TunerConformance):
@@ -72,7 +71,7 @@ def test_values_out_of_range_are_refused(options: dict[str, float], reason: str)
 
 
 def test_fast_configs_become_likelier_and_slow_ones_less_likely() -> None:
-    search = start(entropy=0.0)
+    search = start(batch=8, entropy=0.0)
     configs = search.propose(8)
     before = log_probabilities(search, *configs)
     search.observe([measured(config, 1.0 + (i >= 2)) for i, config in enumerate(configs)])
@@ -124,7 +123,7 @@ def test_it_trains_when_a_batch_is_complete_and_draws_anew() -> None:
 
 def test_a_policy_that_has_settled_on_known_configs_is_heated_until_it_has_others() -> None:
     space = Space([Ordinal(name, tuple(range(10))) for name in "abc"])
-    search = Controller(entropy=0.0).start(space, 0)
+    search = Controller(batch=8, entropy=0.0).start(space, 0)
     [known] = space.sample_many(1, np.random.default_rng(0))
     search.observe([measured(known, 1.0)])
     for _ in range(60):

@@ -51,7 +51,7 @@ _HOTTEST = 64.0
 
 # However many results come at once (the records of an earlier run), only the latest so many batches
 # are trained on.
-_MOST_BATCHES = 64
+_MOST_BATCHES = 128
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class Controller(Tuner):
 
     name: ClassVar[str] = "controller"
 
-    batch: int = option(8, "trials in a step of training")
+    batch: int = option(4, "trials in a step of training")
     hidden: int = option(64, "hidden units of the LSTM")
-    learning_rate: float = option(5e-3, "learning rate of Adam")
+    learning_rate: float = option(1e-2, "learning rate of Adam")
     decay: float = option(0.9, "share of the old baseline that stays in a step of training")
-    entropy: float = option(0.01, "weight of the bonus for staying near the uniform distribution")
+    entropy: float = option(0.1, "weight of the bonus for staying near the uniform distribution")
 
     def check(self) -> None:
         for name in ("batch", "hidden"):
