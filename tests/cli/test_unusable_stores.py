@@ -16,7 +16,6 @@ from tunesmith import store as stores
 from tunesmith.store import open_store
 
 MATMUL = "matmul --m 32 --n 32 --k 32"
-CONV = "conv2d --ci 3 --h 4 --w 4 --co 3"
 
 
 @pytest.fixture
