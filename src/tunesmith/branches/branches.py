@@ -6,6 +6,8 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
+from tunesmith.branches.bandit import Bandit
+from tunesmith.branches.starts import StartFinder
 from tunesmith.candidate import as_candidate, candidate, of_plain_config, sketch_and_config
 from tunesmith.errors import SpaceError
 from tunesmith.measure.portfolio import Portfolio
@@ -15,8 +17,6 @@ from tunesmith.problem import Measurable, Problem
 from tunesmith.space import Config
 from tunesmith.standing import Standing
 from tunesmith.tuners import Tuner
-from tunesmith.tuners.bandit import Bandit
-from tunesmith.tuners.starts import StartFinder
 from tunesmith.tuners.tuner import Search
 
 if TYPE_CHECKING:
