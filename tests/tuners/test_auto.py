@@ -36,6 +36,7 @@ def test_it_is_known_by_name() -> None:
         ({"varied": -1}, "varied must be 0 or more"),
         ({"random": -1}, "random must be 0 or more"),
         ({"told_apart": 0.0}, "told_apart must be above 0"),
+        ({"round_share": 1.1}, "round_share must be from 0 to 1"),
         ({"refit": 0.0}, "refit must be above 0"),
     ],
 )
@@ -79,17 +80,35 @@ def test_proposals_in_a_row_differ_and_do_not_crowd() -> None:
     assert max(space.distance(batch[0], other) for other in batch) > 3
 
 
-def test_round_numbers_come_first() -> None:
+def first_odd_parts(round_share: float) -> list[int]:
+    """The odd parts of all numbers in the first configs of many searches."""
     space = Space([Ordinal(name, tuple(range(1, 129))) for name in "abc"])
     values = [
         value
         for seed in range(20)
-        for c in Auto().start(space, seed).propose(6)
-        for value in c.values()
+        for config in Auto(round_share=round_share).start(space, seed).propose(6)
+        for value in config.values()
     ]
-    odd_parts = [value // (value & -value) for value in values if isinstance(value, int)]
-    uniform = [value // (value & -value) for value in range(1, 129)]
-    assert np.median(odd_parts) < np.median(uniform) / 2
+    return [value // (value & -value) for value in values if isinstance(value, int)]
+
+
+def test_round_numbers_come_first_as_far_as_they_are_favoured() -> None:
+    evenly = [value // (value & -value) for value in range(1, 129)]
+    assert np.median(first_odd_parts(1.0)) < np.median(evenly) / 4
+    assert np.median(first_odd_parts(0.67)) < np.median(evenly) / 2
+    assert 0.6 < np.mean(first_odd_parts(0.0)) / np.mean(evenly) < 1.5
+
+
+def test_what_is_never_observed_does_not_pile_up() -> None:
+    """A record that lacks most configs never answers for them."""
+    space = Space([Ordinal(name, tuple(range(1, 65))) for name in "ab"])
+    search = Auto().start(space, 0)
+    for number in range(400):
+        (config,) = search.propose(1)
+        if number < 10 or number % 20 == 0:
+            search.observe([measured(config, 1.0 + number % 7)])
+    assert len(search._pending) <= 64
+    assert len(search.seen) == 400
 
 
 def test_it_avoids_what_fails() -> None:

@@ -37,6 +37,10 @@ _LEAST_COST = 1e-6
 # Random configs are drawn and described in stock.
 _POOL = 500
 
+# So many configs at most are counted as pending, the newest: some are never observed, because a
+# sparse record lacks them.
+_MOST_PENDING = 64
+
 
 @dataclass(frozen=True)
 class Auto(Tuner):
@@ -50,6 +54,7 @@ class Auto(Tuner):
     near: int = option(8, "best configs whose neighbours are candidates")
     varied: int = option(3, "best configs with all variations of a parameter as candidates")
     random: int = option(90, "random candidates for each proposal")
+    round_share: float = option(0.67, "share of the random configs that favours powers of two")
     refit: float = option(0.15, "growth of the observations after which the model is refitted")
 
     def check(self) -> None:
@@ -60,6 +65,10 @@ class Auto(Tuner):
         self.require(
             0.0 < self.told_apart <= 1.0,
             f"told_apart must be above 0 and at most 1, not {self.told_apart}",
+        )
+        self.require(
+            0.0 <= self.round_share <= 1.0,
+            f"round_share must be from 0 to 1, not {self.round_share}",
         )
         self.require(self.refit > 0.0, f"refit must be above 0, not {self.refit}")
 
@@ -127,7 +136,8 @@ class AutoSearch(Search):
         return None
 
     def _renew_pool(self) -> None:
-        self._pool = Pool(self._vicinity, self.space, _POOL, self.rng)
+        share = self.settings.round_share
+        self._pool = Pool(self._vicinity, self.space, _POOL, share, self.rng)
 
     def _best_candidate(self) -> Config | None:
         """The new config that promises most a second of trial; None where there is no candidate."""
@@ -150,8 +160,13 @@ class AutoSearch(Search):
         means, deviations = self._model.predict(candidates.rows)
         improvement = expected_improvement(values[order[0]], means[:, 0], deviations)
         best = int(np.argmax(improvement / np.exp(means[:, 1])))
-        self._pending[candidates.configs[best]] = means[best]
+        self._expect(candidates.configs[best], means[best])
         return candidates.configs[best]
+
+    def _expect(self, config: Config, prediction: Array) -> None:
+        self._pending[config] = prediction
+        while len(self._pending) > _MOST_PENDING:
+            del self._pending[next(iter(self._pending))]  # the oldest
 
     def _known(self, order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """The observations that the model is to know: half of them the best, the others random."""
@@ -175,8 +190,7 @@ class AutoSearch(Search):
         settings = self.settings
         assert self._pool is not None
         nearest = [self._configs[i] for i in order[: settings.near] if self._logs[i] < math.inf]
-        round_ones = 2 * settings.random // 3
-        parts = [self._pool.draw(settings.random - round_ones, round_ones)]
+        parts = [self._pool.draw(settings.random)]
         parts += [self._vicinity.neighbours(config) for config in nearest]
         parts += [self._vicinity.variations(config) for config in nearest[: settings.varied]]
         return Choices.joined(parts)

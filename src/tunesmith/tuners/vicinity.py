@@ -101,24 +101,34 @@ class Vicinity:
 
 
 class Pool:
-    """Random configs: drawn evenly, or the round ones more often (see ``roundness``)."""
+    """Random configs in stock, which are described once.
 
-    def __init__(self, vicinity: Vicinity, space: Space, size: int, rng: np.random.Generator):
+    Each draw is one of the round ones (see ``roundness``) with probability ``round_share``, else
+    any with equal probability.
+    """
+
+    def __init__(
+        self,
+        vicinity: Vicinity,
+        space: Space,
+        size: int,
+        round_share: float,
+        rng: np.random.Generator,
+    ) -> None:
         self.choices = vicinity.choices(space.sample_many(size, rng))
         weights = np.array([roundness(space, config) for config in self.choices.configs])
-        self._chances = weights / weights.sum()
+        even = np.full(len(weights), 1.0 / len(weights))
+        self._chances = round_share * weights / weights.sum() + (1.0 - round_share) * even
         self._rng = rng
 
-    def draw(self, evenly: int, round_ones: int) -> Choices:
-        """So many of each, some of them perhaps more than once."""
+    def draw(self, count: int) -> Choices:
+        """So many, some of them perhaps more than once."""
         total = len(self.choices.configs)
-        even = self._rng.integers(total, size=evenly)
-        weighted = self._rng.choice(total, size=round_ones, p=self._chances)
-        return self.choices.some(np.concatenate([even, weighted]))
+        return self.choices.some(self._rng.choice(total, size=count, p=self._chances))
 
     def first(self, count: int) -> list[Config]:
-        """Different configs to begin with, the round ones likely among them."""
-        count = min(count, int(np.count_nonzero(self._chances)))
+        """Different configs to begin with."""
         total = len(self.choices.configs)
+        count = min(count, int(np.count_nonzero(self._chances)))
         numbers = self._rng.choice(total, size=count, replace=False, p=self._chances)
         return [self.choices.configs[i] for i in numbers]
