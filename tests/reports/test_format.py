@@ -152,6 +152,14 @@ def test_a_column_without_speeds_has_the_usual_unit(flops: float | None, name: s
     assert fmt.SpeedUnit.suiting(flops, [None]).name == name
 
 
+def test_columns_have_as_many_decimals_as_asked_for() -> None:
+    assert fmt.percent(0.12345) == "12.3 %"
+    assert fmt.percent(1.0, 0) == "100 %"
+    assert fmt.percent(None) == fmt.decimal(None) == fmt.NOTHING
+    assert fmt.decimal(1234.5) == "1,234.50"
+    assert fmt.decimal(0.4, 0) == "0"
+
+
 def test_count_separates_thousands() -> None:
     assert fmt.count(1234567) == "1,234,567"
 

@@ -41,11 +41,7 @@ def write_comparison(
         "problems": [_problem(problem) for problem in summary.problems],
         "tuners": [standing.row() for standing in summary.standings],
         "rows": [cell.row() for cell in summary.cells],
-        "crashes": [
-            {"tuner": cell.tuner.label, "problem": cell.problem.label, "why": why}
-            for cell in summary.cells
-            for why in cell.crashes
-        ],
+        "crashes": summary.crashes,
     }
     figures = make_figures(summary)
     page = compare_page(summary, settings, about, figures)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,10 +120,10 @@ class Standing:
         return {
             "tuner": self.tuner.label,
             **_score_fields(self.scores),
-            "best_share": _mean(float(c.best.mean()) for c in self.cells if len(c.best)),
-            "reached_95": _mean(cell.reached for cell in self.cells if cell.traces),
-            "invalid_rate": _mean(c.invalid_rate for c in self.cells),
-            "thinking_ms_per_config": _mean(c.thinking_ms for c in self.cells),
+            "best_share": mean(float(c.best.mean()) for c in self.cells if len(c.best)),
+            "reached_95": mean(cell.reached for cell in self.cells if cell.traces),
+            "invalid_rate": mean(c.invalid_rate for c in self.cells),
+            "thinking_ms_per_config": mean(c.thinking_ms for c in self.cells),
             "crashed": self.crashed,
         }
 
@@ -140,6 +140,15 @@ class Summary:
     def labels(self) -> list[str]:
         """The tuners in the order in which they were given, so that each keeps its colour."""
         return list(dict.fromkeys(cell.tuner.label for cell in self.cells))
+
+    @property
+    def crashes(self) -> list[dict[str, str]]:
+        """The runs that failed, and why; JSON-ready."""
+        return [
+            {"tuner": cell.tuner.label, "problem": cell.problem.label, "why": why}
+            for cell in self.cells
+            for why in cell.crashes
+        ]
 
     def on(self, problem: Problem) -> list[Cell]:
         """The cells of a problem, in the order of the tuners, the best first."""
@@ -198,7 +207,9 @@ def _cell(results: Results, problem: Problem, tuner: TunerChoice, optimum: float
         best=speeds(np.array([trace.found for trace in traces]), optimum),
         to_wanted=_finite(median),
         reached=float(np.mean(np.isfinite(needed))) if needed else 0.0,
-        time={phase: _mean(trace.time[phase] for trace in traces) or 0.0 for phase in PHASES},
+        time={
+            phase: mean(trace.time.get(phase, 0.0) for trace in traces) or 0.0 for phase in PHASES
+        },
         outcomes=outcomes,
         costs=costs,
     )
@@ -267,6 +278,7 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _mean(values: Any) -> float | None:
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of what is known; None of nothing."""
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if known else None

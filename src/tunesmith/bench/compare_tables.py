@@ -60,12 +60,12 @@ def headline(summary: Summary) -> str:
     first = summary.standings[0]
     if first.scores is not None:
         paper, matched = first.scores.paper.mean, first.scores.matched.mean
-        over = _many(sum(cell.scores is not None for cell in first.cells), "space")
+        over = fmt.counted(sum(cell.scores is not None for cell in first.cells), "space")
         return f"{first.tuner.label} leads: score {paper:.2f} (matched {matched:.2f}) over {over}"
     share = first.row()["best_share"]
     if share is None:
         return "No run has ended yet"
-    return f"{first.tuner.label} leads: {_percent(share)} of the best speed that any run found"
+    return f"{first.tuner.label} leads: {fmt.percent(share)} of the best speed that any run found"
 
 
 def explanation(summary: Summary, settings: CompareSettings) -> list[str]:
@@ -109,10 +109,10 @@ def _standing_row(standing: Standing) -> list[str]:
         standing.tuner.label,
         _score(scores.paper if scores else None),
         _plain(scores.matched if scores else None),
-        _percent(row["best_share"]),
-        _percent(row["reached_95"], 0),
-        _percent(row["invalid_rate"]),
-        _number(row["thinking_ms_per_config"]),
+        fmt.percent(row["best_share"]),
+        fmt.percent(row["reached_95"], 0),
+        fmt.percent(row["invalid_rate"]),
+        fmt.decimal(row["thinking_ms_per_config"]),
         str(standing.crashed or "none"),
     ]
 
@@ -120,7 +120,7 @@ def _standing_row(standing: Standing) -> list[str]:
 def _row(cell: Cell) -> list[str]:
     row, scores = cell.row(), cell.scores
     error = row["best_share_error"]
-    best = _percent(row["best_share"])
+    best = fmt.percent(row["best_share"])
     variance = row["best_share_variance"]
     crashed = f", {len(cell.crashes)} crashed" if cell.crashes else ""
     return [
@@ -128,11 +128,11 @@ def _row(cell: Cell) -> list[str]:
         _score(scores.paper if scores else None),
         _plain(scores.matched if scores else None),
         best if error is None else f"{best} ± {100 * error:.1f}",
-        _percent(None if variance is None else math.sqrt(variance)),
+        fmt.percent(None if variance is None else math.sqrt(variance)),
         _evaluations(cell),
-        _percent(cell.invalid_rate),
-        _number(cell.thinking_ms),
-        _number(row["evaluations"], 0),
+        fmt.percent(cell.invalid_rate),
+        fmt.decimal(cell.thinking_ms),
+        fmt.decimal(row["evaluations"], 0),
         f"{len(cell.traces)}{crashed}",
     ]
 
@@ -140,7 +140,7 @@ def _row(cell: Cell) -> list[str]:
 def _about(problem: Problem, cells: Sequence[Cell]) -> str:
     if isinstance(problem, RecordedProblem):
         scale, count = problem.yardstick, len(problem.recording.configs)
-        invalid = _percent(scale.invalid_rate) if scale.invalid_rate else "none"
+        invalid = fmt.percent(scale.invalid_rate) if scale.invalid_rate else "none"
         return (
             f"{fmt.counted(count, 'config')} on record, {invalid} of them invalid; "
             f"random search takes {fmt.counted(scale.evaluations, 'trial')}, or "
@@ -157,7 +157,7 @@ def _about(problem: Problem, cells: Sequence[Cell]) -> str:
 def _crashes(cell: Cell) -> list[str]:
     """A line for each way in which runs of a tuner failed."""
     return [
-        f"{cell.tuner.label}: {_many(count, 'run')} crashed: {why}"
+        f"{cell.tuner.label}: {fmt.counted(count, 'run')} crashed: {why}"
         for why, count in Counter(cell.crashes).items()
     ]
 
@@ -166,7 +166,7 @@ def _evaluations(cell: Cell) -> str:
     if not cell.traces:
         return fmt.NOTHING
     median = fmt.NOTHING if cell.to_wanted is None else f"{cell.to_wanted:,.0f}"
-    return f"{median} ({_percent(cell.reached, 0)})"
+    return f"{median} ({fmt.percent(cell.reached, 0)})"
 
 
 def _score(score: Score | None) -> str:
@@ -175,15 +175,3 @@ def _score(score: Score | None) -> str:
 
 def _plain(score: Score | None) -> str:
     return fmt.NOTHING if score is None else f"{score.mean:.2f}"
-
-
-def _percent(share: float | None, digits: int = 1) -> str:
-    return fmt.NOTHING if share is None else f"{100 * share:.{digits}f} %"
-
-
-def _number(value: float | None, digits: int = 2) -> str:
-    return fmt.NOTHING if value is None else f"{value:,.{digits}f}"
-
-
-def _many(count: int, thing: str) -> str:
-    return fmt.counted(count, thing)

@@ -38,11 +38,7 @@ def search_data(
         "tuners": summary.labels,
         "left_out": [{"tuner": name, "why": why} for name, why in left_out.items()],
         "rows": [cell.row() for cell in summary.cells],
-        "crashes": [
-            {"tuner": cell.tuner.label, "problem": cell.problem.label, "why": why}
-            for cell in summary.cells
-            for why in cell.crashes
-        ],
+        "crashes": summary.crashes,
         "pictures": files,
         **experiment.told(summary, settings),
     }

@@ -190,7 +190,7 @@ def _spread(times: Any) -> str:
     """The standard deviation in percent of the mean."""
     if len(times) < 2:
         return fmt.NOTHING
-    return parts.percent(float(times.std(ddof=1) / times.mean()), 0)
+    return fmt.percent(float(times.std(ddof=1) / times.mean()), 0)
 
 
 def _ours(data: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from tunesmith.bench import search_tables as parts
 from tunesmith.bench.compare_bars import outcome_times_figure, outcomes_figure, time_split_figure
 from tunesmith.bench.compare_curves import speed_ups, time_limit
 from tunesmith.bench.compare_figures import speed_time_figure, speed_trials_figure, speed_up_figure
-from tunesmith.bench.compare_summary import Cell, Summary, speeds
+from tunesmith.bench.compare_summary import Cell, Summary, mean, speeds
 from tunesmith.bench.operator_workloads import RESNET
 from tunesmith.bench.search_experiment import MODEL_TUNER, SearchExperiment, SearchSettings
 from tunesmith.operators import workload
@@ -63,7 +63,7 @@ def _told(summary: Summary, _settings: SearchSettings) -> dict[str, Any]:
     what share of the time, ``early`` and at the ``end``, each with its ``error``; null where that
     cannot be told."""
     early = {
-        label: parts.mean(
+        label: mean(
             _share_at(cell, EARLY * time_limit(summary.on(cell.problem)))
             for cell in summary.cells
             if cell.tuner.label == label and cell.traces
@@ -116,7 +116,7 @@ def section(data: Mapping[str, Any]) -> str:
     """Its part of the page."""
     reference = (data["speed_up"] or {"reference": "the first"})["reference"]
     columns = {
-        "early": lambda tuner: parts.percent(data["early"][tuner]),
+        "early": lambda tuner: fmt.percent(data["early"][tuner]),
         f"most × {reference}": lambda tuner: _times(data, tuner),
     }
     about = (
@@ -155,7 +155,7 @@ def _ours(data: Mapping[str, Any]) -> str:
     )
     return (
         f"NoSE's best is {most} times as fast as the GA's at most, which is after "
-        f"{parts.percent(points['most']['at'], 0)} of the time, {early} times after a sixth of it, "
+        f"{fmt.percent(points['most']['at'], 0)} of the time, {early} times after a sixth of it, "
         f"and {end} times at the end. NoSE thinks for {_thinking(data, 'nose')} of its time, the "
         f"GA for {_thinking(data, 'genetic')}."
     )
@@ -164,5 +164,5 @@ def _ours(data: Mapping[str, Any]) -> str:
 def _thinking(data: Mapping[str, Any], tuner: str) -> str:
     """The share of a tuner's time that is thinking, the mean over workloads."""
     times = [row["time"] for row in parts.rows_of(data, tuner).values()]
-    found = parts.mean(time["search"] / sum(time.values()) for time in times if any(time.values()))
-    return parts.percent(found)
+    found = mean(time["search"] / sum(time.values()) for time in times if any(time.values()))
+    return fmt.percent(found)

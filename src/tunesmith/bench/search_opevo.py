@@ -14,7 +14,7 @@ from typing import Any
 from tunesmith.bench import markdown
 from tunesmith.bench import search_tables as parts
 from tunesmith.bench.compare_figures import speed_time_figure, speed_trials_figure
-from tunesmith.bench.compare_summary import Summary
+from tunesmith.bench.compare_summary import Summary, mean
 from tunesmith.bench.operator_workloads import BATCHED, OPEVO
 from tunesmith.bench.search_data import of_tuners
 from tunesmith.bench.search_experiment import MODEL_TUNER, SearchExperiment, SearchSettings
@@ -164,8 +164,8 @@ def _ranges(data: Mapping[str, Any]) -> list[str]:
             worst, best = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
             lines.append(
                 f"With {symbol} the mean over the workloads goes from "
-                f"{parts.percent(means[worst])} ({symbol} = {worst}) to "
-                f"{parts.percent(means[best])} ({symbol} = {best})"
+                f"{fmt.percent(means[worst])} ({symbol} = {worst}) to "
+                f"{fmt.percent(means[best])} ({symbol} = {best})"
             )
     return lines
 
@@ -180,9 +180,9 @@ def _sensitivity(data: Mapping[str, Any]) -> list[str]:
             lines.append(
                 markdown.row(
                     f"{symbol} = {value}",
-                    parts.percent(parts.mean_share(data, label)),
-                    parts.percent(parts.mean(parts.deviation(row) for row in rows)),
-                    parts.percent(worst["best_share"] if worst else None),
+                    fmt.percent(parts.mean_share(data, label)),
+                    fmt.percent(mean(parts.deviation(row) for row in rows)),
+                    fmt.percent(worst["best_share"] if worst else None),
                     worst["problem"] if worst else fmt.NOTHING,
                 )
             )

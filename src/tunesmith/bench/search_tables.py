@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tunesmith.bench import markdown
+from tunesmith.bench.compare_summary import mean
+from tunesmith.bench.search_claims import Estimate, mean_over
 from tunesmith.reports import format as fmt
 
 Data = Mapping[str, Any]
@@ -34,20 +35,49 @@ def rows_of(data: Data, tuner: str) -> dict[str, Row]:
     return {row["problem"]: row for row in rows if row["best_share"] is not None}
 
 
-def mean(values: Iterable[float | None]) -> float | None:
-    """The mean of what is known; None of nothing."""
-    known = [value for value in values if value is not None]
-    return statistics.fmean(known) if known else None
-
-
 def mean_share(data: Data, tuner: str) -> float | None:
     """The best speed of a tuner's runs as a share of the best known, the mean over problems."""
     return mean(row["best_share"] for row in rows_of(data, tuner).values())
 
 
-def percent(share: float | None, digits: int = 1) -> str:
-    """A share in percent."""
-    return fmt.NOTHING if share is None else f"{100 * share:.{digits}f} %"
+def best_of(row: Row) -> Estimate:
+    """The best speed of a tuner's runs as a share of the best known."""
+    return Estimate(row["best_share"], row["best_share_error"], row["repeats"])
+
+
+def mean_best(data: Data, tuner: str) -> Estimate | None:
+    """The mean of that over the problems; None where a tuner has no runs."""
+    rows = rows_of(data, tuner).values()
+    return mean_over(best_of(row) for row in rows) if rows else None
+
+
+def at_start(rows: Iterable[Row]) -> int:
+    """How many runs ended within the random start of their tuner."""
+    return sum(trials <= row["start"] for row in rows if row["start"] for trials in row["run_trials"])
+
+
+def extent(data: Data, tuners: Iterable[str]) -> str:
+    """How many runs a figure is of, and how many trials these had, as a sentence."""
+    rows = [row for tuner in tuners for row in rows_of(data, tuner).values()]
+    if not rows:
+        return ""
+    runs = span(row["repeats"] for row in rows)
+    trials = span(trials for row in rows for trials in row["run_trials"])
+    return f"Runs of a tuner on a workload: {runs}; trials of a run: {trials}."
+
+
+def trials_of(rows: Iterable[Row]) -> str:
+    """The least and the most trials of a run; marked where a run ended within its random start."""
+    known = list(rows)
+    counts = [trials for row in known for trials in row["run_trials"]]
+    return span(counts) + (" *" if at_start(known) else "")
+
+
+def span(numbers: Iterable[int]) -> str:
+    """The least and the most of some numbers."""
+    known = list(numbers)
+    least, most = min(known), max(known)
+    return f"{least:,}" if least == most else f"{least:,}–{most:,}"
 
 
 def share_with_error(row: Row | None) -> str:
@@ -103,13 +133,14 @@ def standings(
         lines.append(
             markdown.row(
                 tuner,
-                percent(mean_share(data, tuner)),
-                percent(mean(deviation(row) for row in rows)),
+                fmt.percent(mean_share(data, tuner)),
+                fmt.percent(mean(deviation(row) for row in rows)),
                 *(cell(tuner) for cell in further.values()),
-                percent(mean(row["reached_95"] for row in rows), 0),
-                _number(mean(row["evaluations"] for row in rows), 0),
-                percent(mean(row["invalid_rate"] for row in rows), 0),
-                _number(mean(row["thinking_ms_per_config"] for row in rows), 2),
+                fmt.percent(mean(row["reached_95"] for row in rows), 0),
+                str(sum(row["repeats"] for row in rows)) if rows else fmt.NOTHING,
+                trials_of(rows) if rows else fmt.NOTHING,
+                fmt.percent(mean(row["invalid_rate"] for row in rows), 0),
+                fmt.decimal(mean(row["thinking_ms_per_config"] for row in rows), 2),
             )
         )
     if left_out:
@@ -186,7 +217,3 @@ def remarks(data: Data) -> list[str]:
     for (tuner, problem, why), count in crashes.items():
         lines += markdown.item(f"{tuner} on {problem}: {fmt.counted(count, 'run')} crashed: {why}")
     return [*lines, ""] if lines else []
-
-
-def _number(value: float | None, digits: int) -> str:
-    return fmt.NOTHING if value is None else f"{value:,.{digits}f}"

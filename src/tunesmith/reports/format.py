@@ -85,6 +85,16 @@ def share(part: float, whole: float) -> str:
     return f"{percent:.0f} %"
 
 
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share in percent with so many decimals: 12.3 %."""
+    return NOTHING if share is None else f"{decimal(100 * share, digits)} %"
+
+
+def decimal(value: float | None, digits: int = 2) -> str:
+    """A number with so many decimals, for a column: 1,234.50."""
+    return NOTHING if value is None else f"{value:,.{digits}f}"
+
+
 def gain(baseline: float | None, value: float | None) -> str:
     """How many times as fast as the baseline, both in seconds: 2.87×."""
     if baseline is None or value is None or not (math.isfinite(baseline) and 0 < value < math.inf):
