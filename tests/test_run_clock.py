@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
+from types import SimpleNamespace
 
 import pytest
 
 from tests.scripted import Scripted, ScriptedMeasurer, config
+from tunesmith import run_clock
 from tunesmith.budget import Budget, Stop
 from tunesmith.measurement import Measurement
 from tunesmith.problem import MeasureSettings
-from tunesmith.progress import Progress
+from tunesmith.progress import PHASES, Progress
 from tunesmith.run_clock import RunClock
 from tunesmith.space import Config
 from tunesmith.store import open_store
@@ -47,51 +48,62 @@ class EndingError(Exception):
     """Stands in for what ends a block."""
 
 
-def test_the_wall_clock() -> None:
+class Wall:
+    """A clock on the wall that moves when it is told to."""
+
+    now = 1000.0
+
+    def pass_by(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
+    wall = Wall()
+    monkeypatch.setattr(run_clock, "time", SimpleNamespace(monotonic=lambda: wall.now))
+    return wall
+
+
+def test_the_wall_clock(wall: Wall) -> None:
     clock = RunClock()
     clock.measurer = ScriptedMeasurer(Scripted())
-    with clock.thinking():
-        time.sleep(0.01)
-    with clock.bookkeeping():
-        time.sleep(0.01)
-    time.sleep(0.01)
-    split = clock.split()
-    assert split["search"] >= 0.02
-    assert split["idle"] >= 0.01
-    assert split["total"] == pytest.approx(sum(split.values()) - split["total"])
-    assert clock.elapsed >= split["total"]
+    for _ in range(2):
+        with clock.thinking():
+            wall.pass_by(1.0)
+        with clock.bookkeeping():
+            wall.pass_by(4.0)
+        wall.pass_by(16.0)
+    assert clock.elapsed == 42.0
+    parts = {"search": 2.0, "build": 0.0, "run": 0.0, "record": 8.0, "idle": 32.0}
+    assert clock.split() == {**parts, "total": 42.0}
+    assert list(parts) == list(PHASES)
 
 
-def test_without_a_measurer_all_is_search_or_idle() -> None:
+def test_without_a_measurer_nothing_is_built_or_run(wall: Wall) -> None:
     clock = RunClock()
     with pytest.raises(EndingError), clock.thinking():
-        time.sleep(0.01)
+        wall.pass_by(1.0)
         raise EndingError
-    split = clock.split()
-    assert (split["build"], split["run"]) == (0.0, 0.0)
-    assert split["search"] >= 0.01
+    with pytest.raises(EndingError), clock.bookkeeping():
+        wall.pass_by(2.0)
+        raise EndingError
+    parts = {"search": 1.0, "build": 0.0, "run": 0.0, "record": 2.0, "idle": 0.0}
+    assert clock.split() == {**parts, "total": 3.0}
 
 
-def test_a_simulated_clock_moves_by_thinking_and_trials_alone() -> None:
+def test_a_simulated_clock_moves_by_thinking_and_trials_alone(wall: Wall) -> None:
     clock = RunClock()
     measurer = Simulating(Simulation())
     clock.measurer = measurer
     with clock.bookkeeping():
-        time.sleep(0.01)
+        wall.pass_by(4.0)
     assert clock.elapsed == 0.0, "books are kept while the clock stands still"
     with clock.thinking():
-        time.sleep(0.01)
-    thought = clock.elapsed
-    assert 0.01 <= thought < HOUR
+        wall.pass_by(1.0)
+    assert clock.elapsed == 1.0
     measurer.measure(config(1))
-    assert clock.elapsed == pytest.approx(thought + 3 * HOUR)
-    assert clock.split() == {
-        "search": thought,
-        "build": HOUR,
-        "run": 2 * HOUR,
-        "idle": 0.0,
-        "total": clock.elapsed,
-    }
+    parts = {"search": 1.0, "build": HOUR, "run": 2 * HOUR, "record": 0.0, "idle": 0.0}
+    assert clock.split() == {**parts, "total": 1.0 + 3 * HOUR}
 
 
 def test_a_run_ends_with_the_simulated_time() -> None:
@@ -108,7 +120,8 @@ def test_a_run_ends_with_the_simulated_time() -> None:
     assert result.stopped is Stop.SECONDS
     assert result.trials == 4, "three take nine hours, and the fourth ends after the tenth"
     time_of = dict(result.time)
-    assert (time_of["build"], time_of["run"], time_of["idle"]) == (4 * HOUR, 8 * HOUR, 0.0)
+    assert (time_of["build"], time_of["run"]) == (4 * HOUR, 8 * HOUR)
+    assert (time_of["record"], time_of["idle"]) == (0.0, 0.0)
     assert time_of["total"] == pytest.approx(12 * HOUR + time_of["search"])
     assert 0.0 < time_of["search"] < HOUR
     assert [state.elapsed // (3 * HOUR) for state in seen] == [1, 2, 3, 4]

@@ -286,6 +286,13 @@ def test_the_time_adds_up(store: Store) -> None:
     assert session.time_split == {phase: time[phase] for phase in PHASES}
 
 
+def test_showing_progress_has_a_phase_of_its_own(store: Store) -> None:
+    result = tune(
+        Scripted(), "grid", Budget(trials=3), store=store, progress=lambda state: time.sleep(0.05)
+    )
+    assert result.time["record"] >= 0.15
+
+
 def test_progress_only_grows(store: Store) -> None:
     states: list[Progress] = []
     problem = Scripted(

@@ -8,8 +8,8 @@ from typing import Final
 
 from tunesmith.measurement import Outcome
 
-PHASES: Final = ("search", "build", "run", "idle")
-"""What the wall clock of a run is spent on."""
+PHASES: Final = ("search", "build", "run", "record", "idle")
+"""What the wall clock of a run is spent on. Runs of old lack ``record``: it was in ``search``."""
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class Progress:
     """How far a run is. Times are in seconds; ``best_seconds`` and ``default_seconds`` of one call.
 
     ``outcomes`` counts the trials of each class, ``time`` holds the seconds of each phase
-    (``search``, ``build``, ``run``, ``idle``). Trials of resumed runs count. ``sketches`` counts
-    the trials of each sketch, and ``best_sketch`` is that of the best; empty where there is none.
+    of ``PHASES``. Trials of resumed runs count. ``sketches`` counts the trials of each sketch, and
+    ``best_sketch`` is that of the best; empty where there is none.
     """
 
     trials: int

@@ -27,7 +27,7 @@ class RunClock:
 
     @contextlib.contextmanager
     def thinking(self) -> Iterator[None]:
-        """Count the time of a block as the tuner's."""
+        """Count the time of a block as search: the tuner's thinking."""
         started = time.monotonic()
         try:
             yield
@@ -36,7 +36,7 @@ class RunClock:
 
     @contextlib.contextmanager
     def bookkeeping(self) -> Iterator[None]:
-        """Count the time of a block as the run's own: records to save, progress to show."""
+        """Count the time of a block as ``record``: it reads or saves records, or shows progress."""
         started = time.monotonic()
         try:
             yield
@@ -56,16 +56,16 @@ class RunClock:
         return self._thinking + simulated
 
     def split(self) -> dict[str, float]:
-        """Seconds by phase, and their ``total``; before there is a measurer all is search.
+        """Seconds by phase, and their ``total``; without a measurer nothing is built or run.
 
-        Search that goes on while programs are built counts as search too.
+        What the tuner and the run do while programs are built counts as search and record too.
         """
         trials = {} if self.measurer is None else self.measurer.time_split()
-        real = 0.0 if self._simulated is not None else self._bookkeeping
         busy = {
-            "search": self._thinking + real,
+            "search": self._thinking,
             "build": trials.get("build", 0.0),
             "run": trials.get("run", 0.0),
+            "record": 0.0 if self._simulated is not None else self._bookkeeping,
         }
         total = self.elapsed
         return {**busy, "idle": max(0.0, total - sum(busy.values())), "total": total}

@@ -195,8 +195,7 @@ class _Run:
                     with self.clock.bookkeeping():
                         ledger.save(measurements)
                 finally:  # saved or not, it was measured
-                    with self.clock.thinking():
-                        self._learn(search, measurements)
+                    self._learn(search, measurements)
             with self.clock.bookkeeping():
                 self._tell(search)
 
@@ -222,7 +221,8 @@ class _Run:
         )
 
     def _learn(self, search: Branches, measurements: Sequence[Measurement]) -> None:
-        search.observe(measurements)
+        with self.clock.thinking():
+            search.observe(measurements)
         for measurement in measurements:
             self.standing.count(measurement)
 

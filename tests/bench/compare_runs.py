@@ -30,7 +30,7 @@ def trace(*seconds: float, thinking: float = 0.5) -> Trace:
     ]
     ended = np.cumsum([3.0 if math.isfinite(time) else 2.0 for time in seconds]).tolist()
     built, ran = 2.0 * len(seconds), 1.0 * sum(map(math.isfinite, seconds))
-    split = {"search": thinking, "build": built, "run": ran, "idle": 0.0}
+    split = {"search": thinking, "build": built, "run": ran, "record": 1.5, "idle": 0.0}
     return Trace.of(measurements, ended, split, Stop.SECONDS)
 
 

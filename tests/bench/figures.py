@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-TIME = {"search": 0.5, "build": 60.0, "run": 30.0, "idle": 9.5, "total": 100.0}
+TIME = {"search": 0.5, "build": 60.0, "run": 30.0, "record": 1.5, "idle": 8.0, "total": 100.0}
 SPEED = {
     "trials": 500,
     "valid": 480,
     "valid_trials_per_second": 4.8,
     "time": TIME,
-    "search_share": 0.005,
+    "overhead_share": 0.02,
 }
 FOUND = {"seconds": 1.25e-4, "gflops": 411.0, "config": {"tile": [1, 2], "order": ["i", "j"]}}
 TORCH = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -42,9 +43,18 @@ def test_a_row_of_a_measured_workload(two: Summary) -> None:
     assert (genetic["repeats"], genetic["crashed"], genetic["evaluations"]) == (2, 0, 3.0)
     assert genetic["outcomes"] == {"NO_ERROR": 4, "BUILD_TIMEOUT": 2}
     assert genetic["outcome_seconds"] == {"NO_ERROR": 12.0, "BUILD_TIMEOUT": 4.0}
-    assert genetic["time"] == {"search": 2.75, "build": 6.0, "run": 2.0, "idle": 0.0}
+    assert genetic["time"] == {
+        **{"search": 2.75, "build": 6.0, "run": 2.0, "record": 1.5, "idle": 0.0}
+    }
     assert (rows["random"]["evaluations_to_95"], rows["random"]["reached_95"]) == (None, 0.0)
     json.dumps(rows)
+
+
+def test_traces_of_old_have_no_record() -> None:
+    old = {"search": 2.0, "build": 6.0, "run": 2.0, "idle": 0.0}
+    run = dataclasses.replace(trace(1e-3), time=old)
+    (cell,) = summary_of([MEASURED], {"random": [[run]]}).cells
+    assert cell.row()["time"] == {**old, "record": 0.0}
 
 
 def test_the_best_first(two: Summary) -> None:

@@ -31,7 +31,7 @@ def test_the_page() -> None:
         "4.8",
         "6 or more",
     ]
-    assert table["search and bookkeeping"] == ["0.50% of the time", "under 5 %"]
+    assert table["search and record"] == ["2.00% of the time", "under 5 %"]
     assert table["memory of the tuning process"] == ["300 MiB", "under 1.5 GB"]
     assert table["its growth from trial 100 to the last"] == ["0.2 MiB", "none"]
     assert table["processes left behind"] == ["0", "none"]
@@ -45,7 +45,7 @@ def test_the_page() -> None:
     assert "- machine: Some CPU, 2 cores, 8 GiB" in page
     assert "- versions: tunesmith 0.1.0, torch 2.13.0" in page
     assert "- date: 2026-01-02" in page
-    assert "search 0%, build 60%, run 30%, idle 10%." in page
+    assert "search 0%, build 60%, run 30%, record 2%, idle 8%." in page
     assert json.dumps(FOUND["config"]) in page
     assert "25 pairs of rounds in separate processes" in page
 
@@ -82,7 +82,7 @@ def test_the_real_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (random["trials"], tuned["trials"]) == (5, 4)
     assert random["processes_left"] == 0
     assert random["memory_mib"] > 0.0
-    assert 0.0 < random["search_share"] < 1.0
+    assert 0.0 < random["overhead_share"] < 1.0
     assert tuned["best"]["seconds"] > 0.0
     assert tuned["gain"] > 0.0
     assert figures["store"]["records"] == 1000

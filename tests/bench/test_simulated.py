@@ -54,7 +54,7 @@ def test_the_clock_moves_by_what_trials_are_recorded_to_cost(recorded: RecordedS
     assert np.isinf(trace.seconds[:12]).all()
     assert trace.seconds[12] == pytest.approx(seconds(Config({"a": 1, "b": 0})))
     assert trace.costs.tolist() == [0.5] * 12 + [3.0] * 2
-    assert trace.time == {"search": 0.0, "build": 10.0, "run": 2.0, "idle": 0.0}
+    assert trace.time == {"search": 0.0, "build": 10.0, "run": 2.0, "record": 0.0, "idle": 0.0}
 
 
 def test_the_clock_moves_by_the_tuners_thinking(recorded: RecordedSpace) -> None:

@@ -91,7 +91,7 @@ def tuned_run(trials: int = 500) -> RunReport:
     timed = measurements(trials)
     points = trial_points(timed)
     elapsed = timed[-1][1] if timed else 0.0
-    shares = {"search": 0.06, "build": 0.37, "run": 0.55, "idle": 0.02}
+    shares = {"search": 0.05, "build": 0.37, "run": 0.55, "record": 0.01, "idle": 0.02}
     fastest = min((point.seconds for point in points if point.seconds), default=None)
     return RunReport(
         task="conv2d(ci=64,co=64,dtype=float32,h=56,kernel=3x3,layout=NCHW,n=1,padding=1,w=56)@cpu",

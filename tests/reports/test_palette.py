@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tunesmith.progress import PHASES
 from tunesmith.reports.palette import DARK, LIGHT, PEERS
 
 
@@ -27,7 +28,7 @@ def test_text_is_readable(palette: dict[str, str]) -> None:
     for ink in ("ink", "muted", "accent", "default", *PEERS[:2]):
         for ground in ("page", "card"):
             assert _contrast(palette[ink], palette[ground]) >= 4.5, (ink, ground)
-    for phase in ("search", "build", "run", "idle"):
+    for phase in PHASES:
         assert _contrast(palette["on phase"], palette[phase]) >= 4.5, phase
 
 

@@ -16,7 +16,13 @@ _LEFT, _RIGHT = 170.0, svg.WIDTH - 30.0
 _ROW = 26.0
 _WORST_SCORE = -1.0
 
-_PHASE_NAMES = {"search": "thinking", "build": "building", "run": "running", "idle": "idle"}
+_PHASE_NAMES = {
+    "search": "thinking",
+    "build": "building",
+    "run": "running",
+    "record": "keeping records",
+    "idle": "idle",
+}
 _CLASS_COLOURS = {
     Outcome.NO_ERROR: LIGHT["best"],
     Outcome.INSTANTIATION_ERROR: "#9aa5ae",

@@ -116,5 +116,5 @@ def _speed(result: Result) -> dict[str, Any]:
         "valid": result.valid,
         "valid_trials_per_second": result.valid / total,
         "time": dict(result.time),
-        "search_share": result.time["search"] / total,
+        "overhead_share": (result.time["search"] + result.time["record"]) / total,
     }

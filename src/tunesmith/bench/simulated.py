@@ -154,6 +154,7 @@ class _Run:
             "search": self.thinking.spent,
             "build": self._built,
             "run": self._ran,
+            "record": 0.0,
             "idle": 0.0,
         }
         return Trace.of(self._measurements, self._ended, spent, stopped)

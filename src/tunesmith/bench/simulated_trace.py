@@ -26,9 +26,9 @@ class Trace:
 
     ``ended``: seconds of tuning at its end; ``seconds``: of a call, infinite where invalid;
     ``outcomes``: codes of the classes; ``costs``: seconds that building and running it took.
-    ``time`` holds the run's seconds by phase: ``search``, ``build``, ``run``, ``idle``; search is
-    the tuner's thinking. ``stopped`` says why it ended. ``found`` is what a call of the run's best
-    config takes, in seconds, infinite where nothing valid was found.
+    ``time`` holds the run's seconds by phase (see ``PHASES``; traces of old have no ``record``);
+    search is the tuner's thinking. ``stopped`` says why it ended. ``found`` is what a call of the
+    run's best config takes, in seconds, infinite where nothing valid was found.
     """
 
     ended: Floats

@@ -146,6 +146,7 @@ _PHASE_WORDS = {
     "search": "the tuner's own thinking",
     "build": "building programs",
     "run": "running programs",
+    "record": "keeping records and showing progress",
     "idle": "waiting",
 }
 

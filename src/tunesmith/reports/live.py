@@ -27,7 +27,13 @@ LINE_EVERY: Final = 5.0
 DRAW_EVERY: Final = 0.2
 """Seconds between two drawings where they can."""
 
-_PHASE_STYLES = {"search": "magenta", "build": "yellow", "run": "green", "idle": "bright_black"}
+_PHASE_STYLES = {
+    "search": "magenta",
+    "build": "yellow",
+    "run": "green",
+    "record": "cyan",
+    "idle": "bright_black",
+}
 
 
 class LiveProgress:

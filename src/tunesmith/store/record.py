@@ -26,7 +26,7 @@ class Session:
     whose default the others are compared with. ``finished`` is
     None, ``stopped`` empty and ``time_split`` empty while the run lasts, and for ever if it was
     killed; afterwards ``stopped`` says why the run ended and ``time_split`` holds the seconds spent
-    on search, build, run and idling. All mappings are JSON-ready.
+    by phase (see ``PHASES``). All mappings are JSON-ready.
     """
 
     uid: str

@@ -114,7 +114,7 @@ class Store(Reader):
     def finish_session(
         self, session: Session, *, stopped: str, time_split: Mapping[str, float] | None = None
     ) -> None:
-        """Note how a run ended and where its seconds went (search, build, run, idle)."""
+        """Note how a run ended and where its seconds went, by phase (see ``PHASES``)."""
         split = to_json_text(time_split or {}, "time split")
         end = {"finished": to_instant(datetime.now(UTC)), "stopped": stopped, "time_split": split}
 
