@@ -113,9 +113,11 @@ def test_sides_take_turns_and_only_neighbours_are_compared(monkeypatch: pytest.M
     monkeypatch.setattr(rotation, "_PAUSE", 0.0)
     FakeSide.log = []
     # The machine slows down by half in the middle; the second side takes twice as long throughout.
-    alone, together = [1.0] * 5, [1.0, 1.0, 2.0, 2.0, 2.0]
-    first = {"name": "a", "seconds": alone + together}
-    second = {"name": "b", "seconds": [2 * seconds for seconds in alone + together]}
+    solo = rotation._SOLO_ROUNDS
+    slow, together = [1.75] * solo, [1.0, 1.0, 2.0, 2.0, 2.0]
+    turns = slow + together + slow
+    first = {"name": "a", "seconds": turns}
+    second = {"name": "b", "seconds": [2 * seconds for seconds in turns]}
     found = compare(first, second, pairs=5)
     assert found == Comparison(
         ratio=2.0,
@@ -123,11 +125,12 @@ def test_sides_take_turns_and_only_neighbours_are_compared(monkeypatch: pytest.M
         high=2.0,
         first=2.0,
         second=4.0,
-        first_alone=1.0,
-        second_alone=2.0,
+        first_alone=1.75,
+        second_alone=3.5,
         pairs=5,
     )
-    assert FakeSide.log == [*"aaaaa", *"bbbbb", *"abbaabbaab", "b ends", "a ends"]
+    alone = "a" * solo + "b" * solo
+    assert FakeSide.log == [*alone, *"abbaabbaab", *alone, "b ends", "a ends"]
 
 
 def test_the_mean_time_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:

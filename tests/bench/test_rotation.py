@@ -19,9 +19,14 @@ from tunesmith.bench.side_process import Side
 from tunesmith.errors import TunesmithError
 from tunesmith.operators import matmul
 
+SOLO = rotation._SOLO_ROUNDS
+
 
 class FakeSide:
-    """Takes as long as it says, all the time, and fails in the round that it says."""
+    """Takes as long as it says, and fails in the round that it says.
+
+    ``seconds`` is a number, or one for each series of turns, as many each as there are alone.
+    """
 
     log: ClassVar[list[str]] = []
 
@@ -39,7 +44,10 @@ class FakeSide:
         if self._rounds == self._fails:
             raise TunesmithError(f"{self._name} broke")
         self._note("runs")
-        return float(self._seconds)
+        if isinstance(self._seconds, float):
+            return self._seconds
+        series = self._seconds
+        return float(series[min((self._rounds - 1) // SOLO, len(series) - 1)])
 
     def stop(self) -> None:
         self._note("stops")
@@ -68,7 +76,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Non
         monkeypatch.setattr(rotation, "_PAUSE", 0.0)
 
 
-def described(**seconds: float) -> dict[str, dict[str, Any]]:
+def described(**seconds: float | list[float]) -> dict[str, dict[str, Any]]:
     return {name: {"name": name, "seconds": value} for name, value in seconds.items()}
 
 
@@ -88,13 +96,14 @@ def test_all_but_one_are_stopped() -> None:
 def test_every_second_round_goes_backwards() -> None:
     rotate(described(a=1.0, b=2.0, c=3.0), 3)
     turns = [line[0] for line in FakeSide.log if line.endswith("runs")]
-    assert "".join(turns) == "aaaaa" + "bbbbb" + "ccccc" + "abc" + "cba" + "abc"
+    alone = "a" * SOLO + "b" * SOLO + "c" * SOLO
+    assert "".join(turns) == alone + "abc" + "cba" + "abc" + alone
 
 
 def test_a_side_that_cannot_run_is_left_out_and_said() -> None:
     sides = described(a=1.0, b=2.0, c=3.0)
     sides["b"]["fails"] = 0
-    sides["c"]["fails"] = 7  # after five rounds alone, in the second one of the rotation
+    sides["c"]["fails"] = SOLO + 2  # after its rounds alone, in the second one of the rotation
     heard: list[str] = []
     found = rotate(sides, 4, say=heard.append)
     assert found.failed == {"b": "b cannot be", "c": "c broke"}
@@ -114,6 +123,40 @@ def test_a_ratio_is_that_of_each_round() -> None:
 )
 def test_a_side_that_lost_its_solo_speed_is_marked(alone: float, disturbed: bool) -> None:
     assert Turns(alone, (0.5, 1.0, 9.0)).disturbed is disturbed
+
+
+def test_the_faster_solo_run_counts_and_one_rotation_is_enough() -> None:
+    found = rotate(described(a=[2.0, 1.0, 1.0], b=[1.0, 1.0, 2.0]), SOLO)
+    assert found.turns == {name: Turns(1.0, (1.0,) * SOLO) for name in "ab"}
+    assert FakeSide.log.count("a runs") == 3 * SOLO, "alone, in turn, alone"
+
+
+def test_a_rotation_that_disturbs_a_side_is_repeated() -> None:
+    found = rotate(described(a=1.0, b=[1.0, 1.5, 1.0, 1.25, 1.0]), SOLO)
+    assert found.turns["b"] == Turns(1.0, (1.25,) * SOLO)
+    assert FakeSide.log.count("a runs") == 5 * SOLO, "the solo run between two serves both"
+
+
+def test_of_three_disturbed_rotations_the_least_disturbed_one_counts() -> None:
+    b = [1.0, 3.0, 1.0, 2.0, 1.0, 2.5, 1.0]
+    found = rotate(described(a=1.0, b=b), SOLO)
+    assert found.turns["b"] == Turns(1.0, (2.0,) * SOLO)
+    assert found.turns["b"].disturbed
+    assert FakeSide.log.count("a runs") == (2 * rotation.ROTATIONS + 1) * SOLO
+    FakeSide.log = []
+    # One side that is disturbed more is better than two that are.
+    c = [1.0, 1.0, 1.0, 2.0, 1.0, 2.0, 1.0]
+    found = rotate(described(a=1.0, b=b, c=c), SOLO)
+    assert (found.turns["b"].seconds, found.turns["c"].seconds) == (3.0, 1.0)
+
+
+def test_a_side_that_breaks_in_a_later_rotation_is_left_out() -> None:
+    sides = described(a=1.0, b=[1.0, 2.0, 1.0, 1.5, 1.0])
+    sides["c"] = {"name": "c", "seconds": 1.0, "fails": 3 * SOLO + 1}
+    found = rotate(sides, SOLO)
+    assert found.failed == {"c": "c broke"}
+    assert set(found.turns) == {"a", "b"}
+    assert found.turns["b"].seconds == 1.0
 
 
 # --- Real processes

@@ -21,15 +21,21 @@ from tunesmith.errors import TunesmithError
 # A side that is slower in the rotation than alone, or the other way round, by more than this
 # factor was disturbed.
 DISTURBED = 1.3
+ROTATIONS = 3
+"""How many rotations there are at most, if in each of them a side is disturbed."""
+
 # Before a turn: the caches' owner changes, and interrupts of the last turn are over.
 _PAUSE = 0.005
-_SOLO_ROUNDS = 5
+# Alone a side runs so often before and as often after a rotation: shorter than a third of a second
+# the median is often that of a moment in which something else had a core.
+_SOLO_ROUNDS = 13
 
 
 @dataclass(frozen=True)
 class Turns:
     """What one side took: ``rounds`` has its seconds a call in each round, ``alone`` its median
-    seconds a call while there was no other side at work."""
+    seconds a call while there was no other side at work, before the rounds or after them, whichever
+    was the faster one."""
 
     alone: float
     rounds: tuple[float, ...]
@@ -40,9 +46,19 @@ class Turns:
         return statistics.median(self.rounds)
 
     @property
+    def disturbance(self) -> float:
+        """The factor between its speeds in turn and alone, whichever is the greater one."""
+        return disturbance(self.seconds, self.alone)
+
+    @property
     def disturbed(self) -> bool:
         """Whether it lost its solo speed while taking turns, or had not found it alone."""
-        return not 1 / DISTURBED <= self.seconds / self.alone <= DISTURBED
+        return self.disturbance > DISTURBED
+
+
+def disturbance(seconds: float, alone: float) -> float:
+    """The factor between seconds of a call in turn and alone, at least 1."""
+    return max(seconds / alone, alone / seconds)
 
 
 @dataclass(frozen=True)
@@ -76,54 +92,95 @@ def rotate(
     seconds: float = ROUND_SECONDS,
     say: Callable[[str], None] = lambda _: None,
 ) -> Rotation:
-    """Time sides in turn, ``rounds`` rounds of about ``seconds`` each, after a run of each alone.
+    """Time sides in turn, ``rounds`` rounds of about ``seconds`` each, between runs of each alone.
 
-    Every second round goes backwards. A side that cannot run, or breaks down, is left out, and the
+    Every second round goes backwards. While a side is disturbed all is done again, up to
+    ``ROTATIONS`` times, and the rotation with the fewest such sides counts; of these the one that
+    disturbed its worst side least. A side that cannot run, or breaks down, is left out, and the
     reason is told; ``say`` hears who is waited for, while all prepare themselves at once.
     """
-    failed: dict[str, str] = {}
-    alone: dict[str, float] = {}
+    found: list[dict[str, Turns]] = []
     with contextlib.ExitStack() as stack:
         started = {name: stack.enter_context(Side(sides[name])) for name in sides}
-        running: dict[str, Side] = {}
+        running = _Running(started, seconds, say)
+        before = running.alone()
+        for _ in range(ROTATIONS):
+            times = running.rotation(rounds)
+            after = running.alone()
+            found.append(
+                {name: Turns(min(before[name], after[name]), tuple(times[name])) for name in after}
+            )
+            if not any(turns.disturbed for turns in found[-1].values()):
+                break
+            before = after
+    left = [
+        {name: turns for name, turns in each.items() if name not in running.failed}
+        for each in found
+    ]
+    return Rotation(min(left, key=_how_disturbed), running.failed)
+
+
+def _how_disturbed(turns: Mapping[str, Turns]) -> tuple[int, float]:
+    """How many sides are, and how much the worst one is: what is least is best."""
+    factors = [each.disturbance for each in turns.values()]
+    return sum(each.disturbed for each in turns.values()), max(factors, default=1.0)
+
+
+class _Running:
+    """The sides that can run, all of them stopped but the one whose turn it is.
+
+    Of those that ``failed`` it has the reasons, by name; they are closed, and left out.
+    """
+
+    def __init__(
+        self, started: Mapping[str, Side], seconds: float, say: Callable[[str], None]
+    ) -> None:
+        self.failed: dict[str, str] = {}
+        self._seconds = seconds
+        self._sides = dict(started)
         for name, side in started.items():
             say(name)
             try:
                 side.ready()
             except TunesmithError as error:
-                failed[name] = str(error)
-                side.close()
-                continue
-            side.stop()
-            running[name] = side
-        for name in list(running):
-            try:
-                solo = [_turn(running[name], seconds) for _ in range(_SOLO_ROUNDS)]
-            except TunesmithError as error:
-                failed[name] = str(error)
-                running.pop(name).close()
-                continue
-            alone[name] = statistics.median(solo)
-        times: dict[str, list[float]] = {name: [] for name in running}
+                self._fail(name, error)
+            else:
+                side.stop()
+
+    def alone(self) -> dict[str, float]:
+        """Each by itself, several turns in a row: the median seconds of a call, by name."""
+        found = {}
+        for name in list(self._sides):
+            turns = [self._turn(name) for _ in range(_SOLO_ROUNDS) if name in self._sides]
+            if name in self._sides:
+                found[name] = statistics.median(turns)
+        return found
+
+    def rotation(self, rounds: int) -> dict[str, list[float]]:
+        """Seconds of a call in each round, by name."""
+        times: dict[str, list[float]] = {name: [] for name in self._sides}
         for index in range(rounds):
-            order = list(running)
+            order = list(self._sides)
             for name in order if index % 2 == 0 else reversed(order):
-                try:
-                    times[name].append(_turn(running[name], seconds))
-                except TunesmithError as error:
-                    failed[name] = str(error)
-                    running.pop(name).close()
-    turns = {name: Turns(alone[name], tuple(times[name])) for name in running}
-    return Rotation(turns, failed)
+                times[name].append(self._turn(name))
+        return times
 
+    def _turn(self, name: str) -> float:
+        """Seconds of a call; of no meaning where the side fails, which leaves it out."""
+        side = self._sides[name]
+        time.sleep(_PAUSE)
+        try:
+            side.go()
+            return side.round(self._seconds)
+        except TunesmithError as error:
+            self._fail(name, error)
+            return math.nan
+        finally:
+            side.stop()
 
-def _turn(side: Side, seconds: float) -> float:
-    time.sleep(_PAUSE)
-    side.go()
-    try:
-        return side.round(seconds)
-    finally:
-        side.stop()
+    def _fail(self, name: str, error: TunesmithError) -> None:
+        self.failed[name] = str(error)
+        self._sides.pop(name).close()
 
 
 def median_interval(values: Sequence[float]) -> tuple[float, float]:
