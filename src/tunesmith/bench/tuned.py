@@ -68,7 +68,7 @@ def tune_workload(
         "config": side["config"],
         "target": side["target"],
         "sketches": {name: asdict(trials) for name, trials in result.sketches.items()},
-        "tuning_seconds": _seconds(result, sessions),
+        "tuning_seconds": _seconds(result, sessions, store),
         "trials": result.trials,
         "valid": result.valid,
         "start_share": start_share(speeds),
@@ -83,9 +83,17 @@ def _throughputs(store: Store, session: Session) -> list[float]:
     return [record.measurement.throughput for record in records]
 
 
-def _seconds(result: Result, sessions: Sequence[Session]) -> float:
-    """The wall clock of these runs; one that was killed did not live to say."""
+def _seconds(result: Result, sessions: Sequence[Session], store: Store) -> float:
+    """The wall clock of these runs, whose trials all count."""
     assert result.session is not None
-    earlier = (s for s in sessions if s.uid != result.session.uid and s.finished is not None)
-    spent = sum((s.finished - s.started).total_seconds() for s in earlier if s.finished)
-    return spent + result.time["total"]
+    earlier = (session for session in sessions if session.uid != result.session.uid)
+    return sum(lasted(session, store) for session in earlier) + result.time["total"]
+
+
+def lasted(session: Session, store: Store) -> float:
+    """The seconds of an earlier run; to its last trial if it was killed and could not say."""
+    ended = session.finished
+    if ended is None:
+        latest = store.records(session.task_key, session=session, newest_first=True, limit=1)
+        ended = next((record.created for record in latest), session.started)
+    return (ended - session.started).total_seconds()
