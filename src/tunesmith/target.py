@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from tunesmith.errors import UsageError, unknown_name
+from tunesmith.operators import element_bits
 
 KINDS = ("cpu",)
 
@@ -78,7 +79,7 @@ class Target:
         """How many elements of a type a vector register holds (imports TVM)."""
         known = self.instructions
         register = 64 if "avx512f" in known else 32 if "avx" in known else 16
-        return register * 8 // int("".join(filter(str.isdigit, dtype)))
+        return register * 8 // element_bits(dtype)
 
     def to_tvm(self) -> Any:
         """The ``tvm.target.Target`` (imports TVM). Raises ``UsageError`` like ``processor``."""

@@ -1,4 +1,4 @@
-"""Both CPU sketches keep the contract of sketches."""
+"""The sketches for every operator keep the contract of sketches; the others' tests are theirs."""
 
 from __future__ import annotations
 

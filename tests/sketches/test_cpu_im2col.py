@@ -141,6 +141,25 @@ def test_estimates_know_what_copies_and_wasted_windows_cost() -> None:
     assert times[0] < short
 
 
+@pytest.mark.parametrize(
+    ("layout", "along", "right", "left"),
+    [
+        ("NCHW", "pixels", "pack_patches", "pack_weights"),
+        ("NHWC", "channels", "pack_weights", "pack_patches"),
+    ],
+)
+def test_only_panels_of_vectors_are_read_ahead(
+    layout: str, along: str, right: str, left: str
+) -> None:
+    """Without them the distance changes no program, and would make several configs of one."""
+    space = SKETCH.space(conv2d(ci=64, h=14, w=14, co=64, kernel=1, layout=layout), TARGET)
+    drawn = space.sample_many(400, np.random.default_rng(0))
+    ahead = [config for config in drawn if config["along"] == along and config["prefetch"]]
+    assert ahead
+    assert all(config[right] != "none" for config in ahead)
+    assert any(config[left] == "none" for config in ahead)
+
+
 def test_what_it_cannot_do_it_leaves_to_others() -> None:
     assert not SKETCH.supports(matmul(m=4, n=4, k=4), TARGET)
     assert not SKETCH.supports(conv2d(ci=4, h=8, w=8, co=4, kernel=1, groups=2), TARGET)

@@ -12,6 +12,7 @@ from tunesmith.operators._conv2d import Conv2d
 from tunesmith.operators._conv2d_transpose import Conv2dTranspose
 from tunesmith.operators._dense import Dense
 from tunesmith.operators._depthwise_conv2d import DepthwiseConv2d
+from tunesmith.operators._dtypes import element_bits
 from tunesmith.operators._epilogue import Epilogue, ProductOperator
 from tunesmith.operators._layer_norm import LayerNorm
 from tunesmith.operators._matmul import Matmul
@@ -81,6 +82,7 @@ __all__ = [
     "dense",
     "depthwise_conv2d",
     "describe_operators",
+    "element_bits",
     "layer_norm",
     "matmul",
     "operator",

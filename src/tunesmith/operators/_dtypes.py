@@ -25,6 +25,11 @@ def result_dtype(dtype: str) -> str:
     return _RESULT.get(dtype, dtype)
 
 
+def element_bits(dtype: str) -> int:
+    """How many bits an element of a type takes, such as 16 for ``bfloat16``."""
+    return int("".join(filter(str.isdigit, dtype)))
+
+
 def is_float(dtype: str) -> bool:
     """Whether arithmetic in ``dtype`` rounds."""
     return dtype in _SIGNIFICAND_BITS

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, cast
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import Operator, ProductOperator
+from tunesmith.operators import Operator, ProductOperator, element_bits
 from tunesmith.sketches import emit
 from tunesmith.sketches.gemm import ALONG_SIZE, Blocking, Packing, Plan, Precision, Side
 from tunesmith.sketches.gemm.estimate import Traffic, product_seconds
@@ -133,7 +133,7 @@ def _program(operator: ProductOperator, plan: Plan) -> Any:
 def _traffic(operator: ProductOperator) -> tuple[Traffic, Traffic]:
     """The operands as an estimate sees them."""
     matrices = matrices_of(operator)
-    itemsize = int("".join(filter(str.isdigit, operator.dtype))) // 8
+    itemsize = element_bits(operator.dtype) // 8
     sizes = {Side.ROWS: matrices.rows, Side.COLUMNS: matrices.columns}
     left, right = (
         Traffic(
@@ -230,8 +230,7 @@ def _packings(operator: ProductOperator, target: Target, side: Side) -> tuple[st
     readable = _precision(operator, target).group == 1 and (
         side is Side.ROWS or matrices.along(side) == ALONG_SIZE
     )
-    weights = (side is Side.COLUMNS) ^ matrices.turned
-    constant = operator.constant_weights and weights and not matrices.turned
+    constant = operator.constant_weights and side is Side.COLUMNS and not matrices.turned
     return tuple(
         map(str, [Packing.NONE] * readable + [Packing.WHOLE] + [Packing.BLOCK] * (not constant))
     )

@@ -45,7 +45,7 @@ class CpuIm2col(Sketch):
     """
 
     name: ClassVar[str] = "cpu_im2col"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def supports(self, operator: Operator, target: Target) -> bool:
         if target.kind != "cpu" or not isinstance(operator, Conv2d) or operator.groups > 1:
@@ -160,6 +160,9 @@ def _conditions(operator: Conv2d, way: str) -> list[str]:
         f"inner == 'columns' or (row_parts * blocks - 1) * rows < {rows}",
         f"inner == 'rows' or (column_parts * blocks - 1) * vectors * lanes < {columns}",
     ]
+    # Only panels are read ahead of the loop, and only those of vectors.
+    right = "pack_patches" if way == PIXELS else "pack_weights"
+    conditions.append(f"prefetch == 0 or {right} != 'none'")
     if way == CHANNELS and operator.layout == "NCHW":
         conditions.append("pack_weights != 'none'")  # their channels lie apart
     return conditions

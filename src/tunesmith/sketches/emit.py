@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tunesmith.errors import InstantiationError
-from tunesmith.operators import Argument
+from tunesmith.operators import Argument, element_bits
 
 # Programs index memory with signed numbers of 32 bits.
 _MOST_ELEMENTS = 2**31 - 1
@@ -275,7 +275,7 @@ def _on_stack(name: str, lanes: int, dtype: str) -> Any:
     that LLVM knows to write no other memory: a prefetch alone makes it store all of them each step.
     """
     t = _builder()
-    bits = lanes * int("".join(filter(str.isdigit, dtype)))
+    bits = lanes * element_bits(dtype)
     # In words of 64 bits, which is what TVM has for the shapes of arrays.
     words = t.tvm_stack_alloca("shape", -(-bits // 64))
     memory = type(words)(words.op, words.args, ret_ty=t.handle(dtype, "local").ty)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
+from tunesmith.operators import element_bits
 from tunesmith.sketches import processor
 from tunesmith.sketches.processor import Caches, Core
 from tunesmith.target import Target, host_processor
@@ -69,7 +70,7 @@ class Machine:
 
     def lanes(self, dtype: str) -> int:
         """How many elements of a type a vector holds."""
-        return max(1, self.vector_bytes * 8 // int("".join(filter(str.isdigit, dtype))))
+        return max(1, self.vector_bytes * 8 // element_bits(dtype))
 
     def vectors(self, elements: int, dtype: str) -> float:
         """How many whole vectors' time a vector of so many elements takes.

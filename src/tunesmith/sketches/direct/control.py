@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tunesmith.operators import element_bits
 from tunesmith.sketches import emit
 
 
@@ -37,7 +38,7 @@ def memory(name: str, elements: int, dtype: str) -> Iterator[Any]:
     from tvm.script.ir_builder import IRBuilder
     from tvm.tirx.script.builder import ir
 
-    size = elements * int("".join(filter(str.isdigit, dtype))) // 8
+    size = elements * element_bits(dtype) // 8
     cpu = [tirx.IntImm("int32", 1), tirx.IntImm("int32", 0)]
     asked = [tirx.IntImm("uint64", size), tirx.IntImm("int32", 0), tirx.IntImm("int32", 8)]
     got = tirx.call_intrin("handle", "tirx.TVMBackendAllocWorkspace", *cpu, *asked)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from tunesmith.operators import element_bits
 from tunesmith.sketches.direct.plan import Plan, Tile
 from tunesmith.sketches.direct.transpose import pieces
 from tunesmith.sketches.machine import Copy, Machine
@@ -30,7 +31,7 @@ def seconds(plan: Plan, machine: Machine) -> float:
     if not plan.operator.constant_weights:
         regions += 1
         elements = plan.operator.groups * plan.channel_tiles * _panel(plan)
-        copying += machine.copy_cycles(elements, how=Copy.STRIDED)
+        copying += machine.copy_cycles(elements, _element_bytes(plan), Copy.STRIDED)
     share = machine.parallel_share(plan.tasks)
     return machine.seconds(cycles * share + copying / machine.cores, regions)
 
@@ -87,7 +88,7 @@ def _write_cycles(plan: Plan, machine: Machine, tile: Tile) -> float:
 
 def _traffic(plan: Plan, machine: Machine, tile: Tile) -> float:
     """Cycles to bring a tile's weights and data from where they were left the last time."""
-    size = 4
+    size = _element_bytes(plan)
     panel, window = float(size * _panel(plan)), _window_bytes(plan, tile)
     all_weights = panel * plan.channel_tiles
     image = float(size * plan.channels_in * plan.operator.h * plan.operator.w)
@@ -110,12 +111,18 @@ def _window_bytes(plan: Plan, tile: Tile) -> float:
     step = plan.operator.stride[1] // plan.column_step
     columns = (tile.columns * plan.lanes_columns - 1) * step * plan.phases
     columns += plan.operator.dilation[1] * (plan.operator.kernel[1] - 1) + 1
+    size = _element_bytes(plan)
     side_by_side = plan.stored_block if plan.copy != "none" else 1
     if plan.copy == "none" and plan.operator.layout == "NHWC":
         side_by_side = plan.operator.ci
     if side_by_side > 1:
-        return float(rows * columns * 4 * plan.channels_in)
-    return float(rows * (4 * columns + _LINE / 2) * plan.channels_in)
+        return float(rows * columns * size * plan.channels_in)
+    return float(rows * (size * columns + _LINE / 2) * plan.channels_in)
+
+
+def _element_bytes(plan: Plan) -> int:
+    """Of weights and data as the loops read them, in the type of the sums."""
+    return element_bits(plan.operator.accumulate_dtype) // 8
 
 
 def _copy_cycles(plan: Plan, machine: Machine, rows: int) -> float:
@@ -124,6 +131,6 @@ def _copy_cycles(plan: Plan, machine: Machine, rows: int) -> float:
     along_channels = plan.operator.layout == "NHWC"
     turned = along_channels != (plan.stored_block > 1)
     how = Copy.STRIDED if turned or plan.column_step > 1 else Copy.CONTIGUOUS
-    cycles = machine.copy_cycles(elements, how=how)
+    cycles = machine.copy_cycles(elements, _element_bytes(plan), how)
     # Each row of each channel has borders of its own.
     return cycles + 8.0 * rows * plan.channels_in / (plan.stored_block if not turned else 8)

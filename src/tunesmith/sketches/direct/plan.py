@@ -45,8 +45,7 @@ class Plan:
     @classmethod
     def of(cls, operator: Conv2d, lanes: int, config: Config) -> Plan:
         """``lanes``: how many elements of the accumulator's type a register holds."""
-        values = {name: config[name] for name in config if name != "tile"}
-        return cls(operator=operator, lanes=lanes, **values)  # type: ignore[arg-type]
+        return cls(operator=operator, lanes=lanes, **config)  # type: ignore[arg-type]
 
     # -- the operator, seen by the kernel
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tunesmith.operators import element_bits
 from tunesmith.sketches.gemm.blocking import Packing, Plan, Side
 from tunesmith.sketches.gemm.operand import ALONG_DEPTH
 from tunesmith.sketches.machine import Copy, Machine
@@ -160,7 +161,8 @@ class _Model:
         }
         read = sum(size * self.traffic[side].itemsize for side, size in sizes.items())
         # What is written is read before.
-        written = 8.0 * plan.batch * plan.rows * plan.columns
+        size = element_bits(plan.precision.total) // 8
+        written = 2.0 * size * plan.batch * plan.rows * plan.columns
         count = read + written
         return self.machine.stream_cycles(count / self.machine.cores, count)
 

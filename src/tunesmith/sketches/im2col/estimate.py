@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tunesmith.operators import element_bits
 from tunesmith.sketches.gemm import ALONG_DEPTH, ALONG_SIZE, Plan
 from tunesmith.sketches.gemm.estimate import Traffic, product_seconds
 from tunesmith.sketches.im2col.convolution import Convolution
@@ -16,7 +17,7 @@ def estimated_seconds(convolution: Convolution, plan: Plan, target: Target) -> f
     """Seconds of a call."""
     machine = Machine.of(target)
     operator, planes = convolution.operator, convolution.planes
-    itemsize = int("".join(filter(str.isdigit, operator.dtype))) // 8
+    itemsize = element_bits(operator.dtype) // 8
     weights = Traffic(
         ALONG_SIZE if planes.channels_last else ALONG_DEPTH,
         itemsize,
