@@ -9,11 +9,12 @@ from tunesmith.tuners.vectors import Ints, Reals
 
 
 class Memory:
-    """M: transitions (s, a, r, s') from all states s, by all actions a that lead to one of the
-    latest measured states s' ("Compiler-Level Matrix Multiplication Optimization for Deep
-    Learning", algorithm 2).
+    """M: transitions (s, a, r, s') to the latest measured states s', from all s by all a for which
+    step(s, a) = s' ("Compiler-Level Matrix Multiplication Optimization for Deep Learning",
+    algorithm 2, where it stores to M).
 
-    As r depends on s' alone (equation 8), the measured states are what is kept, ``size`` of them.
+    These are more than the steps that a walk took. As r depends on s' alone (equation 8), the
+    measured states are what is kept, ``size`` of them.
     """
 
     def __init__(self, size: int, moves: Moves) -> None:

@@ -56,7 +56,7 @@ class Moves:
     the items of a permutation, and linear in a category's values. So where the whole list has more
     than 512, parameters, the one with the longest list first, have fewer, by which all configs can
     still be reached: between adjacent parts or items only, and for categories turns by the powers
-    of two.
+    of two. The paper has no such limit, nor spaces that would meet it.
     """
 
     def __init__(self, space: Space) -> None:

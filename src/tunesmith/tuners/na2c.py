@@ -9,8 +9,9 @@ and grows, the discount, the sizes of M and of a step of training are ours.
 An episode is ``batch`` observations. Walks start at the centre and take T steps, each by an action
 that the actor draws, or at times by a random one; configs on the way that are new are proposed. At
 the end of an episode the centre moves to the best config so far, and both networks are trained on
-random transitions (s, a, r, s') of M: from all states s, by all actions a that lead to one of the
-latest measured states s'. The reward is the throughput of s' (equation 8), as a share of the best.
+random transitions (s, a, r, s') of M. As algorithm 2 has it, M holds for each measured state s' those
+from all s by all a for which step(s, a) = s', not just the steps that were walked, and nothing
+weights them by the policy. The reward is the throughput of s' (equation 8), as a share of the best.
 
 T starts at ``first_steps`` and is one less each episode, down to ``steps`` (the paper's soft
 start); it is one more for every ``patience`` episodes in which the centre stayed, and for a
@@ -23,6 +24,10 @@ Where it departs from the paper:
 - The first config is measured too; the paper only walks from there.
 - As long as all trials fail the centre is a random config, another one after each episode: a
   neighbourhood of failures has nothing to tell.
+- Where equation 6 would give more than 512 actions, there are fewer (see ``Moves``); the paper's
+  products of matrices have 26.
+- M is for the latest measured states, each with all transitions to it; the paper does not say what
+  its size counts.
 - Actions without effect are masked. One that leads to a known config, or breaks a constraint, is
   drawn again; the paper walks on through these. Only where several in a row do so, the walk does.
   So J, whether a state is legitimate, need not be shown to the networks.
