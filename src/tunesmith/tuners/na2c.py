@@ -9,9 +9,10 @@ and grows, the discount, the sizes of M and of a step of training are ours.
 An episode is ``batch`` observations. Walks start at the centre and take T steps, each by an action
 that the actor draws, or at times by a random one; configs on the way that are new are proposed. At
 the end of an episode the centre moves to the best config so far, and both networks are trained on
-random transitions (s, a, r, s') of M. As algorithm 2 has it, M holds for each measured state s' those
-from all s by all a for which step(s, a) = s', not just the steps that were walked, and nothing
-weights them by the policy. The reward is the throughput of s' (equation 8), as a share of the best.
+random transitions (s, a, r, s') of M. As algorithm 2 has it, M holds for each measured state s'
+those from all s by all a for which step(s, a) = s', not just the steps that were walked, and
+nothing weights them by the policy. The reward is the throughput of s' (equation 8), as a share of
+the best.
 
 T starts at ``first_steps`` and is one less each episode, down to ``steps`` (the paper's soft
 start); it is one more for every ``patience`` episodes in which the centre stayed, and for a
