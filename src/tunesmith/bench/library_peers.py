@@ -94,14 +94,24 @@ def _plain(operator: Operator) -> str | None:
 def _constant_weights(operator: Operator) -> str | None:
     if not isinstance(operator, ProductOperator) or not operator.constant_weights:
         return "no constant weights that it could lay out beforehand"
-    if operator.residual:
-        return "not compared with a residual"
-    return _plain(operator)
+    return _no_residual(operator) or _plain(operator)
+
+
+def _no_residual(operator: ProductOperator) -> str | None:
+    return "not compared with a residual" if operator.residual else None
+
+
+def _onednn(operator: Operator) -> str | None:
+    if isinstance(operator, BatchMatmul) and operator.transpose != "NN":
+        return "for float32 batches PyTorch has a grouped convolution of it alone: none transposed"
+    if isinstance(operator, Matmul | BatchMatmul | Dense):
+        return _no_residual(operator) or _plain(operator)
+    return _constant_weights(operator)
 
 
 def _onednn_blocked(operator: Operator) -> str | None:
-    if not isinstance(operator, Conv2d | DepthwiseConv2d):
-        return _constant_weights(operator) or "matrices have no blocked format"
+    if isinstance(operator, Matmul | BatchMatmul | Dense):
+        return "matrices have no blocked format"
     return _constant_weights(operator)
 
 
@@ -167,17 +177,18 @@ _PEERS = (
         "onednn",
         "oneDNN",
         ("torch",),
-        "through PyTorch, weights laid out beforehand, data in plain layout, result left in the "
-        "layout that oneDNN chooses, ReLU fused",
-        _constant_weights,
+        "through PyTorch, by the fastest of its entry points; constant weights laid out "
+        "beforehand, data in plain layout, result left in the layout that oneDNN chooses; matrices "
+        "that are no weights are taken as they lie, a batch of them as a grouped convolution",
+        _onednn,
         _call_onednn,
     ),
     LibraryPeer(
         "onednn-blocked",
         "oneDNN, blocked",
         ("torch",),
-        "the same, but the data lies in oneDNN's own blocked layout already, as between two layers "
-        "of a network; ReLU in place after it",
+        "the same, but the data lies in a layout of its own already, as between two layers of a "
+        "network: blocked, or with the channels last, whichever is faster",
         _onednn_blocked,
         _call_onednn_blocked,
     ),

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from tunesmith.arrays import ALIGNMENT
 from tunesmith.errors import UsageError
 from tunesmith.operators import BatchMatmul, Conv2d, Dense, Matmul, Operator, ProductOperator
 
 
 def numpy_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
-    """A call that returns the operator's result, on arrays of its own element type.
+    """A call that returns the operator's result, the same array each time.
 
-    Raises ``UsageError`` for other operators than matrix products and convolutions of NCHW images
-    in one group.
+    Inputs are copied into aligned memory, in which the result lies, too. Raises ``UsageError`` for
+    other operators than matrix products and convolutions of NCHW images in one group.
     """
     if not isinstance(operator, ProductOperator):
         raise UsageError(f"NumPy is not compared for {operator.name}")
-    data, weight, *extra = inputs
-    products = _products(operator, data, weight)
+    data, weight, *extra = map(aligned_copy, inputs)
+    result = aligned(operator.output_shape, data.dtype)
+    products = _products(operator, data, weight, result)
     trailing = (1,) * (-1 - operator.channel_axis % -len(operator.output_shape))
     bias = extra[0].reshape(-1, *trailing) if operator.bias else None
     residual = extra[-1] if operator.residual else None
 
     def call() -> Any:
-        result = products()
+        products()
         for addend in (bias, residual):
             if addend is not None:
                 np.add(result, addend, out=result)
@@ -35,39 +38,59 @@ def numpy_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
     return call
 
 
-def _products(operator: ProductOperator, data: Any, weight: Any) -> Callable[[], Any]:
+def aligned(shape: tuple[int, ...], dtype: Any) -> Any:
+    """A new array, zero everywhere, that starts at a multiple of 64 bytes; NumPy's need not."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def aligned_copy(array: Any) -> Any:
+    """The same values in such an array."""
+    copy = aligned(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
+def _products(operator: ProductOperator, data: Any, weight: Any, result: Any) -> Callable[[], Any]:
     if isinstance(operator, Matmul):
-        return lambda: data @ weight
+        return lambda: np.matmul(data, weight, out=result)
     if isinstance(operator, BatchMatmul):
         left = data.swapaxes(1, 2) if operator.transpose == "TN" else data
         right = weight.swapaxes(1, 2) if operator.transpose == "NT" else weight
-        return lambda: left @ right
+        return lambda: np.matmul(left, right, out=result)
     if isinstance(operator, Dense):
-        columns = np.ascontiguousarray(weight.T) if operator.constant_weights else weight.T
-        return lambda: data @ columns
+        columns = aligned_copy(weight.T) if operator.constant_weights else weight.T
+        return lambda: np.matmul(data, columns, out=result)
     if isinstance(operator, Conv2d) and operator.layout == "NCHW" and operator.groups == 1:
-        return _convolution(operator, data, weight)
+        return _convolution(operator, data, weight, result)
     raise UsageError(f"NumPy is not compared for {operator.label}")
 
 
-def _convolution(operator: Conv2d, data: Any, weight: Any) -> Callable[[], Any]:
+def _convolution(operator: Conv2d, data: Any, weight: Any, result: Any) -> Callable[[], Any]:
     """All windows side by side (im2col), unless each is a pixel, times the weights."""
     rows = weight.reshape(operator.co, -1)
+    matrices = result.reshape(operator.n, operator.co, -1)
+    if (operator.kernel, operator.stride, operator.padding) == ((1, 1), (1, 1), (0, 0)):
+        pixels = data.reshape(operator.n, operator.ci, -1)
+        return lambda: np.matmul(rows, pixels, out=matrices)
     (below, right), (down, across) = operator.padding, operator.stride
+    n, channels, height, width = data.shape
+    padded = aligned((n, channels, height + 2 * below, width + 2 * right), data.dtype)
+    inside = padded[:, :, below : below + height, right : right + width]
     extent = [
         step * (taps - 1) + 1 for step, taps in zip(operator.dilation, operator.kernel, strict=True)
     ]
-    alone = operator.kernel == (1, 1) and (below, right) == (0, 0)
+    every = np.lib.stride_tricks.sliding_window_view(padded, extent, axis=(2, 3))
+    taps = every[:, :, ::down, ::across, :: operator.dilation[0], :: operator.dilation[1]]
+    windows = taps.transpose(0, 1, 4, 5, 2, 3)
+    gathered = aligned(windows.shape, data.dtype)
+    columns = gathered.reshape(n, rows.shape[1], -1)
 
     def call() -> Any:
-        if alone:
-            windows = data[:, :, ::down, ::across]
-        else:
-            padded = np.pad(data, ((0, 0), (0, 0), (below, below), (right, right)))
-            every = np.lib.stride_tricks.sliding_window_view(padded, extent, axis=(2, 3))
-            taps = every[:, :, ::down, ::across, :: operator.dilation[0], :: operator.dilation[1]]
-            windows = taps.transpose(0, 1, 4, 5, 2, 3)
-        columns = windows.reshape(operator.n, rows.shape[1], -1)
-        return (rows @ columns).reshape(operator.output_shape)
+        inside[...] = data
+        gathered[...] = windows
+        return np.matmul(rows, columns, out=matrices)
 
     return call

@@ -1,7 +1,8 @@
 """One side of a comparison: a process that holds one program and times calls of it on request.
 
 It reads JSON lines from standard input: first the side (``kind``, ``operator``, ``cores``, …), then
-``{"seconds": s}`` for each round, and answers each with a JSON line. It ends with its input, and
+``{"seconds": s}`` for each round, and answers each with a JSON line: the seconds of a call, and the
+way that was found to be the fastest where a library has several. It ends with its input, and
 with the process that started it, whose number is its argument.
 """
 
@@ -12,9 +13,11 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TextIO
 
 from tunesmith.bench.family import die_with
+from tunesmith.bench.fastest import Fastest
 from tunesmith.errors import TunesmithError
 
 # A round ends at the first look at the clock after its time; looks are this many calls apart.
@@ -37,8 +40,12 @@ def _serve(answers: TextIO) -> None:
         _answer(answers, {"error": _reason(error)})
         return
     _answer(answers, {"ready": True})
+    way = None
     for line in sys.stdin:
-        _answer(answers, {"seconds": seconds_a_call(call, json.loads(line)["seconds"])})
+        seconds = json.loads(line)["seconds"]
+        if isinstance(call, Fastest):  # in the first round: then the other sides stand still
+            way, call = call.chosen(partial(seconds_a_call, duration=seconds))
+        _answer(answers, {"seconds": seconds_a_call(call, seconds), "way": way})
 
 
 def _reason(error: Exception) -> str:

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from tunesmith.bench.torch_operators import product_call, use_threads
+from tunesmith.bench.fastest import Fastest
+from tunesmith.bench.torch_operators import own_tensor, product_call, use_threads
 from tunesmith.errors import MissingDependencyError, UsageError
 from tunesmith.operators import Operator, ProductOperator
 
+# No further mode is compiled after so many seconds.
+_PATIENCE = 60.0
+# Besides the default one. Of C++ templates there may be none for an operator, which is an error
+# then; libraries are what the default takes, so they are left out: we time both ourselves, while
+# nothing else runs, which Inductor could not.
+_MODES: Mapping[str, Mapping[str, Any]] = {
+    "max-autotune": {"max_autotune": True, "max_autotune_gemm_backends": "CPP"},
+    "C++ wrapper": {"cpp_wrapper": True},
+}
 
-def compiled_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Callable[[], Any]:
-    """A call of the operator that TorchInductor compiled; it is compiled at the first one.
+
+def compiled_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fastest:
+    """Calls of the operator that TorchInductor compiled, by the name of the mode.
 
     Constant weights, and bias with them, are frozen into the program. Raises ``UsageError`` for an
     operator that is not of products, ``MissingDependencyError`` without a C++ compiler.
     """
     import shutil
 
-    import torch
     import torch._inductor.config as inductor
 
     if not isinstance(operator, ProductOperator):
@@ -28,8 +41,24 @@ def compiled_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Call
     use_threads(cores)
     inductor.compile_threads = 1  # without helpers, which would outlive the compilation
     inductor.freezing = operator.constant_weights
-    data, *others = map(torch.from_numpy, inputs)
-    layer = operator
+    tensors = [own_tensor(array) for array in inputs]
+    start = time.monotonic()
+    ways = {"default": _compiled(operator, tensors, {})}
+    for mode, options in _MODES.items():
+        if time.monotonic() - start > _PATIENCE:
+            break
+        with contextlib.suppress(Exception):  # the default one is enough
+            ways[mode] = _compiled(operator, tensors, options)
+    return Fastest(ways)
+
+
+def _compiled(
+    operator: ProductOperator, tensors: Sequence[Any], options: Mapping[str, Any]
+) -> Callable[[], Any]:
+    """A call in a mode, which has been made once. Raises whatever TorchInductor does."""
+    import torch
+
+    data, *others = tensors
 
     class Layer(torch.nn.Module):  # type: ignore[misc] # which PyTorch does not declare
         """Its parameters are what freezing makes constants of."""
@@ -41,7 +70,9 @@ def compiled_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Call
             )
 
         def forward(self, value: Any) -> Any:
-            return product_call(layer, [value, *self.others])()
+            return product_call(operator, [value, *self.others])()
 
-    compiled = torch.compile(Layer().eval(), fullgraph=True, dynamic=False)
-    return lambda: compiled(data)
+    compiled = torch.compile(Layer().eval(), fullgraph=True, dynamic=False, options=dict(options))
+    call = partial(compiled, data)
+    call()
+    return call

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tunesmith.bench.fastest import Fastest
 from tunesmith.errors import UsageError
 from tunesmith.operators import (
     BatchMatmul,
@@ -24,15 +25,20 @@ from tunesmith.operators import (
 def torch_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
     """A call of the operator on these NumPy arrays, converted and laid out beforehand.
 
-    Its result is a tensor with the axes in PyTorch's order: channels are the second of an image,
+    Matrices are multiplied into new memory or into the same in each call, whichever is faster. The
+    result is a tensor with the axes in PyTorch's order: channels are the second of an image,
     however they lie in memory. Raises ``UsageError`` for an operator that PyTorch does not have.
     """
     if operator.dtype == "int8":
         raise UsageError(f"PyTorch has no {operator.name} of int8 that adds up in int32")
-    tensors = [_tensor(array) for array in inputs]
-    if isinstance(operator, ProductOperator):
-        return product_call(operator, tensors)
-    return _plain(operator, tensors)
+    tensors = [own_tensor(array) for array in inputs]
+    if not isinstance(operator, ProductOperator):
+        return _plain(operator, tensors)
+    new = product_call(operator, tensors)
+    if not isinstance(operator, Matmul | BatchMatmul | Dense):
+        return new
+    result = tensors[0].new_empty(operator.output_shape)
+    return Fastest({"new result": new, "same result": product_call(operator, tensors, result)})
 
 
 def use_threads(count: int) -> None:
@@ -43,16 +49,20 @@ def use_threads(count: int) -> None:
     torch.set_grad_enabled(False)
 
 
-def _tensor(array: Any) -> Any:
+def own_tensor(array: Any) -> Any:
+    """A copy in memory of PyTorch, which aligns it to 64 bytes, as ours is; NumPy does not."""
     import torch
 
     if array.dtype.name == "bfloat16":  # which NumPy itself does not have
-        return torch.from_numpy(array.view("int16")).view(torch.bfloat16)
-    return torch.from_numpy(array)
+        return torch.from_numpy(array.view("int16")).view(torch.bfloat16).clone()
+    return torch.from_numpy(array).clone()
 
 
-def product_call(operator: ProductOperator, tensors: Sequence[Any]) -> Callable[[], Any]:
-    """The same for tensors, and an operator of products."""
+def product_call(
+    operator: ProductOperator, tensors: Sequence[Any], result: Any = None
+) -> Callable[[], Any]:
+    """The same for tensors, and an operator of products: into ``result``, which only products of
+    matrices can be given, or else into new memory."""
     import torch
 
     data, weight, *extra = tensors
@@ -60,23 +70,28 @@ def product_call(operator: ProductOperator, tensors: Sequence[Any]) -> Callable[
     residual = extra[-1] if operator.residual else None
     if residual is not None and getattr(operator, "layout", "NCHW") == "NHWC":
         residual = residual.permute(0, 3, 1, 2)
-    products = _products(operator, data, weight, bias)
+    products = _products(operator, data, weight, bias, result)
 
     def call() -> Any:
-        result = products()
+        computed = products()
         if residual is not None:
-            result = result.add_(residual)
-        return torch.relu_(result) if operator.relu else result
+            computed = computed.add_(residual)
+        return torch.relu_(computed) if operator.relu else computed
 
     return call
 
 
-def _products(operator: ProductOperator, data: Any, weight: Any, bias: Any) -> Callable[[], Any]:
+def _products(
+    operator: ProductOperator, data: Any, weight: Any, bias: Any, result: Any
+) -> Callable[[], Any]:
+    import torch
     from torch.nn import functional
 
     if isinstance(operator, Matmul | BatchMatmul):
-        return _matrices(operator, data, weight, bias)
+        return _matrices(operator, data, weight, bias, result)
     if isinstance(operator, Dense):
+        if result is not None:
+            return _product((torch.mm, torch.addmm), data, weight.t(), bias, result)
         return lambda: functional.linear(data, weight, bias)
     if isinstance(operator, Conv2dTranspose):
         return lambda: functional.conv_transpose2d(
@@ -93,19 +108,25 @@ def _products(operator: ProductOperator, data: Any, weight: Any, bias: Any) -> C
 
 
 def _matrices(
-    operator: Matmul | BatchMatmul, left: Any, right: Any, bias: Any
+    operator: Matmul | BatchMatmul, left: Any, right: Any, bias: Any, result: Any
 ) -> Callable[[], Any]:
     import torch
 
     if isinstance(operator, Matmul):
-        product, sum_and_product = torch.mm, torch.addmm
-    else:
-        product, sum_and_product = torch.bmm, torch.baddbmm
-        left = left.transpose(1, 2) if operator.transpose == "TN" else left
-        right = right.transpose(1, 2) if operator.transpose == "NT" else right
+        return _product((torch.mm, torch.addmm), left, right, bias, result)
+    left = left.transpose(1, 2) if operator.transpose == "TN" else left
+    right = right.transpose(1, 2) if operator.transpose == "NT" else right
+    return _product((torch.bmm, torch.baddbmm), left, right, bias, result)
+
+
+def _product(
+    functions: tuple[Any, Any], left: Any, right: Any, bias: Any, result: Any
+) -> Callable[[], Any]:
+    """By the first function, or with a bias by the second."""
+    product, sum_and_product = functions
     if bias is None:
-        return lambda: product(left, right)
-    return lambda: sum_and_product(bias, left, right)
+        return lambda: product(left, right, out=result)
+    return lambda: sum_and_product(bias, left, right, out=result)
 
 
 def _convolution(
