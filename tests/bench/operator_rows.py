@@ -6,14 +6,20 @@ from typing import Any
 
 from tunesmith.bench.library_peers import library_peers
 from tunesmith.bench.operator_workloads import operator_workloads
+from tunesmith.store import this_machine
 
-MACHINE = {"cpu": "Some CPU", "cores": 2, "memory_gib": 8}
-ABOUT: dict[str, Any] = {
-    "machine": MACHINE,
-    "versions": {"python": "3.11.7", "tunesmith": "0.1.0", "torch": "2.13.0"},
-    "settings": {"pairs": 25},
+ORIGIN: dict[str, Any] = {
     "date": "2026-01-02",
+    "machine": {**this_machine(), "cpu": "Some CPU", "cores": 2, "memory_gib": 8},
+    "versions": {"python": "3.11.7", "tunesmith": "0.1.0", "torch": "2.13.0"},
+    "settings": {"seconds": 40.0, "pairs": 25, "turn_seconds": 0.025, "seed": 0},
 }
+
+
+def origin(**fields: Any) -> dict[str, Any]:
+    """Where a row comes from; ``settings`` are in place of some of its own."""
+    settings = {**ORIGIN["settings"], **fields.pop("settings", {})}
+    return {**ORIGIN, **fields, "settings": settings}
 
 
 def speed(seconds: float, *, disturbed: bool = False) -> dict[str, Any]:
@@ -30,6 +36,7 @@ def row(workload: str, ratios: dict[str, float], **fields: Any) -> dict[str, Any
     return {
         "workload": workload,
         "operator": operator_workloads()[workload].to_json(),
+        "origin": ORIGIN,
         **speed(1e-4),
         "peers": peers,
         "missing": {name: "not installed: x" for name in library_peers() if name not in ratios},
@@ -50,6 +57,7 @@ def row(workload: str, ratios: dict[str, float], **fields: Any) -> dict[str, Any
 
 def metaschedule(ratio: float, **fields: Any) -> dict[str, Any]:
     return {
+        "origin": ORIGIN,
         "trials": 64,
         "valid": 60,
         "seconds": 60.0,

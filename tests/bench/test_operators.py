@@ -22,7 +22,7 @@ from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.operators import ProductOperator, matmul
 from tunesmith.progress import Progress
-from tunesmith.store import open_store
+from tunesmith.store import open_store, this_machine
 from tunesmith.target import Target
 
 SIDE = {"kind": "kernel", "sketch": "cpu_tiled", "config": {}, "target": {}, "cores": 2}
@@ -161,6 +161,15 @@ def test_a_workload_is_tuned_and_compared(bench: Any, said: list[str]) -> None:
     assert made["workload"] == NAME
     assert made["operator"] == LAYER.to_json()
     assert (made["trials"], made["tuning_seconds"]) == (100, 50.0)
+    assert made["origin"]["settings"] == {
+        "seconds": 3,
+        "pairs": 7,
+        "turn_seconds": 0.025,
+        "seed": 0,
+        "prior": False,
+        "fresh": False,
+    }
+    assert made["origin"]["machine"] == this_machine()
     assert made["peers"].keys().isdisjoint(made["missing"])
     assert "numpy" in made["peers"]
     assert "metaschedule" not in made
@@ -195,6 +204,8 @@ def test_metaschedule_is_added_to_a_row_that_lacks_it(
     made = bench(metaschedule=[NAME]).row(NAME, LAYER, known)
     assert asked == [known["tuning_seconds"]], "the same wall clock as ours"
     assert made["metaschedule"]["trials_per_second"] == 0.5
+    assert made["origin"] == known["origin"], "only MetaSchedule's is new"
+    assert made["metaschedule"]["origin"]["machine"] == this_machine()
     assert made["metaschedule"]["our_trials_per_second"] == pytest.approx(400 / 60)
     assert "2.00 times as fast as MetaSchedule's kernel" in said[-1]
     assert bench(metaschedule=[NAME]).row(NAME, LAYER, made) is None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.operator_rows import ABOUT, metaschedule, row, speed
+from tests.bench.operator_rows import ORIGIN, metaschedule, origin, row, speed
 from tests.bench.test_loop import rows as table_of
 from tunesmith.bench.curves import share_at
 from tunesmith.bench.operator_workloads import (
@@ -23,11 +23,11 @@ from tunesmith.bench.operator_workloads import (
     SQUARE,
     operator_workloads,
 )
-from tunesmith.bench.operators import OperatorSettings
 from tunesmith.bench.operators_chart import ratio_chart, start_chart
-from tunesmith.bench.operators_files import about, read_operators, write_operators
+from tunesmith.bench.operators_files import read_operators, write_operators
 from tunesmith.bench.operators_page import operators_page
 from tunesmith.bench.operators_summary import Figure, geometric_mean, summary
+from tunesmith.bench.row_origin import together
 from tunesmith.errors import TunesmithError
 
 ROWS = [
@@ -47,7 +47,7 @@ EVERYTHING = [
 
 
 def page_of(rows: list[dict[str, Any]]) -> str:
-    return operators_page({**ABOUT, "rows": rows}, ["one.svg", "two.svg"])
+    return operators_page({**together([ORIGIN]), "rows": rows}, ["one.svg", "two.svg"])
 
 
 # --- The figures that sum up
@@ -161,7 +161,7 @@ def test_what_a_curve_had_reached() -> None:
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert read_operators(tmp_path) == {}
-    figures, page = write_operators(tmp_path, reversed(ROWS), ABOUT)
+    figures, page = write_operators(tmp_path, reversed(ROWS))
     assert [each["workload"] for each in figures["rows"]] == [each["workload"] for each in ROWS]
     assert json.loads((tmp_path / "operators.json").read_text()) == json.loads(json.dumps(figures))
     assert (tmp_path / "operators.md").read_text() == page
@@ -172,7 +172,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 4, "nothing of the writing is left"
     assert "](starts.md)" not in page
     (tmp_path / "starts.md").touch()
-    assert "](starts.md)" in write_operators(tmp_path, ROWS, ABOUT)[1]
+    assert "](starts.md)" in write_operators(tmp_path, ROWS)[1]
 
 
 @pytest.mark.parametrize(
@@ -186,12 +186,54 @@ def test_a_file_that_holds_no_rows(tmp_path: Path, text: str) -> None:
 
 def test_a_folder_that_is_gone(tmp_path: Path) -> None:
     with pytest.raises(TunesmithError, match=r"cannot write .*: no such file"):
-        write_operators(tmp_path / "gone", ROWS, ABOUT)
+        write_operators(tmp_path / "gone", ROWS)
 
 
-def test_what_there_is_to_say_about_the_rows() -> None:
-    said = about(OperatorSettings(pairs=9))
-    assert said["settings"]["pairs"] == 9
-    assert {"tunesmith", "apache-tvm", "numpy"} <= said["versions"].keys()
-    assert said["machine"]["cores"] > 0
-    assert json.dumps(said)
+def test_each_row_says_where_it_comes_from_and_the_page_what_there_is(tmp_path: Path) -> None:
+    later = origin(
+        date="2026-02-03",
+        versions={"python": "3.11.7", "tunesmith": "0.2.0"},
+        settings={"pairs": 30, "seconds": 20.0},
+    )
+    made = [ROWS[0], row("matmul.512", {"pytorch": 2.0}, origin=later)]
+    figures, page = write_operators(tmp_path, made)
+    assert [each["origin"] for each in figures["rows"]] == [later, ORIGIN][::-1]
+    assert "- date: 2026-01-02 to 2026-02-03" in page
+    assert "tunesmith 0.1.0 or 0.2.0, torch 2.13.0 or none" in page
+    assert "In each of 25 to 30 rounds every side runs once, for 25 ms" in page.replace("\n", " ")
+    assert "- tuning by the last run of a workload: 20 to 40 s" in page
+    # MetaSchedule may be compared on another day than the libraries.
+    rival = metaschedule(2.0, origin=origin(date="2026-03-04"))
+    page = write_operators(tmp_path, [{**ROWS[0], "metaschedule": rival}])[1]
+    assert "- date: 2026-01-02 to 2026-03-04" in page
+    assert "- machine: " in write_operators(tmp_path, [])[1]
+
+
+def test_rows_of_another_machine_are_refused_unless_they_are_measured_anew(tmp_path: Path) -> None:
+    elsewhere = origin(machine={**ORIGIN["machine"], "fingerprint": "0" * 16})
+    rows = [*ROWS[:1], row("matmul.512", {"pytorch": 2.0}, origin=elsewhere)]
+    write_operators(tmp_path, rows)
+    message = (
+        r"operators.json holds rows of another machine \(Some CPU\): name another folder with "
+        r"--output, or measure all of its workloads anew \(--fresh without --workload\)$"
+    )
+    with pytest.raises(TunesmithError, match=message):
+        read_operators(tmp_path)
+    with pytest.raises(TunesmithError, match="another machine"):
+        read_operators(tmp_path, redone=["resnet18.C3"])
+    assert list(read_operators(tmp_path, redone=["matmul.512"])) == ["resnet18.C3"]
+    rival = row("matmul.512", {}, metaschedule=metaschedule(2.0, origin=elsewhere))
+    write_operators(tmp_path, [rival])
+    with pytest.raises(TunesmithError, match="another machine"):
+        read_operators(tmp_path)
+
+
+def test_rows_that_do_not_say_where_they_come_from_are_refused(tmp_path: Path) -> None:
+    write_operators(tmp_path, ROWS)
+    path = tmp_path / "operators.json"
+    figures = json.loads(path.read_text())
+    del figures["rows"][0]["origin"]
+    path.write_text(json.dumps(figures))
+    with pytest.raises(TunesmithError, match="holds rows of an unknown machine: name another"):
+        read_operators(tmp_path)
+    assert "resnet18.C3" not in read_operators(tmp_path, redone=["resnet18.C3"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.bench.operator_rows import ORIGIN, origin
 from tunesmith.bench import starts
 from tunesmith.bench.operator_workloads import operator_workloads
 from tunesmith.bench.starts import (
@@ -26,13 +28,15 @@ from tunesmith.bench.starts_files import read_starts, write_starts
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.operators import matmul
 from tunesmith.progress import Progress
+from tunesmith.store import this_machine
 
 SMALL = matmul(m=16, n=16, k=16)
 
 
 def run(*curve: tuple[int, float], trials: int = 100, seed: int = 0) -> dict[str, Any]:
     steps = [list(step) for step in curve]
-    return {"trials": trials, "seed": seed, "valid": trials, "seconds": 9.0, "curve": steps}
+    figures = {"trials": trials, "seed": seed, "valid": trials, "seconds": 9.0, "curve": steps}
+    return {"origin": ORIGIN, **figures}
 
 
 def row(workload: str = "matmul.512") -> dict[str, Any]:
@@ -74,6 +78,7 @@ def test_both_runs_are_measured() -> None:
     assert set(first["runs"]) == {"prior"}
     assert set(second["runs"]) == {"prior", "no-prior"}
     for figures in second["runs"].values():
+        assert figures["origin"]["machine"] == this_machine()
         assert figures["trials"] == 21
         numbers, speeds = zip(*figures["curve"], strict=True)
         assert list(numbers) == sorted(numbers)
@@ -128,6 +133,23 @@ def test_files_are_written_and_read(tmp_path: Path) -> None:
         "starts.md",
         "starts.svg",
     ]
+
+
+def test_runs_of_other_days_and_machines(tmp_path: Path) -> None:
+    whole = row()
+    whole["runs"]["prior"]["origin"] = origin(date="2026-03-04")
+    page = write_starts(tmp_path, [whole])[1]
+    assert "- date: 2026-01-02 to 2026-03-04" in page
+    elsewhere = {**ORIGIN["machine"], "fingerprint": "0" * 16}
+    whole["runs"]["prior"]["origin"] = origin(machine=elsewhere)
+    write_starts(tmp_path, [whole, row("opevo.MM1")])
+    with pytest.raises(TunesmithError, match=r"another machine \(Some CPU\): .*--again"):
+        read_starts(tmp_path)
+    assert list(read_starts(tmp_path, redone=["matmul.512"])) == ["opevo.MM1"]
+    del whole["runs"]["prior"]["origin"]
+    (tmp_path / "starts.json").write_text(json.dumps({"rows": [whole]}), encoding="utf-8")
+    with pytest.raises(TunesmithError, match="holds rows of an unknown machine"):
+        read_starts(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from tests.bench.figures import FIGURES, TORCH
-from tests.bench.operator_rows import row
+from tests.bench.operator_rows import ORIGIN, origin, row
 from tests.cli.command import tunesmith
 from tests.cli.conftest import Command
 from tunesmith.bench import loop, operators
 from tunesmith.bench.loop import LoopSettings
+from tunesmith.bench.operators_files import write_operators
 from tunesmith.errors import TunesmithError
 
 
@@ -107,6 +108,21 @@ def test_a_run_that_is_killed_loses_no_row(
     assert ran.code == 130
     rows = json.loads((tmp_path / "operators.json").read_text(encoding="utf-8"))["rows"]
     assert [each["workload"] for each in rows] == ["matmul.512"]
+
+
+def test_figures_of_another_machine_are_not_mixed_with_new_ones(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Path
+) -> None:
+    elsewhere = origin(machine={**ORIGIN["machine"], "fingerprint": "0" * 16})
+    write_operators(tmp_path, [row("matmul.512", {"numpy": 2.0}, origin=elsewhere)])
+    monkeypatch.setattr(operators.OperatorBench, "row", answer)
+    words = ["bench", "operators", "--store", store, "-o", tmp_path, "--workload", "matmul.512"]
+    ran = command(*words, "--again")
+    assert ran.code == 1
+    assert "holds rows of another machine (Some CPU): name another folder" in ran.complaint
+    assert [each["origin"] for each in command(*words, "--fresh", "--json").json["rows"]] == [
+        ORIGIN
+    ]
 
 
 def test_what_operators_cannot_be_asked_for(command: Command, tmp_path: Path) -> None:

@@ -8,20 +8,25 @@ from typing import Any
 
 import pytest
 
+from tests.bench.operator_rows import ORIGIN
 from tests.cli.conftest import Command
 from tunesmith.bench import starts
 
 
 def run(speed: float) -> dict[str, Any]:
     """The figures of a run of 100 trials."""
-    return {"trials": 100, "seed": 0, "valid": 100, "seconds": 9.0, "curve": [[1, speed]]}
+    figures = {"trials": 100, "seed": 0, "valid": 100, "seconds": 9.0, "curve": [[1, speed]]}
+    return {"origin": ORIGIN, **figures}
 
 
 def test_the_command_writes_after_each_run(
     command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def answer(*_: object, prior: bool) -> dict[str, Any]:
-        if not prior and (tmp_path / "starts.json").read_text(encoding="utf-8").count("seed") == 3:
+        if (
+            not prior
+            and (tmp_path / "starts.json").read_text(encoding="utf-8").count("trials") == 3
+        ):
             raise KeyboardInterrupt
         return run(9.0 if prior else 5.0)
 

@@ -7,11 +7,12 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tunesmith.bench.library_peers import library_peers
+from tunesmith.bench.library_peers import library_peers, library_versions_of_peers
 from tunesmith.bench.metaschedule import MetaSchedule, compare_with_metaschedule
 from tunesmith.bench.operator_workloads import FUSED
 from tunesmith.bench.peers import kernel_side_of
 from tunesmith.bench.rotation import Rotation, Turns, ratio_of, rotate
+from tunesmith.bench.row_origin import origin_now
 from tunesmith.bench.tuned import tune_workload
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.operators import Operator
@@ -111,11 +112,23 @@ class OperatorBench:
         row = {
             "workload": name,
             "operator": operator.to_json(),
+            "origin": self._origin(name),
             **comparison(rotation, operator.flops, missing),
             **tuned.fields,
         }
         self.say(f"{name}: {verdict(row)}")
         return row
+
+    def _origin(self, name: str) -> dict[str, Any]:
+        settings = {
+            "seconds": self.settings.budget(name),
+            "pairs": self.settings.pairs,
+            "turn_seconds": _TURN_SECONDS,
+            "seed": self.settings.seed,
+            "prior": self.settings.prior,
+            "fresh": self.settings.fresh,
+        }
+        return origin_now(library_versions_of_peers(), settings)
 
     def _sides(
         self, operator: Operator, ours: Mapping[str, Any]
@@ -142,6 +155,7 @@ class OperatorBench:
         except TunesmithError as error:
             self.say(f"{name}: {error}")
             return {"missing": str(error)}
+        found["origin"] = self._origin(name)
         found["trials_per_second"] = found["trials"] / found["seconds"]
         found["our_trials_per_second"] = row["trials"] / seconds
         self.say(f"{name}: {found['ratio']:.2f} times as fast as MetaSchedule's kernel")
@@ -152,7 +166,7 @@ def comparison(rotation: Rotation, flops: int, missing: Mapping[str, str]) -> Ro
     """The fields of a row about speeds; see the page on the command line."""
     ours = rotation.turns[_OURS]
     peers = {
-        name: {**asdict(ratio_of(turns, ours)), **_speed(turns, flops)}
+        name: {**asdict(ratio_of(turns, ours)), **_speed(turns, flops), "way": turns.way}
         for name, turns in rotation.turns.items()
         if name != _OURS
     }

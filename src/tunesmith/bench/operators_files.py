@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tunesmith.bench.figure_files import read_rows, write_texts
 from tunesmith.bench.library_peers import library_versions_of_peers
 from tunesmith.bench.operator_workloads import operator_workloads
-from tunesmith.bench.operators import OperatorSettings
 from tunesmith.bench.operators_chart import ratio_chart, start_chart
 from tunesmith.bench.operators_page import operators_page
-from tunesmith.store import library_versions, this_machine
+from tunesmith.bench.row_origin import is_origin, origin_now, rows_of_this_machine, together
 
 _DATA, _PAGE, _STARTS = "operators.json", "operators.md", "starts.md"
 _CHARTS = {"operators-ratios.svg": ratio_chart, "operators-starts.svg": start_chart}
@@ -27,35 +24,34 @@ _FIELDS = {
 }
 
 
-def read_operators(folder: Path) -> dict[str, dict[str, Any]]:
+def read_operators(folder: Path, redone: Collection[str] = ()) -> dict[str, dict[str, Any]]:
     """The rows of earlier runs by workload; none where there is no file.
 
-    Raises ``TunesmithError`` for a file that is no such thing.
+    Raises ``TunesmithError`` for a file that is no such thing, or that holds rows of another
+    machine that are not to be ``redone``.
     """
-    return read_rows(folder / _DATA, lambda row: row.keys() >= _FIELDS)
+    path = folder / _DATA
+    rows = read_rows(path, lambda row: row.keys() >= _FIELDS and all(map(is_origin, _origins(row))))
+    return rows_of_this_machine(
+        rows, _origins, redone=redone, path=path, option="--fresh without --workload"
+    )
 
 
-def about(settings: OperatorSettings) -> dict[str, Any]:
-    """What the files say beside the rows: machine, versions, settings, date."""
-    return {
-        "machine": this_machine(),
-        "versions": {**library_versions(), **library_versions_of_peers()},
-        "settings": asdict(settings),
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",
-    }
+def _origins(row: Mapping[str, Any]) -> list[Any]:
+    """Of a row, and of its comparison with MetaSchedule, which may be another day's."""
+    rival = row.get("metaschedule", {})
+    return [row.get("origin"), *([rival.get("origin")] if "ratio" in rival else [])]
 
 
-def write_operators(
-    folder: Path, rows: Iterable[Mapping[str, Any]], about: Mapping[str, Any]
-) -> tuple[dict[str, Any], str]:
-    """Write all files anew, each as a whole: ``rows``, in the order of the workloads, and what
-    there is to say ``about`` them. Returns the figures and the page.
+def write_operators(folder: Path, rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], str]:
+    """Write all files anew, each as a whole, with ``rows`` in the order of the workloads.
 
-    Raises ``TunesmithError`` where that is impossible.
+    Returns the figures and the page. Raises ``TunesmithError`` where that is impossible.
     """
     order = {name: place for place, name in enumerate(operator_workloads())}
     listed = sorted(rows, key=lambda row: order.get(row["workload"], len(order)))
-    figures = {**about, "rows": listed}
+    origins = [origin for row in listed for origin in _origins(row)]
+    figures = {**together(origins or [origin_now(library_versions_of_peers())]), "rows": listed}
     page = operators_page(figures, list(_CHARTS), starts=(folder / _STARTS).is_file())
     texts = {name: draw(listed) for name, draw in _CHARTS.items()}
     texts |= {_PAGE: page, _DATA: json.dumps(figures, indent=1) + "\n"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,8 @@ from tunesmith.bench import markdown
 from tunesmith.bench.library_peers import library_peers
 from tunesmith.bench.operator_workloads import FUSED
 from tunesmith.bench.operators_summary import Figure, summary
-from tunesmith.bench.rotation import DISTURBED
+from tunesmith.bench.rotation import DISTURBED, ROTATIONS
+from tunesmith.bench.row_origin import span
 from tunesmith.reports import format as fmt
 
 Row = Mapping[str, Any]
@@ -40,8 +42,7 @@ def operators_page(
         "",
         *markdown.circumstances(figures),
         "- float32, layers of batch 1; every side has as many threads as the machine has cores",
-        "",
-        *_how(figures["settings"]["pairs"]),
+        *_how(rows),
         *_summary(summary(rows)),
     ]
     for chart, title in zip(charts, _CHARTS, strict=False):
@@ -56,7 +57,7 @@ def operators_page(
         lines += ["## With bias and ReLU", "", *_speeds(fused)]
     lines += _metaschedule(rows)
     lines += ["## What tuning found", "", *_tuning(rows)]
-    lines += ["## The peers", "", *_peers(), *_missing(rows)]
+    lines += ["## The peers", "", *_peers(rows), *_missing(rows)]
     return "\n".join(lines)
 
 
@@ -66,17 +67,31 @@ _CHARTS = (
 )
 
 
-def _how(pairs: int) -> list[str]:
+def _how(rows: Sequence[Row]) -> list[str]:
+    if not rows:
+        return [""]
+    settings = [row["origin"]["settings"] for row in rows]
+    pairs, turn, seconds = (
+        span(factor * each[name] for each in settings)
+        for name, factor in (("pairs", 1), ("turn_seconds", 1000), ("seconds", 1))
+    )
     text = (
         "How it was measured: every side has a process of its own; all but one are stopped. In "
-        f"each of {pairs} rounds every side runs once, for 25 ms; a ratio is the peer's time over "
-        "ours in the same round, so above 1 ours is faster. Tables show the median of the ratios, "
-        "for the best peer its 95 % interval too; the best peer is the one with the least ratio, "
-        "in bold. Before, each side ran alone: where one differs from that by more than a factor "
-        f"of {DISTURBED}, the row is marked with `{_MARK}`. GFLOP/s count the operations of the "
-        "plain sums; an algorithm that needs fewer, Winograd's, can exceed what the cores can do."
+        f"each of {pairs} rounds every side runs once, for {turn} ms; a ratio is the peer's time "
+        "over ours in the same round, so above 1 ours is faster. Tables show the median of the "
+        "ratios, for the best peer its 95 % interval too; the best peer is the one with the least "
+        "ratio, in bold. Before and after, each side ran alone: where one differs from that by "
+        f"more than a factor of {DISTURBED}, it was disturbed, and all was done again, up to "
+        f"{ROTATIONS} times; where that did not help the row is marked with `{_MARK}`. GFLOP/s "
+        "count the operations of the plain sums; an algorithm that needs fewer, Winograd's, can "
+        "exceed what the cores can do."
     )
-    return [*markdown.paragraph(text), ""]
+    return [
+        f"- tuning by the last run of a workload: {seconds} s, as it was asked for",
+        "",
+        *markdown.paragraph(text),
+        "",
+    ]
 
 
 def _summary(figures: Iterable[Figure]) -> list[str]:
@@ -129,23 +144,25 @@ def _metaschedule(rows: Sequence[Row]) -> list[str]:
     lines = [
         "## TVM's MetaSchedule",
         "",
-        "Tuned for the same wall clock, then compared in pairs. Importing what its workers need is",
-        "not counted as its time; it may lay out constant weights beforehand, as ours does.",
+        "Tuned for as long as ours, then compared in pairs. The round that is under way when the",
+        "time is up is finished and counted. Importing what its workers need is not counted as its",
+        "time; it may lay out constant weights beforehand, as ours does.",
         "",
         *markdown.head(
-            "workload", "× its kernel", "95 %", "its trials", "its trials/s", "ours/s", "×"
+            "workload", "× its kernel", "95 %", "its trials", "rounds", "its trials/s", "ours/s", "×"
         ),
     ]
     for row in compared:
         found = row["metaschedule"]
         if "ratio" not in found:
-            lines.append(markdown.row(row["workload"], found["missing"][:60], "", "", "", "", ""))
+            lines.append(markdown.row(row["workload"], found["missing"][:60], *[""] * 6))
             continue
         ours, theirs = found["our_trials_per_second"], found["trials_per_second"]
         cells = [
             f"{found['ratio']:.2f}",
             f"{found['low']:.2f}–{found['high']:.2f}",
             f"{found['trials']}",
+            f"{found.get('rounds', '–')}",
             f"{theirs:.2f}",
             f"{ours:.1f}",
             f"{ours / theirs:.0f}" if theirs else "–",
@@ -175,12 +192,21 @@ def _tuning(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _peers() -> list[str]:
+def _peers(rows: Sequence[Row]) -> list[str]:
     lines: list[str] = []
     for peer in library_peers().values():
         title = "" if _HEADS[peer.name] == peer.title else f"{peer.title}; "
-        lines += markdown.item(f"{_HEADS[peer.name]}: {title}{peer.how}")
+        ways = _ways(rows, peer.name)
+        lines += markdown.item(f"{_HEADS[peer.name]}: {title}{peer.how}{ways}")
     return [*lines, ""]
+
+
+def _ways(rows: Sequence[Row], peer: str) -> str:
+    """Of a peer's several ways, how often each was the fastest."""
+    found = Counter(way for row in rows if (way := row["peers"].get(peer, {}).get("way")))
+    if not found:
+        return ""
+    return "; fastest: " + ", ".join(f"{way} ({count})" for way, count in found.most_common())
 
 
 def _missing(rows: Sequence[Row]) -> list[str]:

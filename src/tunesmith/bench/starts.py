@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.bench.curves import FIRST_TRIALS, improvements, share_at
+from tunesmith.bench.row_origin import origin_now
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.operators import Operator
@@ -66,10 +67,10 @@ def measure_starts(
 ) -> Iterator[Row]:
     """The row of a workload after each run that it lacked; nothing for one that is complete.
 
-    A row holds ``runs`` by name, each with ``trials``, ``valid``, ``seconds`` of wall clock and
-    ``curve``: pairs of a trial's number and its calls a second, one for each trial that was better
-    than all before. Raises ``TunesmithError`` if a run finds nothing, ``KeyboardInterrupt`` if
-    Ctrl-C ended it.
+    A row holds ``runs`` by name, each with its ``origin``, ``trials``, ``valid``, ``seconds`` of
+    wall clock and ``curve``: pairs of a trial's number and its calls a second, one for each trial
+    that was better than all before. Raises ``TunesmithError`` if a run finds nothing,
+    ``KeyboardInterrupt`` if Ctrl-C ended it.
     """
     row: Row = {"workload": name, "operator": operator.to_json(), "runs": {}}
     if known is not None:
@@ -107,6 +108,7 @@ def _run(
         records = store.records(task.key, session=result.session)
         speeds = [record.measurement.throughput for record in records]
     return {
+        "origin": origin_now(),
         "trials": result.trials,
         "seed": settings.seed,
         "valid": result.valid,

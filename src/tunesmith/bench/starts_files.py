@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tunesmith.bench import markdown
 from tunesmith.bench.curves import FIRST_TRIALS, share_at
 from tunesmith.bench.figure_files import read_rows, write_texts
+from tunesmith.bench.row_origin import is_origin, origin_now, rows_of_this_machine, together
 from tunesmith.bench.starts import RUNS, complete, median_share, milestones, shares
 from tunesmith.bench.starts_chart import starts_chart
 from tunesmith.reports import format as fmt
-from tunesmith.store import library_versions, this_machine
 
 _DATA, _PAGE, _CHART = "starts.json", "starts.md", "starts.svg"
 _WHAT = (
@@ -25,20 +24,31 @@ _WHAT = (
 )
 
 
-def read_starts(folder: Path) -> dict[str, dict[str, Any]]:
+def read_starts(folder: Path, redone: Collection[str] = ()) -> dict[str, dict[str, Any]]:
     """The rows of earlier runs by workload; none where there is no file.
 
-    Raises ``TunesmithError`` for a file that is no such thing.
+    Raises ``TunesmithError`` for a file that is no such thing, or that holds rows of another
+    machine that are not to be ``redone``.
     """
-    return read_rows(folder / _DATA, _is_row)
+    path = folder / _DATA
+    rows = read_rows(path, _is_row)
+    return rows_of_this_machine(
+        rows, _origins, redone=redone, path=path, option="--again and its --workload"
+    )
 
 
 def _is_row(row: Mapping[str, Any]) -> bool:
     runs = row["runs"]
     fields = {"trials", "seed", "valid", "seconds", "curve"}
-    return row.keys() >= {"workload", "operator"} and all(
-        run in RUNS and runs[run].keys() >= fields for run in runs
+    return (
+        row.keys() >= {"workload", "operator"}
+        and all(run in RUNS and runs[run].keys() >= fields for run in runs)
+        and all(map(is_origin, _origins(row)))
     )
+
+
+def _origins(row: Mapping[str, Any]) -> list[Any]:
+    return [figures.get("origin") for figures in row["runs"].values()]
 
 
 def write_starts(folder: Path, rows: Iterable[dict[str, Any]]) -> tuple[dict[str, Any], str]:
@@ -49,9 +59,7 @@ def write_starts(folder: Path, rows: Iterable[dict[str, Any]]) -> tuple[dict[str
     listed = list(rows)
     done = complete(listed)
     figures = {
-        "machine": this_machine(),
-        "versions": library_versions(),
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        **together([origin for row in listed for origin in _origins(row)] or [origin_now()]),
         "start_share": {run: median_share(done, run, FIRST_TRIALS) for run in RUNS},
         "rows": listed,
     }

@@ -121,7 +121,7 @@ def operators(
     from tunesmith.bench.metaschedule import MetaSchedule
     from tunesmith.bench.operator_workloads import COMPARED_TUNERS, operator_workloads
     from tunesmith.bench.operators import OperatorBench, OperatorSettings
-    from tunesmith.bench.operators_files import about, read_operators, write_operators
+    from tunesmith.bench.operators_files import read_operators, write_operators
     from tunesmith.store import open_store
     from tunesmith.target import Target
 
@@ -129,7 +129,7 @@ def operators(
     rivals = () if against is None else tuple(chosen) if workload else COMPARED_TUNERS
     settings = OperatorSettings(seconds, fused_seconds, pairs, seed, prior, rivals, again, fresh)
     make_folder(output)
-    rows = read_operators(output)
+    rows = read_operators(output, redone=chosen if fresh else ())
     failed = []
 
     def watch(seconds: float, flops: float) -> _Watched:
@@ -146,8 +146,8 @@ def operators(
                 continue
             if row is not None:
                 rows[name] = row
-                write_operators(output, rows.values(), about(settings))
-    figures, page = write_operators(output, rows.values(), about(settings))
+                write_operators(output, rows.values())
+    figures, page = write_operators(output, rows.values())
     if as_json:
         print_json(figures)
     else:
@@ -182,7 +182,7 @@ def starts(
     settings = StartsSettings(trials, seed)
     chosen = operator_workloads(workload or WORKLOADS, fused=False)
     make_folder(output)
-    rows = read_starts(output)
+    rows = read_starts(output, redone=chosen if again else ())
 
     def watch(trials: int, flops: float) -> _Watched:
         return _watched(trials, None, flops)
