@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-import tunesmith
 from tests.bench.operator_rows import ORIGIN
+from tunesmith.bench import row_origin
 from tunesmith.bench.row_origin import is_origin, origin_now, own_version, span
 from tunesmith.store import library_versions
 
@@ -21,7 +21,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "package"
     folder.mkdir()
     (folder / "__init__.py").touch()
-    monkeypatch.setattr(tunesmith, "__file__", str(folder / "__init__.py"))
+    monkeypatch.setattr(row_origin, "_PACKAGE", folder)
     own_version.cache_clear()
     yield folder
     own_version.cache_clear()

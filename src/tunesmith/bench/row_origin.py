@@ -12,12 +12,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import tunesmith
 from tunesmith.errors import TunesmithError
 from tunesmith.store import library_versions, this_machine
 
 Row = dict[str, Any]
 Origin = Mapping[str, Any]
+
+_PACKAGE = Path(__file__).parent.parent
 
 
 def origin_now(
@@ -45,10 +46,9 @@ def own_version() -> str:
 
 def _git(*words: str) -> str | None:
     """What git says in the folder of the package; None without git, or where it refuses."""
-    folder = Path(tunesmith.__file__).parent
     try:
         ran = subprocess.run(
-            ["git", *words], cwd=folder, capture_output=True, text=True, check=False
+            ["git", *words], cwd=_PACKAGE, capture_output=True, text=True, check=False
         )
     except OSError:
         return None
