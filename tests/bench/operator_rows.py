@@ -58,6 +58,7 @@ def row(workload: str, ratios: dict[str, float], **fields: Any) -> dict[str, Any
 def metaschedule(ratio: float, **fields: Any) -> dict[str, Any]:
     return {
         "origin": ORIGIN,
+        "rounds": 3,
         "trials": 64,
         "valid": 60,
         "seconds": 60.0,

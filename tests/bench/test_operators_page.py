@@ -58,11 +58,12 @@ def by_name(figures: list[Figure]) -> dict[str, Figure]:
 
 
 def test_all_figures_are_reached_by_rows_that_are_good_enough() -> None:
-    figures = summary([{**each, "start_share": 0.9} for each in EVERYTHING])
+    figures = summary(EVERYTHING)
     wanted = [figure for figure in figures if figure.wanted is not None]
     assert len(wanted) == 12
+    assert all(figure.undisturbed in (figure.have, None) for figure in figures)
     assert all(figure.reached for figure in wanted)
-    assert [figure.of for figure in figures[:6]] == [12, 12, 12, 12, 12, 3]
+    assert [figure.of for figure in figures[:6]] == [12, 12, 12, 12, 12, 12]
     known = by_name(figures)
     assert known["ResNet-18 C1–C12 against the best peer"].value == pytest.approx(2.0)
     assert known["C1–C12 against oneDNN, also with its own data"].value == pytest.approx(2.25)
@@ -78,6 +79,48 @@ def test_figures_of_a_part_are_not_reached() -> None:
     assert least.value == 1.25
     assert by_name(summary(ROWS))["C1–C12 against oneDNN, also with its own data"].value == 1.75
     assert all(figure.value is None and not figure.reached for figure in summary([]))
+
+
+def test_it_is_told_how_many_rows_of_a_figure_are_undisturbed() -> None:
+    mine = row("matmul.512", {"pytorch": 2.0}, **speed(1e-4, disturbed=True))
+    theirs = row("matmul.1024", {"pytorch": 2.0, "numpy": 4.0})
+    theirs["peers"]["numpy"]["disturbed"] = True
+    known = by_name(summary([mine, theirs, row("matmul.2048", {"pytorch": 2.0})]))
+    against_mkl = known["matmul 512–2048 against PyTorch (MKL)"]
+    assert (against_mkl.undisturbed, against_mkl.have) == (1, 3)
+    calm = row("matmul.512", {}, metaschedule=metaschedule(2.0))
+    slowed = row("matmul.1024", {}, metaschedule=metaschedule(2.0, second_alone=1e-4))
+    known = by_name(summary([calm, slowed]))
+    kernels = known["C1–C12 and matmuls against MetaSchedule's kernels"]
+    assert (kernels.undisturbed, kernels.have) == (1, 2)
+    assert known["trials a second against MetaSchedule's"].undisturbed is None
+
+
+def test_fused_layers_have_a_least_one_too() -> None:
+    ratios = {"resnet18.C3+bias+relu": 0.875, "resnet18.C4+bias+relu": 2.0}
+    figures = summary([row(name, {"numpy": ratio}) for name, ratio in ratios.items()])
+    place = [figure.name for figure in figures].index(
+        "C1–C12 with bias and ReLU against the best peer"
+    )
+    least = figures[place + 1]
+    assert (least.name, least.value, least.wanted) == ("the least of these", 0.875, 1.0)
+    assert not least.reached
+
+
+def test_mkl_that_is_far_behind_is_said_to_be() -> None:
+    def page(**ratios: float) -> str:
+        made = [row("matmul.512", ratios), row("matmul.1024", ratios), row("opevo.MM1", ratios)]
+        return page_of(made).replace("\n", " ")
+
+    assert (
+        "PyTorch (MKL) is far behind on this machine: on matmul.512, matmul.1024 the best other "
+        "library (ONNX Runtime) is 2.00 times as fast." in page(pytorch=2.0, onnxruntime=1, numpy=3)
+    )
+    assert "far behind" not in page(pytorch=1.25, onnxruntime=1.0)
+    assert "far behind" not in page(pytorch=2.0), "nothing else to compare with"
+    table = table_of(page_of([row(name, {"pytorch": 2.0, "onnxruntime": 1.0}) for name in SQUARE]))
+    assert table["matmul 512–2048 against PyTorch (MKL)"][:3] == ["2.00", "0.95 or more", "yes"]
+    assert table["matmul 512–2048 against the best peer"][0] == "1.00"
 
 
 def test_the_figures_are_of_workloads_that_exist() -> None:
@@ -100,12 +143,17 @@ def test_the_page() -> None:
     assert "![How many times as fast as each peer, by workload](one.svg)" in page
     assert page.count("## Figures") == 1
     table = table_of(page)
-    assert table["ResNet-18 C1–C12 against the best peer"] == ["1.25 (1 of 12)", "1.3 or more"]
+    assert table["ResNet-18 C1–C12 against the best peer"] == [
+        "1.25 (1 of 12)",
+        "1.3 or more",
+        "",
+        "1 of 1",
+    ]
     assert table["batch matmuls against torch.bmm"] == ["–", "1.3 or more"]
     good = table_of(page_of(EVERYTHING))
-    assert good["batch matmuls against torch.bmm"] == ["2.50", "1.3 or more", "yes"]
+    assert good["batch matmuls against torch.bmm"] == ["2.50", "1.3 or more", "yes", "3 of 3"]
     slow = table_of(page_of([row(name, {"pytorch": 0.5}) for name in BATCHED]))
-    assert slow["batch matmuls against torch.bmm"] == ["0.50", "1.3 or more", "no"]
+    assert slow["batch matmuls against torch.bmm"] == ["0.50", "1.3 or more", "no", "3 of 3"]
     plain, fused = page.split("## With bias and ReLU")
     assert (
         "| resnet18.C3 | 100 | 1.25 | 1.19–1.31 | 3.00 | 2.00 | 1.75 | – | **1.25** | 14 |" in plain
@@ -113,7 +161,7 @@ def test_the_page() -> None:
     assert "| resnet18.C3 | 100 | 0.88 | 0.83–0.92 | – | – | – | – | **0.88** | – |" in fused
     assert "| matmul.512 ! | 50 | 0.90 |" in plain, "a side of it was disturbed"
     assert "| opevo.BMM.TN | 100 | – |  | – | – | – | – | – | – |" in plain
-    assert "| resnet18.C3 | 1.50 | 1.35–1.65 | 64 | 0.50 | 10.0 | 20 |" in page
+    assert "| resnet18.C3 | 1.50 | 1.35–1.65 | 3 | 64 | 0.50 | 10.0 | 20 |" in page
     assert "| opevo.BMM.TN | MetaSchedule found nothing valid |" in page
     assert "| resnet18.C3 | cpu_tiled | 400 | 98 % | 1 min 00 s | 75 % |" in page
     assert "- torch.compile: not installed: x (4 workloads)" not in page

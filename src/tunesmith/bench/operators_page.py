@@ -9,7 +9,7 @@ from typing import Any
 from tunesmith.bench import markdown
 from tunesmith.bench.library_peers import library_peers
 from tunesmith.bench.operator_workloads import FUSED
-from tunesmith.bench.operators_summary import Figure, summary
+from tunesmith.bench.operators_summary import Figure, is_disturbed, lag_of_mkl, summary
 from tunesmith.bench.rotation import DISTURBED, ROTATIONS
 from tunesmith.bench.row_origin import span
 from tunesmith.reports import format as fmt
@@ -24,7 +24,10 @@ _HEADS = {
     "onnxruntime": "ORT",
     "numpy": "NumPy",
 }
+_RIVAL = ("its rounds", "its trials", "its trials/s", "ours/s", "×")
 _MARK = "!"
+# By how much the best other library is ahead of MKL where the page says so.
+_FAR = 1.3
 
 
 def operators_page(
@@ -44,6 +47,7 @@ def operators_page(
         "- float32, layers of batch 1; every side has as many threads as the machine has cores",
         *_how(rows),
         *_summary(summary(rows)),
+        *_lag(rows),
     ]
     for chart, title in zip(charts, _CHARTS, strict=False):
         lines += [f"![{title}]({chart})", ""]
@@ -95,7 +99,8 @@ def _how(rows: Sequence[Row]) -> list[str]:
 
 
 def _summary(figures: Iterable[Figure]) -> list[str]:
-    lines = markdown.head("figure (geometric means)", "measured", "wanted", "reached")
+    columns = ("figure (geometric means)", "measured", "wanted", "reached", "undisturbed rows")
+    lines = markdown.head(*columns)
     for figure in figures:
         measured = "–" if figure.value is None else f"{figure.value:.2f}"
         if 0 < figure.have < figure.of:
@@ -103,14 +108,30 @@ def _summary(figures: Iterable[Figure]) -> list[str]:
         wanted = "" if figure.wanted is None else f"{figure.wanted:g} or more"
         told = figure.wanted is not None and figure.have == figure.of
         reached = ("yes" if figure.reached else "no") if told else ""
-        lines.append(markdown.row(figure.name, measured, wanted, reached))
+        calm = figure.undisturbed
+        undisturbed = "" if calm is None or not figure.have else f"{calm} of {figure.have}"
+        lines.append(markdown.row(figure.name, measured, wanted, reached, undisturbed))
     return ["## Figures", "", *lines, ""]
+
+
+def _lag(rows: Sequence[Row]) -> list[str]:
+    """Says so where MKL is not what a matmul has to be compared with."""
+    lag = lag_of_mkl(rows)
+    if lag is None or lag.factor <= _FAR:
+        return []
+    titles = [library_peers()[name].title for name in lag.libraries.values()]
+    text = (
+        f"PyTorch (MKL) is far behind on this machine: on {', '.join(lag.libraries)} the best "
+        f"other library ({', '.join(dict.fromkeys(titles))}) is {lag.factor:.2f} times as fast. "
+        "What counts there is the ratio to the best peer."
+    )
+    return [*markdown.paragraph(text), ""]
 
 
 def _speeds(rows: Sequence[Row]) -> list[str]:
     lines = markdown.head("workload", "GFLOP/s", "× best", "95 %", *_HEADS.values())
     for row in rows:
-        name = row["workload"].removesuffix(FUSED) + (f" {_MARK}" if _disturbed(row) else "")
+        name = row["workload"].removesuffix(FUSED) + (f" {_MARK}" if is_disturbed(row) else "")
         best, interval = "–", ""
         if row["best_peer"] is not None:
             found = row["peers"][row["best_peer"]]
@@ -133,10 +154,6 @@ def _short(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
 
 
-def _disturbed(row: Row) -> bool:
-    return bool(row["disturbed"] or any(peer["disturbed"] for peer in row["peers"].values()))
-
-
 def _metaschedule(rows: Sequence[Row]) -> list[str]:
     compared = [row for row in rows if "metaschedule" in row]
     if not compared:
@@ -148,21 +165,20 @@ def _metaschedule(rows: Sequence[Row]) -> list[str]:
         "time is up is finished and counted. Importing what its workers need is not counted as its",
         "time; it may lay out constant weights beforehand, as ours does.",
         "",
-        *markdown.head(
-            "workload", "× its kernel", "95 %", "its trials", "rounds", "its trials/s", "ours/s", "×"
-        ),
+        *markdown.head("workload", "× its kernel", "95 %", *_RIVAL),
     ]
     for row in compared:
         found = row["metaschedule"]
         if "ratio" not in found:
-            lines.append(markdown.row(row["workload"], found["missing"][:60], *[""] * 6))
+            empty = [""] * (1 + len(_RIVAL))
+            lines.append(markdown.row(row["workload"], found["missing"][:60], *empty))
             continue
         ours, theirs = found["our_trials_per_second"], found["trials_per_second"]
         cells = [
             f"{found['ratio']:.2f}",
             f"{found['low']:.2f}–{found['high']:.2f}",
+            str(found.get("rounds", "–")),
             f"{found['trials']}",
-            f"{found.get('rounds', '–')}",
             f"{theirs:.2f}",
             f"{ours:.1f}",
             f"{ours / theirs:.0f}" if theirs else "–",

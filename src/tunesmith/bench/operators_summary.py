@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from tunesmith.bench.operator_workloads import (
     RESNET,
     SQUARE,
 )
+from tunesmith.bench.rotation import DISTURBED, disturbance
 
 Row = Mapping[str, Any]
 _ONEDNN = ("onednn", "onednn-blocked")
@@ -28,7 +28,8 @@ _ONEDNN = ("onednn", "onednn-blocked")
 class Figure:
     """A figure, what it came to (None: nothing to tell it from), and what was wanted of it.
 
-    ``have`` of ``of`` workloads are in it.
+    ``have`` of ``of`` workloads are in it, and in ``undisturbed`` of those no side was disturbed;
+    None for what is no ratio of sides in turn.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Figure:
     wanted: float | None
     have: int
     of: int
+    undisturbed: int | None
 
     @property
     def reached(self) -> bool:
@@ -55,36 +57,67 @@ def summary(rows: Iterable[Row]) -> list[Figure]:
         wanted: float | None,
         workloads: Sequence[str],
         of_row: Callable[[Row], float | None],
-        together: Callable[[Sequence[float]], float] | None = None,
+        *,
+        together: Callable[[Sequence[float]], float] = geometric_mean,
+        disturbed: Callable[[Row], bool] | None = is_disturbed,
     ) -> Figure:
-        values = [of_row(known[workload]) for workload in workloads if workload in known]
-        have = [value for value in values if value is not None]
-        value = (together or geometric_mean)(have) if have else None
-        return Figure(name, value, wanted, len(have), len(workloads))
+        there = [known[workload] for workload in workloads if workload in known]
+        have = [(row, value) for row in there if (value := of_row(row)) is not None]
+        value = together([value for _, value in have]) if have else None
+        calm = disturbed and sum(not disturbed(row) for row, _ in have)
+        return Figure(name, value, wanted, len(have), len(workloads), calm)
 
     return [
         figure("ResNet-18 C1–C12 against the best peer", 1.3, RESNET, best_ratio),
-        figure("the least of these", 1.0, RESNET, best_ratio, min),
+        figure("the least of these", 1.0, RESNET, best_ratio, together=min),
         figure("C1–C12 against oneDNN, plain data as ours", 1.8, RESNET, ratio_to("onednn")),
         figure("C1–C12 against oneDNN, also with its own data", 1.8, RESNET, ratio_to(*_ONEDNN)),
         figure("C1–C12 with bias and ReLU against the best peer", None, fused, best_ratio),
+        figure("the least of these", 1.0, fused, best_ratio, together=min),
         figure("matmul 512–2048 against PyTorch (MKL)", 0.95, SQUARE, ratio_to("pytorch")),
-        figure("the least of these", 0.95, SQUARE, ratio_to("pytorch"), min),
+        figure("the least of these", 0.95, SQUARE, ratio_to("pytorch"), together=min),
+        figure("matmul 512–2048 against the best peer", None, SQUARE, best_ratio),
         figure("OpEvo's matmuls against the best peer", None, OPEVO, best_ratio),
         figure("batch matmuls against torch.bmm", 1.3, BATCHED, ratio_to("pytorch")),
         figure("depthwise layers against the best peer", 1.5, DEPTHWISE, best_ratio),
         figure("pointwise layers against the best peer", None, POINTWISE, best_ratio),
         figure("dense, constant weights, against the best peer", 1.0, DENSE, best_ratio),
-        figure("C1–C12 and matmuls against MetaSchedule's kernels", 1.5, tuned, _kernel_ratio),
-        figure("trials a second against MetaSchedule's", 15.0, tuned, _trial_rates),
         figure(
-            "best of the first 20 trials, as a share of the final speed (median)",
-            0.8,
-            sorted(known),
-            lambda row: row.get("start_share"),
-            statistics.median,
+            "C1–C12 and matmuls against MetaSchedule's kernels",
+            1.5,
+            tuned,
+            _kernel_ratio,
+            disturbed=_is_rival_disturbed,
         ),
+        figure("trials a second against MetaSchedule's", 15.0, tuned, _trial_rates, disturbed=None),
     ]
+
+
+def is_disturbed(row: Row) -> bool:
+    """Whether any side of the comparison with libraries was."""
+    return bool(row["disturbed"] or any(peer["disturbed"] for peer in row["peers"].values()))
+
+
+@dataclass(frozen=True)
+class Lag:
+    """How far PyTorch (MKL) is behind: how many times as fast the best other library is on the
+    square matmuls, and which ``libraries`` that is, by workload."""
+
+    factor: float
+    libraries: Mapping[str, str]
+
+
+def lag_of_mkl(rows: Iterable[Row]) -> Lag | None:
+    """None where there is nothing to compare it with."""
+    factors, libraries = [], {}
+    for row in rows:
+        ratios = {name: peer["ratio"] for name, peer in row["peers"].items()}
+        if row["workload"] in SQUARE and len(ratios) > 1 and "pytorch" in ratios:
+            mkl = ratios.pop("pytorch")
+            best = min(ratios, key=lambda name: ratios[name])
+            factors.append(mkl / ratios[best])
+            libraries[row["workload"]] = best
+    return Lag(geometric_mean(factors), libraries) if factors else None
 
 
 def best_ratio(row: Row) -> float | None:
@@ -112,6 +145,12 @@ def _trial_rates(row: Row) -> float | None:
     found = row.get("metaschedule", {})
     theirs = found.get("trials_per_second")
     return found["our_trials_per_second"] / theirs if theirs else None
+
+
+def _is_rival_disturbed(row: Row) -> bool:
+    found = row["metaschedule"]
+    sides = (("first", "first_alone"), ("second", "second_alone"))
+    return any(disturbance(found[turn], found[alone]) > DISTURBED for turn, alone in sides)
 
 
 def geometric_mean(values: Sequence[float]) -> float:
