@@ -85,6 +85,7 @@ class FakeSide:
     log: list[str]
 
     def __init__(self, description: Mapping[str, Any]) -> None:
+        self.way = None
         self._name = str(description["name"])
         self._seconds: Iterator[float] = iter(description["seconds"])
 

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from tunesmith.bench import rotation
+from tunesmith.bench.library_peers import library_peer
 from tunesmith.bench.rotation import Ratio, Turns, ratio_of, rotate
 from tunesmith.bench.side_process import Side
 from tunesmith.errors import TunesmithError
@@ -34,6 +35,7 @@ class FakeSide:
         self._name, self._seconds = description["name"], description["seconds"]
         self._fails = description.get("fails")
         self._rounds = 0
+        self.way = description.get("way")
 
     def ready(self) -> None:
         if self._fails == 0:
@@ -211,3 +213,20 @@ def test_a_real_side_dies_with_the_process_that_started_it() -> None:
     while side.is_running() and side.status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < deadline, "the stopped side is still there"
         time.sleep(0.01)
+
+
+def test_the_way_of_a_side_is_told() -> None:
+    sides = described(a=1.0, b=2.0)
+    sides["b"]["way"] = "fused"
+    found = rotate(sides, 1)
+    assert [turns.way for turns in found.turns.values()] == [None, "fused"]
+
+
+def test_a_real_side_chooses_a_way() -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    operator = matmul(m=8, n=8, k=8)
+    with Side(library_peer("pytorch").side(operator, 1)) as side:
+        side.ready()
+        assert side.way is None
+        side.round(0.001)
+        assert side.way in {"new result", "same result"}

@@ -38,7 +38,7 @@ def onnxruntime_call(operator: Operator, inputs: Sequence[Any], cores: int) -> C
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
     for name, array in given.items():
-        binding.bind_ortvalue_input(name, _own_value(array))
+        binding.bind_ortvalue_input(name, own_value(array))
     result = onnxruntime.OrtValue.ortvalue_from_shape_and_type(
         list(operator.output_shape), inputs[0].dtype.type
     )
@@ -51,7 +51,7 @@ def onnxruntime_call(operator: Operator, inputs: Sequence[Any], cores: int) -> C
     return call
 
 
-def _own_value(array: Any) -> Any:
+def own_value(array: Any) -> Any:
     """A copy in memory of ONNX Runtime, which aligns it; one made from an array would share it."""
     import onnxruntime
 

@@ -35,10 +35,11 @@ _SOLO_ROUNDS = 13
 class Turns:
     """What one side took: ``rounds`` has its seconds a call in each round, ``alone`` its median
     seconds a call while there was no other side at work, before the rounds or after them, whichever
-    was the faster one."""
+    was the faster one. ``way`` is how its library computed, where it has several ways."""
 
     alone: float
     rounds: tuple[float, ...]
+    way: str | None = None
 
     @property
     def seconds(self) -> float:
@@ -108,7 +109,12 @@ def rotate(
             times = running.rotation(rounds)
             after = running.alone()
             found.append(
-                {name: Turns(min(before[name], after[name]), tuple(times[name])) for name in after}
+                {
+                    name: Turns(
+                        min(before[name], after[name]), tuple(times[name]), started[name].way
+                    )
+                    for name in after
+                }
             )
             if not any(turns.disturbed for turns in found[-1].values()):
                 break

@@ -29,6 +29,8 @@ class Side(LineProcess):
         self, description: Mapping[str, Any], patience: float = PREPARATION_SECONDS
     ) -> None:
         super().__init__("tunesmith.bench.side", dict.fromkeys(_THREADS, str(description["cores"])))
+        self.way: str | None = None
+        """How its library computes, known after a round; None where it has but one way."""
         self._patience = patience
         self._ready = False
         self.say(description)
@@ -43,7 +45,9 @@ class Side(LineProcess):
         """Mean seconds of a call over about ``seconds``. Raises ``TunesmithError`` as ``ready``."""
         self.ready()
         self.say({"seconds": seconds})
-        return float(self.answer(_ANSWER_SECONDS)["seconds"])
+        answer = self.answer(_ANSWER_SECONDS)
+        self.way = answer["way"]
+        return float(answer["seconds"])
 
     def stop(self) -> None:
         """Let it do nothing at all until ``go``: threads that wait would burn processor time."""
