@@ -135,6 +135,18 @@ def test_files_are_written_and_read(tmp_path: Path) -> None:
     ]
 
 
+def test_the_page_says_of_how_many_workloads_it_is(tmp_path: Path) -> None:
+    rows = [row(name) for name in ("resnet18.C1", "resnet18.C2", "mobilenet.dw9", "matmul.512")]
+    page = write_starts(tmp_path, [*rows, partial()])[1].replace("\n", " ")
+    total = len(operator_workloads(fused=False))
+    assert f"Measured are 4 of the {total} workloads without bias and ReLU of" in page
+    assert (
+        "2 of 12 convolutions of ResNet-18, 1 of 9 depthwise layers, 0 of 9 pointwise layers, 1 of "
+        "3 square matmuls, 0 of 3 matmuls of OpEvo, 0 of 3 batch matmuls, and 0 of 2 dense layers."
+    ) in page
+    assert "Every workload" not in page
+
+
 def test_runs_of_other_days_and_machines(tmp_path: Path) -> None:
     whole = row()
     whole["runs"]["prior"]["origin"] = origin(date="2026-03-04")

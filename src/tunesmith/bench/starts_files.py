@@ -10,6 +10,15 @@ from typing import Any
 from tunesmith.bench import markdown
 from tunesmith.bench.curves import FIRST_TRIALS, share_at
 from tunesmith.bench.figure_files import read_rows, write_texts
+from tunesmith.bench.operator_workloads import (
+    BATCHED,
+    DENSE,
+    DEPTHWISE,
+    OPEVO,
+    POINTWISE,
+    RESNET,
+    SQUARE,
+)
 from tunesmith.bench.row_origin import is_origin, origin_now, rows_of_this_machine, together
 from tunesmith.bench.starts import RUNS, complete, median_share, milestones, shares
 from tunesmith.bench.starts_chart import starts_chart
@@ -17,11 +26,20 @@ from tunesmith.reports import format as fmt
 
 _DATA, _PAGE, _CHART = "starts.json", "starts.md", "starts.svg"
 _WHAT = (
-    "Every workload is tuned twice from nothing, with the configs that the model of the machine "
+    "Each workload is tuned twice from nothing, with the configs that the model of the machine "
     "likes to begin with, and without (`--no-prior`). The best of the first trials is given as a "
     "share of the best that any trial of both runs found, in the median over the workloads. "
     f"Wanted: 80 % within {FIRST_TRIALS} trials."
 )
+_KINDS = {
+    "convolutions of ResNet-18": RESNET,
+    "depthwise layers": DEPTHWISE,
+    "pointwise layers": POINTWISE,
+    "square matmuls": SQUARE,
+    "matmuls of OpEvo": OPEVO,
+    "batch matmuls": BATCHED,
+    "dense layers": DENSE,
+}
 
 
 def read_starts(folder: Path, redone: Collection[str] = ()) -> dict[str, dict[str, Any]]:
@@ -80,6 +98,8 @@ def starts_page(figures: Mapping[str, Any], rows: Sequence[dict[str, Any]]) -> s
         "",
         *markdown.paragraph(_WHAT),
         "",
+        *markdown.paragraph(_which(row["workload"] for row in rows)),
+        "",
         f"![best so far over trials]({_CHART})",
         "",
         *markdown.head("trials", "with the model's starts", "without"),
@@ -96,6 +116,18 @@ def starts_page(figures: Mapping[str, Any], rows: Sequence[dict[str, Any]]) -> s
         ),
     ]
     return "\n".join([*lines, *map(_workload_line, rows), ""])
+
+
+def _which(workloads: Iterable[str]) -> str:
+    """How many of the workloads that there are, and of which kinds."""
+    done = set(workloads)
+    parts = [
+        f"{len(done.intersection(names))} of {len(names)} {kind}" for kind, names in _KINDS.items()
+    ]
+    return (
+        f"Measured are {len(done)} of the {sum(map(len, _KINDS.values()))} workloads without bias "
+        f"and ReLU of `tunesmith bench operators`: {', '.join(parts[:-1])}, and {parts[-1]}."
+    )
 
 
 def _workload_line(row: Mapping[str, Any]) -> str:
