@@ -168,6 +168,13 @@ def test_the_page() -> None:
     assert "- torch.compile: not installed: x (resnet18.C3, resnet18.C3+bias+relu," in page
 
 
+def test_a_page_of_few_rounds_says_so() -> None:
+    few = row("matmul.512", {"pytorch": 2.0}, origin=origin(settings={"pairs": 24}))
+    page = page_of([*ROWS, few]).replace("\n", " ")
+    assert "**These figures are a trial only: 1 of 5 rows had fewer than 25 rounds.**" in page
+    assert "a trial only" not in page_of(ROWS)
+
+
 @pytest.mark.parametrize("rows", [ROWS, EVERYTHING, []], ids=["some", "all", "none"])
 def test_the_page_fits_100_columns(rows: list[dict[str, Any]]) -> None:
     assert max(map(len, page_of(rows).splitlines())) <= 100

@@ -26,6 +26,8 @@ _HEADS = {
 }
 _RIVAL = ("its rounds", "its trials", "its trials/s", "ours/s", "×")
 _MARK = "!"
+# So many rounds, or more, has a comparison whose figures count.
+_ENOUGH_PAIRS = 25
 # By how much the best other library is ahead of MKL where the page says so.
 _FAR = 1.3
 
@@ -95,7 +97,20 @@ def _how(rows: Sequence[Row]) -> list[str]:
         "",
         *markdown.paragraph(text),
         "",
+        *_few([each["pairs"] for each in settings]),
     ]
+
+
+def _few(pairs: Sequence[int]) -> list[str]:
+    """Says so where rounds were too few for figures that are to be relied on."""
+    few = sum(number < _ENOUGH_PAIRS for number in pairs)
+    if not few:
+        return []
+    text = (
+        f"**These figures are a trial only: {few} of {fmt.counted(len(pairs), 'row')} had fewer "
+        f"than {_ENOUGH_PAIRS} rounds.**"
+    )
+    return [*markdown.paragraph(text), ""]
 
 
 def _summary(figures: Iterable[Figure]) -> list[str]:
