@@ -113,6 +113,12 @@ def test_the_best_peer_is_the_one_with_the_least_ratio() -> None:
     assert verdict(found) == "1 GFLOP/s, 1.50 times as fast as ONNX Runtime, the best peer"
 
 
+def test_the_way_of_a_peer_is_kept() -> None:
+    theirs = Turns(1.0, (1.0, 1.0), "fused")
+    found = comparison(Rotation({"tunesmith": theirs, "onednn": theirs}, {}), 1, {})
+    assert found["peers"]["onednn"]["way"] == "fused"
+
+
 def test_without_any_peer() -> None:
     found = comparison(Rotation({"tunesmith": turns(1.0)}, {}), 1, {})
     assert found["best_peer"] is found["best_peer_ratio"] is None

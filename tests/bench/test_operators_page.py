@@ -292,3 +292,11 @@ def test_rows_that_do_not_say_where_they_come_from_are_refused(tmp_path: Path) -
     with pytest.raises(TunesmithError, match="holds rows of an unknown machine: name another"):
         read_operators(tmp_path)
     assert "resnet18.C3" not in read_operators(tmp_path, redone=["resnet18.C3"])
+
+
+def test_the_page_says_how_often_which_way_was_the_fastest() -> None:
+    rows = [row(name, {"onednn": 2.0}) for name in list(operator_workloads())[:3]]
+    for each, way in zip(rows, ("pointwise", "plain", "pointwise"), strict=True):
+        each["peers"]["onednn"]["way"] = way
+    assert "fastest: pointwise (2), plain (1)" in " ".join(page_of(rows).split())
+    assert "fastest:" not in page_of(ROWS)
