@@ -85,6 +85,32 @@ def test_a_recorded_space_is_searched_as_long_as_its_score_says(make: Make) -> N
     assert (trace.trials, trace.stopped) == (9, Stop.TRIALS)
 
 
+def test_a_multiplier_gives_trials_and_seconds_so_many_times(make: Make) -> None:
+    comparison = make("random*2", "random", repeats=1, trials=9)
+    results = done(comparison)
+    (problem,) = comparison.problems
+    (twice,), (once,) = (results.of(problem, tuner) for tuner in comparison.tuners)
+    (plain,) = done(make("random", repeats=1, trials=18)).traces.values()
+    assert twice.seconds.tolist() == plain.seconds.tolist()
+    assert twice.seconds[:9].tolist() == once.seconds.tolist()
+    assert (twice.trials, len(twice.seconds), once.trials) == (9, 18, 9)
+    assert (twice.costs * 2).tolist() == plain.costs.tolist()
+    (saved,) = comparison.saved().traces.values()  # that of random is of 18 trials now
+    assert saved.ended.tolist() == twice.ended.tolist()
+
+
+def test_a_multiplier_makes_a_run_as_long_by_a_slower_clock(make: Make) -> None:
+    comparison = make("random*3", repeats=1)
+    (budget, _), (trace,) = (
+        comparison.limits(comparison.problems[0]),
+        done(comparison).traces.values(),
+    )
+    assert budget is not None
+    assert trace.stopped is Stop.SECONDS
+    assert budget - 4 / 3 < trace.ended[-1] <= budget
+    assert trace.costs.max() == 1.0, "of 3 s"
+
+
 def test_what_is_saved_is_not_repeated(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     first = done(make("random", repeats=2))
     comparison = make("random", repeats=3)
@@ -98,6 +124,13 @@ def test_what_is_saved_is_not_repeated(make: Make, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(compare_module, "Pool", None)  # so that it would fail
     with pytest.raises(TypeError):
         done(make("random", repeats=4))
+
+
+def test_what_is_forgotten_is_what_would_be_done(make: Make, tmp_path: Path) -> None:
+    done(make("random", "grid", repeats=2))
+    make("random", repeats=1, seconds=9.0).forget()
+    assert len(make("random", repeats=2).saved().traces) == 1, "of the second repeat"
+    assert len(make("grid", repeats=2).saved().traces) == 2
 
 
 def test_a_changed_setting_starts_those_runs_anew(make: Make, tmp_path: Path) -> None:
@@ -205,6 +238,16 @@ def test_workloads_are_measured_one_after_the_other(
     ((crash,), saved) = results.crashes, comparison.saved()
     assert crash.why.startswith("ValueError: no (test_compare.py:")
     assert len(saved.traces) == 3
+
+
+def test_a_multiplier_gives_measured_runs_more_seconds(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = measured(monkeypatch, [1e-3, 1e-3])
+    results = done(make("random*2", "grid", problems=["matmul.512"], repeats=1, seconds=10.0))
+    assert [(name, seconds) for _, name, seconds, _ in calls] == [("random", 20.0), ("grid", 10.0)]
+    twice, once = results.traces.values()
+    assert (twice.time["build"], once.time["build"]) == (2.5, 5.0)
 
 
 def test_ctrl_c_in_a_measured_run_keeps_those_before(

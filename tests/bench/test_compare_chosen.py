@@ -39,6 +39,15 @@ def test_tuners_and_their_options() -> None:
     ]
 
 
+def test_tuners_with_multipliers() -> None:
+    chosen = choose_tuners(["random", "random*2", " genetic * 3 : population=50", "random×4"])
+    assert [(each.label, each.multiplier) for each in chosen] == [
+        *(("random", 1), ("random×2", 2), ("genetic×3:population=50", 3), ("random×4", 4))
+    ]
+    assert chosen[1].tuner == Random()
+    assert chosen[2].tuner == Genetic(population=50)
+
+
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
@@ -48,6 +57,17 @@ def test_tuners_and_their_options() -> None:
         (["genetic:population"], "write population=VALUE"),
         (["genetic:population=1"], "population must be 2 or more"),
         (["grid", "grid"], "tuner 'grid' is given twice: leave one out"),
+        (["grid*2", "grid×2"], "tuner 'grid×2' is given twice: leave one out"),
+        (
+            ["random*1"],
+            r"^tuner 'random\*1': the multiplier must be a whole number from 2 to 100, not '1': "
+            r"write random\*2$",
+        ),
+        (["random*"], "from 2 to 100, not ''"),
+        (["random*1.5"], "from 2 to 100, not '1.5'"),
+        (["random*2*2"], r"from 2 to 100, not '2\*2'"),
+        (["random*" + "9" * 5000], "from 2 to 100, not '999"),
+        (["*2"], "unknown tuner ''"),
     ],
 )
 def test_tuners_that_are_refused(texts: list[str], message: str) -> None:
@@ -98,6 +118,61 @@ def test_code_is_that_of_a_package_as_far_as_it_is_imported(
         del sys.modules[name]
 
 
+def test_code_is_that_of_the_whole_package_above_the_tuner_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "curious"
+    sources = {
+        "__init__.py": "",
+        "tuners/__init__.py": "",
+        "tuners/climb.py": (
+            "from tunesmith.tuners import Random\n"
+            "from curious.models import (  # of a (new) kind\n    slow,\n    Fast,\n)\n"
+            "class Climb(Random):\n    pass\n"
+        ),
+        "models/__init__.py": "from .fast import Fast\n",
+        "models/fast.py": "class Fast: pass\n",
+        "models/slow.py": "def more():\n    from ..space import \\\n        size\n",
+        "models/other.py": "",
+        "space.py": "import json, curious.sums as sums\nsize = 1\n",
+        "sums.py": "",
+    }
+    for name, text in sources.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    import curious.tuners.climb  # type: ignore[import-not-found]
+
+    def code() -> str:
+        return compare_tuners._code_of(curious.tuners.climb.Climb)
+
+    before = code()
+    (package / "models/other.py").write_text("x = 1\n")
+    assert code() == before, "it is not imported"
+    for name in ("models/__init__", "models/fast", "models/slow", "space", "sums"):
+        file = package / f"{name}.py"
+        text = file.read_text()
+        file.write_text(f"{text}x = 1\n")
+        assert code() != before, name
+        file.write_text(text)
+        assert code() == before
+    for name in [name for name in sys.modules if name.partition(".")[0] == "curious"]:
+        del sys.modules[name]
+
+
+def test_the_code_of_our_tuners_has_the_spaces_and_models_that_they_use() -> None:
+    (auto,) = choose_tuners(["auto"])
+    names = set(compare_tuners._sources(type(auto.tuner).__module__))
+    assert names >= {
+        *("tunesmith.tuners.auto", "tunesmith.space.space", "tunesmith.features.coordinates"),
+        *("tunesmith.models.gaussian_process", "tunesmith.measurement"),
+    }
+    assert "tunesmith.tuners.nose" not in names
+    assert not [name for name in names if name.startswith(("tunesmith.bench", "tunesmith.cli"))]
+    theirs = set(compare_tuners._sources(Local.__module__))
+    assert theirs >= {Local.__module__, "tunesmith.tuners.random"}, "what is built on ours"
+
+
 @dataclass(frozen=True)
 class Local(Tuner):
     """A tuner of a module that is in no package."""
@@ -109,7 +184,9 @@ class Local(Tuner):
 
 
 def test_a_tuner_of_any_module_has_an_identity() -> None:
-    assert TunerChoice("local", Local()).identity["code"] != TunerChoice("g", Grid()).identity
+    code = TunerChoice("local", Local()).identity["code"]
+    assert code == TunerChoice("again", Local()).identity["code"]
+    assert code != TunerChoice("g", Grid()).identity["code"]
 
 
 # -- problems -------------------------------------------------------------------------------------

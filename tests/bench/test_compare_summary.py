@@ -12,10 +12,16 @@ import pytest
 
 from tests.bench.compare_records import OPTIMUM, record
 from tests.bench.compare_runs import INF, MEASURED, summary_of, trace, two_tuners
+from tunesmith.bench.compare import CompareSettings
 from tunesmith.bench.compare_curves import speed_ups, speeds_over_time, speeds_over_trials
 from tunesmith.bench.compare_problems import choose_problems
 from tunesmith.bench.compare_summary import Summary, evaluations_to, standard_error
-from tunesmith.bench.compare_tables import headline, problem_table, standings_table
+from tunesmith.bench.compare_tables import (
+    explanation,
+    headline,
+    problem_table,
+    standings_table,
+)
 
 
 @pytest.fixture
@@ -91,6 +97,44 @@ def test_tuners_that_only_crashed(tmp_path: Path) -> None:
     assert standings_table(whole).rows[1][-1] == "3"
 
 
+def test_the_best_is_what_was_measured_again() -> None:
+    """Curves, table, optimum and speed-ups agree where trials were lucky, or the opposite."""
+    lucky, unlucky = trace(2e-3, 1e-3, found=1.5e-3), trace(2e-3, 1.4e-3, found=1.2e-3)
+    whole = summary_of([MEASURED], {"genetic": [[lucky]], "random": [[unlucky]]})
+    cells = {cell.tuner.label: cell for cell in whole.cells}
+    assert {cell.optimum for cell in whole.cells} == {1.2e-3}, "not the 1 ms of a trial"
+    assert cells["genetic"].best == pytest.approx([1.2 / 1.5])
+    assert cells["random"].best == pytest.approx([1.0])
+    assert (cells["genetic"].to_wanted, cells["random"].to_wanted) == (None, 2.0)
+    for (plot,) in (speeds_over_time(whole), speeds_over_trials(whole)):
+        for label, curve in plot.curves.items():
+            assert curve.mean[-1] == pytest.approx(cells[label].best[0])
+            assert curve.mean.max() <= 1.0
+    found = speed_ups(whole)
+    assert found is not None
+    assert found[1].curves["random"].mean[-1] == pytest.approx(1.5 / 1.2)
+
+
+def test_a_tuner_with_a_multiplier_goes_by_a_slower_clock() -> None:
+    six = trace(8e-3, 4e-3, INF, 2e-3, 2e-3, 1e-3, thinking=6.0).slowed(2)
+    three = trace(4e-3, 2e-3, 1e-3, thinking=3.0)
+    whole = summary_of([MEASURED], {"random×2": [[six]], "genetic": [[three]]})
+    twice, once = whole.cells
+    assert (twice.tuner.label, twice.tuner.multiplier) == ("random×2", 2)
+    row = twice.row()
+    assert (row["evaluations"], row["evaluations_to_95"]) == (3.0, 3.0)
+    assert row["outcomes"] == {"NO_ERROR": 5, "BUILD_TIMEOUT": 1}
+    assert row["invalid_rate"] == pytest.approx(1 / 6)
+    assert twice.thinking_ms == once.thinking_ms == 1e3, "by the real clock"
+    assert row["time"]["search"] == 3.0
+    (plot,) = speeds_over_trials(whole)
+    curve = plot.curves["random×2"]
+    assert curve.x.tolist() == [1, 2, 3]
+    assert curve.mean.tolist() == pytest.approx([0.25, 0.5, 1.0])
+    assert "**×2** behind a tuner's name" in explanation(whole, CompareSettings())[-1]
+    assert "×" not in "".join(explanation(two_tuners(), CompareSettings()))
+
+
 def test_nothing_valid_was_found() -> None:
     whole = summary_of([MEASURED], {"grid": [[trace(INF, INF)]], "random": [[trace(INF)]]})
     assert whole.cells[0].row()["best_seconds"] is None
@@ -143,6 +187,41 @@ def test_speed_ups_are_over_the_genetic_tuner(two: Summary) -> None:
     assert curve.x[0] >= 0.3, "nothing was found before"
     assert curve.mean[0] == pytest.approx(0.5)
     assert curve.mean[-1] == pytest.approx(0.375 / ((1 + 1 / 1.04) / 2))
+
+
+def test_speed_ups_begin_when_every_run_of_both_has_found_something() -> None:
+    late, early = trace(INF, INF, INF, 1e-3), trace(1e-3, 1e-3, 1e-3, 1e-3)
+    runs = {"genetic": [[early, late]], "random": [[early, early]], "grid": [[early, early]]}
+    found = speed_ups(summary_of([MEASURED], runs))
+    assert found is not None
+    for curve in found[1].curves.values():
+        # The late run has its first after 9 of 12 s.
+        assert 0.75 <= curve.x[0] < 0.76
+        assert curve.mean.tolist() == pytest.approx([1.0] * len(curve.x))
+    runs = {"genetic": [[early, early]], "random": [[early, late]], "grid": [[early, early]]}
+    found = speed_ups(summary_of([MEASURED], runs))
+    assert found is not None
+    starts = {label: float(curve.x[0]) for label, curve in found[1].curves.items()}
+    assert starts == {
+        "random": pytest.approx(0.75, abs=0.01),
+        "grid": pytest.approx(0.25, abs=0.01),
+    }
+    never = {"genetic": [[early, trace(INF)]], "random": [[early, early]]}
+    assert speed_ups(summary_of([MEASURED], never)) is None
+
+
+def test_the_error_of_a_speed_up_is_that_of_both_tuners() -> None:
+    steady, swift, slow = trace(1e-3, 1e-3), trace(1e-3, 1e-3), trace(2e-3, 2e-3)
+    for runs in ([swift, slow], [steady, steady]):
+        whole = summary_of([MEASURED], {"genetic": [runs], "random": [[steady, steady]]})
+        found = speed_ups(whole)
+        assert found is not None
+        curve = found[1].curves["random"]
+        # Half of the replicas have the swift run, and a ratio of 1, half the slow one, and 2.
+        assert curve.error == pytest.approx(0.0 if slow not in runs else 0.5, rel=0.05)
+        again = speed_ups(whole)
+        assert again is not None
+        assert again[1].curves["random"].error.tolist() == curve.error.tolist()
 
 
 def test_without_the_genetic_tuner_the_first_is_the_reference() -> None:

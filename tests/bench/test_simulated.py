@@ -165,6 +165,33 @@ def test_the_best_so_far() -> None:
     assert (trace.trials, trace.found) == (4, 2.0)
 
 
+def again(found: float) -> Trace:
+    """Trials of 3, 5, 2 and 4 s, the best of which is measured again."""
+    config = Config({"a": 1, "b": 1})
+    measurements = [Measurement(config, Outcome.NO_ERROR, (time,)) for time in (3.0, 5.0, 2.0, 4.0)]
+    return Trace.of(measurements, (1.0, 2.0, 3.0, 4.0), {}, Stop.TRIALS, best=found)
+
+
+def test_the_best_so_far_ends_with_what_was_measured_again() -> None:
+    assert again(2.0).best.tolist() == [3, 3, 2, 2]
+    assert again(2.5).best.tolist() == [3, 3, 2.5, 2.5]
+    assert again(3.5).best.tolist() == [3.5, 3.5, 3.5, 3.5], "no trial is faster than the best"
+    assert again(1.5).best.tolist() == [3, 3, 1.5, 1.5]
+    assert again(1.5).best_at(np.array([2.9, 3.0])).tolist() == [3, 1.5]
+
+
+def test_a_slowed_run_has_half_the_trials_in_half_the_time() -> None:
+    trace = some_trace().slowed(2)
+    assert trace.ended.tolist() == [5.0, 6.0, 6.75, 7.5]
+    assert trace.costs.tolist() == [5.0, 0.75, 0.75, 0.75]
+    assert trace.time == {"search": 0.25, "build": 2.0, "run": 5.25, "idle": 0.0}
+    assert (trace.trials, trace.found) == (2, 2.0)
+    assert trace.best_after(np.array([0, 1, 2, 9])).tolist() == [math.inf, 3, 2, 2]
+    assert trace.best_at(np.array([5.9, 6.0, 7.5])).tolist() == [math.inf, 3, 2]
+    assert some_trace().slowed(3).trials == 2, "the last has one config"
+    assert some_trace().slowed(1).ended.tolist() == some_trace().ended.tolist()
+
+
 def test_what_was_measured_again_counts_in_the_end() -> None:
     trace = Trace.of([], [], {}, Stop.TRIALS, best=2.5)
     assert trace.found == 2.5

@@ -66,6 +66,21 @@ def test_a_comparison_of_two_tuners_on_two_spaces(tmp_path: Path) -> None:
     assert len(saved(tmp_path)) == 12
 
 
+def test_a_tuner_with_twice_the_trials(tmp_path: Path) -> None:
+    line = [*words(tmp_path, "random", "random*2"), "--problems", record(tmp_path)]
+    figures = tunesmith(*line, "--trials", 10, "--json").json
+    rows = {row["tuner"]: row for row in figures["rows"]}
+    assert set(rows) == {"random", "random×2"}
+    assert [rows[name]["evaluations"] for name in rows] == [10, 10]
+    tried = {name: sum(row["outcomes"].values()) for name, row in rows.items()}
+    assert tried == {"random": 20, "random×2": 40}, "of two repeats"
+    assert rows["random×2"]["score"] > rows["random"]["score"], "the same configs, and more"
+    out = tmp_path / "out"
+    assert "| random×2 |" in (out / "compare.md").read_text()
+    for name in ("compare-time.svg", "compare-trials.svg", "compare-speed-up.svg"):
+        assert "random×2" in (out / name).read_text()
+
+
 def test_a_comparison_goes_on(tmp_path: Path) -> None:
     problems = ["--problems", record(tmp_path)]
     first = tunesmith(*words(tmp_path, "random"), *problems)
@@ -164,6 +179,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
         (["--tuners", "grid"], "no problem to compare on: name one or more with --problems"),
         (["--problems", "T4"], "no tuner to compare: name one or more with --tuners"),
         (["--tuners", "gird", "--problems", "T4"], "unknown tuner 'gird': did you mean grid?"),
+        (["--tuners", "grid*0", "--problems", "T4"], "tuner 'grid*0': the multiplier must be"),
         (["--tuners", "grid", "--problems", "resnet18.C77"], "unknown problem 'resnet18.C77'"),
         (["--tuners", "grid", "--problems", "no.json.gz"], "there is no such file"),
         (["--tuners", "grid", "--problems", "CUT"], "damaged or cut off"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -151,7 +151,8 @@ class Comparison:
         return results
 
     def forget(self) -> None:
-        """Remove the runs that earlier comparisons left in the folder, those of other settings too.
+        """Remove the runs of these tuners on these problems that earlier comparisons left in the
+        folder, whatever their seeds and limits, as far as their repeats are among those to do.
 
         Raises ``TunesmithError`` where that is impossible.
         """
@@ -167,7 +168,7 @@ class Comparison:
         """Add what is in the folder."""
         for run in self.runs():
             if run not in results.traces:
-                trace = load_trace(self._path(run), self._identity(run))
+                trace = self._load(run)
                 if trace is not None:
                     results.traces[run] = trace
 
@@ -191,8 +192,13 @@ class Comparison:
             if isinstance(run.problem, MeasuredProblem):
                 self._measure(results, run, watch)
 
+    def _load(self, run: Run) -> Trace | None:
+        """The trace that is saved of a run, by its tuner's clock."""
+        trace = load_trace(self._path(run), self._identity(run))
+        return None if trace is None else trace.slowed(run.tuner.multiplier)
+
     def _add(self, results: Results, run: Run, crash: str | None) -> None:
-        trace = None if crash else load_trace(self._path(run), self._identity(run))
+        trace = None if crash else self._load(run)
         if trace is not None:
             results.traces[run] = trace
         else:
@@ -200,7 +206,7 @@ class Comparison:
 
     def _measure(self, results: Results, run: Run, watch: Watch) -> None:
         assert isinstance(run.problem, MeasuredProblem)
-        budget = Budget(*self.limits(run.problem))
+        budget = Budget(*self._limits(run))
         crash = None
         try:
             trace = measure_run(
@@ -222,7 +228,7 @@ class Comparison:
     # -- one run -------------------------------------------------------------------------------
 
     def limits(self, problem: Problem) -> tuple[float | None, int | None]:
-        """Seconds of tuning and trials of a run; None is no limit."""
+        """Seconds of tuning and trials of a run, by its tuner's clock; None is no limit."""
         seconds, trials = self.settings.seconds, self.settings.trials
         if isinstance(problem, MeasuredProblem):
             return seconds, problem.trials if trials is None else trials
@@ -230,9 +236,15 @@ class Comparison:
             seconds = problem.yardstick.budget
         return seconds, trials
 
+    def _limits(self, run: Run) -> tuple[float | None, int | None]:
+        """The same by the real clock, and in configs."""
+        seconds, trials = self.limits(run.problem)
+        times = run.tuner.multiplier
+        return None if seconds is None else seconds * times, trials and trials * times
+
     def _job(self, run: Run) -> Mapping[str, Any]:
         assert isinstance(run.problem, RecordedProblem)
-        seconds, trials = self.limits(run.problem)
+        seconds, trials = self._limits(run)
         return {
             "tuner": run.tuner.tuner.name,
             "options": run.tuner.identity["options"],
@@ -245,7 +257,7 @@ class Comparison:
         }
 
     def _patience(self, run: Run) -> float:
-        seconds, _ = self.limits(run.problem)
+        seconds, _ = self._limits(run)
         if seconds is None:
             return _PATIENCE_MOST
         return min(_PATIENCE_MOST, _PATIENCE_LEAST + _PATIENCE_FACTOR * seconds)
@@ -257,7 +269,7 @@ class Comparison:
                 "problem": run.problem.identity,
                 "tuner": run.tuner.identity,
                 "seed": self.settings.seed + run.repeat,
-                "limits": self.limits(run.problem),
+                "limits": self._limits(run),
             }
         )
 
@@ -282,8 +294,3 @@ def _check_search(problem: Problem, tuner: TunerChoice) -> None:
             ) from error
         except Exception:  # a crash is for the table
             continue
-
-
-def labels(named: Iterable[Problem | TunerChoice]) -> list[str]:
-    """What they are called."""
-    return [each.label for each in named]

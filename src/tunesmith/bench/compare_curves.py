@@ -14,6 +14,8 @@ from tunesmith.bench.compare_tuners import reference_of
 Floats = npt.NDArray[np.float64]
 
 _POINTS = 240
+_BOOTSTRAP_REPLICAS = 1000
+_BOOTSTRAP_SEED = 20240521
 
 
 @dataclass(frozen=True)
@@ -62,34 +64,48 @@ def speeds_over_trials(summary: Summary) -> list[Curves]:
 def speed_ups(summary: Summary) -> tuple[str, Curves] | None:
     """NoSE, figure 5B: at each time how many times as fast as the reference's best is theirs.
 
-    Times are shares of a run's time. A repeat's speed-up is its mean over the problems, each over
-    the reference's mean; nothing is told of times at which the reference has not found anything
-    yet, nor of a tuner that lacks runs of a problem. Returns the reference's label too; None where
-    nothing can be told.
+    Returns the reference's label, and the others' curves. Times are shares of a run's time, and a
+    speed-up is the mean over the problems of the ratio of the mean speeds, its error the standard
+    deviation over bootstrap replicas of the repeats of both. A curve begins when every run of both
+    has found something on every problem: a mean in which a run without anything counts as 0 tells
+    of that run's start, not of how fast the best is. A tuner that lacks runs of a problem, or whose
+    curve would begin at the end, has none; None where nobody has any.
     """
     labels = [each.tuner.label for each in summary.standings if all(c.traces for c in each.cells)]
     reference = reference_of([label for label in summary.labels if label in labels] or [""])
-    if len(labels) < 2:
-        return None
     shares = np.linspace(0.0, 1.0, _POINTS)
-    ratios: dict[str, list[Floats]] = {label: [] for label in labels}
+    ratios: dict[str, list[Floats]] = {label: [] for label in labels if label != reference}
+    rng = np.random.default_rng(_BOOTSTRAP_SEED)
     for problem in summary.problems:
         cells = {c.tuner.label: c for c in summary.on(problem) if c.tuner.label in labels}
         times = shares * time_limit(list(cells.values()))
-        base = _speeds_at(cells[reference], times).mean(axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            for label, cell in cells.items():
-                ratios[label].append(np.where(base > 0, _speeds_at(cell, times) / base, np.nan))
-    means = {label: _mean_over_problems(found) for label, found in ratios.items()}
-    told = np.isfinite(means[reference]).all(axis=0)
-    if told.sum() < 2:
-        return None
-    drawn = {
-        label: _curve(shares[told], mean[:, told])
-        for label, mean in means.items()
-        if label != reference
-    }
-    return reference, Curves("", drawn)
+        means = {label: _replicas(_speeds_at(cell, times), rng) for label, cell in cells.items()}
+        for label, found in ratios.items():
+            found.append(means[label] / means[reference])
+    drawn = {}
+    for label, found in ratios.items():
+        means = np.mean(found, axis=0)
+        told = np.isfinite(means).all(axis=0)
+        if told.sum() > 1:
+            # Rounded, so that replicas that are all the same deviate by nothing at all.
+            error = means[1:, told].std(axis=0).round(12)
+            drawn[label] = Curve(shares[told], means[0, told], error)
+    return (reference, Curves("", drawn)) if drawn else None
+
+
+def _replicas(found: Floats, rng: np.random.Generator) -> Floats:
+    """The mean over repeats, and below it those of bootstrap replicas of them.
+
+    ``found`` are speeds of shape (repeats, times), the means (1 + ``_BOOTSTRAP_REPLICAS``, times);
+    NaN at times at which a repeat has not found anything yet. A replica has one repeat less than
+    there are: with as many, the deviation of few repeats would come out too small.
+    """
+    count = len(found)
+    drawn = max(1, count - 1)
+    chances = np.full(count, 1 / count)
+    weights = rng.multinomial(drawn, chances, size=_BOOTSTRAP_REPLICAS) / drawn
+    means = np.vstack([found.mean(axis=0), weights @ found])
+    return np.where((found > 0).all(axis=0), means, np.nan)
 
 
 def time_limit(cells: Sequence[Cell]) -> float:
@@ -100,12 +116,6 @@ def time_limit(cells: Sequence[Cell]) -> float:
 
 def _with_traces(cells: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in cells if cell.traces]
-
-
-def _mean_over_problems(found: Sequence[Floats]) -> Floats:
-    """The mean of each repeat, as many as all problems have."""
-    repeats = min(len(each) for each in found)
-    return np.asarray(np.mean([each[:repeats] for each in found], axis=0))
 
 
 def _typical_trials(cell: Cell) -> int:

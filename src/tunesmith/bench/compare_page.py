@@ -73,8 +73,9 @@ def make_figures(summary: Summary) -> list[Figure]:
         Figure(
             "compare-speed-up.svg",
             "Speed-up at each time",
-            "The best so far over that of the reference, the mean over problems, in a band of one "
-            "standard error over repeats.",
+            "The best so far over that of the reference, the mean over problems, from when every "
+            "run of both has found something; in a band of one standard error, from bootstrap "
+            "replicas of the repeats of both.",
             speed_up_figure(summary) or "",
         ),
         Figure(

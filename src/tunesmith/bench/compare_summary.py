@@ -1,7 +1,8 @@
 """What the runs of a comparison come to: a row for each tuner on each problem, and for each tuner.
 
 A speed is a share of the problem's optimum, which is the best on record, or the best that any run
-found where a workload is measured; 0 while nothing valid was found.
+found where a workload is measured, as it was measured again at the end of that run; 0 while nothing
+valid was found.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ class Cell:
     """A tuner on a problem. ``scores`` is None where there is nothing to score by.
 
     ``best`` holds the share of the optimum's speed that each repeat ended with. ``to_wanted`` is
-    the median number of evaluations until ``WANTED_SHARE`` of it, None unless more than half of the
+    the median number of trials until ``WANTED_SHARE`` of it, None unless more than half of the
     repeats came that far, and ``reached`` the share of those that did. ``time`` are mean seconds of
-    a run by phase; ``outcomes`` and ``costs`` are trials, and the seconds they cost, by class, over
-    all repeats.
+    a run by phase; ``outcomes`` and ``costs`` are configs, and the seconds they cost, by class,
+    over all repeats. Trials and seconds are those of the tuner's clock, which its multiplier slows.
     """
 
     problem: Problem
@@ -55,21 +56,21 @@ class Cell:
     costs: dict[Outcome, float]
 
     @property
-    def trials(self) -> int:
-        """Of all repeats."""
+    def tried(self) -> int:
+        """How many configs were tried, in all repeats."""
         return self.outcomes.total()
 
     @property
     def invalid_rate(self) -> float | None:
-        """The share of trials that failed; None without any trial."""
+        """The share of configs that failed; None without any."""
         valid = self.outcomes[Outcome.NO_ERROR]
-        return (self.trials - valid) / self.trials if self.trials else None
+        return (self.tried - valid) / self.tried if self.tried else None
 
     @property
     def thinking_ms(self) -> float | None:
-        """Milliseconds of thinking a config; None without any trial."""
-        spent = 1e3 * self.time["search"] * len(self.traces)
-        return spent / self.trials if self.trials else None
+        """Milliseconds of thinking a config, by the real clock; None without any."""
+        spent = 1e3 * self.time["search"] * self.tuner.multiplier * len(self.traces)
+        return spent / self.tried if self.tried else None
 
     def row(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -83,7 +84,7 @@ class Cell:
             "thinking_ms_per_config": self.thinking_ms,
             **_best_fields(self.best),
             "best_seconds": _finite(min((trace.found for trace in self.traces), default=math.inf)),
-            "evaluations": self.trials / len(self.traces) if self.traces else None,
+            "evaluations": mean(trace.trials for trace in self.traces),
             "repeats": len(self.traces),
             "crashed": len(self.crashes),
             "time": self.time,
@@ -181,12 +182,8 @@ def _rank(standing: Standing) -> tuple[float, float]:
 def _optimum(results: Results, problem: Problem) -> float:
     if isinstance(problem, RecordedProblem):
         return problem.yardstick.optimum
-    found = [
-        min(trace.found, float(trace.seconds.min(initial=math.inf)))
-        for run, trace in results.traces.items()
-        if run.problem == problem
-    ]
-    return min(found, default=math.inf)
+    traces = (trace for run, trace in results.traces.items() if run.problem == problem)
+    return min((trace.found for trace in traces), default=math.inf)
 
 
 def _cell(results: Results, problem: Problem, tuner: TunerChoice, optimum: float) -> Cell:
@@ -216,7 +213,7 @@ def _cell(results: Results, problem: Problem, tuner: TunerChoice, optimum: float
 
 
 def _by_class(traces: Sequence[Trace]) -> tuple[Counter[Outcome], dict[Outcome, float]]:
-    """How many trials there are of each class, and the seconds that they cost."""
+    """How many configs there are of each class, and the seconds that they cost."""
     counts: Counter[Outcome] = Counter()
     costs = dict.fromkeys(Outcome, 0.0)
     for trace in traces:
@@ -239,10 +236,12 @@ def speeds(seconds: Floats, optimum: float) -> Floats:
 
 
 def evaluations_to(trace: Trace, seconds: float) -> float:
-    """How many evaluations a run took to find a call of at most so many seconds; infinite if it
-    never did."""
-    reached = np.flatnonzero(trace.seconds <= seconds)
-    return float(reached[0] + 1) if len(reached) and math.isfinite(seconds) else math.inf
+    """How many trials a run took to find a call of at most so many seconds; infinite if it never
+    did."""
+    if not math.isfinite(seconds):
+        return math.inf
+    reached = np.flatnonzero(trace.best <= seconds)
+    return float(reached[0] // trace.multiplier + 1) if len(reached) else math.inf
 
 
 def standard_error(values: Floats, axis: int = 0) -> Floats:

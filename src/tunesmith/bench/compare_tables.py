@@ -100,6 +100,19 @@ def explanation(summary: Summary, settings: CompareSettings) -> list[str]:
         "the median number of trials until 95 % of the optimum's speed, and the share of runs that "
         "came that far."
     )
+    if not all(isinstance(problem, RecordedProblem) for problem in summary.problems):
+        lines.append(
+            "A measured run's best is what was measured again, more carefully, at its end. Its "
+            "curve is that of its trials, but never faster than this, and ends with it."
+        )
+    multipliers = sorted({each.tuner.multiplier for each in summary.standings} - {1})
+    if multipliers:
+        named = " and ".join(f"**×{multiplier}**" for multiplier in multipliers)
+        lines.append(
+            f"{named} behind a tuner's name: so many configs are one trial of it, and it has so "
+            "many times the seconds. Its trials and times are shown, and scored, by that count and "
+            "that slower clock."
+        )
     return lines
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib.util
+import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -18,13 +19,26 @@ from tunesmith.tuners import tuner as tuner_by_name
 REFERENCE = "genetic"
 """What speed-ups are over, if it takes part (NoSE, figure 5B)."""
 
+MULTIPLIERS = range(2, 101)
+"""How many configs a trial of a tuner may have."""
+
+_COMMENT = re.compile(r"#.*|\\\n")
+_IMPORT = re.compile(r"\b(?:from[ \t]+([.\w]+)[ \t]+import\b(\s*\([^)]*\)|.*)|import[ \t]+(.*))")
+_NAME = re.compile(r"\w+(?:\.\w+)*")
+
 
 @dataclass(frozen=True)
 class TunerChoice:
-    """A tuner with its options, under the label that it was asked for by."""
+    """A tuner with its options, under the label that it was asked for by.
+
+    With a ``multiplier`` it may try so many configs a trial, in so many times the seconds: its
+    clock, and its count of trials, run so many times as slow ("Learning to Optimize Tensor
+    Programs", figure 4: two evaluations a trial in Random × 2).
+    """
 
     label: str
     tuner: Tuner
+    multiplier: int = 1
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -34,23 +48,39 @@ class TunerChoice:
 
 
 def choose_tuners(texts: Iterable[str]) -> list[TunerChoice]:
-    """The tuners of texts such as ``random`` or ``genetic:population=50,elites=2``.
+    """The tuners of texts such as ``random``, ``random*2``, or ``genetic:population=50,elites=2``.
 
     Raises ``UsageError`` for an unknown tuner or option, a value of the wrong type or out of range,
-    and a tuner that is given twice; ``MissingDependencyError`` for one that cannot be imported.
+    a bad multiplier, and a tuner that is given twice; ``MissingDependencyError`` for one that
+    cannot be imported.
     """
     chosen: dict[str, TunerChoice] = {}
     for text in texts:
-        name, colon, rest = text.partition(":")
+        before, colon, rest = text.partition(":")
+        name, multiplier = _multiplied(before)
         assignments = [part.strip() for part in rest.split(",")] if colon else []
-        options = parse_options(name.strip(), assignments)
-        label = name.strip() + (":" + ",".join(assignments) if assignments else "")
+        options = parse_options(name, assignments)
+        label = name if multiplier == 1 else f"{name}×{multiplier}"
+        label += ":" + ",".join(assignments) if assignments else ""
         if label in chosen:
             raise UsageError(f"tuner '{label}' is given twice: leave one out")
-        chosen[label] = TunerChoice(label, tuner_by_name(name.strip(), **options))
+        chosen[label] = TunerChoice(label, tuner_by_name(name, **options), multiplier)
     if not chosen:
         raise UsageError("no tuner to compare: name one or more with --tuners")
     return list(chosen.values())
+
+
+def _multiplied(text: str) -> tuple[str, int]:
+    """The tuner and the multiplier of ``random*2``, or of ``random×2``, which is its label."""
+    name, times, number = (part.strip() for part in text.replace("×", "*").partition("*"))
+    if not times:
+        return name, 1
+    if not number.isdecimal() or len(number) > 3 or int(number) not in MULTIPLIERS:
+        raise UsageError(
+            f"tuner '{text.strip()}': the multiplier must be a whole number from {MULTIPLIERS[0]} "
+            f"to {MULTIPLIERS[-1]}, not '{number}': write {name}*2"
+        )
+    return name, int(number)
 
 
 def reference_of(labels: Sequence[str]) -> str:
@@ -59,42 +89,60 @@ def reference_of(labels: Sequence[str]) -> str:
 
 
 def _code_of(kind: type) -> str:
-    """A digest of the source of a class's module, and of those of its package that it imports,
-    wherever in the code it does."""
-    package = kind.__module__.rpartition(".")[0] or kind.__module__
-    sources: dict[str, bytes] = {}
-    waiting = [kind.__module__]
-    while waiting:
-        name = waiting.pop()
-        if name in sources:
-            continue
-        sources[name] = _source(name)
-        imported = _imports(sources[name], package)
-        waiting += [each for each in imported if f"{each}.".startswith(f"{package}.")]
+    """A digest of the source of a class's module, and of what that imports of ``_sources``."""
     digest = hashlib.sha256()
-    for name in sorted(sources):
-        digest.update(name.encode() + b"\0" + sources[name])
+    for name, source in sorted(_sources(kind.__module__).items()):
+        digest.update(name.encode() + b"\0" + source)
     return digest.hexdigest()[:16]
 
 
-def _source(name: str) -> bytes:
-    """The text of a module; nothing where there is no such module, or no text of it."""
-    try:
-        found = importlib.util.find_spec(name)
-        file = None if found is None else found.origin
-        return Path(file).read_bytes() if file is not None and file.endswith(".py") else b""
-    except (ImportError, ValueError, OSError):
-        return b""
+def _sources(module: str) -> dict[str, bytes]:
+    """The sources of a module and of all that it imports, directly or not and wherever in the code,
+    from its own top-level package and from ours, whose spaces and models tuners build on."""
+    followed = {module.partition(".")[0], __name__.partition(".")[0]}
+    sources: dict[str, bytes] = {}
+    waiting, seen = [module], {module}
+    while waiting:
+        name = waiting.pop()
+        file = _file(name)
+        if file is not None:
+            sources[name] = file.read_bytes()
+            package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+            found = set(_imports(sources[name].decode("utf-8", "replace"), package)) - seen
+            new = {each for each in found if each.partition(".")[0] in followed}
+            waiting += new
+            seen |= new
+    return sources
 
 
-def _imports(source: bytes, package: str) -> Iterator[str]:
-    """The names that may be modules, of all that a source imports."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                base = importlib.util.resolve_name("." * node.level + base, package)
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+def _file(name: str) -> Path | None:
+    """The source of a module of a package that is imported; None where there is no such module."""
+    top, *rest = name.split(".")
+    package = sys.modules.get(top)
+    if not hasattr(package, "__path__"):
+        file = getattr(package, "__file__", None)
+        return Path(file) if file and file.endswith(".py") and not rest else None
+    for folder in package.__path__:
+        place = Path(folder, *rest)
+        for source in (place / "__init__.py", place.with_suffix(".py")):
+            if source.is_file():
+                return source
+    return None
+
+
+def _imports(source: str, package: str) -> Iterator[str]:
+    """The names that may be modules, of all that a source imports.
+
+    Text that only looks like an import gives names that are no modules, or a module too many. It is
+    ten times as fast as parsing, and a comparison waits for it.
+    """
+    for origin, names, modules in _IMPORT.findall(_COMMENT.sub(" ", source)):
+        if modules:
+            yield from _NAME.findall(modules)
+            continue
+        try:
+            base = importlib.util.resolve_name(origin, package)
+        except ImportError:  # above the top
+            continue
+        yield base
+        yield from (f"{base}.{name}" for name in _NAME.findall(names))

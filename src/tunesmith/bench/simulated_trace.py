@@ -7,7 +7,7 @@ import json
 import math
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +22,14 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One run of a search. Arrays hold one value a trial, in the order in which trials ended.
+    """One run of a search. Arrays hold one value a config, in the order in which these ended.
 
     ``ended``: seconds of tuning at its end; ``seconds``: of a call, infinite where invalid;
     ``outcomes``: codes of the classes; ``costs``: seconds that building and running it took.
     ``time`` holds the run's seconds by phase (see ``PHASES``; traces of old have no ``record``);
     search is the tuner's thinking. ``stopped`` says why it ended. ``found`` is what a call of the
-    run's best config takes, in seconds, infinite where nothing valid was found.
+    run's best config takes, in seconds, infinite where nothing valid was found. ``multiplier`` is
+    how many configs count as a trial.
     """
 
     ended: Floats
@@ -38,6 +39,7 @@ class Trace:
     time: Mapping[str, float]
     stopped: Stop
     found: float
+    multiplier: int = 1
 
     @classmethod
     def of(
@@ -64,20 +66,36 @@ class Trace:
             least if best is None else best,
         )
 
+    def slowed(self, multiplier: int) -> Trace:
+        """The same run by a clock that is so many times as slow; so many configs are one trial."""
+        return replace(
+            self,
+            ended=self.ended / multiplier,
+            costs=self.costs / multiplier,
+            time={phase: seconds / multiplier for phase, seconds in self.time.items()},
+            multiplier=multiplier,
+        )
+
     @property
     def trials(self) -> int:
-        """How many trials ended in time."""
-        return len(self.ended)
+        """How many trials ended in time, the last of which may lack configs."""
+        return math.ceil(len(self.ended) / self.multiplier)
 
     @property
     def valid(self) -> npt.NDArray[np.bool_]:
-        """Which trials gave a time, one value a trial."""
+        """Which configs gave a time, one value a config."""
         return np.asarray(self.outcomes == Outcome.NO_ERROR.value)
 
     @property
     def best(self) -> Floats:
-        """Seconds of a call of the best so far, one value a trial; infinite before the first."""
-        return np.asarray(np.minimum.accumulate(self.seconds))
+        """Seconds of a call of the best so far, one value a config; infinite before the first.
+
+        Never less than ``found``, which it is from the config on that took the least time: trials
+        are measured briefly, and what they promise beyond that was noise.
+        """
+        least = np.minimum.accumulate(self.seconds)
+        last = least <= least.min(initial=math.inf)
+        return np.where(last, self.found, np.maximum(least, self.found))
 
     def best_at(self, times: Floats) -> Floats:
         """Seconds of a call of the best after so many seconds of tuning; infinite before any."""
@@ -87,7 +105,7 @@ class Trace:
     def best_after(self, trials: npt.NDArray[np.intp]) -> Floats:
         """Seconds of a call of the best of so many first trials; infinite for none."""
         best = np.append(np.inf, self.best)
-        return np.asarray(best[np.minimum(trials, self.trials)])
+        return np.asarray(best[np.minimum(trials * self.multiplier, len(self.ended))])
 
 
 def save_trace(path: Path, trace: Trace, identity: str) -> None:
