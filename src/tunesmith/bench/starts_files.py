@@ -50,9 +50,7 @@ def read_starts(folder: Path, redone: Collection[str] = ()) -> dict[str, dict[st
     """
     path = folder / _DATA
     rows = read_rows(path, _is_row)
-    return rows_of_this_machine(
-        rows, _origins, redone=redone, path=path, option="--again and its --workload"
-    )
+    return rows_of_this_machine(rows, _origins, redone=redone, path=path, option="--again")
 
 
 def _is_row(row: Mapping[str, Any]) -> bool:
