@@ -119,10 +119,11 @@ def _file(name: str) -> Path | None:
     """The source of a module of a package that is imported; None where there is no such module."""
     top, *rest = name.split(".")
     package = sys.modules.get(top)
-    if not hasattr(package, "__path__"):
+    folders = getattr(package, "__path__", None)
+    if folders is None:  # a module by itself
         file = getattr(package, "__file__", None)
         return Path(file) if file and file.endswith(".py") and not rest else None
-    for folder in package.__path__:
+    for folder in folders:
         place = Path(folder, *rest)
         for source in (place / "__init__.py", place.with_suffix(".py")):
             if source.is_file():
