@@ -15,21 +15,27 @@ from tunesmith.errors import TunesmithError
 from tunesmith.operators import Operator, operator_from_json
 from tunesmith.target import Target
 
-# On top of the time for tuning: TVM's imports come before it, half a minute of an idle processor,
-# and a search or a batch that is under way when it is up comes after it.
+# On top of the time for tuning: imports come before it, half a minute of an idle processor, and
+# the round that is under way when it is up comes after it.
 _GRACE_SECONDS = 300.0
-# MetaSchedule's own number of candidates a batch. It runs none before all are built, so a short
-# time gets smaller batches, or there would be nothing to compare with.
+# MetaSchedule's own number of candidates a batch, which is best for it: a search takes as long for
+# fewer. But a short time gets smaller batches, so that the cost model learns before it is up.
 _BATCH = 64
-_SECONDS_A_CANDIDATE = 2.0
+# What a candidate costs, about, and what comes on top for every 1e9 operations of its calls.
+_CANDIDATE_SECONDS = 0.35
+_GIGAFLOP_SECONDS = 0.13
 
 
 @dataclass(frozen=True)
 class MetaScheduleRun:
-    """What a run of MetaSchedule tried in its time."""
+    """What a run of MetaSchedule tried, in how many rounds, and the seconds until the last ended.
+
+    A round is a search, the build of the batch that it chose, and its runs.
+    """
 
     trials: int
     valid: int
+    rounds: int
     seconds: float
 
 
@@ -54,8 +60,8 @@ class MetaSchedule:
     ) -> MetaScheduleRun:
         """Tune an operator for so many seconds; the records go to ``folder``.
 
-        So many candidates of a ``batch`` are built before the first one is run. Raises
-        ``TunesmithError`` if it fails.
+        So many candidates of a ``batch`` are built before the first one is run; a round that has
+        begun in time is finished. Raises ``TunesmithError`` if it fails.
         """
         if self._process is None:
             self._process = LineProcess(
@@ -102,11 +108,22 @@ def compare_with_metaschedule(
     """Tune the operator of our side with MetaSchedule for so many seconds, and compare the kernels.
 
     JSON-ready: the fields of ``MetaScheduleRun`` and ``Comparison``, in which the first side is
-    ours. Raises ``TunesmithError`` if there is nothing to compare with.
+    ours. Raises ``TunesmithError`` if there is nothing to compare with, or no round after the
+    first, whose choice is that of chance.
     """
     operator, target = operator_from_json(ours["operator"]), Target(**ours["target"])
-    batch = round(min(_BATCH, max(1.0, seconds / _SECONDS_A_CANDIDATE)))
     with tempfile.TemporaryDirectory(prefix="tunesmith-metaschedule-") as folder:
+        batch = batch_size(operator, seconds)
         run = rival.tune(operator, target, seconds, Path(folder), seed=seed, batch=batch)
+        if run.rounds < 2:
+            raise TunesmithError(
+                f"too little time for MetaSchedule: {run.rounds} round in {run.seconds:.0f} s"
+            )
         theirs = {**ours, "kind": "metaschedule", "folder": folder}
         return {**asdict(run), **asdict(compare(ours, theirs, pairs))}
+
+
+def batch_size(operator: Operator, seconds: float) -> int:
+    """As many candidates as can be built and run in half of the time, at most its own number."""
+    candidate = _CANDIDATE_SECONDS + _GIGAFLOP_SECONDS * 1e-9 * operator.flops
+    return max(1, min(_BATCH, int(seconds / 2 / candidate)))

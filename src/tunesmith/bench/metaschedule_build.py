@@ -1,46 +1,81 @@
-"""What MetaSchedule's workers run: builds and runs that end when the time is up.
+"""What MetaSchedule's workers build, and a builder that keeps its workers from batch to batch.
 
-Its own default build imports all tensor intrinsics, which takes a new worker longer than its
-time-out allows. Workers find these functions by importing this module.
+MetaSchedule's own builder starts new workers for each batch, which import TVM anew, and its own
+build imports all tensor intrinsics. Workers find these functions by importing this module.
 """
 
 from __future__ import annotations
 
-import time
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-OUT_OF_TIME = "the time is up"
-
-_deadline: list[float] = []
-
-
-def work_until(deadline: float) -> None:
-    """In a worker: refuse whatever begins after ``deadline``, in seconds of ``time.time``."""
-    _deadline[:] = [deadline]
-
-
-def build(module: Any, target: Any, _parameters: Any) -> Any:
-    """Compile a scheduled module, weights laid out as its schedule wants them."""
-    _check_time()
-    return compile_scheduled(module, target)
+# MetaSchedule's own.
+_TIMEOUT_SECONDS = 30.0
 
 
 def compile_scheduled(module: Any, target: Any) -> Any:
-    """The same at any time. ``main`` takes constant weights in the schedule's own layout."""
+    """Compile a scheduled module. ``main`` takes constant weights in the schedule's own layout."""
     import tvm
     from tvm.s_tir.transform import RemoveWeightLayoutRewriteBlock
 
     return tvm.tirx.build(RemoveWeightLayoutRewriteBlock(True)(module), target)
 
 
-def run(module: Any, device: Any, config: Any, arguments: Any) -> Any:
-    """The seconds of a call, as MetaSchedule measures them."""
-    from tvm.s_tir.meta_schedule.runner.utils import run_evaluator_common
+def build(module: Any, target: Any) -> str:
+    """In a worker: compile a scheduled module into a file, and return the file's path."""
+    from tvm.s_tir.meta_schedule.builder.local_builder import default_export
 
-    _check_time()
-    return run_evaluator_common(module, device, config, arguments)
+    path: str = default_export(compile_scheduled(module, target))
+    return path
 
 
-def _check_time() -> None:
-    if _deadline and time.time() > _deadline[0]:
-        raise RuntimeError(OUT_OF_TIME)  # a TimeoutError would pass for a slow build
+def keep_pytorch_out(folder: Path) -> None:
+    """Workers started from now on have no PyTorch, as in our trials: TVM would import it."""
+    blocked = folder / "blocked"
+    blocked.mkdir()
+    (blocked / "torch.py").write_text("raise ImportError\n")
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        [str(blocked), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
+
+
+def make_builder(workers: int) -> Any:
+    """A builder for MetaSchedule, with so many workers."""
+    from tvm.ir.utils import derived_object
+    from tvm.s_tir.meta_schedule.builder import BuilderResult, PyBuilder
+    from tvm.support.popen_pool import PopenPoolExecutor, StatusKind
+
+    pool = PopenPoolExecutor(max_workers=workers, timeout=_TIMEOUT_SECONDS)
+
+    @derived_object
+    class KeepingBuilder(PyBuilder):  # type: ignore[misc]
+        def build(self, inputs: Sequence[Any]) -> list[Any]:
+            jobs = [(item.mod, item.target) for item in inputs]
+            built = pool.map_with_error_catching(lambda job: build(*job), jobs)
+            return [
+                BuilderResult(result.value, None)
+                if result.status == StatusKind.COMPLETE
+                else BuilderResult(None, f"{type(result.value).__name__}: {result.value}")
+                for result in built
+            ]
+
+    return KeepingBuilder()
+
+
+def warm_up(builder: Any, runner: Any, target: Any, workers: int) -> None:
+    """Have each worker started and used once: what is left of its time is all for candidates."""
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+    from tvm.s_tir.meta_schedule.builder import BuilderInput
+    from tvm.s_tir.meta_schedule.runner import RunnerInput
+
+    from tunesmith.bench.metaschedule_kernel import metaschedule_module
+    from tunesmith.operators import matmul
+
+    module = metaschedule_module(matmul(m=16, n=16, k=16))
+    arguments = ArgInfo.from_entry_func(module)
+    for built in builder.build([BuilderInput(module, target) for _ in range(workers)]):
+        runner.run([RunnerInput(built.artifact_path, "cpu", arguments)])[0].result()
+        shutil.rmtree(Path(built.artifact_path).parent)

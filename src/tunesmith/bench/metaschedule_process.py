@@ -2,35 +2,97 @@
 
 It reads JSON lines (``operator``, ``target``, ``seconds``, ``seed``, ``batch``, ``folder``), leaves
 the records of each in its folder, and answers with a JSON line: how many ``trials`` there were, how
-many of them were ``valid``, and the ``seconds`` that they took; or ``error``. Each is tuned in a
-process forked from this one, so that imports, which take long, are made once, and nothing is left
-of a run.
+many of them were ``valid``, in how many ``rounds``, and the ``seconds`` until the last of these
+ended; or ``error``. The round that is under way when the time is up is finished and counted. Each
+is tuned in a process forked from this one, so that imports, which take long, are made once, and
+nothing is left of a run.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
-from tunesmith.bench import metaschedule_build
 from tunesmith.bench.family import die_with
+from tunesmith.bench.metaschedule_build import keep_pytorch_out, make_builder, warm_up
+from tunesmith.measure.prepared import load_compiler
 
 # More than there is time for.
 _ENDLESS = 1_000_000
+
+
+@dataclass
+class Count:
+    """What was tried since ``start``, and until when."""
+
+    trials: int = 0
+    valid: int = 0
+    rounds: int = 0
+    over: bool = False
+    begun: float = -math.inf
+    ended: float = -math.inf
+    deadline: float = math.inf
+
+    def start(self, seconds: float) -> None:
+        """Begin to count; the time is up in so many seconds."""
+        self.begun = self.ended = time.monotonic()
+        self.deadline = self.begun + seconds
+
+    def add(self, failures: Sequence[bool]) -> None:
+        """A batch has been tried. Raises ``RuntimeError`` if the time is up by then.
+
+        A run of TVM's knows no limit of time, so this is what ends it.
+        """
+        self.rounds += 1
+        self.trials += len(failures)
+        self.valid += failures.count(False)
+        self.ended = time.monotonic()
+        if self.ended >= self.deadline:
+            self.over = True
+            raise RuntimeError("the time is up")
+
+    def answer(self) -> dict[str, Any]:
+        """The fields of the process's answer."""
+        return {
+            "trials": self.trials,
+            "valid": self.valid,
+            "rounds": self.rounds,
+            "seconds": self.ended - self.begun,
+        }
+
+
+def counting(count: Count) -> Any:
+    """The callback of MetaSchedule that counts each batch."""
+    from tvm.ir.utils import derived_object
+    from tvm.s_tir.meta_schedule.measure_callback import PyMeasureCallback
+
+    @derived_object
+    class Counting(PyMeasureCallback):  # type: ignore[misc]
+        def apply(self, _scheduler: Any, _task: int, _tried: Any, built: Any, ran: Any) -> None:
+            failed = [bool(b.error_msg or r.error_msg) for b, r in zip(built, ran, strict=True)]
+            count.add(failed)
+
+    return Counting()
 
 
 def main() -> None:
     die_with(int(sys.argv[1]))
     answers = os.dup(1)
     os.dup2(2, 1)
-    import tvm.s_tir.tensor_intrin  # noqa: F401 - half a minute that is not to be timed
+    load_compiler()  # this takes long, like the other imports, and is not to be timed
+    import tvm.s_tir.tensor_intrin  # noqa: F401
+
+    with contextlib.suppress(ImportError):  # without it, a run says what to do
+        import xgboost  # noqa: F401
 
     for line in sys.stdin:
         # Said only when nothing is left of the run, so that whoever hears it may rely on that.
@@ -73,30 +135,19 @@ def tune_for(described: Mapping[str, Any]) -> dict[str, Any]:
     operator = operator_from_json(described["operator"])
     target = Target(**described["target"])
 
-    from tvm.ir.utils import derived_object
     from tvm.s_tir import meta_schedule as ms
 
     from tunesmith.bench.metaschedule_kernel import metaschedule_module
 
-    counted = {"trials": 0, "valid": 0}
-    begun = time.time()
-    deadline = begun + described["seconds"]
-    workers = partial(metaschedule_build.work_until, deadline)
-
-    @derived_object
-    class Count(ms.measure_callback.PyMeasureCallback):  # type: ignore[misc]
-        """Counts what was tried in time, and ends the run after it."""
-
-        def apply(self, _scheduler: Any, _task: int, _tried: Any, built: Any, ran: Any) -> None:
-            for build, run in zip(built, ran, strict=True):
-                message = str(build.error_msg or "") + str(run.error_msg or "")
-                if metaschedule_build.OUT_OF_TIME not in message:
-                    counted["trials"] += 1
-                    counted["valid"] += not message
-            if time.time() > deadline:
-                # A run knows no other limit than one of trials. TVM drops the error's own type.
-                raise RuntimeError(metaschedule_build.OUT_OF_TIME)
-
+    keep_pytorch_out(Path(described["folder"]))
+    count = Count()
+    builder = make_builder(target.core_count)
+    # Its own settings, but for a slow kernel, which is called once, as in our trials, not 3 times.
+    runner = ms.runner.LocalRunner(
+        evaluator_config=ms.runner.EvaluatorConfig(number=1, repeat=1, min_repeat_ms=100)
+    )
+    warm_up(builder, runner, target.to_tvm(), target.core_count)
+    count.start(described["seconds"])
     try:
         ms.tune_tir(
             metaschedule_module(operator),
@@ -104,28 +155,28 @@ def tune_for(described: Mapping[str, Any]) -> dict[str, Any]:
             described["folder"],
             _ENDLESS,
             num_trials_per_iter=described["batch"],
-            builder=ms.builder.LocalBuilder(
-                max_workers=target.core_count,
-                f_build=metaschedule_build.build,
-                initializer=workers,
-            ),
-            runner=ms.runner.LocalRunner(
-                f_run_evaluator=metaschedule_build.run, initializer=workers
+            builder=builder,
+            runner=runner,
+            # By itself it would not heed what it has learned before 100 trials.
+            cost_model=ms.cost_model.XGBModel(
+                num_warmup_samples=described["batch"],
+                num_tuning_cores=target.core_count,
+                tree_method="auto",
             ),
             # Records are saved before the time is looked at, the cost model learns after it.
             measure_callbacks=[
                 ms.measure_callback.AddToDatabase(),
-                Count(),
-                ms.measure_callback.UpdateCostModel(),
                 ms.measure_callback.RemoveBuildArtifact(),
+                counting(count),
+                ms.measure_callback.UpdateCostModel(),
             ],
             num_tuning_cores=target.core_count,
             seed=described["seed"],
         )
-    except Exception:
-        if time.time() <= deadline:
+    except Exception:  # TVM drops the error's own type
+        if not count.over:
             raise
-    return {**counted, "seconds": min(time.time(), deadline) - begun}
+    return count.answer()
 
 
 if __name__ == "__main__":
