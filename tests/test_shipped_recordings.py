@@ -9,6 +9,7 @@ import pytest
 
 from tunesmith.bench.simulated import RecordedSpace, simulate
 from tunesmith.bench.space_analysis import expected_best, speed_shares
+from tunesmith.bench.space_analysis_part import recorded_part
 from tunesmith.measure.recording import Recording, load_recording
 from tunesmith.measurement import Outcome
 from tunesmith.operators import parse_operator
@@ -53,10 +54,22 @@ def test_it_says_what_was_measured_where(name: str, recording: Recording) -> Non
     assert metadata["task"].startswith(operator.name)
     assert metadata["machine"]["cpu"] and metadata["versions"]["apache-tvm"]
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
-    for words in (f"data/replay/{name}/{FILES[name].name}", metadata["machine"]["cpu"]):
+    count = f"{len(recording.configs):,}"
+    for words in (f"data/replay/{name}/{FILES[name].name}", metadata["machine"]["cpu"], count):
         assert words in readme
     space = Space(recording.space.parameters)
     assert space.size > len(recording.configs) or not recording.space.constraints
+
+
+def test_which_part_of_its_space_it_is(name: str, recording: Recording) -> None:
+    """Told from the sketch for as long as this has the recorded version."""
+    part, readme = recorded_part(recording), (FOLDER / "README.md").read_text(encoding="utf-8")
+    if part["where"] is None:
+        pytest.skip("the sketch has another version now")
+    assert part["where"], "it is not all of the sketch's space"
+    assert f"of {part['whole_size']:,} configs" in " ".join(readme.split())
+    for restriction in part["where"]:
+        assert restriction in readme
 
 
 def test_searching_it_beats_chance(recording: Recording) -> None:

@@ -231,6 +231,7 @@ def test_a_recording_can_be_replayed(store: Store, tmp_path: Path) -> None:
     assert metadata["task"] == "scripted"
     assert metadata["sketch"] == {"name": "line", "version": 1}
     assert (metadata["configs"], metadata["sample"], metadata["seed"]) == (6, None, 0)
+    assert (metadata["where"], metadata["size"], metadata["whole_size"]) == (["n < 7"], 6, 8)
     assert metadata["settings"]["repeats"] == 3
     assert metadata["machine"]["cores"] >= 1
     assert "tunesmith" in metadata["versions"]

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from tests.bench.compare_records import OPTIMUM, record
+from tests.bench.search_runs import prose
 from tunesmith.bench.compare_problems import RecordedProblem
+from tunesmith.bench.record_space import restricted
 from tunesmith.bench.space_analysis import (
     analyse,
     choose_recordings,
@@ -23,11 +25,14 @@ from tunesmith.bench.space_analysis import (
 from tunesmith.bench.space_analysis_figures import pictures
 from tunesmith.bench.space_analysis_page import section
 from tunesmith.errors import UsageError
+from tunesmith.measure.recording import load_recording
 from tunesmith.measure.t4_writer import write_t4
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import matmul
+from tunesmith.sketches import sketch_for
 from tunesmith.space import Categorical, Factorization, Ordinal, Permutation, Space
 from tunesmith.space.t1_writer import t1_text
+from tunesmith.target import Target
 
 
 @pytest.fixture
@@ -74,12 +79,14 @@ def test_parts_of_a_tiling_are_choices_of_their_own(tmp_path: Path) -> None:
             Permutation("order", ("i", "j")),
             Categorical("packed", (False, True)),
             Ordinal("always", (3,)),
+            Ordinal("n", tuple(range(10))),
         ]
     )
     rows = []
     for config in space.enumerate():
         tile: Any = config["tile"]
-        seconds = 1e-3 * (1 + abs(tile[1] - 4) + (config["order"] == ("i", "j")))
+        n: Any = config["n"]
+        seconds = 1e-3 * (1 + abs(tile[1] - 4) + (config["order"] == ("i", "j")) + n / 100)
         rows.append(
             (Measurement(config, Outcome.NO_ERROR, (seconds,), 1.0, 1.0), datetime.now(UTC))
         )
@@ -87,10 +94,12 @@ def test_parts_of_a_tiling_are_choices_of_their_own(tmp_path: Path) -> None:
     operator = matmul(m=4, n=4, k=4).to_json()
     write_t4(tmp_path / "cpu.json.gz", rows, {"operator": operator, "task": "a product"})
     found = analyse(RecordedProblem("tiles", tmp_path / "cpu.json.gz"))
-    assert found["best"][0]["config"] == {"tile": (4, 4), "order": ("j", "i"), "packed": False}
+    best = {"tile": (4, 4), "order": ("j", "i"), "packed": False, "n": 0}
+    assert found["best"][0]["config"] == best
+    # The ten best are those with n from 0 to 4, each a fifth of them, which is no proof.
     telling = {each["choice"]: each["value"] for each in found["telling"]}
-    assert set(telling) == {"tile[0]", "tile[1]", "order", "packed"}
-    assert telling["order"] == "(j, i)"
+    assert found["best_count"] == 10
+    assert telling == {"tile[0]": "4", "tile[1]": "4", "order": "(j, i)"}
     assert (found["flops"], found["task"]) == (2 * 4**3, "a product")
     assert found == {**found, "machine": None}
 
@@ -115,7 +124,9 @@ def test_the_page_and_its_pictures(tmp_path: Path, row: dict[str, Any]) -> None:
     assert "| one/gpu | compile device | 12 | 8 % | 6.0 s | 1 % |" in lines
     assert "| one/gpu | 1 (0.69 %) | 3 (2.1 %) | 7 (4.9 %) | 87 (60 %) | 53 % |" in lines
     assert "| two/gpu | valid | 12 | 100 % | 36 s | 100 % |" in lines
-    assert "All 144 configs. " in page and "12 of 144 configs. " in page
+    assert "All 144 configs of the space on record. " in page
+    assert "12 of 144 configs of the space on record. " in page
+    assert "another kind of space" in page and "can therefore not be compared" in prose(page)
     assert "| `b` | 4 | 3 | 5 | 4 | 2 |" in lines, "the best of the first"
     assert "| `a` | 7 | 60 % | 8 % |" in lines
     assert "| two/gpu | 77.8 % | 98.5 % | – | – |" in lines, "which has no 30 configs"
@@ -125,6 +136,73 @@ def test_the_page_and_its_pictures(tmp_path: Path, row: dict[str, Any]) -> None:
     texts = {name: "".join(ET.fromstring(svg).itertext()) for name, svg in drawn.items()}
     assert "compile device" in texts["search-space-analysis-outcomes.svg"]
     assert "two/gpu" in texts["search-space-analysis-speeds.svg"]
+
+
+def recorded(tmp_path: Path, metadata: dict[str, Any], *where: str) -> dict[str, Any]:
+    """What is said of a product whose configs of cpu_gemm_424 all take the same time."""
+    operator, target = matmul(m=4, n=8, k=4), Target(mcpu="generic", cores=2)
+    whole = sketch_for(operator, target, "cpu_gemm_424").space(operator, target)
+    part = restricted(whole, where)
+    (tmp_path / "space.T1.json").write_text(t1_text(part, "part"), encoding="utf-8")
+    rows = [
+        (Measurement(config, Outcome.NO_ERROR, (1e-3,), 1.0, 1.0), datetime.now(UTC))
+        for config in part.enumerate()
+    ]
+    made = {
+        "operator": operator.to_json(),
+        "target": {"mcpu": "generic", "num-cores": 2},
+        "task": "a product",
+        **metadata,
+    }
+    write_t4(tmp_path / "cpu.json.gz", rows, made)
+    return analyse(RecordedProblem("part", tmp_path / "cpu.json.gz"))
+
+
+WHERE = ("tile_m[0] == 4", "tile_n[3] >= 4")
+SKETCH = {"name": "cpu_gemm_424", "version": 1}
+
+
+def test_a_part_of_a_sketch_s_space_is_called_so(tmp_path: Path) -> None:
+    """Whether its metadata say so or not."""
+    found = recorded(tmp_path, {"sketch": SKETCH}, *WHERE)
+    whole = Space(load_recording(tmp_path / "cpu.json.gz").space.parameters).size
+    assert (found["where"], found["whole_size"]) == (list(WHERE), whole)
+    assert found["configs"] == found["size"] < whole
+    page = section({"spaces": [found]})
+    said = prose(page)
+    assert (
+        f"All {found['configs']} configs of a part of the space of the sketch `cpu_gemm_424` 1 for "
+        "`a product`."
+    ) in said
+    assert f"The sketch's space has {whole} configs; the part is that of those of which" in said
+    assert "- `tile_m[0] == 4`\n- `tile_n[3] >= 4`\n" in page
+    given = {"sketch": {"name": "older", "version": 9}, "where": ["told"], "whole_size": 77}
+    found = recorded(tmp_path, given, *WHERE)
+    assert (found["where"], found["whole_size"]) == (["told"], 77)
+
+
+def test_a_whole_space_and_one_of_which_nobody_knows(tmp_path: Path) -> None:
+    found = recorded(tmp_path, {"sketch": SKETCH})
+    assert (found["where"], found["whole_size"]) == ([], found["configs"])
+    page = section({"spaces": [found]})
+    assert f"All {found['configs']} configs of the space of the sketch" in prose(page)
+    assert "part is" not in page
+    for sketch in ({"name": "cpu_gemm_424", "version": 99}, {"name": "gone", "version": 1}):
+        found = recorded(tmp_path, {"sketch": sketch})
+        assert (found["where"], found["whole_size"]) == (None, None)
+        assert "It is not on record whether that is all of the sketch's space." in prose(
+            section({"spaces": [found]})
+        )
+
+
+def test_what_is_chance_is_not_telling(tmp_path: Path) -> None:
+    """All configs are alike."""
+    found = recorded(tmp_path, {"sketch": SKETCH})
+    found["telling"] = []
+    assert "No value is among the best" in section({"spaces": [found]})
+    for row in recorded(tmp_path, {"sketch": SKETCH})["telling"]:
+        chance = (row["of_all"] * (1 - row["of_all"]) / found["best_count"]) ** 0.5
+        assert row["of_best"] > row["of_all"] + 2 * chance
 
 
 def test_what_is_no_recording(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_recordings_become_figures_and_a_page(command: Command, tmp_path: Path) 
     )
     assert json.loads((output / "search-space-analysis.json").read_text()) == found
     page = (output / "search.md").read_text()
-    assert "## NoSE: whole spaces" in page
+    assert "## NoSE: recorded spaces" in page
     assert {path.name for path in output.iterdir()} == {
         "search.md",
         "search-space-analysis.json",
@@ -54,7 +54,10 @@ def test_a_whole_space_is_recorded_once(
     words = [*WORDS, "--space", record(tmp_path), "-o", tmp_path, "--json"]
     first = command(*words).json
     assert [row["configs"] for row in first["spaces"]] == [144, 4]
-    assert first["spaces"][1]["flops"] == 2 * 4 * 8 * 4
+    small = first["spaces"][1]
+    assert small["flops"] == 2 * 4 * 8 * 4
+    assert (small["where"], small["whole_size"]) == (where, problem.space.size)
+    assert small["sketch"]["name"] == "cpu_gemm_424"
     again = command(*words).json
     assert again["spaces"] == first["spaces"]
     (store,) = tmp_path.glob("search-runs/**/tuning.db")

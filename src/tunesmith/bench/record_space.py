@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tunesmith.bench.figure_files import make_folder, write_texts
+from tunesmith.bench.space_analysis_part import part_fields
 from tunesmith.budget import Budget
 from tunesmith.errors import SpaceError, TunesmithError, UsageError
 from tunesmith.measure.inline import digest, identify
@@ -234,6 +235,7 @@ def write_recording(path: Path, recording: RecordingState) -> None:
         _KEY: part.key,
         "task": part.problem.key,
         **part.problem.describe(),
+        **part_fields(part.problem.space, part.space),
         "configs": recording.planned,
         "sample": recording.sample,
         "seed": recording.seed,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.bench.space_analysis_part import recorded_part
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measurement import Outcome
 
@@ -38,6 +39,10 @@ TOP = 5
 
 _BEST_SHARE, _FEWEST_BEST = 0.01, 10
 _MOST_TELLING = 12
+
+CHANCE = 2.0
+"""Standard errors above its share among all configs from which a value's share among the best is no
+chance."""
 
 Row = dict[str, Any]
 Shares = npt.NDArray[np.float64]
@@ -66,7 +71,7 @@ def analyse(problem: RecordedProblem) -> Row:
     ``within`` and ``to_share`` are lists of pairs: a share of the best speed, and how many configs
     have it, or how many trials a random search is expected to take to it. ``random`` has numbers
     of trials and the share that is expected of their best. ``histogram`` counts the valid configs
-    in ``BINS`` equal ranges of the share.
+    in ``BINS`` equal ranges of the share. ``telling`` is of the ``best_count`` best configs.
     """
     recording = problem.recording
     shares = speed_shares(recording.seconds)
@@ -77,6 +82,7 @@ def analyse(problem: RecordedProblem) -> Row:
         "task": recording.metadata.get("task"),
         "machine": recording.metadata.get("machine"),
         "flops": _flops(recording.metadata),
+        **recorded_part(recording),
         "configs": len(shares),
         "size": recording.size,
         "seconds": float(recording.costs.sum()),
@@ -88,6 +94,7 @@ def analyse(problem: RecordedProblem) -> Row:
         "random": [[k, expected_best(shares, k)] for k in DRAWS if k <= len(shares)],
         "to_share": [[close, (len(shares) + 1) / (n + 1)] for close, n in good.items()],
         "best": best_configs(recording),
+        "best_count": len(_best_rows(recording)),
         "telling": telling_values(recording),
     }
 
@@ -139,25 +146,34 @@ def telling_values(recording: Recording) -> list[Row]:
     """The values that set the best 1 % of the configs apart, the most telling first.
 
     For each choice it is the value whose share among the best is furthest above its share among
-    all. Parts of a tiling are choices of their own.
+    all; no more than ``CHANCE`` standard errors of the share in a random sample of that size it is
+    left out. Parts of a tiling are choices of their own.
     """
-    order = np.argsort(recording.seconds, kind="stable")
-    valid = int(np.isfinite(recording.seconds).sum())
-    best = order[: min(valid, max(_FEWEST_BEST, round(_BEST_SHARE * len(order))))]
+    best, count = _best_rows(recording), len(recording.configs)
     among_all = _counts(recording.configs)
     among_best = _counts([recording.configs[row] for row in best])
     rows: list[Row] = []
     for choice, counts in among_all.items():
         if len(counts) > 1:
             shares = {
-                value: (count / len(best), counts[value] / len(order))
-                for value, count in among_best[choice].items()
+                value: (times / len(best), counts[value] / count)
+                for value, times in among_best[choice].items()
             }
             value = max(shares, key=lambda each: shares[each][0] - shares[each][1])
             of_best, of_all = shares[value]
-            rows.append({"choice": choice, "value": value, "of_best": of_best, "of_all": of_all})
+            if of_best - of_all > CHANCE * math.sqrt(of_all * (1 - of_all) / len(best)):
+                rows.append(
+                    {"choice": choice, "value": value, "of_best": of_best, "of_all": of_all}
+                )
     rows.sort(key=lambda row: row["of_all"] - row["of_best"])
     return rows[:_MOST_TELLING]
+
+
+def _best_rows(recording: Recording) -> npt.NDArray[np.intp]:
+    """Where the best 1 % of the configs are, the fastest first."""
+    order = np.argsort(recording.seconds, kind="stable")
+    valid = int(np.isfinite(recording.seconds).sum())
+    return order[: min(valid, max(_FEWEST_BEST, round(_BEST_SHARE * len(order))))]
 
 
 def _counts(configs: Sequence[Config]) -> dict[str, Counter[str]]:

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from tunesmith.bench import markdown
-from tunesmith.bench.space_analysis import TOP
+from tunesmith.bench.space_analysis import CHANCE, TOP
 from tunesmith.bench.space_analysis_figures import OUTCOMES, SPEEDS
 from tunesmith.measurement import Outcome
 from tunesmith.reports import format as fmt
 
 _ABOUT = (
-    "The first experiment of the NoSE paper: what a whole space is like. The paper measured all of "
-    "ResNet-18's C12 on a GPU: over 75 % of the configs were invalid, these took 30 % of the time, "
-    "and the speeds of the valid ones fell off like an exponential distribution. Speeds are shares "
-    "of the best speed on record; a config that fails has none."
-)
-_TELLING = (
-    "Of each choice the value that is most over-represented among the best 1 %, with its share "
-    "there and among all configs; the most telling choices first."
+    "The first experiment of the NoSE paper: what a space is like whose configs are all measured. "
+    "The paper measured ResNet-18's C12 on a GPU, in the space of an AutoTVM template: over 75 % "
+    "of the configs were invalid, these took 30 % of the time, and the speeds of the valid ones "
+    "fell off like an exponential distribution. What is recorded here is **another kind of "
+    "space**: our sketches' constraints rule out beforehand what cannot work, and where it says "
+    "so below only a part of a sketch's space was recorded, chosen by hand. How many configs "
+    "are invalid can therefore not be compared with the paper's share. Speeds are shares of the "
+    "best speed on record; a config that fails has none."
 )
 
 
@@ -112,6 +112,7 @@ def _space_lines(space: Mapping[str, Any]) -> list[str]:
         "",
         *markdown.paragraph(_what(space)),
         "",
+        *_restrictions(space),
         f"The {TOP} best configs:",
         "",
         *markdown.head("", *map(str, range(1, len(best) + 1))),
@@ -122,7 +123,21 @@ def _space_lines(space: Mapping[str, Any]) -> list[str]:
             for name in names
         ),
         "",
-        *markdown.paragraph(_TELLING),
+        *_telling_lines(space),
+    ]
+
+
+def _telling_lines(space: Mapping[str, Any]) -> list[str]:
+    best = fmt.counted(space["best_count"], "config")
+    chance = f"{CHANCE:g} standard errors above chance"
+    if not space["telling"]:
+        return markdown.paragraph(f"No value is among the best {best} more than {chance}.")
+    text = (
+        f"Of each choice the value that is most over-represented among the best {best}, with its "
+        f"share there and among all, if that is more than {chance}; the most telling choices first."
+    )
+    return [
+        *markdown.paragraph(text),
         "",
         *markdown.head("choice", "value", "among the best", "among all"),
         *(
@@ -139,14 +154,32 @@ def _space_lines(space: Mapping[str, Any]) -> list[str]:
 
 def _what(space: Mapping[str, Any]) -> str:
     """What was recorded, and where."""
-    size, configs = space["size"], fmt.count(space["configs"])
-    whole = "a space too large to count" if size is None else f"{fmt.count(size)} configs"
-    extent = f"All {configs} configs" if size == space["configs"] else f"{configs} of {whole}"
-    task = f" of `{space['task']}`" if space["task"] else ""
+    size, configs, sketch = space["size"], fmt.count(space["configs"]), space["sketch"]
+    of = f" for `{space['task']}`" if space["task"] else ""
+    of = f" of the sketch `{sketch['name']}` {sketch['version']}{of}" if sketch else of
+    known = "too many to count" if size is None else fmt.count(size)
+    extent = f"All {configs}" if size == space["configs"] else f"{configs} of {known}"
+    part = "the space" if space["where"] == [] else "a part of the space"
+    if space["where"] is None:
+        part = "the space on record"
     where = f", measured on {space['machine']['cpu']}" if space["machine"] else ""
     each = fmt.seconds(space["seconds"] / space["configs"])
     spent = fmt.duration(space["seconds"])
-    return f"{extent}{task}{where}. Their trials took {spent}, {each} each."
+    return f"{extent} configs of {part}{of}{where}. Their trials took {spent}, {each} each."
+
+
+def _restrictions(space: Mapping[str, Any]) -> list[str]:
+    """Which part of the sketch's space was recorded, where it is one."""
+    where, whole = space["where"], space["whole_size"]
+    if where is None:
+        text = "It is not on record whether that is all of the sketch's space."
+        return [*markdown.paragraph(text), ""] if space["sketch"] else []
+    if not where:
+        return []
+    count = "too many configs to count" if whole is None else f"{fmt.count(whole)} configs"
+    text = f"The sketch's space has {count}; the part is that of those of which holds:"
+    items = [line for each in where for line in markdown.item(f"`{each}`")]
+    return [*markdown.paragraph(text), "", *items, ""]
 
 
 def _percent(share: float) -> str:
