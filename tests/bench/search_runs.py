@@ -11,10 +11,12 @@ from tests.bench.compare_runs import trace
 from tunesmith.bench.compare import Crash, Results, Run
 from tunesmith.bench.compare_tuners import choose_tuners
 from tunesmith.bench.search_data import search_data
-from tunesmith.bench.search_experiment import SearchExperiment, SearchSettings
+from tunesmith.bench.search_experiment import MODEL_TUNER, SearchExperiment, SearchSettings
 from tunesmith.bench.simulated_trace import Trace
 
 MS = 1e-3
+
+LATER = {MODEL_TUNER: "AutoTVM's model-based tuner comes later"}
 
 Runs = Mapping[str, list[list[Trace]]]
 """The traces by tuner, a list of them for each workload."""
@@ -23,6 +25,11 @@ Runs = Mapping[str, list[list[Trace]]]
 def run(*milliseconds: float, thinking: float = 0.5) -> Trace:
     """Trials of 3 s each."""
     return trace(*(time * MS for time in milliseconds), thinking=thinking)
+
+
+def three(*milliseconds: float, thinking: float = 0.5) -> list[Trace]:
+    """Runs that are all alike."""
+    return [run(*milliseconds, thinking=thinking)] * 3
 
 
 def data_of(
@@ -62,3 +69,8 @@ def line_of(page: str, start: str) -> list[str]:
 def prose(page: str) -> str:
     """The page with its lines joined."""
     return " ".join(page.split())
+
+
+def fits(page: str) -> bool:
+    """Whether the page's tables and text are narrow enough."""
+    return all(len(line) <= 100 for line in page.splitlines())

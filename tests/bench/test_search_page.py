@@ -38,7 +38,7 @@ def test_the_page_has_a_part_for_each_experiment_that_was_done(tmp_path: Path) -
     assert page.endswith("\n")
     assert "\n\n\n" not in page
     shown = re.findall(r"\]\((search-.*?\.svg)\)", page)
-    assert len(shown) == 10
+    assert len(shown) == 9, shown
     for name in shown:
         assert (tmp_path / name).exists()
 
@@ -55,20 +55,48 @@ def test_a_broken_file_is_told_before_anything_runs(tmp_path: Path, text: str) -
     (tmp_path / "search-opevo.json").write_text(text)
     with pytest.raises(TunesmithError) as caught:
         open_folder(tmp_path)
+    nor = ", nor any JSON" if text == "{" else ""
     assert str(caught.value) == (
-        f"{tmp_path}/search-opevo.json holds no figures of 'tunesmith bench opevo': remove it, or "
-        "name another folder"
+        f"{tmp_path}/search-opevo.json holds no figures of 'tunesmith bench opevo'{nor}: remove "
+        "it, or name another folder"
     )
+
+
+def test_a_file_of_another_version_is_told(tmp_path: Path) -> None:
+    write_nose(tmp_path)
+    place = tmp_path / "search-nose.json"
+    data = json.loads(place.read_text())
+    for written in ({**data, "format": 1}, {key: data[key] for key in data if key != "format"}):
+        place.write_text(json.dumps(written))
+        with pytest.raises(TunesmithError, match="of another version: remove it, or name another"):
+            open_folder(tmp_path)
+
+
+def test_a_fault_of_the_page_is_no_fault_of_the_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_nose(tmp_path)
+
+    def broken(_: object) -> str:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(search_nose, "section", broken)
+    with pytest.raises(KeyError, match="a bug"):
+        open_folder(tmp_path)
 
 
 def test_a_file_that_lost_a_part_is_broken(tmp_path: Path) -> None:
     write_nose(tmp_path)
     place = tmp_path / "search-nose.json"
     data = json.loads(place.read_text())
-    for name in ("rows", "settings", "problems", "speed_up", "pictures"):
+    for name in ("rows", "settings", "problems", "speed_ups", "pictures"):
         place.write_text(json.dumps({key: data[key] for key in data if key != name}))
-        with pytest.raises(TunesmithError, match="holds no figures"):
+        with pytest.raises(TunesmithError) as caught:
             open_folder(tmp_path)
+        assert str(caught.value) == (
+            f"{place} lacks '{name}' of the figures of 'tunesmith bench nose': remove it, or name "
+            "another folder"
+        )
 
 
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:

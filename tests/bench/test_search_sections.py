@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.bench.compare_runs import INF
-from tests.bench.search_runs import Runs, data_of, line_of, prose, run
-from tunesmith.bench import search_gbfs, search_nose, search_opevo
+from tests.bench.search_runs import (
+    LATER,
+    Runs,
+    data_of,
+    fits,
+    line_of,
+    prose,
+    run,
+    three,
+)
+from tunesmith.bench import search_nose, search_opevo
 from tunesmith.bench.search_experiment import MODEL_TUNER
 from tunesmith.bench.search_tables import tables
-
-LATER = {MODEL_TUNER: "AutoTVM's model-based tuner comes later"}
-
-
-def fits(page: str) -> bool:
-    """Whether the page's tables and text are narrow enough."""
-    return all(len(line) <= 100 for line in page.splitlines())
-
+from tunesmith.bench.simulated_trace import Trace
 
 # -- nose -----------------------------------------------------------------------------------------
 
 LAYERS = search_nose.EXPERIMENT.full.changed(
-    workloads=("resnet18.C5", "resnet18.C9"), repeats=2, seconds=12.0
+    workloads=("resnet18.C5", "resnet18.C9"), repeats=3, seconds=12.0
 )
+# With populations of 2, so that the third trial is past the random start: at 9 of 12 seconds.
+SMALL_NOSE, SMALL_GENETIC = "nose:population=2", "genetic:population=2,elites=1"
+
+
+ZERO = pytest.approx(0.0, abs=1e-9)
+
 NOSE: Runs = {
-    "nose": [
-        [run(4, 2, 1, 1), run(4, 2, 1, 1)],
-        [run(8, 4, 4, 2), run(8, 4, 4, 2)],
-    ],
-    "genetic": [
-        [run(4, 4, 4, 1.25), run(4, 4, 4, 1.25)],
-        [run(8, 8, INF, 2), run(8, 8, INF, 2)],
-    ],
+    SMALL_NOSE: [three(4, 2, 1, 1), three(8, 4, 4, 2)],
+    SMALL_GENETIC: [three(4, 4, 4, 1.25), three(8, 8, INF, 2)],
 }
 
 
@@ -41,28 +41,94 @@ def test_nose_against_genetic() -> None:
     data, pictures = data_of(search_nose.EXPERIMENT, LAYERS, NOSE, left_out=LATER)
     page = search_nose.section(data)
     assert fits(page)
-    told = data["speed_up"]["tuners"]["nose"]
-    assert data["speed_up"]["reference"] == "genetic"
-    # After the third trial: 4 times as fast on one layer, twice on the other.
-    assert told["most"]["times"] == pytest.approx(3.0)
-    assert told["end"]["times"] == pytest.approx((1.25 + 1.0) / 2)
-    assert data["early"]["nose"] == data["early"]["genetic"] == 0.0, "the first trial takes 3 s"
+    (told,) = data["speed_ups"]
+    assert (told["tuner"], data["ours"], data["theirs"]) == (SMALL_NOSE, SMALL_NOSE, SMALL_GENETIC)
+    # C9 lasts 11 s of the GA's, 12 s of NoSE's.
+    assert told["since"] == pytest.approx(9 / 12)
+    (point,) = told["points"]
+    assert point == {"at": 1.0, "times": pytest.approx(1.125), "error": ZERO, "runs": 3}
     said = prose(page)
     assert "The paper: in the mean over the layers NoSE's best is up to 1.4 times" in said
-    assert "Here: NoSE's best is 3.00 ± 0.00 times as fast as the GA's at most" in said
-    assert "and 1.12 ± 0.00 times at the end" in said
-    assert line_of(page, "nose")[:5] == ["nose", "100.0 %", "0.0 %", "0.0 %", "3.00"]
-    assert line_of(page, "genetic")[:5] == ["genetic", "90.0 %", "0.0 %", "0.0 %", "–"]
-    assert line_of(page, MODEL_TUNER) == [MODEL_TUNER, *["–"] * 8]
+    assert (
+        "Here: NoSE's best is 1.12 ± 0.00 times as fast as the GA's after all of the time." in said
+    )
+    assert line_of(page, "times as fast after")[2:] == ["a sixth", "a third", "half", "all"]
+    table = page[page.index("| times as fast after") :]
+    assert line_of(table, SMALL_NOSE) == [SMALL_NOSE, "at 75 %", "–", "–", "–", "1.12 ± 0.00"]
+    assert "Nothing is told of times at which a run of either tuner is within its random" in said
+    assert line_of(page, SMALL_NOSE)[:3] == [SMALL_NOSE, "100.0 %", "0.0 %"]
+    assert line_of(page, SMALL_NOSE)[4:6] == ["6", "4"], "six runs of four trials"
+    assert line_of(page, SMALL_GENETIC)[:3] == [SMALL_GENETIC, "90.0 %", "0.0 %"]
+    assert line_of(page, MODEL_TUNER) == [MODEL_TUNER, *["–"] * 7]
     assert f"- {MODEL_TUNER} has no figures: AutoTVM's model-based tuner comes later" in page
     assert line_of(page, "resnet18.C5") == ["resnet18.C5", "1.00 ms", "100.0 ± 0.0", "80.0 ± 0.0"]
-    assert "2 runs of each tuner on 2 workloads, in turn" in said
+    assert "3 runs of each tuner on 2 workloads, in turn" in said
+    assert "Runs of a tuner on a workload: 3; trials of a run: 4." in said
     assert "A run ends after 12 s of tuning. All search the space of the sketch `cpu_tiled`" in said
     assert "**Only" not in page
     assert set(pictures) == set(data["pictures"].values())
-    for name in ("time", "trials", "speed-up", "time-split", "outcomes", "outcome-times"):
+    for name in ("time", "trials", "time-split", "outcomes", "outcome-times"):
         assert pictures[f"search-nose-{name}.svg"].startswith("<svg")
         assert f"](search-nose-{name}.svg)" in page
+
+
+def test_runs_within_their_random_start_tell_no_speed_up() -> None:
+    """However fast one of them is: both draw the same configs."""
+    runs: Runs = {"nose": NOSE[SMALL_NOSE], "genetic": NOSE[SMALL_GENETIC]}
+    data, pictures = data_of(search_nose.EXPERIMENT, LAYERS, runs)
+    assert data["speed_ups"] == [{"tuner": "nose", "since": None, "points": []}]
+    page = search_nose.section(data)
+    said = prose(page)
+    assert "Here: too short to tell: all runs ended within the random start." in said
+    assert "NoSE's best is 1" not in said
+    assert "times as fast after" not in page
+    assert "search-nose-speed-up.svg" not in {*pictures, *data["pictures"].values()}
+    assert line_of(page, "nose")[5] == "4 *"
+    assert (
+        "* Runs that ended within their random start, so are random search: nose 6 of 6, in its "
+        "first 100 trials; genetic 6 of 6, in its first 100 trials."
+    ) in said
+
+
+def test_one_run_within_its_random_start_is_enough_to_tell_nothing() -> None:
+    late = [*three(4, 2, 1, 1)[:2], run(4, 2)]
+    runs: Runs = {SMALL_NOSE: [late, three(8, 4, 4, 2)], SMALL_GENETIC: NOSE[SMALL_GENETIC]}
+    data, _ = data_of(search_nose.EXPERIMENT, LAYERS, runs)
+    assert "Here: too short to tell: 1 of 12 runs ended within the random start." in prose(
+        search_nose.section(data)
+    )
+
+
+def test_a_picture_of_speed_ups_past_the_random_start() -> None:
+    settings = LAYERS.changed(workloads=("resnet18.C5",))
+    long: Runs = {
+        "nose": [[run(*[2.0] * 101)] * 3],
+        "genetic": [[run(*[2.0] * 102)] * 3],
+    }
+    data, pictures = data_of(search_nose.EXPERIMENT, settings, long)
+    assert [point["at"] for point in data["speed_ups"][0]["points"]] == [1.0]
+    assert pictures["search-nose-speed-up.svg"].startswith("<svg")
+    said = prose(search_nose.section(data))
+    assert "Here: these runs show no difference between NoSE's best and the GA's after all" in said
+
+
+def test_a_difference_that_is_within_its_error_is_none() -> None:
+    settings = LAYERS.changed(workloads=("resnet18.C5",))
+    scattered: Runs = {
+        SMALL_NOSE: [[run(4, 2, time) for time in (1, 1.2, 2)]],
+        SMALL_GENETIC: [[run(4, 2, time) for time in (1.1, 1.9, 2)]],
+    }
+    data, _ = data_of(search_nose.EXPERIMENT, settings, scattered)
+    (point,) = data["speed_ups"][0]["points"]
+    assert 0 < point["times"] - 1 < 2 * point["error"]
+    assert "these runs show no difference between NoSE's best and the GA's after all of" in prose(
+        search_nose.section(data)
+    )
+    two: Runs = {label: [traces[0][:2]] for label, traces in NOSE.items()}
+    data, _ = data_of(search_nose.EXPERIMENT, settings.changed(repeats=2), two)
+    assert "Here: 2 runs are too few to show a difference. NoSE thinks" in prose(
+        search_nose.section(data)
+    )
 
 
 def test_nose_thinks() -> None:
@@ -71,8 +137,8 @@ def test_nose_thinks() -> None:
         "genetic": [[run(2, 1, thinking=0.0)], [run(2, 1, thinking=0.0)]],
     }
     data, _ = data_of(search_nose.EXPERIMENT, LAYERS, slow)
-    # Two trials took six seconds.
-    assert "NoSE thinks for 33.3 % of its time, the GA for 0.0 %" in prose(
+    # Two trials took six seconds, and keeping records of them one and a half.
+    assert "NoSE thinks for 28.6 % of its time, the GA for 0.0 %" in prose(
         search_nose.section(data)
     )
 
@@ -80,15 +146,15 @@ def test_nose_thinks() -> None:
 def test_nose_without_genetic_or_unfinished() -> None:
     data, _ = data_of(search_nose.EXPERIMENT, LAYERS, {"nose": [[run(2, 1)], []]})
     page = search_nose.section(data)
-    assert "**Only 1 of 4 runs are done yet.**" in prose(page)
+    assert "**Only 1 of 6 runs are done yet.**" in prose(page)
     assert "nose and genetic have not both been run on all of these workloads" in prose(page)
     assert line_of(page, "resnet18.C9") == ["resnet18.C9", "–", "–"]
 
 
 def test_crashes_are_told() -> None:
-    data, _ = data_of(search_nose.EXPERIMENT, LAYERS, NOSE, crashed={"nose": "ValueError: no"})
+    data, _ = data_of(search_nose.EXPERIMENT, LAYERS, NOSE, crashed={SMALL_NOSE: "ValueError: no"})
     page = search_nose.section(data)
-    assert "- nose on resnet18.C5: 1 run crashed: ValueError: no" in page
+    assert f"- {SMALL_NOSE} on resnet18.C5: 1 run crashed: ValueError: no" in prose(page)
 
 
 def test_nothing_valid_was_found() -> None:
@@ -97,17 +163,28 @@ def test_nothing_valid_was_found() -> None:
     page = search_nose.section(data)
     assert data["problems"][0]["best_seconds"] is None
     assert line_of(page, "resnet18.C5")[1] == "–"
+    small: Runs = {SMALL_NOSE: [three(INF, INF, INF)] * 2, SMALL_GENETIC: NOSE[SMALL_GENETIC]}
+    data, _ = data_of(search_nose.EXPERIMENT, LAYERS, small)
+    assert "too short to tell: some runs found nothing valid" in prose(search_nose.section(data))
 
 
 # -- opevo ----------------------------------------------------------------------------------------
 
-PRODUCTS = search_opevo.EXPERIMENT.full.changed(workloads=("opevo.MM1", "opevo.MM2"), repeats=2)
+PRODUCTS = search_opevo.EXPERIMENT.full.changed(workloads=("opevo.MM1", "opevo.MM2"), repeats=3)
+
+
+def nine(*milliseconds: float) -> list[Trace]:
+    """Runs of nine trials, one more than OpEvo has random ones; the last is the best."""
+    return [run(*[20.0] * 8, time) for time in milliseconds]
+
+
 OPEVO: Runs = {
-    "opevo": [[run(1), run(1.25)], [run(2), run(2)]],
-    "random": [[run(2), run(2)], [run(4), run(2)]],
-    "opevo:q=0.1": [[run(2), run(2)], [run(4), run(4)]],
-    "opevo:q=0.9": [[run(1.25), run(1.25)], [run(2), run(2)]],
-    "opevo:parents=32": [[run(2), run(2)], [run(2), run(2)]],
+    "opevo": [nine(1, 1, 1.25), nine(2, 2, 2)],
+    "random": [nine(2, 2, 2), nine(4, 2, 2)],
+    "opevo:q=0.1": [nine(2, 2, 2), nine(4, 4, 4)],
+    "opevo:q=0.9": [nine(1.25, 1.25, 1.25), nine(2, 2, 2)],
+    "opevo:parents=2": [nine(1, 1.25, 1.25), nine(2, 2, 2)],
+    "opevo:parents=32": [nine(4, 4, 4), nine(4, 4, 4)],
 }
 
 
@@ -116,23 +193,47 @@ def test_opevo_against_others_and_with_other_options() -> None:
     page = search_opevo.section(data)
     assert fits(page)
     said = prose(page)
+    # On MM2 the worst of random's three runs is no difference.
     assert (
-        "Here: Against random OpEvo has the better mean on 2 of 2 and the lower variance on 1. "
-        "With q the mean over the workloads goes from 50.0 % (q = 0.1) to 95.0 % (q = 0.5). "
-        "With λ the mean over the workloads goes from 75.0 % (λ = 32) to 95.0 % (λ = 8)."
-    ) in said
-    assert "60 s of tuning, or 512 trials, whichever comes first" in said
-    assert line_of(page, "opevo")[1] == "95.0 %"
-    assert line_of(page, "random")[1] == "62.5 %"
+        "Here: Against random, of 2 workloads, OpEvo has the better mean on 1 and the worse on 0, "
+        "the lower variance on 0 and the higher on 0; on the others these runs show no difference. "
+        "With q the mean over the workloads goes from 50.0 % (q = 0.1) to 96.7 % (q = 0.5). "
+        "Of λ = 2, 8 these runs show no difference."
+    ) in said, "λ = 32 is random search"
+    assert "A run ends after 512 trials. All" in said
+    assert line_of(page, "opevo")[1] == "96.7 %"
+    assert line_of(page, "random")[1] == "66.7 %"
     assert "| opevo:q=0.1 |" not in page, "it has its own table"
-    assert line_of(page, "q = 0.1") == ["q = 0.1", "50.0 %", "0.0 %", "50.0 %", "opevo.MM1"]
-    assert line_of(page, "q = 0.5")[:2] == ["q = 0.5", "95.0 %"]
-    assert line_of(page, "q = 0.9") == ["q = 0.9", "90.0 %", "0.0 %", "80.0 %", "opevo.MM1"]
-    assert line_of(page, "λ = 32")[:2] == ["λ = 32", "75.0 %"]
+    assert line_of(page, "q = 0.1") == [
+        *("q = 0.1", "50.0 ± 0.0", "0.0 %", "50.0 %", "opevo.MM1", "6", "9"),
+    ]
+    assert line_of(page, "q = 0.5")[:2] == ["q = 0.5", "96.7 ± 3.3"]
+    assert line_of(page, "λ = 32")[-2:] == ["6", "9 *"]
+    assert (
+        "* Runs that ended within their random start, so are random search: opevo:parents=32 6 of "
+        "6, in its first 32 trials."
+    ) in said
     drawn = {f"search-opevo-{name}.svg" for name in ("trials", "time", "q", "parents")}
     assert set(pictures) == drawn
     assert "opevo:q=0.1" in pictures["search-opevo-q.svg"]
     assert "opevo:q=0.1" not in pictures["search-opevo-trials.svg"]
+
+
+def test_opevo_in_runs_that_show_nothing() -> None:
+    def told(opevo: list[list[Trace]], random: list[list[Trace]]) -> str:
+        data, _ = data_of(search_opevo.EXPERIMENT, PRODUCTS, {"opevo": opevo, "random": random})
+        return prose(search_opevo.section(data))
+
+    scattered = [nine(1, 2, 4), nine(2, 3, 4)]
+    assert "Here: Against random these runs show no difference on any of 2 workloads." in told(
+        scattered, [nine(1.5, 2, 4), nine(2, 3, 5)]
+    )
+    assert "Here: Against random 2 runs are too few to show a difference." in told(
+        [nine(1, 1), nine(1, 1)], [nine(9, 9), nine(9, 9)]
+    )
+    assert "Here: Against random it is too short to tell: runs ended within their random" in told(
+        [three(1), three(1)], [three(2), three(2)]
+    )
 
 
 def test_opevo_alone() -> None:
@@ -149,69 +250,6 @@ def test_variants_are_told_by_one_option() -> None:
     assert search_opevo.variants(labels, "parents") == {"2": "opevo:parents=2", "8": "opevo"}
     assert search_opevo.variants(["opevo"], "q") == {}
     assert search_opevo.rivals(labels) == ["opevo", "random"]
-
-
-# -- gbfs -----------------------------------------------------------------------------------------
-
-SQUARES = search_gbfs.EXPERIMENT.full.changed(
-    workloads=("matmul.512", "matmul.1024"), repeats=2, trials=3, moment=7.0
-)
-GBFS: Runs = {
-    "gbfs": [[run(3, 1, 1), run(3, 1, 1)], [run(16, 8, 6), run(16, 8, 6)]],
-    "random": [[run(4, 4, 2), run(4, 4)], [run(20, 10, 8), run(16, 16, 12)]],
-}
-
-
-def test_gbfs_against_the_baselines() -> None:
-    data, pictures = data_of(search_gbfs.EXPERIMENT, SQUARES, GBFS, left_out=LATER)
-    page = search_gbfs.section(data)
-    assert fits(page)
-    found = {(each["tuner"], each["problem"]): each for each in data["found"]}
-    random = found["random", "matmul.512"]
-    assert (random["visited"], random["reached"]) == ([2e-3, 4e-3], 1)
-    assert found["random", "matmul.1024"]["moment"] == [10e-3, 16e-3], "two trials took 6 s"
-    said = prose(page)
-    # 6 ms against 10 ms.
-    assert "Here: on matmul.1024, after 3 trials, calls found by gbfs take 40 % less than" in said
-    assert (
-        "After 7.0 s the standard deviation over runs, in percent of the mean, is: gbfs 0" in said
-    )
-    assert line_of(page, "gbfs")[0] == "gbfs"
-    tail = page[page.index("### After 3 trials") :]
-    assert line_of(tail, "gbfs") == ["gbfs", "1.00 ms ± 0 %", "6.00 ms ± 0 %"]
-    assert line_of(tail, "random") == ["random", "3.00 ms ± 33 % *", "10.0 ms ± 20 %"]
-    assert "* Some runs had visited less when their time was up." in said
-    boxes = page[page.index("matmul.1024:\n") :]
-    assert line_of(boxes, "random") == [
-        *("random", "10.0 ms", "11.5 ms", "13.0 ms", "13.0 ms", "14.5 ms", "16.0 ms", "33 %"),
-    ]
-    assert set(pictures) == {"search-gbfs-trials.svg", "search-gbfs-time.svg"}
-
-
-def test_gbfs_that_found_nothing() -> None:
-    nothing: Runs = {"gbfs": [[run(INF)], [run(INF)]], "random": [[run(INF)], [run(INF)]]}
-    page = search_gbfs.section(data_of(search_gbfs.EXPERIMENT, SQUARES, nothing)[0])
-    assert "Here: nothing has been found yet." in page
-
-
-def test_gbfs_is_told_on_another_product_where_the_paper_s_was_not_run() -> None:
-    settings = SQUARES.changed(workloads=("matmul.512",))
-    runs: Runs = {name: traces[:1] for name, traces in GBFS.items()}
-    page = search_gbfs.section(data_of(search_gbfs.EXPERIMENT, settings, runs)[0])
-    said = prose(page)
-    assert "on matmul.512, after 3 trials or when their time was up, calls found by gbfs" in said
-    assert "take 67 % less than those of random." in said
-
-
-def test_gbfs_visits_a_share_of_the_space_unless_trials_are_given() -> None:
-    settings = SQUARES.changed(workloads=("matmul.512",), seconds=5.0)
-    runs: Runs = {name: traces[:1] for name, traces in GBFS.items()}
-    data, _ = data_of(search_gbfs.EXPERIMENT, replace(settings, trials=None), runs)
-    assert data["moment"] == 5.0, "the runs are no longer"
-    page = search_gbfs.section(data)
-    assert "### At 0.1 % of the space\n" in page
-    assert "| tuner | matmul.512: 484 trials |" in page
-    assert {each["reached"] for each in data["found"]} == {0}
 
 
 # -- tables ---------------------------------------------------------------------------------------

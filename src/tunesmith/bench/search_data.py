@@ -9,9 +9,10 @@ from typing import Any
 
 from tunesmith.bench.compare import Comparison, Results
 from tunesmith.bench.compare_problems import Problem
-from tunesmith.bench.compare_summary import Summary, summarise
+from tunesmith.bench.compare_summary import Cell, Summary, summarise
 from tunesmith.bench.search_experiment import SearchExperiment, SearchSettings
 from tunesmith.bench.search_problem import SearchProblem
+from tunesmith.bench.search_start import random_start
 
 
 def search_data(
@@ -24,9 +25,9 @@ def search_data(
     """The figures, which are JSON-ready, and the pictures by the names of their files.
 
     Figures have the ``settings``; ``runs``, how many are ``done`` of those ``planned``;
-    ``problems``; ``tuners``; who was ``left_out``, and why; a row for each tuner on each problem,
-    as ``tunesmith compare`` has them; ``crashes``; the files of ``pictures`` by their short names;
-    and what only this experiment tells.
+    ``problems``; ``tuners``; who was ``left_out``, and why; ``rows``, one for each tuner on each
+    problem; ``crashes``; the files of ``pictures`` by their short names; and what only this
+    experiment tells.
     """
     summary = summarise(results)
     drawn = {name: svg for name, svg in experiment.pictures(summary).items() if svg}
@@ -37,7 +38,7 @@ def search_data(
         "problems": [_problem(problem, comparison, summary) for problem in summary.problems],
         "tuners": summary.labels,
         "left_out": [{"tuner": name, "why": why} for name, why in left_out.items()],
-        "rows": [cell.row() for cell in summary.cells],
+        "rows": [_row(cell) for cell in summary.cells],
         "crashes": summary.crashes,
         "pictures": files,
         **experiment.told(summary, settings),
@@ -52,6 +53,16 @@ def of_tuners(summary: Summary, labels: Sequence[str]) -> Summary:
         cells=[cell for cell in summary.cells if cell.tuner.label in labels],
         standings=[each for each in summary.standings if each.tuner.label in labels],
     )
+
+
+def _row(cell: Cell) -> dict[str, Any]:
+    """As ``tunesmith compare`` has it, with the ``run_trials`` of each run, and how many of them
+    are the tuner's random ``start``."""
+    return {
+        **cell.row(),
+        "start": math.ceil(random_start(cell.tuner.tuner) / cell.tuner.multiplier),
+        "run_trials": [trace.trials for trace in cell.traces],
+    }
 
 
 def _problem(problem: Problem, comparison: Comparison, summary: Summary) -> dict[str, Any]:

@@ -9,7 +9,8 @@ best config when 0.1 % of the space was visited (figure 8a), and after a fixed t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from tunesmith.bench import search_tables as parts
 from tunesmith.bench.compare_figures import speed_time_figure, speed_trials_figure
 from tunesmith.bench.compare_summary import Cell, Summary
 from tunesmith.bench.operator_workloads import SQUARE
+from tunesmith.bench.search_claims import NO_DIFFERENCE, Estimate, too_few
 from tunesmith.bench.search_experiment import MODEL_TUNER, SearchExperiment, SearchSettings
 from tunesmith.bench.search_problem import SearchProblem
 from tunesmith.operators import workload
@@ -43,7 +45,17 @@ _FULL = SearchSettings(
     space_share=0.001,
     moment=_MOMENT,
 )
-_QUICK = replace(_FULL, workloads=("matmul.512",), repeats=2, seconds=25.0, moment=12.0)
+# The smallest product, whose 484 trials take about a minute, and a limit that lets runs have them.
+_QUICK = replace(
+    _FULL,
+    workloads=("matmul.512",),
+    tuners=(*_OURS, "random"),
+    repeats=3,
+    seconds=150.0,
+    moment=30.0,
+)
+
+Found = Mapping[str, Any]
 
 # The one that the paper gives figures of.
 _CITED = "matmul.1024"
@@ -61,7 +73,8 @@ def _pictures(summary: Summary) -> dict[str, str]:
 def _told(summary: Summary, settings: SearchSettings) -> dict[str, Any]:
     """The ``moment`` in seconds, and ``found``: for each tuner on each problem the seconds of a
     call of each run's best, null where it has none, ``visited``: after the share of the space, and
-    at the ``moment``; and how many runs ``reached`` the share before their time was up."""
+    at the ``moment``; the ``trials`` of each run; and how many runs ``reached`` the share before
+    their time was up."""
     limits = [limit for limit in (settings.moment, settings.seconds) if limit is not None]
     moment = min(limits, default=_MOMENT)
     found = [_found(cell, settings.trials, moment) for cell in summary.cells]
@@ -76,6 +89,7 @@ def _found(cell: Cell, trials: int | None, seconds: float) -> dict[str, Any]:
         "tuner": cell.tuner.label,
         "problem": cell.problem.label,
         "visited": [_seconds(trace.best_after(after)) for trace in cell.traces],
+        "trials": [trace.trials for trace in cell.traces],
         "reached": sum(trace.trials >= wanted for trace in cell.traces),
         "moment": [_seconds(trace.best_at(moment)) for trace in cell.traces],
     }
@@ -105,14 +119,14 @@ def section(data: Mapping[str, Any]) -> str:
             *parts.standings(data, data["tuners"]),
             *parts.explained(parts.STANDINGS),
             *parts.remarks(data),
-            f"### {_visit(data)}",
+            f"### {_heading(data)}",
             "",
             *_visited(data),
-            *parts.pictures(data, ("trials",)),
+            *parts.pictures(data, ("trials",), data["tuners"]),
             f"### After {fmt.duration(data['moment'])}",
             "",
             *_after(data),
-            *parts.pictures(data, ("time",)),
+            *parts.pictures(data, ("time",), data["tuners"]),
         ]
     )
 
@@ -121,11 +135,19 @@ def _visit(data: Mapping[str, Any]) -> str:
     """When the share of the space is visited, in words."""
     settings = data["settings"]
     if settings["trials"] is not None:
-        return f"After {fmt.counted(settings['trials'], 'trial')}"
-    return f"At {100 * settings['space_share']:g} % of the space"
+        return f"after {fmt.counted(settings['trials'], 'trial')}"
+    return f"at {100 * settings['space_share']:g} % of the space"
 
 
-def _on(data: Mapping[str, Any], problem: str) -> dict[str, Mapping[str, Any]]:
+def _heading(data: Mapping[str, Any]) -> str:
+    visit = _visit(data)
+    if any(each["reached"] for each in data["found"]):
+        return f"{visit[0].upper()}{visit[1:]}"
+    what = visit.partition(" ")[2]
+    return f"At the end of the runs, none of which came to {what}"
+
+
+def _on(data: Mapping[str, Any], problem: str) -> dict[str, Found]:
     """What each tuner that has runs of a problem found there."""
     return {
         each["tuner"]: each
@@ -134,29 +156,38 @@ def _on(data: Mapping[str, Any], problem: str) -> dict[str, Mapping[str, Any]]:
     }
 
 
+def _short(found: Found) -> bool:
+    """Whether some run ended before the share was visited."""
+    return bool(found["reached"] < len(found["visited"]))
+
+
 def _visited(data: Mapping[str, Any]) -> list[str]:
     """The mean time of a call of the best, a column a problem (figure 8a)."""
     columns, short = {}, False
     for problem in data["problems"]:
         found, name = _on(data, problem["problem"]), problem["problem"]
-        columns[f"{name}: {problem['trials']:,} trials"] = {
+        trials = f"{problem['trials']:,}"
+        if found and not any(each["reached"] for each in found.values()):
+            trials = (
+                f"{parts.span(n for each in found.values() for n in each['trials'])} of {trials}"
+            )
+        columns[f"{name}: {trials} trials"] = {
             tuner: _mean_time(found.get(tuner)) for tuner in data["tuners"]
         }
-        short |= any(each["reached"] < len(each["visited"]) for each in found.values())
+        short |= any(map(_short, found.values()))
     text = "Time of a call of the best config, the mean over runs ± its standard error."
     if short:
         text += " * Some runs had visited less when their time was up."
-    return [*parts.tables("tuner", data["tuners"], columns), *markdown.paragraph(text), ""]
+    text += f" {parts.extent(data, data['tuners'])}"
+    return [*parts.tables("tuner", data["tuners"], columns), *parts.explained(text.strip())]
 
 
-def _mean_time(found: Mapping[str, Any] | None) -> str:
+def _mean_time(found: Found | None) -> str:
     if found is None:
         return fmt.NOTHING
-    times = _known(found["visited"])
-    error = float(times.std(ddof=1)) / math.sqrt(len(times)) if len(times) > 1 else 0.0
-    mark = " *" if found["reached"] < len(found["visited"]) else ""
-    mean = float(times.mean())
-    return f"{fmt.seconds(mean)} ± {100 * error / mean:.0f} %{mark}"
+    mean = Estimate.mean(_known(found["visited"]))
+    mark = " *" if _short(found) else ""
+    return f"{fmt.seconds(mean.value)} ± {100 * mean.error / mean.value:.1f} %{mark}"
 
 
 def _after(data: Mapping[str, Any]) -> list[str]:
@@ -165,32 +196,36 @@ def _after(data: Mapping[str, Any]) -> list[str]:
     for problem in data["problems"]:
         lines += [f"{problem['problem']}:", ""]
         lines += markdown.head(
-            "tuner", "least", "quartile", "median", "mean", "quartile", "most", "std"
+            *("tuner", "runs", "least", "quartile", "median", "mean", "quartile", "most", "std")
         )
         for tuner, found in _on(data, problem["problem"]).items():
             lines.append(markdown.row(tuner, *_box(_known(found["moment"]))))
         lines.append("")
-    text = "Time of a call of the best config by then, over runs; **std** in percent of the mean."
-    return [*lines, *markdown.paragraph(text), ""]
+    text = (
+        "Time of a call of the best config by then, over the runs that had found any; **std** in "
+        "percent of the mean ± its standard error."
+    )
+    return [*lines, *parts.explained(text)]
 
 
-def _box(times: Any) -> list[str]:
-    if not len(times):
-        return [fmt.NOTHING] * 7
+def _box(times: Sequence[float]) -> list[str]:
+    if not times:
+        return ["0", *[fmt.NOTHING] * 7]
     least, low, median, high, most = np.percentile(times, (0, 25, 50, 75, 100)).tolist()
-    shown = [fmt.seconds(t) for t in (least, low, median, float(times.mean()), high, most)]
-    return [*shown, _spread(times)]
+    shown = [fmt.seconds(t) for t in (least, low, median, statistics.fmean(times), high, most)]
+    spread = _spread(times)
+    std = f"{100 * spread.value:.0f} ± {100 * spread.error:.0f} %"
+    return [str(len(times)), *shown, std if spread.runs > 1 else fmt.NOTHING]
 
 
-def _known(times: Sequence[float | None]) -> Any:
-    return np.array([time for time in times if time is not None], np.float64)
+def _known(times: Sequence[float | None]) -> list[float]:
+    return [time for time in times if time is not None]
 
 
-def _spread(times: Any) -> str:
-    """The standard deviation in percent of the mean."""
-    if len(times) < 2:
-        return fmt.NOTHING
-    return fmt.percent(float(times.std(ddof=1) / times.mean()), 0)
+def _spread(times: Sequence[float]) -> Estimate:
+    """The standard deviation as a share of the mean."""
+    mean = statistics.fmean(times)
+    return Estimate.deviation([time / mean for time in times])
 
 
 def _ours(data: Mapping[str, Any]) -> str:
@@ -200,28 +235,62 @@ def _ours(data: Mapping[str, Any]) -> str:
         return "nothing has been found yet."
     name = _CITED if _CITED in names else names[-1]
     found = _on(data, name)
-    told = [
-        f"calls found by {ours} take {differences}"
-        for ours in _OURS
-        if ours in found and (differences := _differences(found, ours))
-    ]
-    short = any(each["reached"] < len(each["visited"]) for each in found.values())
-    when = _visit(data).lower() + (" or when their time was up" if short else "")
-    spreads = ", ".join(f"{tuner} {_spread(_known(it['moment']))}" for tuner, it in found.items())
-    return (
-        f"on {name}, {when}, {'; '.join(told) or 'there is nothing to compare'}. "
-        f"After {fmt.duration(data['moment'])} the standard deviation over runs, in percent of the "
-        f"mean, is: {spreads}."
+    visited = _compared(
+        {tuner: _known(each["visited"]) for tuner, each in found.items() if not _short(each)},
+        Estimate.mean,
+        _less_time,
+        "in the time of calls",
     )
+    if not visited:
+        runs = sum(len(each["visited"]) for each in found.values())
+        reached = sum(each["reached"] for each in found.values())
+        what = _visit(data).partition(" ")[2]
+        visited = f"too short to tell: {reached} of {runs} runs came to {what}"
+        if reached == runs:
+            visited = "there is nothing to compare"
+    varied = _compared(
+        {tuner: _known(each["moment"]) for tuner, each in found.items()},
+        _spread,
+        _less_varied,
+        "in how much calls vary over runs",
+    )
+    text = f"on {name}, {_visit(data)}, {visited}."
+    return f"{text} After {fmt.duration(data['moment'])}, {varied}." if varied else text
 
 
-def _differences(found: Mapping[str, Mapping[str, Any]], ours: str) -> str:
-    """By how much less time calls found by one of the paper's tuners take than the baselines'."""
-    mean = _known(found[ours]["visited"]).mean()
+def _compared(
+    times: Mapping[str, Sequence[float]],
+    figure: Callable[[Sequence[float]], Estimate],
+    words: Callable[[Estimate, Estimate], str],
+    aspect: str,
+) -> str:
+    """How a figure of the paper's tuners differs from that of the others, where it does; nothing
+    where either are missing."""
+    known = {tuner: figure(each) for tuner, each in times.items() if each}
+    ours = [tuner for tuner in known if tuner.partition(":")[0] in _OURS]
+    others = [tuner for tuner in known if tuner not in ours]
+    if not ours or not others:
+        return ""
+    few = too_few(min(known[tuner].runs for tuner in known))
+    if few:
+        return few
     told = []
-    for other in found:
-        if other not in _OURS:
-            less = 1 - mean / _known(found[other]["visited"]).mean()
-            words = "less" if less >= 0 else "more"
-            told.append(f"{abs(100 * less):.0f} % {words} than those of {other}")
-    return ", ".join(told)
+    for one in ours:
+        differ = [two for two in others if known[one].differs(known[two])]
+        if differ:
+            each = ", ".join(f"{words(known[one], known[two])} those of {two}" for two in differ)
+            told.append(f"calls found by {one} {each}")
+        same = [two for two in others if two not in differ]
+        if same:
+            told.append(f"{NO_DIFFERENCE} {aspect} between {one} and {', '.join(same)}")
+    return "; ".join(told)
+
+
+def _less_time(ours: Estimate, theirs: Estimate) -> str:
+    ratio = ours.over(theirs)
+    words = "less" if ratio.value < 1 else "more"
+    return f"take {100 * abs(1 - ratio.value):.0f} ± {100 * ratio.error:.0f} % {words} time than"
+
+
+def _less_varied(ours: Estimate, theirs: Estimate) -> str:
+    return f"vary {'less' if ours.value < theirs.value else 'more'} over runs than"

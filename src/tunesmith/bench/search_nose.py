@@ -7,26 +7,33 @@ V-D, figures 5 to 8). Its layers are those of "Learning to Optimize Tensor Progr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tunesmith.bench import markdown
 from tunesmith.bench import search_tables as parts
 from tunesmith.bench.compare_bars import outcome_times_figure, outcomes_figure, time_split_figure
-from tunesmith.bench.compare_curves import speed_ups, time_limit
+from tunesmith.bench.compare_curves import time_limit
 from tunesmith.bench.compare_figures import speed_time_figure, speed_trials_figure, speed_up_figure
 from tunesmith.bench.compare_summary import Cell, Summary, mean, speeds
+from tunesmith.bench.compare_tuners import reference_of
 from tunesmith.bench.operator_workloads import RESNET
+from tunesmith.bench.search_claims import NO_DIFFERENCE, Estimate, mean_over, too_few
 from tunesmith.bench.search_experiment import MODEL_TUNER, SearchExperiment, SearchSettings
+from tunesmith.bench.search_start import past_start, random_start
 from tunesmith.operators import workload
 from tunesmith.reports import format as fmt
 
 TEST_LAYERS = tuple(f"resnet18.C{number}" for number in range(3, 11))
 
-EARLY = 1 / 6
-"""The paper's first 10 of 60 minutes, as a share of a run's time."""
+MOMENTS = {"a sixth": 1 / 6, "a third": 1 / 3, "half": 1 / 2, "all": 1.0}
+"""The shares of a run's time at which speed-ups are looked at, in words: the first is the paper's
+first 10 of 60 minutes. They are set beforehand, for the largest speed-up at any time is chance."""
+
+OURS, THEIRS = "nose", "genetic"
 
 # Its space is of the kind of the paper's template: tiles of all loops, and unrolling.
 _FULL = SearchSettings(
@@ -36,8 +43,8 @@ _FULL = SearchSettings(
     repeats=4,
     seconds=120.0,
 )
-# One layer, so that NoSE and the GA come further than their first hundred random configs.
-_QUICK = replace(_FULL, workloads=("resnet18.C5",), repeats=2, seconds=40.0)
+# One layer, two tuners, so that both come far further than their first hundred random configs.
+_QUICK = replace(_FULL, workloads=("resnet18.C5",), tuners=(OURS, THEIRS), repeats=4, seconds=70.0)
 
 _PAPER = (
     "in the mean over the layers NoSE's best is up to 1.4 times as fast as the GA's within the "
@@ -50,56 +57,83 @@ def _pictures(summary: Summary) -> dict[str, str]:
     return {
         "time": speed_time_figure(summary),
         "trials": speed_trials_figure(summary),
-        "speed-up": speed_up_figure(summary) or "",
+        "speed-up": _speed_up_picture(summary),
         "time-split": time_split_figure(summary),
         "outcomes": outcomes_figure(summary),
         "outcome-times": outcome_times_figure(summary),
     }
 
 
+def _speed_up_picture(summary: Summary) -> str:
+    """Nothing where it would be over another tuner than the table is, or of random starts alone."""
+    theirs = _labelled(summary.labels, THEIRS)
+    if theirs is None or theirs != reference_of(summary.labels):
+        return ""
+    told = any(each["points"] for each in _speed_ups(summary, theirs))
+    return (speed_up_figure(summary) or "") if told else ""
+
+
 def _told(summary: Summary, _settings: SearchSettings) -> dict[str, Any]:
-    """``early``: by tuner the best after the first sixth of the time, as ``best`` is at the end;
-    ``speed_up``: over whom, and by tuner how many times as fast its best is: ``most`` and ``at``
-    what share of the time, ``early`` and at the ``end``, each with its ``error``; null where that
-    cannot be told."""
-    early = {
-        label: mean(
-            _share_at(cell, EARLY * time_limit(summary.on(cell.problem)))
-            for cell in summary.cells
-            if cell.tuner.label == label and cell.traces
-        )
-        for label in summary.labels
+    """``ours`` and ``theirs``, the labels of NoSE and of the GA, null where they took no part; and
+    ``speed_ups`` over the GA, for each other tuner that has runs of all problems that have any:
+    ``since`` what share of the time every run of both is past its random start, null where one
+    never is, and at which ``points``, later shares of the time, it is how many ``times`` as fast,
+    with the ``error``, from so many ``runs``."""
+    theirs = _labelled(summary.labels, THEIRS)
+    return {
+        "ours": _labelled(summary.labels, OURS),
+        "theirs": theirs,
+        "speed_ups": [] if theirs is None else _speed_ups(summary, theirs),
     }
-    return {"early": early, "speed_up": _speed_up(summary)}
 
 
-def _share_at(cell: Cell, seconds: float) -> float:
-    """The best after so many seconds as a share of the best known, the mean over runs."""
+def _labelled(labels: Sequence[str], name: str) -> str | None:
+    """The first label of a tuner of that name, whatever its options."""
+    return next((label for label in labels if label.partition(":")[0] == name), None)
+
+
+def _speed_ups(summary: Summary, theirs: str) -> list[dict[str, Any]]:
+    cells = {(each.tuner.label, each.problem): each for each in summary.cells}
+    told = []
+    for label in summary.labels:
+        pairs = [(cells[label, each], cells[theirs, each]) for each in summary.problems]
+        if label != theirs and all(cell.traces for pair in pairs for cell in pair):
+            limits = [time_limit(summary.on(problem)) for problem in summary.problems]
+            told.append({"tuner": label, **_speed_up(pairs, limits)})
+    return told
+
+
+def _speed_up(pairs: Sequence[tuple[Cell, Cell]], limits: Sequence[float]) -> dict[str, Any]:
+    """Of pairs of cells, a tuner's and the GA's on the same problem, whose runs last so long."""
+    since = _since(pairs, limits)
+    points = []
+    for share in [each for each in MOMENTS.values() if since is not None and each >= since]:
+        found = mean_over(
+            _speed_at(ours, share * limit).over(_speed_at(theirs, share * limit))
+            for (ours, theirs), limit in zip(pairs, limits, strict=True)
+        )
+        point = {"at": share, "times": found.value, "error": found.error, "runs": found.runs}
+        points.append(point)
+    return {"since": since, "points": points}
+
+
+def _since(pairs: Sequence[tuple[Cell, Cell]], limits: Sequence[float]) -> float | None:
+    """The share of the time at which every run is past its random start; None: one never is."""
+    latest = 0.0
+    for cells, limit in zip(pairs, limits, strict=True):
+        for cell in cells:
+            for trace in cell.traces:
+                past = past_start(trace, random_start(cell.tuner.tuner))
+                if past is None:
+                    return None
+                latest = max(latest, past / limit)
+    return latest
+
+
+def _speed_at(cell: Cell, seconds: float) -> Estimate:
+    """The best after so many seconds as a share of the best known."""
     found = np.array([trace.best_at(np.array([seconds]))[0] for trace in cell.traces])
-    return float(speeds(found, cell.optimum).mean())
-
-
-def _speed_up(summary: Summary) -> dict[str, Any] | None:
-    told = speed_ups(summary)
-    if told is None:
-        return None
-    reference, plot = told
-    tuners = {}
-    for label, curve in plot.curves.items():
-        points = {
-            "most": int(np.argmax(curve.mean)),
-            "early": int(np.abs(curve.x - EARLY).argmin()),
-            "end": len(curve.x) - 1,
-        }
-        tuners[label] = {
-            name: {
-                "times": float(curve.mean[point]),
-                "error": float(curve.error[point]),
-                "at": float(curve.x[point]),
-            }
-            for name, point in points.items()
-        }
-    return {"reference": reference, "tuners": tuners}
+    return Estimate.mean(speeds(found, cell.optimum).tolist())
 
 
 EXPERIMENT = SearchExperiment(
@@ -114,51 +148,92 @@ EXPERIMENT = SearchExperiment(
 
 def section(data: Mapping[str, Any]) -> str:
     """Its part of the page."""
-    reference = (data["speed_up"] or {"reference": "the first"})["reference"]
-    columns = {
-        "early": lambda tuner: fmt.percent(data["early"][tuner]),
-        f"most × {reference}": lambda tuner: _times(data, tuner),
-    }
-    about = (
-        f"{parts.STANDINGS} **early** is the best after a sixth of the time, **most × "
-        f"{reference}** how many times as fast as {reference}'s a tuner's best is at most, at any "
-        "time."
-    )
+    tuners = data["tuners"]
     return "\n".join(
         [
             *parts.setup(data),
             *parts.claim(_PAPER, _ours(data)),
-            *parts.standings(data, data["tuners"], columns),
-            *parts.explained(about),
+            *parts.standings(data, tuners),
+            *parts.explained(parts.STANDINGS),
             *parts.remarks(data),
-            *parts.pictures(data, ("time", "speed-up")),
-            *parts.shares(data, data["tuners"]),
-            *parts.pictures(data, ("trials", "time-split", "outcomes", "outcome-times")),
+            *parts.pictures(data, ("time",), tuners),
+            *_speed_up_table(data),
+            *parts.pictures(data, ("speed-up",), tuners),
+            *parts.shares(data, tuners),
+            *parts.pictures(data, ("trials", "time-split", "outcomes", "outcome-times"), tuners),
         ]
     )
 
 
-def _times(data: Mapping[str, Any], tuner: str) -> str:
-    told = (data["speed_up"] or {"tuners": {}})["tuners"].get(tuner)
-    return fmt.NOTHING if told is None else f"{told['most']['times']:.2f}"
+def _speed_up_table(data: Mapping[str, Any]) -> list[str]:
+    """How many times as fast as the GA's each tuner's best is, past the random start."""
+    if not any(each["points"] for each in data["speed_ups"]):
+        return []
+    lines = markdown.head("times as fast after", "random starts end", *MOMENTS)
+    for each in data["speed_ups"]:
+        at = {point["at"]: point for point in each["points"]}
+        since = fmt.NOTHING if each["since"] is None else f"at {fmt.percent(each['since'], 0)}"
+        cells = [_times(at[share]) if share in at else fmt.NOTHING for share in MOMENTS.values()]
+        lines.append(markdown.row(each["tuner"], since, *cells))
+    about = (
+        f"How many times as fast as {data['theirs']}'s a tuner's best is after so much of the "
+        "time, the mean over the workloads ± its standard error. Nothing is told of times at which "
+        "a run of either tuner is within its random start, which is the same for both if it is as "
+        "long, or has no valid trial: until then differences are chance, in the picture too. "
+        f"{parts.extent(data, data['tuners'])}"
+    )
+    return [*lines, "", *parts.explained(about)]
+
+
+def _times(point: Mapping[str, Any]) -> str:
+    return f"{point['times']:.2f} ± {point['error']:.2f}"
 
 
 def _ours(data: Mapping[str, Any]) -> str:
     """What became of the paper's claim."""
-    speed_up = data["speed_up"]
-    if speed_up is None or speed_up["reference"] != "genetic" or "nose" not in speed_up["tuners"]:
+    ours, theirs = data["ours"], data["theirs"]
+    found = next((each for each in data["speed_ups"] if each["tuner"] == ours), None)
+    if ours is None or found is None:
         return "nose and genetic have not both been run on all of these workloads."
-    points = speed_up["tuners"]["nose"]
-    most, early, end = (
-        f"{points[name]['times']:.2f} ± {points[name]['error']:.2f}"
-        for name in ("most", "early", "end")
-    )
+    told = _compared(found["points"]) if found["points"] else _too_short(data, (ours, theirs))
     return (
-        f"NoSE's best is {most} times as fast as the GA's at most, which is after "
-        f"{fmt.percent(points['most']['at'], 0)} of the time, {early} times after a sixth of it, "
-        f"and {end} times at the end. NoSE thinks for {_thinking(data, 'nose')} of its time, the "
-        f"GA for {_thinking(data, 'genetic')}."
+        f"{told} NoSE thinks for {_thinking(data, ours)} of its time, the GA for "
+        f"{_thinking(data, theirs)}."
     )
+
+
+def _compared(points: Sequence[Mapping[str, Any]]) -> str:
+    """At which of the times NoSE and the GA differ, by how much, and at which they do not."""
+    words = {share: f"{word} of the time" for word, share in MOMENTS.items()}
+    few = too_few(min(point["runs"] for point in points))
+    if few:
+        return f"{few}."
+    one, differ, same = Estimate.exactly(1.0), [], []
+    for point in points:
+        found = Estimate(point["times"], point["error"], point["runs"])
+        if found.differs(one):
+            differ.append(f"{_times(point)} times as fast as the GA's after {words[point['at']]}")
+        else:
+            same.append(words[point["at"]])
+    sentences = [f"NoSE's best is {_listed(differ)}."] if differ else []
+    if same:
+        told = f"{NO_DIFFERENCE} between NoSE's best and the GA's after {_listed(same)}."
+        sentences.append(told[0].upper() + told[1:] if differ else told)
+    return " ".join(sentences)
+
+
+def _too_short(data: Mapping[str, Any], tuners: Iterable[str]) -> str:
+    """Why nothing can be told of these tuners' speeds."""
+    rows = [row for tuner in tuners for row in parts.rows_of(data, tuner).values()]
+    ended, runs = parts.at_start(rows), sum(len(row["run_trials"]) for row in rows)
+    if not ended:
+        return "too short to tell: some runs found nothing valid."
+    how_many = "all" if ended == runs else f"{ended} of {runs}"
+    return f"too short to tell: {how_many} runs ended within the random start."
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
 
 
 def _thinking(data: Mapping[str, Any], tuner: str) -> str:

@@ -16,6 +16,7 @@ from tunesmith.bench import search_tables as parts
 from tunesmith.bench.compare_figures import speed_time_figure, speed_trials_figure
 from tunesmith.bench.compare_summary import Summary, mean
 from tunesmith.bench.operator_workloads import BATCHED, OPEVO
+from tunesmith.bench.search_claims import NO_DIFFERENCE, Estimate, too_few
 from tunesmith.bench.search_data import of_tuners
 from tunesmith.bench.search_experiment import MODEL_TUNER, SearchExperiment, SearchSettings
 from tunesmith.operators import BatchMatmul, Conv2d, Operator, workload
@@ -55,15 +56,11 @@ _FULL = SearchSettings(
     tuners=("opevo", *_OTHERS, MODEL_TUNER, *_VARIANTS),
     sketch="cpu_tiled",
     repeats=5,
-    seconds=60.0,
     trials=512,
 )
+# One product, and no other q and λ; enough runs to show a difference, enough trials to evolve.
 _QUICK = replace(
-    _FULL,
-    workloads=(f"opevo.BMM.NN.b{MATRICES}", f"opevo.C1.n{IMAGES}"),
-    tuners=("opevo", "gbfs", "random", *_VARIANTS),
-    repeats=2,
-    seconds=9.0,
+    _FULL, workloads=("opevo.MM1",), tuners=("opevo", "gbfs", "random"), repeats=4, seconds=50.0
 )
 
 _PAPER = (
@@ -120,10 +117,9 @@ def section(data: Mapping[str, Any]) -> str:
             *parts.standings(data, compared),
             *parts.explained(parts.STANDINGS),
             *parts.remarks(data),
-            *parts.pictures(data, ("trials", "time")),
+            *parts.pictures(data, ("trials", "time"), compared),
             *parts.shares(data, compared),
             *_sensitivity(data),
-            *parts.pictures(data, (Q, PARENTS)),
         ]
     )
 
@@ -131,62 +127,99 @@ def section(data: Mapping[str, Any]) -> str:
 def _ours(data: Mapping[str, Any]) -> str:
     """What became of the paper's claims."""
     told = [_against(data, label) for label in rivals(data["tuners"]) if label != "opevo"]
-    told = [text for text in told if text]
-    found = "; ".join(told) if told else "OpEvo has not been run against another tuner yet"
-    return ". ".join([f"{found[0].upper()}{found[1:]}", *_ranges(data)]) + "."
+    told = [text for text in told if text] or ["OpEvo has not been run against another tuner yet"]
+    told += [_range(data, option) for option in _SYMBOLS if variants(data["tuners"], option)]
+    return ". ".join(f"{text[0].upper()}{text[1:]}" for text in told) + "."
 
 
 def _against(data: Mapping[str, Any], other: str) -> str:
-    """On how many workloads OpEvo's best is better than another tuner's, in mean and variance."""
+    """On how many workloads OpEvo is better than another tuner, in mean and variance; nothing where
+    they have no runs of the same workload."""
     ours, theirs = parts.rows_of(data, "opevo"), parts.rows_of(data, other)
-    both = [problem for problem in ours if problem in theirs]
+    both = [(ours[problem], theirs[problem]) for problem in ours if problem in theirs]
     if not both:
         return ""
-    mean = sum(ours[each]["best_share"] > theirs[each]["best_share"] for each in both)
-    variance = "best_share_variance"
-    steadier = sum(ours[each][variance] < theirs[each][variance] for each in both)
+    if parts.at_start(row for pair in both for row in pair):
+        return f"against {other} it is too short to tell: runs ended within their random start"
+    few = too_few(min(row["repeats"] for pair in both for row in pair))
+    if few:
+        return f"against {other} {few}"
+    means = [(parts.best_of(one), parts.best_of(two)) for one, two in both]
+    spreads = [(_spread(one), _spread(two)) for one, two in both]
+    better, worse = _ahead(means), _ahead([(two, one) for one, two in means])
+    wider, steadier = _ahead(spreads), _ahead([(two, one) for one, two in spreads])
+    if not any((better, worse, wider, steadier)):
+        return f"against {other} {NO_DIFFERENCE} on any of {fmt.counted(len(both), 'workload')}"
     return (
-        f"against {other} OpEvo has the better mean on {mean} of {len(both)} and the lower "
-        f"variance on {steadier}"
+        f"against {other}, of {fmt.counted(len(both), 'workload')}, OpEvo has the better mean on "
+        f"{better} and the worse on {worse}, the lower variance on {steadier} and the higher on "
+        f"{wider}; on the others {NO_DIFFERENCE}"
     )
 
 
-def _ranges(data: Mapping[str, Any]) -> list[str]:
-    """How far the mean over the workloads goes apart with each option."""
-    lines = []
-    for option, symbol in _SYMBOLS.items():
-        means = {
-            value: share
-            for value, label in variants(data["tuners"], option).items()
-            if (share := parts.mean_share(data, label)) is not None
-        }
-        if len(means) > 1:
-            worst, best = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-            lines.append(
-                f"With {symbol} the mean over the workloads goes from "
-                f"{fmt.percent(means[worst])} ({symbol} = {worst}) to "
-                f"{fmt.percent(means[best])} ({symbol} = {best})"
-            )
-    return lines
+def _spread(row: parts.Row) -> Estimate:
+    return Estimate.of_deviation(parts.deviation(row), row["repeats"])
+
+
+def _ahead(pairs: Sequence[tuple[Estimate, Estimate]]) -> int:
+    """In how many pairs the first is larger."""
+    return sum(first.above(second) for first, second in pairs)
+
+
+def _range(data: Mapping[str, Any], option: str) -> str:
+    """How far the mean over the workloads goes apart with an option, of those values whose runs got
+    past the random start."""
+    symbol, means = _SYMBOLS[option], {}
+    for value, label in variants(data["tuners"], option).items():
+        mean_best = parts.mean_best(data, label)
+        if mean_best is not None and not parts.at_start(parts.rows_of(data, label).values()):
+            means[value] = mean_best
+    if len(means) < 2:
+        return f"of {symbol} it is too short to tell: runs ended within their random start"
+    few = too_few(min(each.runs for each in means.values()))
+    if few:
+        return f"of {symbol}, {few}"
+    worst, best = (choose(means, key=lambda each: means[each].value) for choose in (min, max))
+    if not means[best].above(means[worst]):
+        return f"of {symbol} = {', '.join(means)} {NO_DIFFERENCE}"
+    return (
+        f"with {symbol} the mean over the workloads goes from "
+        f"{fmt.percent(means[worst].value)} ({symbol} = {worst}) to "
+        f"{fmt.percent(means[best].value)} ({symbol} = {best})"
+    )
 
 
 def _sensitivity(data: Mapping[str, Any]) -> list[str]:
     """A table of what OpEvo finds with other values of its options."""
-    lines: list[str] = []
+    lines, labels = [], []
     for option, symbol in _SYMBOLS.items():
         for value, label in variants(data["tuners"], option).items():
-            rows = list(parts.rows_of(data, label).values())
-            worst = min(rows, key=lambda row: row["best_share"], default=None)
-            lines.append(
-                markdown.row(
-                    f"{symbol} = {value}",
-                    fmt.percent(parts.mean_share(data, label)),
-                    fmt.percent(mean(parts.deviation(row) for row in rows)),
-                    fmt.percent(worst["best_share"] if worst else None),
-                    worst["problem"] if worst else fmt.NOTHING,
-                )
-            )
+            lines.append(_variant(data, label, f"{symbol} = {value}"))
+            labels.append(label)
     if not lines:
         return []
-    head = markdown.head("OpEvo with", "best", "its std", "least", "which is on")
-    return ["### Sensitivity", "", *head, *lines, ""]
+    columns = ("OpEvo with", "best", "its std", "least", "which is on", "runs", "trials")
+    labels = list(dict.fromkeys(labels))  # its own values are in the table once an option
+    return [
+        *("### Sensitivity", ""),
+        *markdown.head(*columns),
+        *(*lines, ""),
+        *parts.starts(data, labels),
+        *parts.pictures(data, (Q, PARENTS), labels),
+    ]
+
+
+def _variant(data: Mapping[str, Any], label: str, name: str) -> str:
+    rows = list(parts.rows_of(data, label).values())
+    if not rows:
+        return markdown.row(name, *[fmt.NOTHING] * 6)
+    found, worst = parts.mean_best(data, label), min(rows, key=lambda row: row["best_share"])
+    return markdown.row(
+        name,
+        fmt.NOTHING if found is None else parts.with_error(found),
+        fmt.percent(mean(parts.deviation(row) for row in rows)),
+        fmt.percent(worst["best_share"]),
+        worst["problem"],
+        str(sum(row["repeats"] for row in rows)),
+        parts.trials_of(rows),
+    )

@@ -24,6 +24,7 @@ from typing import Any
 
 from tunesmith.bench import markdown
 from tunesmith.bench.figure_files import make_folder, write_texts
+from tunesmith.bench.search_claims import ERRORS, FEWEST
 from tunesmith.errors import TunesmithError, system_reason
 from tunesmith.store import library_versions, this_machine
 
@@ -32,63 +33,101 @@ PAGE = "search.md"
 _ABOUT = (
     "The experiments of the papers whose search algorithms are among our tuners, repeated on this "
     "machine. Absolute speeds of a paper's machine say nothing here; who is ahead of whom, and by "
-    "how much, can be compared."
+    f"how much, can be compared. A difference is told only where it is more than {ERRORS:g} times "
+    f"its standard error, to which both sides add, and both have {FEWEST} runs or more."
 )
+
+
+FORMAT = 2
+"""Changes when figures that were written before lack what the page is made of."""
+
+_OF_PAGE = ("machine", "versions", "date", "command")
+_OF_RUNS = ("settings", "runs", "problems", "tuners", "left_out", "rows", "crashes", "pictures")
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment by the ``name`` of its command, and the module that has its ``section``."""
+    """An experiment by the ``name`` of its command, the module that has its ``section``, and the
+    names of the figures that this needs."""
 
     name: str
     title: str
     module: str
+    figures: tuple[str, ...]
 
     @property
     def data_file(self) -> str:
         """The name of the file that holds its figures."""
         return f"search-{self.name}.json"
 
-    def section(self, data: Any, place: Path) -> str:
-        """Its part of the page.
+    def section(self, data: Mapping[str, Any]) -> str:
+        """Its part of the page."""
+        return "\n".join(
+            [
+                f"## {self.title}",
+                "",
+                *markdown.paragraph(
+                    f"Written by `{data['command']}`; as data: `{self.data_file}`."
+                ),
+                "",
+                *markdown.circumstances(data),
+                "",
+                str(importlib.import_module(self.module).section(data)).strip("\n"),
+                "",
+            ]
+        )
 
-        Raises ``TunesmithError`` if figures, which come from ``place``, are not of it.
-        """
+    def read(self, place: Path) -> dict[str, Any]:
+        """The figures in a file. Raises ``TunesmithError`` where it holds none, or old ones."""
+        what = f"figures of 'tunesmith bench {self.name}'"
+        way_out = "remove it, or name another folder"
         try:
-            return "\n".join(
-                [
-                    f"## {self.title}",
-                    "",
-                    *markdown.paragraph(
-                        f"Written by `{data['command']}`; as data: `{self.data_file}`."
-                    ),
-                    "",
-                    *markdown.circumstances(data),
-                    "",
-                    str(importlib.import_module(self.module).section(data)).strip("\n"),
-                    "",
-                ]
-            )
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            raise TunesmithError(
-                f"{place} holds no figures of 'tunesmith bench {self.name}': remove it, or name "
-                "another folder"
-            ) from error
+            data = json.loads(place.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise TunesmithError(f"cannot read {place}: {system_reason(error)}") from error
+        except ValueError as error:
+            raise TunesmithError(f"{place} holds no {what}, nor any JSON: {way_out}") from error
+        if not isinstance(data, dict) or not data.keys() >= set(_OF_PAGE):
+            raise TunesmithError(f"{place} holds no {what}: {way_out}")
+        if data.get("format") != FORMAT:
+            raise TunesmithError(f"{place} holds {what} of another version: {way_out}")
+        lacks = [name for name in self.figures if name not in data]
+        if lacks:
+            raise TunesmithError(f"{place} lacks '{lacks[0]}' of the {what}: {way_out}")
+        return data
 
 
 # In the order of the page.
 EXPERIMENTS: tuple[Experiment, ...] = (
-    Experiment("space-analysis", "NoSE: whole spaces", "tunesmith.bench.space_analysis_page"),
-    Experiment("nose", "NoSE: layers of ResNet-18", "tunesmith.bench.search_nose"),
-    Experiment("opevo", "OpEvo: products and convolutions", "tunesmith.bench.search_opevo"),
-    Experiment("gbfs", "G-BFS and N-A2C: square matrices", "tunesmith.bench.search_gbfs"),
+    Experiment(
+        "space-analysis",
+        "NoSE: recorded spaces",
+        "tunesmith.bench.space_analysis_page",
+        ("spaces",),
+    ),
+    Experiment(
+        "nose",
+        "NoSE: layers of ResNet-18",
+        "tunesmith.bench.search_nose",
+        (*_OF_RUNS, "ours", "theirs", "speed_ups"),
+    ),
+    Experiment(
+        "opevo", "OpEvo: products and convolutions", "tunesmith.bench.search_opevo", _OF_RUNS
+    ),
+    Experiment(
+        "gbfs",
+        "G-BFS and N-A2C: square matrices",
+        "tunesmith.bench.search_gbfs",
+        (*_OF_RUNS, "moment", "found"),
+    ),
 )
 
 
 def open_folder(folder: Path) -> None:
     """Make sure, before hours of measuring, that figures can be written and the page be made.
 
-    Raises ``TunesmithError`` where the folder cannot be written to, or holds a broken file.
+    Raises ``TunesmithError`` where the folder cannot be written to, or holds a broken file or one
+    of another version.
     """
     make_folder(folder)
     _sections(folder)
@@ -108,6 +147,7 @@ def write_search(
     """
     experiment = {each.name: each for each in EXPERIMENTS}[name]
     data = {
+        "format": FORMAT,
         "machine": this_machine(),
         "versions": library_versions(),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
@@ -132,15 +172,5 @@ def _sections(folder: Path) -> dict[str, str]:
     for experiment in EXPERIMENTS:
         place = folder / experiment.data_file
         if place.exists():
-            sections[experiment.name] = experiment.section(_read(place), place)
+            sections[experiment.name] = experiment.section(experiment.read(place))
     return sections
-
-
-def _read(place: Path) -> Any:
-    """What a file of figures holds; None where that is no JSON."""
-    try:
-        return json.loads(place.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise TunesmithError(f"cannot read {place}: {system_reason(error)}") from error
-    except ValueError:
-        return None

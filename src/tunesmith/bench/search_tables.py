@@ -53,7 +53,9 @@ def mean_best(data: Data, tuner: str) -> Estimate | None:
 
 def at_start(rows: Iterable[Row]) -> int:
     """How many runs ended within the random start of their tuner."""
-    return sum(trials <= row["start"] for row in rows if row["start"] for trials in row["run_trials"])
+    return sum(
+        trials <= row["start"] for row in rows if row["start"] for trials in row["run_trials"]
+    )
 
 
 def extent(data: Data, tuners: Iterable[str]) -> str:
@@ -82,9 +84,12 @@ def span(numbers: Iterable[int]) -> str:
 
 def share_with_error(row: Row | None) -> str:
     """The best speed with its standard error, in percent of the best known."""
-    if row is None:
-        return fmt.NOTHING
-    return f"{100 * row['best_share']:.1f} ± {100 * row['best_share_error']:.1f}"
+    return fmt.NOTHING if row is None else with_error(best_of(row))
+
+
+def with_error(share: Estimate) -> str:
+    """A share and its standard error, in percent."""
+    return f"{100 * share.value:.1f} ± {100 * share.error:.1f}"
 
 
 def setup(data: Data) -> list[str]:
@@ -126,7 +131,8 @@ def standings(
     without figures. ``columns`` are further ones: a title, and what a tuner has there."""
     further = columns or {}
     lines = markdown.head(
-        "tuner", "best", "its std", *further, "to 95 %", "trials", "invalid", "ms a config"
+        *("tuner", "best", "its std", *further, "to 95 %"),
+        *("runs", "trials", "invalid", "ms a config"),
     )
     for tuner in sorted(tuners, key=lambda name: -(mean_share(data, name) or 0.0)):
         rows = list(rows_of(data, tuner).values())
@@ -144,9 +150,22 @@ def standings(
             )
         )
     if left_out:
-        empty = [fmt.NOTHING] * (6 + len(further))
+        empty = [fmt.NOTHING] * (7 + len(further))
         lines += [markdown.row(each["tuner"], *empty) for each in data["left_out"]]
-    return [*lines, ""]
+    return [*lines, "", *starts(data, tuners)]
+
+
+def starts(data: Data, tuners: Iterable[str]) -> list[str]:
+    """Which tuners' runs ended within their random start, where any did: what * says."""
+    told = []
+    for tuner in tuners:
+        rows = list(rows_of(data, tuner).values())
+        if at_start(rows):
+            runs = sum(len(row["run_trials"]) for row in rows)
+            first = span(row["start"] for row in rows)
+            told.append(f"{tuner} {at_start(rows)} of {runs}, in its first {first} trials")
+    text = f"* Runs that ended within their random start, so are random search: {'; '.join(told)}."
+    return explained(text) if told else []
 
 
 def deviation(row: Row) -> float:
@@ -157,13 +176,14 @@ def deviation(row: Row) -> float:
 STANDINGS = (
     "**best** is the speed that a run ended with in percent of the best known, **its std** the "
     "standard deviation over runs, **to 95 %** the share of runs that came to 95 % of the best "
-    "known: all are means over the workloads. After ± stands the standard error over runs."
+    "known: all are means over the workloads. **trials** are those of a run. After ± stands the "
+    "standard error over runs."
 )
 
 
 def explained(text: str) -> list[str]:
-    """What is in a table, as a paragraph."""
-    return [*markdown.paragraph(text), ""]
+    """What is in a table, as a paragraph, if there is anything to say."""
+    return [*markdown.paragraph(text), ""] if text else []
 
 
 def shares(data: Data, tuners: Sequence[str]) -> list[str]:
@@ -179,7 +199,8 @@ def shares(data: Data, tuners: Sequence[str]) -> list[str]:
             problem["problem"]: share_with_error(rows.get(problem["problem"]))
             for problem in data["problems"]
         }
-    return tables("workload", [problem["problem"] for problem in data["problems"]], columns)
+    lines = tables("workload", [problem["problem"] for problem in data["problems"]], columns)
+    return [*lines, *explained(extent(data, tuners))]
 
 
 def tables(title: str, names: Sequence[str], columns: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -201,11 +222,12 @@ def tables(title: str, names: Sequence[str], columns: Mapping[str, Mapping[str, 
     return lines
 
 
-def pictures(data: Data, names: Iterable[str]) -> list[str]:
-    """Those pictures that were drawn."""
+def pictures(data: Data, names: Iterable[str], tuners: Iterable[str]) -> list[str]:
+    """Those pictures that were drawn, and how many runs of the tuners they show."""
     drawn = data["pictures"]
     shown = [f"![{_PICTURES[name]}]({drawn[name]})" for name in names if name in drawn]
-    return [line for picture in shown for line in (picture, "")]
+    lines = [line for picture in shown for line in (picture, "")]
+    return [*lines, *explained(extent(data, tuners))] if lines else []
 
 
 def remarks(data: Data) -> list[str]:

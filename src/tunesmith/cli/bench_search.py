@@ -36,7 +36,7 @@ def _add(bench: typer.Typer, name: str, about: str) -> None:
         ] = Path("docs/benchmarks"),
         *,
         quick: Annotated[
-            bool, typer.Option("--quick", help="Some minutes: fewer workloads, runs and seconds.")
+            bool, typer.Option("--quick", help="Ten minutes: fewer workloads, tuners and runs.")
         ] = False,
         workload: Annotated[
             list[str] | None,
