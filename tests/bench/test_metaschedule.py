@@ -142,8 +142,8 @@ def test_real_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(TunesmithError, match="MetaSchedule failed: UsageError: unknown target"):
             rival.tune(PRODUCT, unknown, 1.0, tmp_path, batch=4)
     assert processes() == []
-    assert run.rounds == 1, "the one that had begun"
-    assert 0 < run.valid <= run.trials <= 4
+    assert run.rounds == 2, "the least"
+    assert 0 < run.valid <= run.trials <= 8
     check(LAYER, tmp_path)
     assert metaschedule_call(LAYER, TARGET, str(tmp_path))() is None
 

@@ -3,7 +3,8 @@
 It reads JSON lines (``operator``, ``target``, ``seconds``, ``seed``, ``batch``, ``folder``), leaves
 the records of each in its folder, and answers with a JSON line: how many ``trials`` there were, how
 many of them were ``valid``, in how many ``rounds``, and the ``seconds`` until the last of these
-ended; or ``error``. The round that is under way when the time is up is finished and counted. Each
+ended; or ``error``. The round that is under way when the time is up is finished and counted; there
+are two at least. Each
 is tuned in a process forked from this one, so that imports, which take long, are made once, and
 nothing is left of a run.
 """
@@ -28,6 +29,8 @@ from tunesmith.measure.prepared import load_compiler
 
 # More than there is time for.
 _ENDLESS = 1_000_000
+# Whatever time they take: the first one chooses by chance, and the cost model learns from it.
+LEAST_ROUNDS = 2
 
 
 @dataclass
@@ -48,7 +51,7 @@ class Count:
         self.deadline = self.begun + seconds
 
     def add(self, failures: Sequence[bool]) -> None:
-        """A batch has been tried. Raises ``RuntimeError`` if the time is up by then.
+        """A batch has been tried. Raises ``RuntimeError`` if that was the last one.
 
         A run of TVM's knows no limit of time, so this is what ends it.
         """
@@ -56,7 +59,7 @@ class Count:
         self.trials += len(failures)
         self.valid += failures.count(False)
         self.ended = time.monotonic()
-        if self.ended >= self.deadline:
+        if self.ended >= self.deadline and self.rounds >= LEAST_ROUNDS:
             self.over = True
             raise RuntimeError("the time is up")
 
