@@ -174,7 +174,7 @@ def test_a_part_of_a_sketch_s_space_is_called_so(tmp_path: Path) -> None:
         f"All {found['configs']} configs of a part of the space of the sketch `cpu_gemm_424` 1 for "
         "`a product`."
     ) in said
-    assert f"The sketch's space has {whole} configs; the part is that of those of which" in said
+    assert f"The sketch's space has {whole} configs; this part is those of which all" in said
     assert "- `tile_m[0] == 4`\n- `tile_n[3] >= 4`\n" in page
     given = {"sketch": {"name": "older", "version": 9}, "where": ["told"], "whole_size": 77}
     found = recorded(tmp_path, given, *WHERE)
@@ -186,7 +186,7 @@ def test_a_whole_space_and_one_of_which_nobody_knows(tmp_path: Path) -> None:
     assert (found["where"], found["whole_size"]) == ([], found["configs"])
     page = section({"spaces": [found]})
     assert f"All {found['configs']} configs of the space of the sketch" in prose(page)
-    assert "part is" not in page
+    assert "this part" not in page
     for sketch in ({"name": "cpu_gemm_424", "version": 99}, {"name": "gone", "version": 1}):
         found = recorded(tmp_path, {"sketch": sketch})
         assert (found["where"], found["whole_size"]) == (None, None)

@@ -16,8 +16,8 @@ _ABOUT = (
     "The paper measured ResNet-18's C12 on a GPU, in the space of an AutoTVM template: over 75 % "
     "of the configs were invalid, these took 30 % of the time, and the speeds of the valid ones "
     "fell off like an exponential distribution. What is recorded here is **another kind of "
-    "space**: our sketches' constraints rule out beforehand what cannot work, and where it says "
-    "so below only a part of a sketch's space was recorded, chosen by hand. How many configs "
+    "space**: our sketches' constraints rule out beforehand most of what cannot work, and where it "
+    "says so below only a part of a sketch's space was recorded, chosen by hand. How many configs "
     "are invalid can therefore not be compared with the paper's share. Speeds are shares of the "
     "best speed on record; a config that fails has none."
 )
@@ -177,7 +177,7 @@ def _restrictions(space: Mapping[str, Any]) -> list[str]:
     if not where:
         return []
     count = "too many configs to count" if whole is None else f"{fmt.count(whole)} configs"
-    text = f"The sketch's space has {count}; the part is that of those of which holds:"
+    text = f"The sketch's space has {count}; this part is those of which all of this holds:"
     items = [line for each in where for line in markdown.item(f"`{each}`")]
     return [*markdown.paragraph(text), "", *items, ""]
 
