@@ -29,10 +29,13 @@ def test_two_runs_show_no_difference() -> None:
 
 
 def test_figures_of_runs() -> None:
-    assert Estimate.mean([1.0, 2.0, 3.0]) == Estimate(2.0, pytest.approx(1 / math.sqrt(3)), 3)
+    mean = Estimate.mean([1.0, 2.0, 3.0])
+    assert (mean.value, mean.runs) == (2.0, 3)
+    assert mean.error == pytest.approx(1 / math.sqrt(3))
     assert Estimate.mean([4.0]) == Estimate(4.0, 0.0, 1)
     # The standard error of a standard deviation is itself over sqrt(2 (n - 1)).
-    assert Estimate.deviation([1.0, 2.0, 3.0]) == Estimate(1.0, pytest.approx(0.5), 3)
+    spread = Estimate.deviation([1.0, 2.0, 3.0])
+    assert (spread.value, spread.error) == (1.0, pytest.approx(0.5))
 
 
 def test_ratios_and_means_have_errors_of_both() -> None:
