@@ -4,9 +4,8 @@ It reads JSON lines (``operator``, ``target``, ``seconds``, ``seed``, ``batch``,
 the records of each in its folder, and answers with a JSON line: how many ``trials`` there were, how
 many of them were ``valid``, in how many ``rounds``, and the ``seconds`` until the last of these
 ended; or ``error``. The round that is under way when the time is up is finished and counted; there
-are two at least. Each
-is tuned in a process forked from this one, so that imports, which take long, are made once, and
-nothing is left of a run.
+are two at least. Each is tuned in a process forked from this one, so that imports, which take long,
+are made once, and nothing is left of a run.
 """
 
 from __future__ import annotations
@@ -131,7 +130,7 @@ def _tune(described: Mapping[str, Any], answers: int) -> NoReturn:
 
 
 def tune_for(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Tune until the time is up; see the module."""
+    """Tune until the round in which the time is up; see the module."""
     from tunesmith.operators import operator_from_json
     from tunesmith.target import Target
 
