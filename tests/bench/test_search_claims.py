@@ -35,7 +35,8 @@ def test_figures_of_runs() -> None:
     assert Estimate.mean([4.0]) == Estimate(4.0, 0.0, 1)
     # The standard error of a standard deviation is itself over sqrt(2 (n - 1)).
     spread = Estimate.deviation([1.0, 2.0, 3.0])
-    assert (spread.value, spread.error) == (1.0, pytest.approx(0.5))
+    assert spread.value == 1.0
+    assert spread.error == pytest.approx(0.5)
 
 
 def test_ratios_and_means_have_errors_of_both() -> None:
