@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tunesmith.progress import PHASES
 from tunesmith.reports import RunReport, write_report
 from tunesmith.reports.palette import DARK, LIGHT
 
@@ -91,7 +92,7 @@ def test_speed_over_time_is_drawn(page: Element, report: RunReport) -> None:
 
 def test_phases_are_drawn_and_named(page: Element) -> None:
     plot = page.find("plot-phases")
-    assert plot.count("point") == 4
+    assert plot.count("point") == len(PHASES)
     assert "run" in plot.text
     assert "55 %" in plot.text
     assert _style(plot, "fill") >= {_rgb(LIGHT[phase]) for phase in ("search", "build", "run")}
