@@ -182,6 +182,7 @@ def test_a_real_side_does_nothing_while_it_is_stopped() -> None:
 
 def test_real_sides_have_as_many_threads_as_asked_for() -> None:
     with Side({**NUMPY, "cores": 3}) as side:
+        side.ready()  # before, the environment of a process that is being started may read as empty
         environment = psutil.Process(side._process.pid).environ()
     names = ("TVM_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     assert {environment[name] for name in names} == {"3"}
