@@ -126,7 +126,7 @@ def test_of_equal_promises_it_takes_the_cheap_one() -> None:
     """Two valleys are equally deep; in one of them a trial takes ten times as long."""
     space = Space([Ordinal(name, tuple(range(64))) for name in "ab"])
     dear = 0
-    for seed in range(3):
+    for seed in range(6):
         search = Auto().start(space, seed)
         for _ in range(60):
             (config,) = search.propose(1)
@@ -137,7 +137,7 @@ def test_of_equal_promises_it_takes_the_cheap_one() -> None:
             cost = 10.0 if a >= 32 else 1.0
             search.observe([dataclasses.replace(trial, build_time=cost, run_time=0.0)])
             dear += a >= 32
-    assert dear < 3 * 60 / 4
+    assert dear < 6 * 60 / 4
 
 
 def test_a_space_of_one_config_has_no_coordinates() -> None:

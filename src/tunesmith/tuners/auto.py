@@ -50,7 +50,7 @@ class Auto(Tuner):
 
     initial: int = option(6, "random configs to begin with")
     model_size: int = option(150, "observations that the model knows at a time")
-    told_apart: float = option(0.5, "share of the observations whose differences count")
+    told_apart: float = option(0.7, "share of the observations whose differences count")
     near: int = option(8, "best configs whose neighbours are candidates")
     varied: int = option(3, "best configs with all variations of a parameter as candidates")
     random: int = option(90, "random candidates for each proposal")
