@@ -21,6 +21,8 @@ from tunesmith.target import Target, host_processor, instructions
         (Target("cpu", mcpu="znver4"), "cpu(mcpu=znver4)"),
         (Target(cores=2), "cpu(cores=2)"),
         (Target(mcpu="znver4", cores=2), "cpu(mcpu=znver4,cores=2)"),
+        (Target("cuda"), "cuda"),
+        (Target("cuda", arch="sm_90"), "cuda(arch=sm_90)"),
     ],
 )
 def test_the_key_holds_what_was_asked_for_and_nothing_of_the_machine(
@@ -62,7 +64,7 @@ def test_instruction_sets_tell_processors_apart() -> None:
     assert "sse2" in instructions("x86-64")
 
 
-@pytest.mark.parametrize("kind", ["cuda", "CPU", ""])
+@pytest.mark.parametrize("kind", ["rocm", "CPU", ""])
 def test_an_unknown_kind_is_refused(kind: str) -> None:
     with pytest.raises(UsageError, match=rf"\Aunknown target '{kind}': .*cpu.*\Z"):
         Target(kind)
@@ -101,3 +103,38 @@ def test_a_target_needs_no_tvm_until_tvm_is_asked() -> None:
 def test_processors_of_32_bits_are_refused() -> None:
     with pytest.raises(UsageError, match=r"\Aprocessor i486 runs no 64-bit code: .*\Z"):
         Target(mcpu="i486").lanes("float32")
+
+
+# -- GPUs -----------------------------------------------------------------------------------------
+
+
+def test_tvm_is_told_of_a_gpu_and_its_host() -> None:
+    described = Target("cuda", arch="sm_90", mcpu="x86-64-v3").to_json()
+    assert described["kind"] == "cuda"
+    assert described["arch"] == "sm_90"
+    assert described["host"]["mcpu"] == "x86-64-v3"
+    target = Target("cuda", arch="sm_80").to_tvm()
+    assert str(target.attrs["arch"]) == "sm_80"
+    assert str(target.host.kind.name) == "llvm"
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_100f", "sm_120"])
+def test_names_of_instruction_sets_of_gpus(arch: str) -> None:
+    assert Target("cuda", arch=arch).gpu_arch == arch
+
+
+@pytest.mark.parametrize("arch", ["90", "sm_9", "sm_90x", "compute_90", "hopper", ""])
+def test_what_is_no_instruction_set_of_a_gpu(arch: str) -> None:
+    with pytest.raises(UsageError, match="arch must be a name such as sm_90, not"):
+        Target("cuda", arch=arch)
+
+
+def test_a_cpu_has_no_instruction_set_of_a_gpu() -> None:
+    with pytest.raises(UsageError, match="arch is for GPUs, and the target is cpu: leave it out"):
+        Target(arch="sm_90")
+
+
+def test_programs_for_gpus_can_only_be_built() -> None:
+    Target().check_measurable()
+    with pytest.raises(UsageError, match=r"for cuda\(arch=sm_90\) cannot be measured yet: --build"):
+        Target("cuda", arch="sm_90").check_measurable()

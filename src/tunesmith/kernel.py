@@ -76,8 +76,13 @@ class Kernel:
         """Compile a scheduled module.
 
         Raises ``TunesmithError`` if the compiler fails, ``UsageError`` if it does not know the
-        target's processor.
+        target's processor, and for a GPU, whose programs can only be built.
         """
+        if target.kind != "cpu":
+            raise UsageError(
+                f"a program for {target.key} makes no kernel yet: tunesmith show --form cuda has "
+                "its code"
+            )
         module = _compiled(target, program)
         kernel = cls(operator, target, config, module, prepared=prepared_weights(program))
         kernel._program = program

@@ -11,7 +11,10 @@ from typing import Any
 from tunesmith.errors import UsageError, unknown_name
 from tunesmith.operators import element_bits
 
-KINDS = ("cpu",)
+KINDS = ("cpu", "cuda")
+
+# NVIDIA's names of its GPUs' instruction sets; a letter stands for some of one generation alone.
+_ARCH = re.compile(r"sm_\d{2,3}[af]?")
 
 # LLVM's names of the instruction sets that compiled kernels use, on x86 and Arm.
 _INSTRUCTIONS = re.compile(
@@ -24,14 +27,17 @@ class Target:
     """A device and how to compile for it.
 
     ``mcpu`` is an LLVM processor name; None means the processor of this machine. ``cores`` is how
-    many threads a kernel may use; None means all that this process may run on.
+    many threads a kernel may use; None means all that this process may run on. ``arch`` is the
+    instruction set of an NVIDIA GPU, such as ``sm_90``; None means that of this machine's.
 
-    Raises ``UsageError`` for an unknown kind, fewer than one core, and values of other types.
+    Raises ``UsageError`` for an unknown kind, fewer than one core, an ``arch`` of a CPU or one that
+    is none, and values of other types.
     """
 
     kind: str = "cpu"
     mcpu: str | None = None
     cores: int | None = None
+    arch: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -40,6 +46,10 @@ class Target:
             raise UsageError(f"mcpu must be LLVM's name of a processor, not {self.mcpu!r}")
         if self.cores is not None and (not isinstance(self.cores, int) or self.cores < 1):
             raise UsageError(f"a target needs at least one core, not {self.cores!r}")
+        if self.arch is not None and self.kind != "cuda":
+            raise UsageError(f"arch is for GPUs, and the target is {self.kind}: leave it out")
+        if self.arch is not None and not _ARCH.fullmatch(str(self.arch)):
+            raise UsageError(f"arch must be a name such as sm_90, not {self.arch!r}")
 
     @classmethod
     def of(cls, target: str | Target) -> Target:
@@ -51,6 +61,7 @@ class Target:
         """Stable text; leaves out what is the machine's own, which each record names apart."""
         options = [f"mcpu={self.mcpu}"] if self.mcpu else []
         options += [f"cores={self.cores}"] if self.cores else []
+        options += [f"arch={self.arch}"] if self.arch else []
         return self.kind + (f"({','.join(options)})" if options else "")
 
     @property
@@ -90,8 +101,30 @@ class Target:
     def to_json(self) -> dict[str, Any]:
         """TVM's target as a dict, with nothing left to guess (imports TVM for the processor).
 
-        Raises ``UsageError`` like ``processor``.
+        Raises ``UsageError`` like ``processor`` and ``gpu_arch``.
         """
+        if self.kind == "cuda":
+            return {"kind": "cuda", "arch": self.gpu_arch, "host": self._host}
+        return self._host
+
+    @property
+    def gpu_arch(self) -> str:
+        """The GPU's instruction set to compile for, such as ``sm_90`` (imports TVM).
+
+        Raises ``UsageError`` where none is named and this machine has no GPU.
+        """
+        return self.arch or host_gpu_arch()
+
+    def check_measurable(self) -> None:
+        """Raises ``UsageError`` for a target whose programs can only be built."""
+        if self.kind != "cpu":
+            raise UsageError(
+                f"programs for {self.key} cannot be measured yet: --build-only builds them"
+            )
+
+    @property
+    def _host(self) -> dict[str, Any]:
+        """TVM's target of the processor."""
         return {
             "kind": "llvm",
             "mcpu": self.processor,
@@ -110,6 +143,22 @@ def host_processor() -> str:
     from tvm.target import codegen
 
     return str(codegen.llvm_get_system_cpu())
+
+
+def host_gpu_arch() -> str:
+    """The instruction set of this machine's first NVIDIA GPU, such as ``sm_90`` (imports TVM).
+
+    Raises ``UsageError`` where no GPU can be used.
+    """
+    import tvm
+
+    device = tvm.cuda(0)
+    if not device.exist:
+        raise UsageError(
+            "no NVIDIA GPU can be used on this machine: name one to compile for, such as "
+            "--arch sm_90"
+        )
+    return "sm_" + str(device.compute_version).replace(".", "")
 
 
 def instructions(processor: str) -> frozenset[str]:

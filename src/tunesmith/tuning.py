@@ -65,6 +65,7 @@ def tune(
     be opened, ``TunesmithError`` if measuring is impossible on this machine.
     """
     if isinstance(problem, Task):
+        problem.target.check_measurable()
         names = [sketch] if isinstance(sketch, str) else sketch or ()
         problem = joined(problems_of(problem, names, without_sketches))
     algorithm = tuner_by_name(tuner) if isinstance(tuner, str) else tuner

@@ -228,10 +228,18 @@ def test_a_play_off_goes_on_without_those_that_fail(monkeypatch: pytest.MonkeyPa
 def test_cancelled_orders_are_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage(monkeypatch, workers=1)
     stage.submit(3)
-    stage.scheduler.cancel()
+    stage.scheduler.cancel({0, 1, 2})
     stage.ended(0)
     assert stage.scheduler.live == []
     assert stage.scheduler.activity is Activity.IDLE
+
+
+def test_other_orders_than_the_cancelled_ones_are_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(monkeypatch, workers=1)
+    stage.submit(3)
+    stage.scheduler.cancel({1})
+    stage.ended(0)
+    assert stage.ids(Phase.BUILD) == [2]
 
 
 def test_orders_wait_while_the_system_has_no_process_to_give(

@@ -195,3 +195,12 @@ def test_every_sketch_says_what_it_is_for(install: Callable[..., None]) -> None:
     rows = describe_sketches()
     assert all(row.version >= 1 and row.summary for row in rows)
     assert (rows[-1].name, rows[-1].summary) == ("spare", "A stranger's sketch, for any operator.")
+
+
+def test_a_name_may_leave_out_what_the_targets_sketches_begin_with() -> None:
+    assert [it.name for it in sketches_for(PRODUCT, TARGET, ["gemm"])] == ["cpu_gemm"]
+    gpu = Target("cuda", arch="sm_90")
+    assert [it.name for it in sketches_for(PRODUCT, gpu, ["gemm_424"])] == ["cuda_gemm_424"]
+    assert "cpu_gemm" not in {it.name for it in sketches_for(PRODUCT, TARGET, without=["gemm"])}
+    with pytest.raises(UsageError, match="unknown sketch 'gem'"):
+        sketches_for(PRODUCT, TARGET, ["gem"])

@@ -26,13 +26,14 @@ def build(
     target: opt.Device = "cpu",
     mcpu: opt.Processor = None,
     cores: opt.Cores = None,
+    arch: opt.Arch = None,
     sketch: opt.SketchName = None,
     store: opt.StoreLocation = None,
     config: opt.ConfigText = None,
     as_json: opt.Json = False,
 ) -> None:
     """Build the best kernel of a task: a shared library, a C header and a JSON description."""
-    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
+    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, arch, sketch)
     choice.task()  # complain about the words before anything heavy is loaded
     problem, chosen = chosen_config(choice.problems(), store, config)
     library, header, description = problem.kernel(chosen).save(output)

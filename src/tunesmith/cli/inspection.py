@@ -116,6 +116,7 @@ def space(
     target: opt.Device = "cpu",
     mcpu: opt.Processor = None,
     cores: opt.Cores = None,
+    arch: opt.Arch = None,
     sketch: opt.SketchName = None,
     samples: Annotated[int, typer.Option("--samples", help="How many configs to show.")] = 3,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the samples.")] = 0,
@@ -128,7 +129,7 @@ def space(
         raise UsageError(f"the seed is {seed}: give 0 or more")
     if samples < 0:
         raise UsageError(f"cannot sample {samples} configs: give 0 or more")
-    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
+    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, arch, sketch)
     problems = choice.problems()
     if len(problems) > 1:
         _list_spaces(problems, as_json=as_json)
@@ -188,7 +189,7 @@ def _show_space(problem: TaskProblem, samples: Sequence[Config], *, as_json: boo
 
 
 # The forms of a program, and what a kernel calls its sources.
-FORMS = {"tvmscript": "", "llvm": "ll", "asm": "asm"}
+FORMS = {"tvmscript": "", "cuda": "", "llvm": "ll", "asm": "asm"}
 
 
 def show(
@@ -199,24 +200,28 @@ def show(
     target: opt.Device = "cpu",
     mcpu: opt.Processor = None,
     cores: opt.Cores = None,
+    arch: opt.Arch = None,
     sketch: opt.SketchName = None,
     store: opt.StoreLocation = None,
     config: opt.ConfigText = None,
     form: Annotated[
-        str, typer.Option("--form", help="What to show: tvmscript, llvm or asm.")
+        str, typer.Option("--form", help="What to show: tvmscript, cuda, llvm or asm.")
     ] = "tvmscript",
     whole: Annotated[
         bool, typer.Option("--whole", help="All of the assembly, not the hot loop alone.")
     ] = False,
     as_json: opt.Json = False,
 ) -> None:
-    """Show a program: the schedule as TVMScript, the LLVM-IR, or the assembly of its hot loop."""
+    """Show a program: as TVMScript, its code for a GPU, or its LLVM-IR or the assembly of its hot
+    loop."""
     if form not in FORMS:
         raise unknown_name("form", form, FORMS)
-    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
+    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, arch, sketch)
     problem, chosen = chosen_config(choice.problems(), store, config)
     if form == "tvmscript":
         text = str(problem.program(chosen).script())
+    elif form == "cuda":
+        text = problem.cuda_source(chosen)
     else:
         hot = form == "asm" and not whole
         text = problem.kernel(chosen).source(FORMS[form], "main" if hot else None)

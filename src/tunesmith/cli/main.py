@@ -34,6 +34,7 @@ def main() -> None:
         words = sys.argv[1:] or ["--help"]
         status = app(words, prog_name="tunesmith", standalone_mode=False)
         print(end="", flush=True)  # here, where a reader that has gone is no surprise
+        _ignore_interrupts()  # Python's own clean-up would print a traceback
     except (KeyboardInterrupt, typer.Abort):
         status = _INTERRUPTED
     except TunesmithError as error:
@@ -62,9 +63,13 @@ def _refusal(error: Any) -> str:
 
 
 def _leave(message: str, code: int) -> NoReturn:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # one more Ctrl-C shall not spoil the status
+    _ignore_interrupts()  # one more shall not spoil the status
     sys.stderr.write(f"tunesmith: {message}\n")
     sys.exit(code)
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _drop_output() -> None:

@@ -31,6 +31,10 @@ Processor = Annotated[
 Cores = Annotated[
     int | None, typer.Option("--cores", help="Threads a kernel may use; default: all cores.")
 ]
+Arch = Annotated[
+    str | None,
+    typer.Option("--arch", help="The GPU's instruction set, such as sm_90; default: this one's."),
+]
 SketchName = Annotated[
     str | None, typer.Option("--sketch", help="Only this sketch; default: all that fit.")
 ]

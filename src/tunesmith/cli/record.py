@@ -37,6 +37,7 @@ def record(
     target: opt.Device = "cpu",
     mcpu: opt.Processor = None,
     cores: opt.Cores = None,
+    arch: opt.Arch = None,
     sketch: opt.SketchName = None,
     where: Annotated[
         list[str] | None,
@@ -62,8 +63,9 @@ def record(
     """Measure a whole space, or a uniform sample of it, into a T4 file."""
     if seed < 0:
         raise UsageError(f"the seed is {seed}: give 0 or more")
-    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
-    choice.task()  # complain about the words before anything heavy is loaded
+    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, arch, sketch)
+    # Complain about the words before anything heavy is loaded.
+    choice.task().target.check_measurable()
     from tunesmith.bench.record_space import (
         SpacePart,
         check_output,

@@ -51,6 +51,7 @@ def best(
     target: opt.Device = "cpu",
     mcpu: opt.Processor = None,
     cores: opt.Cores = None,
+    arch: opt.Arch = None,
     sketch: opt.SketchName = None,
     store: opt.StoreLocation = None,
     as_json: opt.Json = False,
@@ -58,7 +59,7 @@ def best(
     """Print the best record of a task on this machine."""
     from tunesmith.store import open_store
 
-    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
+    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, arch, sketch)
     key = _named(choice, task) or choice.task().key
     with open_store(store, create=False) as opened:
         sketches = current_sketches(opened, key, sketch)
@@ -109,6 +110,7 @@ def history(
     target: opt.Device = "cpu",
     mcpu: opt.Processor = None,
     cores: opt.Cores = None,
+    arch: opt.Arch = None,
     store: opt.StoreLocation = None,
     as_json: opt.Json = False,
 ) -> None:
@@ -116,7 +118,9 @@ def history(
     from tunesmith.reports.tables import history_table
     from tunesmith.store import open_store
 
-    named = _named(TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores), task)
+    named = _named(
+        TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, arch), task
+    )
     with open_store(store, create=False) as opened:
         keys = [row.key for row in opened.tasks()] if named is None else [named]
         runs = {key: opened.runs(key) for key in keys}
@@ -195,6 +199,7 @@ def report(
     target: opt.Device = "cpu",
     mcpu: opt.Processor = None,
     cores: opt.Cores = None,
+    arch: opt.Arch = None,
     sketch: opt.SketchName = None,
     store: opt.StoreLocation = None,
     as_json: opt.Json = False,
@@ -203,7 +208,7 @@ def report(
     from tunesmith.cli.report_page import write_task_report
     from tunesmith.store import open_store
 
-    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, sketch)
+    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, arch, sketch)
     choice.task()  # complain about the words before anything heavy is loaded
     with open_store(store, create=False) as opened:
         problems = choice.problems()

@@ -29,6 +29,7 @@ class TaskChoice:
     target: str = "cpu"
     mcpu: str | None = None
     cores: int | None = None
+    arch: str | None = None
     sketch: str | Sequence[str] | None = None
     without: Sequence[str] | None = None
 
@@ -42,7 +43,7 @@ class TaskChoice:
         from tunesmith.target import Target
         from tunesmith.task import Task
 
-        return Task(self._operator(), Target(self.target, self.mcpu, self.cores))
+        return Task(self._operator(), Target(self.target, self.mcpu, self.cores, self.arch))
 
     def problems(self) -> tuple[TaskProblem, ...]:
         """The task with each of its sketches (imports TVM).
@@ -57,7 +58,11 @@ class TaskChoice:
         return problems_of(task, names, self.without or ())
 
     def to_tune(self) -> TaskProblem | Portfolio:
-        """The task with all of its sketches as one problem. Raises as ``problems`` does."""
+        """The task with all of its sketches as one problem.
+
+        Raises ``UsageError`` as ``problems`` does, and for a target that nothing is measured on.
+        """
+        self.task().target.check_measurable()
         from tunesmith.measure.portfolio import joined
 
         return joined(self.problems())

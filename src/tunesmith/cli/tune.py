@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +12,9 @@ import typer
 
 from tunesmith.budget import Budget, Stop
 from tunesmith.cli import options as opt
-from tunesmith.cli.output import console, print_json, remark, remarks
+from tunesmith.cli.output import console, remark, remarks
 from tunesmith.cli.task_choice import TaskChoice
-from tunesmith.errors import StoreError, TunesmithError
+from tunesmith.cli.tune_result import complain, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,6 +66,7 @@ def tune(
     target: opt.Device = "cpu",
     mcpu: opt.Processor = None,
     cores: opt.Cores = None,
+    arch: opt.Arch = None,
     sketch: opt.SketchNames = None,
     without_sketch: opt.OtherSketches = None,
     tuner: TunerName = "auto",
@@ -89,13 +91,16 @@ def tune(
         float, typer.Option(help="Times the best time at which a candidate is given up.")
     ] = 3.0,
     flush_cache: Annotated[bool, typer.Option(help="Empty the caches before a repeat.")] = False,
+    build_only: Annotated[
+        bool, typer.Option("--build-only", help="Build a sample of the programs, and run none.")
+    ] = False,
     peers: opt.Peers = False,
     report: opt.ReportPath = None,
     as_json: opt.Json = False,
 ) -> None:
     """Search for the fastest program of an operator."""
     words = opt.words_of(context)
-    choice = TaskChoice(operator, layer, words, target, mcpu, cores, sketch, without_sketch)
+    choice = TaskChoice(operator, layer, words, target, mcpu, cores, arch, sketch, without_sketch)
     choice.task()  # complain about the words before anything heavy is loaded
     budget = _budget(seconds, trials, target_gflops, target_seconds, patience)
     algorithm = _tuner(tuner, tuner_option)
@@ -110,11 +115,18 @@ def tune(
         cut_off=cut_off,
         flush_cache=flush_cache,
     )
+    if build_only:
+        from tunesmith.cli.build_only import build_only as build
+
+        settings = replace(settings, verify=False)
+        build(choice, settings, trials=trials, seconds=seconds, seed=seed, as_json=as_json)
+        return
     from tunesmith.store import open_store
 
+    problem = choice.to_tune()
     with open_store(store) as opened:
         result = _run(
-            choice.to_tune(),
+            problem,
             algorithm,
             budget,
             store=opened,
@@ -124,7 +136,7 @@ def tune(
             settings=settings,
         )
         compared = _compare(result) if peers else {}
-        _print(result, compared, as_json=as_json)
+        print_result(result, compared, as_json=as_json)
         if report is not None:
             from tunesmith.cli.report_page import write_run_report
 
@@ -134,7 +146,7 @@ def tune(
             )
             if not as_json:
                 console().print(f"report: {report}", soft_wrap=True, markup=False)
-    _complain(result)
+    complain(result)
 
 
 def tune_command(
@@ -173,8 +185,8 @@ def tune_command(
             resume=resume,
             settings=described.settings,
         )
-    _print(result, {}, as_json=as_json)
-    _complain(result)
+    print_result(result, {}, as_json=as_json)
+    complain(result)
 
 
 def _budget(
@@ -244,50 +256,3 @@ def _command(location: str | None, store: Store) -> str:
     if location is not None and "://" in location:
         words = [word.replace(location, store.name) for word in words]
     return shlex.join(["tunesmith", *words])
-
-
-def _print(result: Result, compared: Mapping[str, float], *, as_json: bool) -> None:
-    """Print the result, and raise ``StoreError`` if not all of it could be stored."""
-    if as_json:
-        peers = {name: {"seconds": seconds} for name, seconds in compared.items()}
-        print_json({**result.to_json(), **({"peers": peers} if peers else {})})
-    else:
-        _print_tables(result, compared)
-    if result.failure:
-        where = f"; 'tunesmith import {result.rescued}' adds the rest" if result.rescued else ""
-        raise StoreError(result.failure + where)
-
-
-def _complain(result: Result) -> None:
-    if result.best is None:
-        raise TunesmithError(
-            f"no valid config was found in {result.trials} trials: give it more time"
-        )
-
-
-def _print_tables(result: Result, compared: Mapping[str, float]) -> None:
-    from tunesmith.reports.tables import ResultRow, outcomes_table, results_table, sketches_table
-
-    out = console()
-    rows = []
-    baseline = None
-    if result.default is not None:
-        baseline = ResultRow("default schedule", result.default.seconds)
-        rows.append(baseline)
-    rows += [ResultRow(name, seconds) for name, seconds in compared.items()]
-    if result.best is not None:
-        rows.append(ResultRow("best found", result.best.seconds, best=True))
-    out.print(f"{result.problem.key}", soft_wrap=True, markup=False)
-    out.print(
-        f"{result.trials} trials ({result.valid} valid, {result.resumed} of them from earlier "
-        f"runs) in {result.time['total']:.1f} s; stopped: {result.stopped.meaning}",
-        soft_wrap=True,
-    )
-    if result.trials:
-        out.print(outcomes_table(result.outcomes))
-    if len(result.sketches) > 1:
-        best = "" if result.best is None else result.best.sketch
-        sketches = [(name, it.trials, it.best_seconds) for name, it in result.sketches.items()]
-        out.print(sketches_table(sketches, best, result.problem.flops))
-    if rows:
-        out.print(results_table(rows, result.problem.flops, baseline))

@@ -31,6 +31,15 @@ def children() -> set[int]:
     return set()
 
 
+def kill_session(leader: int) -> None:
+    """Kill all processes of the session that a child of ours leads, which was not waited for."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        pid = int(folder.name)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if os.getsid(pid) == leader:
+                os.kill(pid, signal.SIGKILL)
+
+
 def contain(parent: int, keep: int, errors: int, memory_limit: int, threads: int) -> None:
     """Confine this process, a fresh child of ``parent``.
 

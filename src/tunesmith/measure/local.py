@@ -5,18 +5,20 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from types import TracebackType
 from typing import Self
 
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.activity import Activity, ActivityClock
+from tunesmith.measure.answer import KILLED, build_result_of, measurement_of
+from tunesmith.measure.build_result import BuildResult
 from tunesmith.measure.channel import ChannelClosedError, GarbledError, Message
 from tunesmith.measure.job import Job
 from tunesmith.measure.order import Order
 from tunesmith.measure.scheduler import READY_BATCH
 from tunesmith.measure.server_process import ServerProcess
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import Measurement
 from tunesmith.space import Config
 
 # After so many deaths of the server without a trial measured in between, we give up.
@@ -28,8 +30,6 @@ _TURN = 0.005
 # A server with work to do speaks at each start and end, so at least once in the two timeouts and
 # so many seconds. One that is silent for longer has been stopped or hangs.
 _SILENCE = 30.0
-
-_KILLED = "it killed its worker process"
 
 
 class LocalMeasurer:
@@ -56,6 +56,7 @@ class LocalMeasurer:
         self._running: int | None = None
         self._finished: list[Measurement] = []
         self._played: dict[int, Measurement] = {}
+        self._built: dict[int, BuildResult] = {}
         self._deaths = 0
         self._clock = ActivityClock()
         self._heard = time.monotonic()
@@ -69,11 +70,12 @@ class LocalMeasurer:
 
     @property
     def pending(self) -> int:
-        return len(self._finished) + sum(order.rounds == 0 for order in self._orders.values())
+        waiting = (order.rounds == 0 and not order.build_only for order in self._orders.values())
+        return len(self._finished) + sum(waiting)
 
     def submit(self, configs: Sequence[Config]) -> None:
         """Queue configs. Raises ``TunesmithError`` once the measurer is closed."""
-        self._order(configs, rounds=0)
+        self._order(configs)
 
     def collect(self, timeout: float) -> list[Measurement]:
         deadline = time.monotonic() + timeout
@@ -87,10 +89,8 @@ class LocalMeasurer:
         return finished
 
     def cancel(self) -> None:
-        if self._server is not None:
-            self._server.send({"kind": "cancel"})
-        for content in (self._orders, self._configs, self._unsent, self._suspects, self._finished):
-            content.clear()
+        self._forget(set(self._orders))
+        self._finished.clear()
 
     def play_off(self, configs: Sequence[Config], rounds: int) -> list[Measurement]:
         """As in ``Measurer``, after all that was submitted before. Each round is one repeat."""
@@ -100,6 +100,21 @@ class LocalMeasurer:
         while any(id in self._orders for id in ids):
             self._pump(math.inf)
         return [self._played.pop(id) for id in ids]
+
+    def build(self, configs: Sequence[Config]) -> Iterator[BuildResult]:
+        """Build the programs of configs and run none; each as it ends, in any order.
+
+        What is not asked for any more is given up. Raises ``TunesmithError`` like ``collect``.
+        """
+        ids = set(self._order(configs, build_only=True))
+        try:
+            while ids & (self._orders.keys() | self._built.keys()):
+                if ready := ids & self._built.keys():
+                    yield self._built.pop(min(ready))
+                else:
+                    self._pump(math.inf)
+        finally:
+            self._forget(ids)
 
     def round_cost(self, measurement: Measurement) -> float:
         # TVM's timer makes one more call before those that it times.
@@ -134,15 +149,19 @@ class LocalMeasurer:
 
     # -- orders ----------------------------------------------------------------------------------
 
-    def _order(self, configs: Sequence[Config], rounds: int) -> list[int]:
+    def _order(
+        self, configs: Sequence[Config], rounds: int = 0, *, build_only: bool = False
+    ) -> list[int]:
         if self._server is None:
             raise TunesmithError("this measurer is closed: make a new one")
+        if not build_only:
+            self._job.target.check_measurable()
         self._clock.start(time.monotonic())
         ids = list(range(self._next_id, self._next_id + len(configs)))
         self._next_id += len(configs)
         for id, config in zip(ids, configs, strict=True):
             self._configs[id] = config
-            self._orders[id] = Order(id, config.to_json(), rounds)
+            self._orders[id] = Order(id, config.to_json(), rounds, build_only)
         self._unsent.update(ids)
         self._dispatch()
         return ids
@@ -156,11 +175,25 @@ class LocalMeasurer:
             self._heard = time.monotonic()  # it had nothing to say while it had no work
             self._server.send({"kind": "measure", "orders": orders})
 
-    def _settle(self, id: int, measurement: Measurement) -> None:
-        order = self._orders.pop(id)
-        del self._configs[id]
+    def _forget(self, ids: Set[int]) -> None:
+        """Give up these orders, and what came of them already."""
+        waiting = ids & self._orders.keys()
+        if self._server is not None and waiting:
+            self._server.send({"kind": "cancel", "ids": sorted(waiting)})
+        for by_id in (self._orders, self._configs, self._built):
+            for id in ids & by_id.keys():
+                del by_id[id]
+        self._unsent = self._unsent - ids
+        self._suspects = [id for id in self._suspects if id not in ids]
+
+    def _settle(self, id: int, message: Message) -> None:
+        order, config = self._orders.pop(id), self._configs.pop(id)
         if id in self._suspects:
             self._suspects.remove(id)
+        if order.build_only:
+            self._built[id] = build_result_of(config, message)
+            return
+        measurement = measurement_of(config, message)
         if measurement.valid and not measurement.cut_off:
             self._best = min(self._best, measurement.seconds)
         if order.rounds:
@@ -217,7 +250,7 @@ class LocalMeasurer:
         if self._running == id:
             self._running = None
         if id in self._orders:  # it may have been cancelled
-            self._settle(id, _measurement(self._configs[id], message))
+            self._settle(id, message)
 
     def _replace_server(self, server: ServerProcess) -> None:
         """The server has died or hangs: find out whose fault it is, and start another one."""
@@ -238,22 +271,8 @@ class LocalMeasurer:
         """One of these trials has killed the server: if it is but one, that was its trial."""
         self._suspects = sorted(self._orders.keys() & ids)
         if len(self._suspects) == 1:
-            id = self._suspects[0]
-            self._settle(id, Measurement(self._configs[id], Outcome.UNKNOWN_ERROR, message=_KILLED))
+            self._settle(self._suspects[0], KILLED)
 
     def _give_up(self, reason: str) -> None:
         self.close()
         raise TunesmithError(f"cannot measure: {reason}")
-
-
-def _measurement(config: Config, message: Message) -> Measurement:
-    return Measurement(
-        config=config,
-        outcome=Outcome(message["outcome"]),
-        run_seconds=tuple(message["run_seconds"]),
-        build_time=message["build_time"],
-        run_time=message["run_time"],
-        message=message["message"],
-        program_hash=message["program_hash"],
-        cut_off=message["cut_off"],
-    )

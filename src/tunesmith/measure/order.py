@@ -9,11 +9,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Order:
-    """A config to measure, as JSON. With ``rounds`` it is for a play-off of so many rounds."""
+    """A config to measure, as JSON. With ``rounds`` it is for a play-off of so many rounds.
+
+    With ``build_only`` its program is built and never run.
+    """
 
     id: int
     config: dict[str, Any]
     rounds: int = 0
+    build_only: bool = False
 
 
 class Phase(enum.Enum):

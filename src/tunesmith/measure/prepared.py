@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.errors import UsageError
+from tunesmith.measure.device import Device, device_of
 from tunesmith.measure.job import Job
 from tunesmith.measure.verify import find_mismatch, poison_like
 
@@ -19,12 +20,13 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Prepared:
-    """The job, the target as TVM knows it, the inputs as TVM tensors, and what must come out.
+    """The job, the device, the target as TVM knows it, inputs as TVM tensors, what must come out.
 
     ``reference`` and ``poison`` (see ``poison_like``) are None where outputs are not verified.
     """
 
     job: Job
+    device: Device
     target: Any
     inputs: list[Any]
     reference: npt.NDArray[Any] | None
@@ -43,12 +45,13 @@ class Prepared:
                 f"the sketch '{job.sketch.name}' cannot schedule {job.operator.key} "
                 f"on {job.target.key}: take another sketch"
             )
-        target = job.target.to_tvm()
-        _build_something(target)
+        target, device = job.target.to_tvm(), device_of(job.target)
+        device.warm_up(target)
         arrays = job.operator.make_inputs(_SEED)
         reference = job.operator.reference(*arrays) if job.settings.verify else None
         prepared = cls(
             job=job,
+            device=device,
             target=target,
             inputs=[tvm.runtime.tensor(array) for array in arrays],
             reference=reference,
@@ -94,20 +97,3 @@ def _rehearse(prepared: Prepared) -> None:
     BenchmarkResult((1.0,))
     if prepared.reference is not None:
         find_mismatch(prepared.new_output().numpy(), prepared.reference, 0.0, 0.0)
-
-
-def _build_something(target: Any) -> None:
-    """Build a program to have the compiler's passes and back end loaded and initialised."""
-    import tvm
-    from tvm import te
-
-    a = te.placeholder((16, 16), name="a")
-    k = te.reduce_axis((0, 16), name="k")
-    b = te.compute((16, 16), lambda i, j: te.sum(a[i, k] * a[k, j], axis=k), name="b")
-    schedule = tvm.s_tir.Schedule(te.create_prim_func([a, b]))
-    i, j, _ = schedule.get_loops(schedule.get_sblock("b"))
-    outer, inner = schedule.split(i, [4, 4])
-    schedule.parallel(outer)
-    schedule.unroll(inner)
-    schedule.vectorize(j)
-    tvm.compile(schedule.mod, target=target).jit()["main"]

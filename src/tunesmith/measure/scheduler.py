@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Generic, Protocol, TypeVar
 
 from tunesmith.measure.activity import Activity
@@ -69,9 +69,9 @@ class Scheduler(Generic[T]):
         """Queue orders."""
         self._queue.extend(orders)
 
-    def cancel(self) -> None:
-        """Forget the orders that have not been started."""
-        self._queue.clear()
+    def cancel(self, ids: Set[int]) -> None:
+        """Forget these orders, of those that have not been started."""
+        self._queue = deque(order for order in self._queue if order.id not in ids)
 
     def end(self, trial: T, seconds: float) -> None:
         """A trial has ended, valid with so many seconds a call, or infinity."""

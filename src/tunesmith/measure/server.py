@@ -1,6 +1,6 @@
 """The measuring server: a process that forks one child a trial and watches over all of them.
 
-Started by ``server_process`` as ``python -m tunesmith.measure.server DESCRIPTOR``. It is
+Started by ``server_process`` as ``python -m tunesmith.measure.server DESCRIPTOR FOLDER``. It is
 single-threaded, and forks from a state in which TVM is loaded but has run nothing. It ends when
 its client is gone, and nothing of it stays.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
+import shutil
 import signal
 import socket
 import sys
@@ -65,25 +66,27 @@ class Server:
         self._selector.register(self._client, selectors.EVENT_READ, self._hear_client)
         try:
             while os.getppid() == self._client_pid:
+                self._scheduler.advance()
+                self._tell_activity()
                 self._wait_for_something()
                 for trial in self._scheduler.live:
                     if trial.time_left <= 0.0:
                         trial.time_out()
-                self._scheduler.advance()
-                self._tell_activity()
         except ChannelClosedError:
             pass
         finally:
             self._end_all()
 
     def obey(self, message: Message) -> None:
-        """Do what the client says: measure more, or give up all."""
+        """Do what the client says: measure more, or give up some of it."""
         if message["kind"] == "measure":
             self._scheduler.submit(Order(**order) for order in message["orders"])
         else:
-            self._scheduler.cancel()
+            ids = frozenset(message["ids"])
+            self._scheduler.cancel(ids)
             for trial in self._scheduler.live:
-                trial.decide(_CANCELLED)
+                if trial.order.id in ids:
+                    trial.decide(_CANCELLED)
 
     def _wait_for_something(self) -> None:
         """Wait for the next message, death or deadline, and take it in."""
@@ -146,12 +149,21 @@ class Server:
         self._kill_orphans(but=set())
 
 
-def main(descriptor: int) -> int:
-    """Prepare the job that the client sends, then serve. Returns the exit status."""
+def main(descriptor: int, scratch: str) -> int:
+    """Prepare the job that the client sends, then serve. Returns the exit status.
+
+    ``scratch`` is the folder of temporary files, which is removed in the end.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a user's Ctrl-C is for the client to handle
     adopt_orphans()
-    client_pid = os.getppid()
-    client = Channel(socket.socket(fileno=descriptor))
+    try:
+        return _serve(Channel(socket.socket(fileno=descriptor)), os.getppid())
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _serve(client: Channel, client_pid: int) -> int:
+    """Do what the client says until it is gone. Returns the exit status."""
     try:
         while not (messages := client.receive()):
             client.wait()
@@ -173,4 +185,4 @@ def main(descriptor: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(int(sys.argv[1]), sys.argv[2]))

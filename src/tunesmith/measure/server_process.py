@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.measure.channel import Channel, ChannelClosedError, Message
+from tunesmith.measure.containment import kill_session
 from tunesmith.measure.failure import last_line
 from tunesmith.measure.job import Job
 
@@ -30,18 +33,26 @@ class ServerProcess:
         ours, theirs = socket.socketpair()
         self.started = False
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 # open as long as the server
+        # What compilers leave behind when they are killed goes with it. The server removes it too:
+        # whoever comes last may be either.
+        self._scratch = tempfile.mkdtemp(prefix="tunesmith-")
+        # -P: a module of the current directory must not hide one of ours.
+        command = [sys.executable, "-P", "-m", "tunesmith.measure.server"]
         with theirs:
-            self._process = subprocess.Popen(
-                # -P: a module of the current directory must not hide one of ours.
-                [sys.executable, "-P", "-m", "tunesmith.measure.server", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=self._errors,
-                env=_environment(job.target.core_count),
-                # Ctrl-C in a terminal is for us: we decide what becomes of the trials.
-                start_new_session=True,
-            )
+            try:
+                self._process = subprocess.Popen(
+                    [*command, str(theirs.fileno()), self._scratch],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._errors,
+                    env={**_environment(job.target.core_count), "TMPDIR": self._scratch},
+                    # Ctrl-C in a terminal is for us: we decide what becomes of the trials.
+                    start_new_session=True,
+                )
+            except BaseException:
+                shutil.rmtree(self._scratch, ignore_errors=True)
+                raise
         self._channel = Channel(ours)
         self.send({"job": text, "best": best})
 
@@ -64,15 +75,24 @@ class ServerProcess:
         It has so many seconds to end by itself.
         """
         self._channel.close()
-        try:
-            # Before it has started it has no trials, and may be busy for long.
-            self._process.wait(grace if self.started else 0.0)
-        except subprocess.TimeoutExpired:
+        # Before it has started it has no trials, and may be busy for long.
+        if not self._ends_within(grace if self.started else 0.0):
             self._process.kill()  # its trials die with it
-            self._process.wait()
+        # What trials have started would go on. The server has its number until it is waited for,
+        # and so has its session.
+        kill_session(self._process.pid)
+        self._process.wait()
+        shutil.rmtree(self._scratch, ignore_errors=True)
         with self._errors as errors:
             errors.seek(max(0, errors.seek(0, os.SEEK_END) - _TAIL))
             return last_line(errors.read())
+
+    def _ends_within(self, seconds: float) -> bool:
+        handle = os.pidfd_open(self._process.pid)
+        try:
+            return bool(select.select([handle], [], [], seconds)[0])
+        finally:
+            os.close(handle)
 
 
 def _environment(threads: int) -> dict[str, str]:

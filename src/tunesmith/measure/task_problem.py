@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from tunesmith.errors import UsageError
 from tunesmith.measure.job import Job
 from tunesmith.measure.local import LocalMeasurer
 from tunesmith.problem import MeasureSettings
@@ -79,6 +80,20 @@ class TaskProblem:
         Raises ``InstantiationError`` where the config cannot be scheduled.
         """
         return self.sketch.program(self.task.operator, self.task.target, config)
+
+    def cuda_source(self, config: Config) -> str:
+        """The CUDA C++ of a config.
+
+        Raises ``UsageError`` if the target is no GPU, ``InstantiationError`` where the config
+        cannot be scheduled.
+        """
+        from tunesmith.cuda_compiler import cuda_source
+
+        if self.task.target.kind != "cuda":
+            raise UsageError(
+                f"there is no CUDA code for {self.task.target.key}: give --target cuda"
+            )
+        return cuda_source(self.program(config), self.task.target.to_tvm())
 
     def kernel(self, config: Config) -> Kernel:
         """Build the kernel of a config in this process.

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from tunesmith import arrays
-from tunesmith.compiler import compiled
 from tunesmith.errors import InstantiationError
 from tunesmith.measure import timing
 from tunesmith.measure.channel import Channel, ChannelClosedError, Message
+from tunesmith.measure.device import DeviceCodeError
 from tunesmith.measure.failure import describe, one_line, out_of_memory, tells_no_memory
 from tunesmith.measure.prepared import Prepared
 from tunesmith.measure.verify import find_mismatch
 from tunesmith.measurement import Outcome
-from tunesmith.sketches.weights import PREPARE, WEIGHT, prepared_weights, with_weights
+from tunesmith.sketches.weights import WEIGHT, prepared_weights, with_weights
 from tunesmith.space import Config
 
 T = TypeVar("T")
@@ -43,7 +43,8 @@ def run_trial(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> N
 def _answer(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> None:
     try:
         trial = Trial(prepared, Config.from_json(config))
-        channel.send({"kind": "built", "program_hash": trial.program_hash})
+        built = {"program_hash": trial.program_hash, "resources": trial.resources}
+        channel.send({"kind": "built", **built})
         while True:
             channel.wait()
             for command in channel.receive():
@@ -62,7 +63,10 @@ def _report(channel: Channel, outcome: Outcome, message: str) -> None:
 
 
 class Trial:
-    """A built program. Making one builds it; raises ``FailedTrialError``."""
+    """A built program. Making one builds it; raises ``FailedTrialError``.
+
+    ``resources`` is what it takes of the device, as JSON, where the compiler tells.
+    """
 
     def __init__(self, prepared: Prepared, config: Config) -> None:
         self._prepared = prepared
@@ -70,7 +74,11 @@ class Trial:
         program = self._instantiate(config)
         self.program_hash = _hash(program)
         self._weights = prepared_weights(program)
-        self._module, self._main, self._prepare = self._build(program)
+        built = self._guard(
+            Outcome.COMPILE_HOST, lambda: prepared.device.build(program, prepared.target)
+        )
+        self._module, self._main, self._prepare = built.module, built.main, built.prepare
+        self.resources = built.resources
         self._arguments: list[Any] = []
         self._calls = 1
 
@@ -116,15 +124,6 @@ class Trial:
             message = out_of_memory(self._limit)
             raise FailedTrialError(Outcome.COMPILE_HOST, message) from error
 
-    def _build(self, program: Any) -> tuple[Any, Any, Any | None]:
-        """The module and its functions, ready to be called: TVM generates code at the look-up."""
-
-        def build() -> tuple[Any, Any, Any | None]:
-            module = compiled(program, self._prepared.target).jit()
-            return module, module["main"], None if self._weights is None else module[PREPARE]
-
-        return self._guard(Outcome.COMPILE_HOST, build)
-
     def _first_call(self) -> float:
         """Seconds of the first call of ``main``; what comes before it is done once, untimed."""
         inputs = self._guard(Outcome.RUNTIME_DEVICE, self._inputs)
@@ -168,6 +167,8 @@ class Trial:
         """The result of a step whose exceptions mean ``outcome``."""
         try:
             return step()
+        except DeviceCodeError as error:
+            raise FailedTrialError(Outcome.COMPILE_DEVICE, describe(error)) from error
         except BaseException as error:
             message = describe(error)
             if isinstance(error, MemoryError) or tells_no_memory(message):

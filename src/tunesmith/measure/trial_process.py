@@ -53,6 +53,7 @@ class TrialProcess:
         self.phase = Phase.BUILD
         self.verdict: Verdict | None = None
         self.program_hash = ""
+        self.resources: dict[str, float | None] | None = None
         self.ready_since = 0.0
         self.rounds_run: list[float] = []
         self._settings = prepared.job.settings
@@ -142,7 +143,7 @@ class TrialProcess:
                 self._take(message)
         except ChannelClosedError:
             self.kill()  # it has died, or it has closed its side and is of no use any more
-        except (GarbledError, KeyError, TypeError, ValueError):
+        except (AttributeError, GarbledError, KeyError, TypeError, ValueError):
             self.decide(_GARBAGE)
 
     def _take(self, message: Message) -> None:
@@ -151,8 +152,12 @@ class TrialProcess:
                 self.decide(_failure(message))
             case "built", Phase.BUILD:
                 self.program_hash = str(message["program_hash"])
-                self._enter(Phase.READY)
-                self.ready_since = time.monotonic()
+                self.resources = _resources(message)
+                if self.order.build_only:
+                    self.decide(Verdict(Outcome.NO_ERROR))
+                else:
+                    self._enter(Phase.READY)
+                    self.ready_since = time.monotonic()
             case "ran", Phase.RUN if self.order.rounds:
                 self._rest()  # it was only to verify and to warm up
             case "ran", Phase.RUN:
@@ -231,6 +236,7 @@ class TrialProcess:
             "run_seconds": self.verdict.run_seconds,
             "cut_off": self.verdict.cut_off,
             "program_hash": self.program_hash,
+            "resources": self.resources,
             "build_time": self._spent[Phase.BUILD],
             "run_time": self._spent[Phase.RUN],
         }
@@ -250,3 +256,11 @@ def _figures(message: Message) -> tuple[float, ...]:
     if not figures or not all(0.0 < figure < math.inf for figure in figures):
         raise ValueError
     return figures
+
+
+def _resources(message: Message) -> dict[str, float | None] | None:
+    """What a program takes of the device. Raises ``ValueError`` where that is something else."""
+    told = message["resources"]
+    if told is None:
+        return None
+    return {str(name): None if figure is None else float(figure) for name, figure in told.items()}

@@ -100,8 +100,14 @@ def sketches_table(
     return table
 
 
-def outcomes_table(outcomes: Mapping[Outcome, int]) -> Table:
-    """How many trials ended in each class that occurred, in the order of the classes."""
+def outcomes_table(
+    outcomes: Mapping[Outcome, int], meanings: Mapping[Outcome, str] | None = None
+) -> Table:
+    """How many trials ended in each class that occurred, in the order of the classes.
+
+    ``meanings`` replaces what the classes mean by themselves.
+    """
+    said = {outcome: outcome.meaning for outcome in Outcome} | dict(meanings or {})
     total = sum(outcomes.values())
     table = _table()
     table.add_column("outcome", no_wrap=True)
@@ -111,7 +117,7 @@ def outcomes_table(outcomes: Mapping[Outcome, int]) -> Table:
         number = outcomes.get(outcome, 0)
         if number:
             name = fmt.outcome_name(outcome)
-            table.add_row(name, fmt.count(number), fmt.share(number, total), outcome.meaning)
+            table.add_row(name, fmt.count(number), fmt.share(number, total), said[outcome])
     return table
 
 

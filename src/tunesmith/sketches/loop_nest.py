@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -26,7 +27,8 @@ class Access:
     this index by itself, or None where the index is computed (a window, a group). ``produced``
     says whether another stage of the operator computes the input (padding), not the caller.
     ``steps[d]`` says by how much a step of each axis moves the index of dimension ``d``, as far as
-    that is the same everywhere (0 for a group).
+    that is the same everywhere (0 for a group). ``groups[d]`` are the axes of which several steps
+    make one group: how many, and by how much the next group moves the index.
     """
 
     buffer: str
@@ -35,6 +37,17 @@ class Access:
     axes: tuple[str | None, ...]
     produced: bool
     steps: tuple[tuple[tuple[str, int], ...], ...]
+    groups: tuple[tuple[tuple[str, int, int], ...], ...]
+
+    def elements(self, tiles: Mapping[str, int]) -> int:
+        """How many elements are within reach of so many steps of each axis, others standing still.
+
+        That is the box that holds them, the size of its dimensions multiplied.
+        """
+        return math.prod(
+            min(size, 1 + _reach(steps, tiles) + _reach_of_groups(groups, tiles))
+            for size, steps, groups in zip(self.shape, self.steps, self.groups, strict=True)
+        )
 
     @property
     def all_axes(self) -> frozenset[str]:
@@ -153,6 +166,7 @@ def _accesses(block: Any, produced: set[str]) -> tuple[Access, ...]:
     from tvm.tirx import Var
 
     written = {write.source.name for write in block.writes}
+    extents = {_axis_name(axis.var): int(axis.dom.extent) for axis in block.iter_vars}
     reads = [read for read in block.reads if read.source.name not in written]
     return tuple(
         Access(
@@ -162,6 +176,7 @@ def _accesses(block: Any, produced: set[str]) -> tuple[Access, ...]:
             axes=tuple(_axis_name(r.min) if isinstance(r.min, Var) else None for r in read.region),
             produced=read.source.name in produced,
             steps=tuple(_steps(r.min) for r in read.region),
+            groups=tuple(_groups(r.min, extents) for r in read.region),
         )
         for read in reads
     )
@@ -178,6 +193,40 @@ def _steps(index: Any) -> tuple[tuple[str, int], ...]:
     return tuple(
         (_axis_name(one), place - origin) for one, place in zip(variables, moved, strict=True)
     )
+
+
+def _groups(index: Any, extents: Mapping[str, int]) -> tuple[tuple[str, int, int], ...]:
+    """The axes that move an index only after several steps: how many, and by how much."""
+    from tvm.tirx.analysis import undefined_vars
+
+    variables = sorted(undefined_vars(index), key=_axis_name)
+    still = {name for name, by in _steps(index) if by == 0}
+    origin = _index_at(index, dict.fromkeys(variables, 0))
+    found = []
+    for one in variables:
+        if _axis_name(one) not in still:
+            continue
+        extent = extents[_axis_name(one)]
+        for every in (size for size in range(2, extent) if extent % size == 0):
+            moved = _index_at(index, {it: every if it is one else 0 for it in variables})
+            if moved != origin:
+                found.append((_axis_name(one), every, moved - origin))
+                break
+    return tuple(found)
+
+
+def _reach(steps: Sequence[tuple[str, int]], tiles: Mapping[str, int]) -> int:
+    return sum(abs(by) * (tiles.get(axis, 1) - 1) for axis, by in steps)
+
+
+def _reach_of_groups(groups: Sequence[tuple[str, int, int]], tiles: Mapping[str, int]) -> int:
+    """A tile whose size is no multiple of a group's may begin in the middle of one."""
+    reach = 0
+    for axis, every, by in groups:
+        tile = tiles.get(axis, 1)
+        aligned = tile % every == 0 or every % tile == 0
+        reach += abs(by) * ((tile - 1) // every if aligned else (tile + every - 2) // every)
+    return reach
 
 
 def _index_at(index: Any, values: Mapping[Any, int]) -> int:

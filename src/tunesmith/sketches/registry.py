@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -17,6 +17,12 @@ from tunesmith.sketches.cpu_im2col import CpuIm2col
 from tunesmith.sketches.cpu_rows import CpuRows
 from tunesmith.sketches.cpu_tiled import CpuTiled
 from tunesmith.sketches.cpu_winograd import CpuWinograd
+from tunesmith.sketches.cuda_batch_matmul_opevo import CudaBatchMatmulOpEvo
+from tunesmith.sketches.cuda_conv2d_direct import CudaConv2dDirect
+from tunesmith.sketches.cuda_conv2d_opevo import CudaConv2dOpEvo
+from tunesmith.sketches.cuda_gemm_424 import CudaGemm424
+from tunesmith.sketches.cuda_matmul_opevo import CudaMatmulOpEvo
+from tunesmith.sketches.cuda_tiled import CudaTiled
 from tunesmith.sketches.sketch import Sketch
 from tunesmith.target import Target
 
@@ -33,6 +39,12 @@ _OURS: dict[str, Sketch] = {
         CpuGemm(),
         CpuIm2col(),
         CpuGemm424(),
+        CudaTiled(),
+        CudaConv2dDirect(),
+        CudaGemm424(),
+        CudaMatmulOpEvo(),
+        CudaBatchMatmulOpEvo(),
+        CudaConv2dOpEvo(),
     )
 }
 
@@ -124,14 +136,18 @@ def sketches_for(
 ) -> list[Sketch]:
     """The sketches of these names, by default all that support the operator on the target.
 
-    ``without`` are names of sketches to leave out. Those left are in the order in which sketches
-    are tried, so the first one is the most general. Left out unless they are named are sketches
-    that are ``only_by_name``, and plug-ins that do not load.
+    A name may leave out what the target's sketches begin with: ``conv2d_direct`` is
+    ``cuda_conv2d_direct`` there. ``without`` are names of sketches to leave out. Those left are in
+    the order in which sketches are tried, so the first one is the most general. Left out unless
+    they are named are sketches that are ``only_by_name``, and plug-ins that do not load.
 
     Raises ``UsageError`` where none is left, for an unknown name, and for a named sketch that
     cannot schedule the operator or does not load.
     """
-    known, named, forbidden = list(_names()), set(names), set(without)
+    known = list(_names())
+    named, forbidden = (
+        {_whole_name(name, target, known) for name in chosen} for chosen in (names, without)
+    )
     for name in sorted(named | forbidden):
         if name not in known:
             raise unknown_name("sketch", name, known, listed_by="tunesmith sketches")
@@ -157,6 +173,11 @@ def sketches_for(
         left = f" without {', '.join(sorted(forbidden))}: allow one" if forbidden else ""
         raise UsageError(f"no sketch can schedule {operator.name} on {target.key}{left}")
     return fitting
+
+
+def _whole_name(name: str, target: Target, known: Container[str]) -> str:
+    whole = f"{target.kind}_{name}"
+    return whole if name not in known and whole in known else name
 
 
 def _alternatives(operator: Operator, target: Target) -> str:

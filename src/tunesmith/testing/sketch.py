@@ -39,6 +39,7 @@ from tunesmith.sketches.weights import (
 )
 from tunesmith.space import Config, Space
 from tunesmith.target import Target
+from tunesmith.testing.cuda_emulation import run_cuda
 
 
 def mismatch(
@@ -47,10 +48,13 @@ def mismatch(
     """Build and run a config in this process: what is wrong with the result, or None.
 
     The output holds NaN (the complement of each integer) before the call, so that elements that
-    are never written, or added to before they are set, are found out.
+    are never written, or added to before they are set, are found out. CUDA code runs on the CPU
+    (see ``cuda_emulation``).
     """
     target = target or Target()
     program = sketch.program(operator, target, config)
+    if target.kind == "cuda":
+        return _mismatch_of_cuda(operator, target, program, seed)
     kernel = Kernel.build(operator, target, program, config)
     inputs = operator.make_inputs(seed)
     expected = operator.reference(*inputs)
@@ -61,6 +65,15 @@ def mismatch(
     else:
         kernel(*inputs, out=output)
     return find_mismatch(arrays.as_numpy(output), expected, *operator.tolerance)
+
+
+def _mismatch_of_cuda(operator: Operator, target: Target, program: Any, seed: int) -> str | None:
+    """What is wrong with what CUDA code computes, which a CPU can run as well."""
+    inputs = operator.make_inputs(seed)
+    expected = operator.reference(*inputs)
+    output = poison_like(expected)
+    run_cuda(operator, target, program, inputs, output)
+    return find_mismatch(output, expected, *operator.tolerance)
 
 
 class SketchConformance:
@@ -91,6 +104,23 @@ class SketchConformance:
         for _ in range(count):
             yield self.space(operator).sample(rng)
 
+    def programs(self, operator: Operator, count: int) -> Iterator[tuple[Config, Any]]:
+        """The default and up to ``count`` random configs, with their programs.
+
+        Random ones may be refused: that is what ``InstantiationError`` is for.
+        """
+        left = count
+        for config in self.configs(operator, 20 * count):
+            try:
+                program = self.sketch.program(operator, self.target, config)
+            except InstantiationError:
+                assert config != self.default(operator), "the default is refused"
+                continue
+            yield config, program
+            left -= config != self.default(operator)
+            if left == 0:
+                break
+
     # --- The space
 
     def test_it_supports_its_operators(self, operator: Operator) -> None:
@@ -116,13 +146,12 @@ class SketchConformance:
     # --- The programs
 
     def test_results_match_the_reference(self, operator: Operator) -> None:
-        for config in self.configs(operator, self.samples):
+        for config, _ in self.programs(operator, self.samples):
             wrong = mismatch(self.sketch, operator, config, self.target)
             assert wrong is None, f"{config.key}: {wrong}"
 
     def test_a_program_is_a_function_of_arguments_and_result(self, operator: Operator) -> None:
-        for config in self.configs(operator, 3):
-            program = self.sketch.program(operator, self.target, config)
+        for _, program in self.programs(operator, 3):
             functions = {variable.name_hint for variable in program.get_global_vars()}
             prepared = prepared_weights(program)
             tensors = [*operator.arguments, operator.result]
@@ -136,14 +165,11 @@ class SketchConformance:
             assert _parameters(program["main"]) == _types(tensors)
 
     def test_the_same_config_gives_the_same_program(self, operator: Operator) -> None:
-        for config in self.configs(operator, 3):
+        for config, program in self.programs(operator, 3):
             # By way of JSON, as a config comes out of a store.
             stored = Config.from_json(json.loads(json.dumps(config.to_json())))
-            first, second = (
-                self.sketch.program(operator, self.target, given).script()
-                for given in (config, stored)
-            )
-            assert first == second
+            again = self.sketch.program(operator, self.target, stored)
+            assert again.script() == program.script()
 
     def test_a_config_of_another_space_is_refused(self, operator: Operator) -> None:
         strange = Config({**self.default(operator), "no such parameter": 1})

@@ -1,0 +1,61 @@
+"""What a tuning run prints in the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tunesmith.cli.output import console, print_json
+from tunesmith.errors import StoreError, TunesmithError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tunesmith.result import Result
+
+
+def print_result(result: Result, compared: Mapping[str, float], *, as_json: bool) -> None:
+    """Print the result, and raise ``StoreError`` if not all of it could be stored."""
+    if as_json:
+        peers = {name: {"seconds": seconds} for name, seconds in compared.items()}
+        print_json({**result.to_json(), **({"peers": peers} if peers else {})})
+    else:
+        _print_tables(result, compared)
+    if result.failure:
+        where = f"; 'tunesmith import {result.rescued}' adds the rest" if result.rescued else ""
+        raise StoreError(result.failure + where)
+
+
+def complain(result: Result) -> None:
+    """Raise ``TunesmithError`` if nothing valid was found."""
+    if result.best is None:
+        raise TunesmithError(
+            f"no valid config was found in {result.trials} trials: give it more time"
+        )
+
+
+def _print_tables(result: Result, compared: Mapping[str, float]) -> None:
+    from tunesmith.reports.tables import ResultRow, outcomes_table, results_table, sketches_table
+
+    out = console()
+    rows = []
+    baseline = None
+    if result.default is not None:
+        baseline = ResultRow("default schedule", result.default.seconds)
+        rows.append(baseline)
+    rows += [ResultRow(name, seconds) for name, seconds in compared.items()]
+    if result.best is not None:
+        rows.append(ResultRow("best found", result.best.seconds, best=True))
+    out.print(f"{result.problem.key}", soft_wrap=True, markup=False)
+    out.print(
+        f"{result.trials} trials ({result.valid} valid, {result.resumed} of them from earlier "
+        f"runs) in {result.time['total']:.1f} s; stopped: {result.stopped.meaning}",
+        soft_wrap=True,
+    )
+    if result.trials:
+        out.print(outcomes_table(result.outcomes))
+    if len(result.sketches) > 1:
+        best = "" if result.best is None else result.best.sketch
+        sketches = [(name, it.trials, it.best_seconds) for name, it in result.sketches.items()]
+        out.print(sketches_table(sketches, best, result.problem.flops))
+    if rows:
+        out.print(results_table(rows, result.problem.flops, baseline))

@@ -1,0 +1,237 @@
+"""From a scheduled program to the machine code of an NVIDIA GPU, and what that takes of the GPU."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tunesmith.errors import MissingDependencyError, TunesmithError
+
+# What ptxas says of each function, in this order.
+_FUNCTION = re.compile(r"Compiling entry function '(\w+)'")
+_SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+# How many threads a block of a function has, as TVM writes it.
+_BLOCK = re.compile(r"__launch_bounds__\((\d+)\) (\w+)\(")
+
+# What TVM calls its function that compiles CUDA C++.
+_COMPILE = "tvm_callback_cuda_compile"
+
+# Registers are given to warps of 32 threads in units of so many, shared memory to blocks in bytes.
+_WARP = 32
+_REGISTER_UNIT = 256
+_SHARED_UNIT = 128
+# Its warps are shared out among four parts, each with registers of its own.
+_PARTS = 4
+
+
+@dataclass(frozen=True)
+class Multiprocessor:
+    """What one multiprocessor has for the blocks that run on it at a time.
+
+    ``reserved_bytes`` of shared memory are the system's, of each block.
+    """
+
+    threads: int
+    blocks: int
+    shared_bytes: int
+    registers: int = 65536
+    reserved_bytes: int = 1024
+
+
+# By compute capability: the CUDA programming guide, "Technical Specifications per Compute
+# Capability".
+_MULTIPROCESSORS = {
+    75: Multiprocessor(1024, 16, 64 * 1024, reserved_bytes=0),
+    80: Multiprocessor(2048, 32, 164 * 1024),
+    86: Multiprocessor(1536, 16, 100 * 1024),
+    87: Multiprocessor(1536, 16, 164 * 1024),
+    89: Multiprocessor(1536, 24, 100 * 1024),
+    90: Multiprocessor(2048, 32, 228 * 1024),
+    100: Multiprocessor(2048, 32, 228 * 1024),
+    103: Multiprocessor(2048, 32, 228 * 1024),
+    110: Multiprocessor(1536, 24, 228 * 1024),
+    120: Multiprocessor(1536, 24, 100 * 1024),
+    121: Multiprocessor(1536, 24, 100 * 1024),
+}
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a function takes: registers of a thread, bytes that a thread spills to memory and loads
+    from there, and bytes of shared memory of a block."""
+
+    registers: int
+    spill_stores: int
+    spill_loads: int
+    shared_bytes: int
+
+    def occupancy(self, threads: int, arch: str) -> float | None:
+        """The share of a multiprocessor's threads that run at a time, with blocks of so many.
+
+        None for a GPU whose figures are not known here.
+        """
+        known = _MULTIPROCESSORS.get(capability(arch))
+        if known is None:
+            return None
+        warps = math.ceil(threads / _WARP)
+        of_a_warp = _up(self.registers * _WARP, _REGISTER_UNIT)
+        shared = max(1, _up(self.shared_bytes + known.reserved_bytes, _SHARED_UNIT))
+        warps_at_a_time = known.registers // _PARTS // max(1, of_a_warp) * _PARTS
+        blocks = min(
+            known.blocks,
+            known.threads // (warps * _WARP),
+            warps_at_a_time // warps,
+            known.shared_bytes // shared,
+        )
+        return min(1.0, blocks * threads / known.threads)
+
+
+def capability(arch: str) -> int:
+    """The compute capability of ``sm_90a`` as a number: 90."""
+    return int(re.sub(r"\D", "", arch))
+
+
+def _up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
+
+
+@dataclass(frozen=True)
+class Cubin:
+    """Machine code, its source, and what its functions take, by name."""
+
+    code: bytes
+    source: str
+    resources: dict[str, Resources]
+
+
+def summary(cubin: Cubin, arch: str) -> dict[str, Any]:
+    """What a program takes, as JSON: of several functions each time the most demanding one.
+
+    ``registers`` of a thread, ``spilled_bytes`` that a thread writes to memory for want of
+    registers, ``shared_bytes`` and ``threads`` of a block, and the ``occupancy``, None for a GPU
+    whose figures are not known here.
+    """
+    blocks = {name: int(threads) for threads, name in _BLOCK.findall(cubin.source)}
+    used = cubin.resources
+    # TVM leaves it out where a block is one thread.
+    threads = {name: blocks.get(name, 1) for name in used}
+    occupancies = [one.occupancy(threads[name], arch) for name, one in used.items()]
+    known = [share for share in occupancies if share is not None]
+    return {
+        "registers": max(one.registers for one in used.values()),
+        "spilled_bytes": max(one.spill_stores for one in used.values()),
+        "shared_bytes": max(one.shared_bytes for one in used.values()),
+        "threads": max(threads.values()),
+        "occupancy": min(known) if known else None,
+    }
+
+
+def cuda_source(program: Any, target: Any) -> str:
+    """The CUDA C++ of a scheduled module, for a ``tvm.target.Target``. Raises what TVM raises."""
+    import tvm
+
+    with _uncompiled():
+        return str(tvm.compile(program, target=target).mod.imports[0].inspect_source())
+
+
+@contextlib.contextmanager
+def _uncompiled() -> Iterator[None]:
+    """Keep TVM from compiling the code that it writes, as it may where there is a GPU."""
+    import tvm_ffi
+
+    before = tvm_ffi.get_global_func(_COMPILE, allow_missing=True)
+    tvm_ffi.register_global_func(_COMPILE, lambda _: b"", override=True)
+    try:
+        yield
+    finally:
+        if before is None:
+            tvm_ffi.registry.remove_global_func(_COMPILE)
+        else:
+            tvm_ffi.register_global_func(_COMPILE, before, override=True)
+
+
+def launch_extents(program: Any) -> dict[str, int]:
+    """The extents of the loops of ``main`` that are bound to blocks and threads, by their names."""
+    import tvm_ffi
+    from tvm.tirx import For
+
+    extents: dict[str, int] = {}
+
+    def visit(loop: Any) -> None:
+        if loop.thread_binding is not None:
+            extents[str(loop.thread_binding.thread_tag)] = int(loop.extent)
+
+    tvm_ffi.structural_walk(program["main"].body, [(For, visit)], order="post")
+    return extents
+
+
+def has_nvcc() -> bool:
+    """Whether CUDA C++ can be compiled here."""
+    return _nvcc() is not None
+
+
+def _nvcc() -> str | None:
+    return shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+
+
+def nvcc() -> str:
+    """Where the compiler is. Raises ``MissingDependencyError`` where there is none."""
+    found = _nvcc()
+    if found is None:
+        raise MissingDependencyError(
+            "CUDA code needs nvcc to be compiled: install the CUDA toolkit, or add its folder bin "
+            "to PATH"
+        )
+    return found
+
+
+def compile_cuda(source: str, arch: str) -> Cubin:
+    """Compile CUDA C++ for an instruction set such as ``sm_90``.
+
+    Raises ``MissingDependencyError`` without nvcc, and ``TunesmithError`` with the compiler's first
+    complaint where it fails.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path, output = Path(folder, "kernel.cu"), Path(folder, "kernel.cubin")
+        path.write_text(source, encoding="utf-8")
+        command = [nvcc(), "-cubin", f"-arch={arch}", "-O3", "-Xptxas", "-v", "-std=c++17"]
+        done = subprocess.run(
+            [*command, "-o", str(output), str(path)], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            complaint = _complaint(done.stderr).replace(f"{path}", path.name)
+            raise TunesmithError(f"nvcc failed: {complaint}")
+        return Cubin(output.read_bytes(), source, resources_of(done.stderr))
+
+
+def resources_of(report: str) -> dict[str, Resources]:
+    """What ptxas tells of each function with ``-v``."""
+    found = {}
+    for part in report.split("Compiling entry function")[1:]:
+        name = _FUNCTION.match("Compiling entry function" + part)
+        spills, registers, shared = (p.search(part) for p in (_SPILLS, _REGISTERS, _SHARED))
+        if name is None or registers is None:
+            continue
+        found[name[1]] = Resources(
+            registers=int(registers[1]),
+            spill_stores=int(spills[2]) if spills else 0,
+            spill_loads=int(spills[3]) if spills else 0,
+            shared_bytes=int(shared[1]) if shared else 0,
+        )
+    return found
+
+
+def _complaint(report: str) -> str:
+    lines = [line.strip() for line in report.splitlines() if "error" in line or "fatal" in line]
+    return (lines or report.strip().splitlines() or ["without a word"])[0]

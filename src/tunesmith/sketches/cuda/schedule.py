@@ -1,0 +1,117 @@
+"""A reduction scheduled for a GPU: threads sum in registers what blocks stage in shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tunesmith.operators import Operator
+from tunesmith.sketches.cuda.block_tiling import DIMENSIONS, Tiling
+from tunesmith.sketches.loop_nest import Access, LoopNest, lower
+
+# The slowest first, as loops are nested.
+_NESTED = DIMENSIONS[::-1]
+_PARTS = ("blockIdx", "vthread", "threadIdx")
+
+
+def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
+    """The scheduled module. Raises what TVM raises where the tiling is impossible."""
+    from tvm.s_tir import Schedule
+
+    schedule = Schedule(lower(operator))
+    sums = schedule.get_sblock(nest.block)
+    copies = [
+        (schedule.cache_read(sums, access.buffer, "shared"), access)
+        for access in nest.inputs
+        if access.buffer in tiling.staged
+    ]
+    # Their indices among what the sums read stay the same whatever they are read from.
+    own = [
+        schedule.cache_read(sums, place, "local")
+        for place, access in enumerate(nest.inputs)
+        if tiling.depth > 2 and access.buffer in tiling.staged
+    ]
+    for name in nest.producers:  # padding happens where an input is copied
+        schedule.compute_inline(schedule.get_sblock(name))
+    output = _output_stage(schedule, sums, nest)
+
+    outermost, threads = _bind_output(schedule, output, nest, tiling)
+    schedule.compute_at(sums, threads[-1], preserve_unit_loops=True)
+    levels = _split_sums(schedule, sums, nest, tiling)
+    steps = levels[0]
+    for copy in own:
+        schedule.compute_at(copy, levels[1][-1], preserve_unit_loops=True)
+    for copy, access in copies:
+        schedule.compute_at(copy, steps[-1], preserve_unit_loops=True)
+        _copy_together(schedule, copy, access, tiling)
+    if tiling.auto_unroll_max_step:
+        schedule.annotate(outermost, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
+        schedule.annotate(outermost, "pragma_unroll_explicit", int(tiling.unroll_explicit))
+    schedule.decompose_reduction(sums, steps[0])
+    return schedule.mod
+
+
+def _output_stage(schedule: Any, sums: Any, nest: LoopNest) -> Any:
+    """The stage that writes the result: the epilogue, or a copy of the sums; these are local."""
+    if not nest.consumers:
+        return schedule.cache_write(sums, 0, "local")
+    schedule.set_scope(sums, 0, "local")
+    for name in nest.consumers[:-1]:
+        schedule.compute_inline(schedule.get_sblock(name))
+    return schedule.get_sblock(nest.consumers[-1])
+
+
+def _bind_output(
+    schedule: Any, output: Any, nest: LoopNest, tiling: Tiling
+) -> tuple[Any, list[Any]]:
+    """Bind the loops of the result: the outermost one, and those of the threads."""
+    parts = {
+        axis.name: schedule.split(loop, list(tiling.spatial[axis.name]))
+        for axis, loop in zip(nest.spatial, schedule.get_loops(output), strict=True)
+    }
+    placed = {d: [axis for axis in parts if tiling.places[axis] == d] for d in _NESTED}
+    ordered = [parts[axis][part] for part in range(4) for d in _NESTED for axis in placed[d]]
+    schedule.reorder(*ordered)
+    bound: list[list[Any]] = []
+    for part, words in enumerate(_PARTS):
+        bound.append([])
+        for dimension in _NESTED:
+            loops = [parts[axis][part] for axis in placed[dimension]]
+            if loops:
+                fused = schedule.fuse(*loops, preserve_unit_iters=True)
+                schedule.bind(fused, f"{words}.{dimension}")
+                bound[-1].append(fused)
+    return bound[0][0], bound[2]
+
+
+def _split_sums(schedule: Any, sums: Any, nest: LoopNest, tiling: Tiling) -> list[list[Any]]:
+    """Split the sum: its steps outside, what a thread does in each of them inside.
+
+    Returns the loops of each level of the sum, those of the steps first.
+    """
+    count = len(nest.spatial) + len(nest.reduction)
+    loops: Sequence[Any] = schedule.get_loops(sums)[-count:]
+    spatial, reduction = loops[: len(nest.spatial)], loops[len(nest.spatial) :]
+    split = [
+        schedule.split(loop, list(tiling.reduction[axis.name]))
+        for axis, loop in zip(nest.reduction, reduction, strict=True)
+    ]
+    levels = [[parts[level] for parts in split] for level in range(tiling.depth)]
+    schedule.reorder(*(loop for level in levels for loop in level), *spatial)
+    return levels
+
+
+def _copy_together(schedule: Any, copy: Any, access: Access, tiling: Tiling) -> None:
+    """Let all threads of a block copy their share of an input."""
+    rank = len(schedule.get(copy).iter_vars)
+    fused = schedule.fuse(*schedule.get_loops(copy)[-rank:])
+    x, y, z = tiling.along(2)
+    width = 1 if any(access.groups) else tiling.vector
+    # TVM cannot vectorise a copy whose last round is for some of the threads alone.
+    while width > 1 and int(schedule.get(fused).extent) % (x * y * z * width):
+        width //= 2
+    _, *threads, vector = schedule.split(fused, [None, z, y, x, width])
+    for dimension, loop in zip(_NESTED, threads, strict=True):
+        schedule.bind(loop, f"threadIdx.{dimension}")
+    if width > 1:
+        schedule.vectorize(vector)

@@ -1,0 +1,153 @@
+"""What all sketches have in common whose configs are tiles for blocks and threads."""
+
+# ruff: noqa: ARG002 - the same configs make sense on every GPU, whatever the target
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from tunesmith.errors import UsageError
+from tunesmith.operators import Operator
+from tunesmith.sketches.cuda.block_tiling import Parts, Tiling
+from tunesmith.sketches.cuda.defaults import default_tiles
+from tunesmith.sketches.cuda.limits import LIMITS
+from tunesmith.sketches.cuda.schedule import scheduled
+from tunesmith.sketches.loop_nest import LoopNest, main_loop_nest
+from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.space import Config, Constraint, Factorization, Parameter, Space
+from tunesmith.target import Target
+
+
+@dataclass(frozen=True)
+class Loops:
+    """Which loops of an operator are tiled, and for which dimension of the grid.
+
+    ``places`` has the dimension of every spatial axis; ``whole`` are those of which each block has
+    one step, so that there is nothing to choose, and ``pairs`` those that are split in blocks and
+    threads alone. ``names`` are what parameters call axes, where that is not the axis' own name.
+    ``depth`` is how many factors an axis of the sum has; see ``Tiling``.
+    """
+
+    places: Mapping[str, str]
+    whole: frozenset[str] = frozenset()
+    pairs: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(default_factory=dict)
+    depth: int = 2
+
+    def parameter(self, axis: str) -> str:
+        """The name of the parameter that tiles an axis."""
+        return f"tile_{self.names.get(axis, axis)}"
+
+    def chosen(self, axis: str, parts: Parts) -> Parts:
+        """What there is to choose of the four factors of a spatial axis."""
+        return parts[::2] if axis in self.pairs else parts
+
+    def all_four(self, axis: str, chosen: Parts) -> Parts:
+        """The inverse of ``chosen``."""
+        return (chosen[0], 1, chosen[1], 1) if axis in self.pairs else chosen
+
+
+class TiledSketch(Sketch):
+    """A sketch whose configs are factors of loops and a few choices more."""
+
+    #: What is chosen besides tiles by default; what is not a parameter has this value.
+    choices: ClassVar[Mapping[str, Any]] = {
+        "auto_unroll_max_step": 512,
+        "unroll_explicit": 0,
+        "vector": 1,
+    }
+
+    @abstractmethod
+    def loops(self, nest: LoopNest) -> Loops:
+        """The loops of an operator that the sketch supports."""
+
+    @abstractmethod
+    def parameters(self, nest: LoopNest) -> Sequence[Parameter]:
+        """What there is to choose besides tiles."""
+
+    def constraints(self, nest: LoopNest) -> Sequence[Constraint]:
+        """What configs must meet; what they break else shows when they are scheduled."""
+        return ()
+
+    def space(self, operator: Operator, target: Target) -> Space:
+        nest = self._nest(operator)
+        return Space([*self._tiles(nest), *self.parameters(nest)], self.constraints(nest))
+
+    def default(self, operator: Operator, target: Target) -> Config:
+        nest = self._nest(operator)
+        loops, chosen = self.loops(nest), self._default_choices(nest)
+        tiled = {axis.name for axis in (*nest.spatial, *nest.reduction)} - loops.whole
+
+        def config(tiles: Mapping[str, Parts]) -> Config:
+            named = {
+                loops.parameter(axis): loops.chosen(axis, tiles[axis])
+                for axis in tiles
+                if axis in tiled
+            }
+            known = self.space(operator, target).names
+            return Config({**{n: named[n] for n in known if n in named}, **chosen})
+
+        def fits(tiles: Mapping[str, Parts]) -> bool:
+            return LIMITS.allow(self._tiling(nest, config(tiles)).use(operator, nest))
+
+        return config(default_tiles(nest, loops.whole, loops.pairs, loops.depth, fits))
+
+    def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        nest = self._nest(operator)
+        with instantiating(self.space(operator, target), config):
+            tiling = self._tiling(nest, config)
+            LIMITS.check(tiling.use(operator, nest))
+            return scheduled(operator, nest, tiling)
+
+    def _nest(self, operator: Operator) -> LoopNest:
+        nest = main_loop_nest(operator)
+        if nest is None:
+            raise UsageError(f"sketch {self.name} needs one reduction, {operator.name} has not")
+        return nest
+
+    def _tiles(self, nest: LoopNest) -> list[Parameter]:
+        loops = self.loops(nest)
+        spatial = [axis for axis in nest.spatial if axis.name not in loops.whole]
+        return [
+            *(
+                Factorization(loops.parameter(a.name), a.extent, 2 if a.name in loops.pairs else 4)
+                for a in spatial
+            ),
+            *(
+                Factorization(loops.parameter(a.name), a.extent, loops.depth)
+                for a in nest.reduction
+            ),
+        ]
+
+    def _default_choices(self, nest: LoopNest) -> dict[str, Any]:
+        chosen = {parameter.name for parameter in self.parameters(nest)}
+        staged = {_stage(access.buffer): True for access in nest.inputs}
+        return {n: value for n, value in {**self.choices, **staged}.items() if n in chosen}
+
+    def _tiling(self, nest: LoopNest, config: Config) -> Tiling:
+        loops = self.loops(nest)
+        chosen: dict[str, Any] = {**self.choices, **config}
+        spatial = {
+            axis.name: (axis.extent, 1, 1, 1)
+            if axis.name in loops.whole
+            else loops.all_four(axis.name, chosen[loops.parameter(axis.name)])
+            for axis in nest.spatial
+        }
+        buffers = [access.buffer for access in nest.inputs]
+        return Tiling(
+            spatial=spatial,
+            reduction={axis.name: chosen[loops.parameter(axis.name)] for axis in nest.reduction},
+            places=loops.places,
+            staged=frozenset(b for b in buffers if chosen.get(_stage(b), True)),
+            vector=chosen["vector"],
+            auto_unroll_max_step=chosen["auto_unroll_max_step"],
+            unroll_explicit=bool(chosen["unroll_explicit"]),
+        )
+
+
+def _stage(buffer: str) -> str:
+    """The parameter that says whether an input goes through shared memory."""
+    return f"stage_{buffer}"

@@ -1,0 +1,120 @@
+"""``tunesmith tune --build-only``, for GPUs that this machine need not have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import tunesmith
+from tunesmith.cuda_compiler import has_nvcc
+
+PRODUCT = ("matmul", "--m", 64, "--n", 64, "--k", 64)
+GPU = ("--target", "cuda", "--arch", "sm_90")
+
+
+@pytest.mark.slow
+def test_programs_for_a_gpu_as_json() -> None:
+    command = ("tune", *PRODUCT, *GPU, "--build-only", "--trials", 4, "--build-timeout", 60)
+    found = tunesmith(*command, "--json").json
+    assert found["task"].endswith("@cuda(arch=sm_90)")
+    assert sum(found["outcomes"].values()) == len(found["builds"]) == 4
+    assert found["outcomes"]["NO_ERROR"] >= 1
+    for row in found["builds"]:
+        assert row["sketch"] == "cuda_tiled"
+        assert row["config"].keys() >= {"tile_i", "tile_j", "tile_k"}
+        assert row["outcome"] == "NO_ERROR" or row["message"]
+        if row["outcome"] == "NO_ERROR" and has_nvcc():
+            assert row["resources"].keys() == {
+                "registers",
+                "spilled_bytes",
+                "shared_bytes",
+                "threads",
+                "occupancy",
+            }
+
+
+@pytest.mark.slow
+def test_programs_for_a_gpu_as_tables() -> None:
+    ran = tunesmith("tune", *PRODUCT, *GPU, "--build-only", "--trials", 3, "--build-timeout", 60)
+    assert ran.code == 0, ran.err
+    assert "built 3 of 3" in ran.err
+    assert "3 configs tried in" in ran.out
+    assert "there is a program" in ran.out
+    assert ("registers" in ran.out) == has_nvcc()
+    assert max(map(len, ran.out.splitlines())) <= 100
+
+
+def test_a_space_of_a_sketch_without_its_targets_name() -> None:
+    found = tunesmith(
+        "space", "--layer", "resnet18.C12", *GPU, "--sketch", "conv2d_direct", "--json"
+    ).json
+    assert found["sketch"]["name"] == "cuda_conv2d_direct"
+    assert found["size"] == 844_800
+
+
+def test_the_code_of_a_program() -> None:
+    ran = tunesmith("show", *PRODUCT, *GPU, "--form", "cuda", "--config", "default")
+    assert ran.code == 0, ran.err
+    assert "__global__ void" in ran.out
+
+
+@pytest.mark.skipif(not has_nvcc(), reason="no CUDA compiler on this machine (nvcc)")
+def test_an_architecture_that_the_compiler_does_not_know() -> None:
+    ran = tunesmith("tune", *PRODUCT, *GPU[:2], "--arch", "sm_999", "--build-only")
+    assert ran.code == 1
+    assert "nothing can be built for sm_999: nvcc failed: " in ran.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (
+            ("tune", *PRODUCT, *GPU[:2], "--build-only"),
+            "no NVIDIA GPU can be used on this machine: name one to compile for, such as "
+            "--arch sm_90",
+        ),
+        (
+            ("tune", *PRODUCT, *GPU, "--trials", 3, "--store", "none.db"),
+            "programs for cuda(arch=sm_90) cannot be measured yet: --build-only builds them",
+        ),
+        (
+            ("build", *PRODUCT, *GPU, "--config", "default", "-o", "kernel.so"),
+            "a program for cuda(arch=sm_90) makes no kernel yet: tunesmith show --form cuda has "
+            "its code",
+        ),
+        (
+            ("show", *PRODUCT, "--form", "cuda", "--config", "default"),
+            "there is no CUDA code for cpu: give --target cuda",
+        ),
+        (
+            ("tune", *PRODUCT, "--arch", "sm_90"),
+            "arch is for GPUs, and the target is cpu: leave it out",
+        ),
+        (
+            ("tune", *PRODUCT, "--target", "cuda", "--arch", "hopper"),
+            "arch must be a name such as sm_90, not 'hopper'",
+        ),
+        (
+            ("tune", *PRODUCT, *GPU, "--build-only", "--trials", 0),
+            "budget: trials must be positive, not 0",
+        ),
+        (
+            ("tune", "softmax", "--m", 4, "--n", 4, *GPU, "--build-only"),
+            "no sketch can schedule softmax on cuda(arch=sm_90)",
+        ),
+        (
+            ("tune", *PRODUCT, *GPU, "--sketch", "cpu_gemm", "--build-only"),
+            "sketch cpu_gemm cannot schedule matmul on cuda(arch=sm_90): take cuda_tiled",
+        ),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(
+    words: tuple[object, ...], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # on a machine with a GPU, too
+    monkeypatch.chdir(tmp_path)
+    ran = tunesmith(*words)
+    assert list(tmp_path.iterdir()) == [], "nothing is made of it"
+    assert ran.complaint == complaint
+    assert ran.code == 2

@@ -1,0 +1,131 @@
+"""nvcc's code and what ptxas says of it; how many blocks fit a multiprocessor."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tunesmith.cuda_compiler import (
+    Cubin,
+    Resources,
+    capability,
+    compile_cuda,
+    has_nvcc,
+    nvcc,
+    resources_of,
+    summary,
+)
+from tunesmith.errors import MissingDependencyError, TunesmithError
+
+needs_nvcc = pytest.mark.skipif(not has_nvcc(), reason="no CUDA compiler on this machine (nvcc)")
+
+REPORT = """\
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'first' for 'sm_90'
+ptxas info    : Function properties for first
+    24 bytes stack frame, 20 bytes spill stores, 28 bytes spill loads
+ptxas info    : Used 255 registers, used 1 barriers, 24 bytes cumulative stack size, 4096 bytes smem
+ptxas info    : Compiling entry function 'second' for 'sm_90'
+ptxas info    : Function properties for second
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 40 registers, used 0 barriers
+"""
+
+SOURCE = """\
+extern "C" __global__ void __launch_bounds__(128) twice(float* __restrict__ x) {
+  __shared__ float tile[128];
+  tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[127 - threadIdx.x] = 2.0f * tile[threadIdx.x];
+}
+"""
+
+
+def test_what_ptxas_says_of_each_function() -> None:
+    assert resources_of(REPORT) == {
+        "first": Resources(registers=255, spill_stores=20, spill_loads=28, shared_bytes=4096),
+        "second": Resources(registers=40, spill_stores=0, spill_loads=0, shared_bytes=0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("resources", "threads", "arch", "share"),
+    [
+        # 64 warps of 32 registers fill all 65,536; eight blocks of 256 threads.
+        (Resources(32, 0, 0, 0), 256, "sm_90", 1.0),
+        # One register more takes units of 256 a warp: 40 a thread, 12 warps in each of four parts.
+        (Resources(33, 0, 0, 0), 256, "sm_90", 6 * 256 / 2048),
+        # 12 warps in each part are 48, or 16 blocks of three; all registers together had 51.
+        (Resources(40, 0, 0, 0), 96, "sm_90", 16 * 96 / 2048),
+        # 100 KiB and the system's 1 KiB: two blocks in 228 KiB.
+        (Resources(32, 0, 0, 100 * 1024), 256, "sm_90", 2 * 256 / 2048),
+        # Older ones keep nothing for the system: two blocks of 32 KiB in 64 KiB.
+        (Resources(32, 0, 0, 32 * 1024), 256, "sm_75", 2 * 256 / 1024),
+        # 32 blocks at the most, of one warp each.
+        (Resources(16, 0, 0, 0), 32, "sm_90", 32 * 32 / 2048),
+        # Of 1,536 threads one block of 1,024 leaves a third idle.
+        (Resources(32, 0, 0, 0), 1024, "sm_86", 1024 / 1536),
+        (Resources(32, 0, 0, 0), 256, "sm_90a", 1.0),
+        (Resources(32, 0, 0, 0), 256, "sm_61", None),
+    ],
+)
+def test_occupancy(resources: Resources, threads: int, arch: str, share: float | None) -> None:
+    assert resources.occupancy(threads, arch) == share
+
+
+def test_the_number_in_the_name_of_an_instruction_set() -> None:
+    assert [capability(arch) for arch in ("sm_90", "sm_90a", "sm_100f")] == [90, 90, 100]
+
+
+def test_tvm_says_nothing_of_blocks_of_one_thread() -> None:
+    found = summary(Cubin(b"", "", {"main": Resources(16, 0, 0, 0)}), "sm_90")
+    assert found["threads"] == 1
+
+
+def test_a_program_takes_what_its_most_demanding_function_takes() -> None:
+    source = "__launch_bounds__(1024) first(float* x) {}\n__launch_bounds__(64) second(int n) {}"
+    assert summary(Cubin(b"", source, resources_of(REPORT)), "sm_90") == {
+        "registers": 255,
+        "spilled_bytes": 20,
+        "shared_bytes": 4096,
+        "threads": 1024,
+        "occupancy": 0.0,  # 256 registers of 1,024 threads are four times what there is
+    }
+
+
+@needs_nvcc
+def test_code_is_compiled() -> None:
+    cubin = compile_cuda(SOURCE, "sm_90")
+    assert cubin.code.startswith(b"\x7fELF")
+    assert (
+        summary(cubin, "sm_90").items()
+        >= {
+            "spilled_bytes": 0,
+            "shared_bytes": 512,
+            "threads": 128,
+            "occupancy": 1.0,
+        }.items()
+    )
+
+
+@needs_nvcc
+def test_code_that_is_none() -> None:
+    with pytest.raises(TunesmithError, match=r"^nvcc failed: .*error: .*nothing.*$"):
+        compile_cuda(SOURCE.replace("tile[threadIdx.x] =", "nothing ="), "sm_90")
+
+
+def test_a_missing_compiler_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    assert not has_nvcc()
+    with pytest.raises(MissingDependencyError, match=r"nvcc.*: install the CUDA toolkit"):
+        nvcc()
+
+
+@needs_nvcc
+def test_nothing_is_left_of_a_compilation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    compile_cuda(SOURCE, "sm_90")
+    assert list(tmp_path.iterdir()) == []
