@@ -100,6 +100,10 @@ def test_an_architecture_that_the_compiler_does_not_know() -> None:
             "budget: trials must be positive, not 0",
         ),
         (
+            ("tune", *PRODUCT, *GPU, "--build-only", "--report", "page.html"),
+            "--build-only measures nothing: leave out --peers and --report",
+        ),
+        (
             ("tune", "softmax", "--m", 4, "--n", 4, *GPU, "--build-only"),
             "no sketch can schedule softmax on cuda(arch=sm_90)",
         ),

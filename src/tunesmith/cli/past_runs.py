@@ -28,12 +28,16 @@ Sketches = Sequence[tuple[str, int]]
 def current_sketches(store: Store, key: str, only: str | None) -> Sketches:
     """What a task was tuned with on this machine and could still be: no version out of date.
 
-    ``only`` is the name of a sketch to narrow it down to.
+    ``only`` is the name of a sketch to narrow it down to, with the target's name before it or not.
     """
     from tunesmith.sketches import describe_sketches
 
     current = {("", 0), *((row.name, row.version) for row in describe_sketches())}
-    return [it for it in store.sketches(key) if it in current and only in (None, it[0])]
+    return [
+        (name, version)
+        for name, version in store.sketches(key)
+        if (name, version) in current and only in (None, name, name.partition("_")[2])
+    ]
 
 
 def shares_by(store: Store, key: str, sketches: Sketches) -> dict[str, dict[str, Any]]:

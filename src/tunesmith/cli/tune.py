@@ -15,6 +15,7 @@ from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, remark, remarks
 from tunesmith.cli.task_choice import TaskChoice
 from tunesmith.cli.tune_result import complain, print_result
+from tunesmith.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,6 +117,8 @@ def tune(
         flush_cache=flush_cache,
     )
     if build_only:
+        if peers or report is not None:
+            raise UsageError("--build-only measures nothing: leave out --peers and --report")
         from tunesmith.cli.build_only import build_only as build
 
         settings = replace(settings, verify=False)
