@@ -45,7 +45,7 @@ def test_what_is_no_operator_is_refused(operator: Any) -> None:
 
 @pytest.mark.parametrize("target", [5, Target, None])
 def test_what_is_no_target_is_refused(target: Any) -> None:
-    with pytest.raises(UsageError, match=r"\Aunknown target '.+': known: cpu\Z"):
+    with pytest.raises(UsageError, match=r"\Aunknown target '.+': known: cpu, cuda\Z"):
         ts.Task(PRODUCT, target)
 
 

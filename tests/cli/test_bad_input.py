@@ -86,7 +86,7 @@ USAGE = [
     (f"show {MATMUL} --config [1]", "not a JSON object"),
     (f'show {MATMUL} --config {{"a":1}}', "'a', which is no parameter of the space"),
     (f"show {MATMUL} --config {{}}", "config"),
-    (f"show {MATMUL} --form elf", "unknown form 'elf': known: asm, llvm, tvmscript"),
+    (f"show {MATMUL} --form elf", "unknown form 'elf': known: asm, cuda, llvm, tvmscript"),
     (f"show {MATMUL} --form lvm", "unknown form 'lvm': did you mean llvm?"),
     (f"show {MATMUL}", "nothing is recorded yet: tune something first"),
     (f"build {MATMUL} -o kernel.so", "nothing is recorded yet"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import tunesmith
+from tests.cli.conftest import Command
 from tunesmith.cuda_compiler import has_nvcc
 
 PRODUCT = ("matmul", "--m", 64, "--n", 64, "--k", 64)
@@ -45,18 +46,27 @@ def test_programs_for_a_gpu_as_tables() -> None:
     assert max(map(len, ran.out.splitlines())) <= 100
 
 
-def test_a_space_of_a_sketch_without_its_targets_name() -> None:
-    found = tunesmith(
+def test_a_space_of_a_sketch_without_its_targets_name(command: Command) -> None:
+    found = command(
         "space", "--layer", "resnet18.C12", *GPU, "--sketch", "conv2d_direct", "--json"
     ).json
     assert found["sketch"]["name"] == "cuda_conv2d_direct"
     assert found["size"] == 844_800
 
 
-def test_the_code_of_a_program() -> None:
-    ran = tunesmith("show", *PRODUCT, *GPU, "--form", "cuda", "--config", "default")
+def test_the_code_of_a_program(command: Command) -> None:
+    ran = command("show", *PRODUCT, *GPU, "--form", "cuda", "--config", "default")
     assert ran.code == 0, ran.err
     assert "__global__ void" in ran.out
+
+
+def test_a_gpu_is_named_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # on a machine with a GPU, too
+    ran = tunesmith("tune", *PRODUCT, *GPU[:2], "--build-only")
+    assert ran.code == 2
+    assert ran.complaint == (
+        "no NVIDIA GPU can be used on this machine: name one to compile for, such as --arch sm_90"
+    )
 
 
 @pytest.mark.skipif(not has_nvcc(), reason="no CUDA compiler on this machine (nvcc)")
@@ -69,11 +79,6 @@ def test_an_architecture_that_the_compiler_does_not_know() -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (
-            ("tune", *PRODUCT, *GPU[:2], "--build-only"),
-            "no NVIDIA GPU can be used on this machine: name one to compile for, such as "
-            "--arch sm_90",
-        ),
         (
             ("tune", *PRODUCT, *GPU, "--trials", 3, "--store", "none.db"),
             "programs for cuda(arch=sm_90) cannot be measured yet: --build-only builds them",
@@ -114,11 +119,14 @@ def test_an_architecture_that_the_compiler_does_not_know() -> None:
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(
-    words: tuple[object, ...], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: tuple[object, ...],
+    complaint: str,
+    command: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # on a machine with a GPU, too
     monkeypatch.chdir(tmp_path)
-    ran = tunesmith(*words)
+    ran = command(*map(str, words))
     assert list(tmp_path.iterdir()) == [], "nothing is made of it"
     assert ran.complaint == complaint
     assert ran.code == 2

@@ -109,16 +109,18 @@ class SketchConformance:
 
         Random ones may be refused: that is what ``InstantiationError`` is for.
         """
-        left = count
+        made: set[Config] = set()
         for config in self.configs(operator, 20 * count):
+            if config in made:
+                continue
             try:
                 program = self.sketch.program(operator, self.target, config)
             except InstantiationError:
-                assert config != self.default(operator), "the default is refused"
+                assert made, "the default is refused"
                 continue
+            made.add(config)
             yield config, program
-            left -= config != self.default(operator)
-            if left == 0:
+            if len(made) > count:
                 break
 
     # --- The space
