@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from tunesmith.operators import BatchMatmul, Operator
 from tunesmith.sketches.cuda.tiled_sketch import Loops, TiledSketch
 from tunesmith.sketches.loop_nest import LoopNest
-from tunesmith.space import Parameter
 from tunesmith.target import Target
 
 _LOOPS = Loops(
@@ -33,6 +31,3 @@ class CudaBatchMatmulOpEvo(TiledSketch):
 
     def loops(self, nest: LoopNest) -> Loops:  # noqa: ARG002 - the same for all
         return _LOOPS
-
-    def parameters(self, nest: LoopNest) -> Sequence[Parameter]:  # noqa: ARG002
-        return ()

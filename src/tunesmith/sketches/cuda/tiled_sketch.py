@@ -64,9 +64,9 @@ class TiledSketch(Sketch):
     def loops(self, nest: LoopNest) -> Loops:
         """The loops of an operator that the sketch supports."""
 
-    @abstractmethod
     def parameters(self, nest: LoopNest) -> Sequence[Parameter]:
         """What there is to choose besides tiles."""
+        return ()
 
     def constraints(self, nest: LoopNest) -> Sequence[Constraint]:
         """What configs must meet; what they break else shows when they are scheduled."""
