@@ -30,9 +30,7 @@ class GpuKernel:
 
     def __init__(self, gpu: Gpu, described: Mapping[str, Any]) -> None:
         operator = operator_from_json(described["operator"])
-        problem = TaskProblem.of(
-            Task(operator, Target(**described["target"])), described["sketch"]
-        )
+        problem = TaskProblem.of(Task(operator, Target(**described["target"])), described["sketch"])
         # Verified below: of one call, that is faster than to prepare for many.
         settings = MeasureSettings(verify=False)
         prepared = Prepared.of(Job(operator, problem.sketch, problem.task.target, settings))

@@ -103,9 +103,7 @@ class GpuPeers:
         except TunesmithError as error:
             raise MissingDependencyError(str(error)) from error
 
-    def compare(
-        self, operator: Operator, found: Mapping[str, Any], rounds: int
-    ) -> dict[str, Any]:
+    def compare(self, operator: Operator, found: Mapping[str, Any], rounds: int) -> dict[str, Any]:
         """The fields of a row about speeds; ``found`` has the ones about the best of tuning.
 
         Raises ``TunesmithError`` if one of the sides cannot compute the operator.
@@ -123,7 +121,11 @@ class GpuPeers:
         theirs = Turns(second.alone, tuple(times["torch"]), second.way)
         return {
             **_speed(mine, operator),
-            "library": {"name": library_of(operator), "way": theirs.way, **_speed(theirs, operator)},
+            "library": {
+                "name": library_of(operator),
+                "way": theirs.way,
+                **_speed(theirs, operator),
+            },
             **asdict(ratio_of(theirs, mine)),
             "rounds": rounds,
             "clocks": read_clocks(),
