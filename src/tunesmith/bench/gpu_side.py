@@ -38,7 +38,7 @@ class _Side(Protocol):
 class OurSide:
     """Configs of sketches, built and run as in tuning."""
 
-    versions: Mapping[str, str] = {}  # noqa: RUF012 - a side has but one
+    versions: Mapping[str, str] = {}
 
     def __init__(self, _: Mapping[str, Any]) -> None:
         from tunesmith.cuda.driver import driver
@@ -104,6 +104,9 @@ class TorchSide:
         return self._seconds(seconds)
 
 
+_SIDES: Mapping[str, type[OurSide | TorchSide]] = {"ours": OurSide, "torch": TorchSide}
+
+
 def main() -> None:
     die_with(int(sys.argv[1]))
     with os.fdopen(os.dup(1), "w") as answers:
@@ -115,7 +118,7 @@ def main() -> None:
 
         described = json.loads(sys.stdin.readline())
         try:
-            side: _Side = {"ours": OurSide, "torch": TorchSide}[described["side"]](described)
+            side: _Side = _SIDES[described["side"]](described)
             answer({"versions": dict(side.versions)})
         except Exception as error:
             answer({"error": reason_of(error)})

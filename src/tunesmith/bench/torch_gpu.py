@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -134,7 +133,6 @@ class GpuTimer:
                 call()
         torch.cuda.synchronize()
         once = self._time(self._graph(call, 1), 1)
-        # A call that takes longer than a round is made once.
         graphs: dict[int, Any] = {}
 
         def seconds(duration: float) -> float:

@@ -77,5 +77,6 @@ class BuildProgress:
         else:
             elapsed = now - self._begun
             left = fmt.duration(elapsed / done * (self._total - done))
-            text = f"{self._done} {done:,} of {self._total:,}, {fmt.duration(elapsed)}, about {left} left"
+            reached = f"{self._done} {done:,} of {self._total:,}"
+            text = f"{reached}, {fmt.duration(elapsed)}, about {left} left"
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
