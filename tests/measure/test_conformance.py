@@ -48,7 +48,8 @@ class TestLocalMeasurerOfGpus(MeasurerConformance):
     )
 
     @pytest.fixture(autouse=True, scope="class")
-    def gpu(self, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    @classmethod
+    def gpu(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         with one_gpu(tmp_path_factory.mktemp("cache")):
             yield
 
