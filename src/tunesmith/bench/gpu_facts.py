@@ -39,8 +39,12 @@ def gpu_facts() -> dict[str, Any]:
 
 
 def read_clocks() -> dict[str, int] | None:
-    """``sm_mhz``, ``memory_mhz`` and ``celsius`` of the first GPU; None where nothing tells."""
-    return Clocks(gpus()[0].bus).read()
+    """``sm_mhz``, ``memory_mhz`` and ``celsius`` of the first GPU, as far as they can be read; None
+    where nothing can."""
+    state = Clocks(gpus()[0].bus).read()
+    if state is None:
+        return None
+    return {name: figure for name, figure in state.to_json().items() if figure is not None}
 
 
 def _release() -> str | None:

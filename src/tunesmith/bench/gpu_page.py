@@ -16,6 +16,7 @@ Row = Mapping[str, Any]
 _MARK = "!"
 _TYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 _PREFIXES = ("resnet18.", "opevo.")
+_TUNING = ("workload", "sketch", "trials", "valid", "all/s", "valid/s", "idle", "start", "took")
 # As many failures of sketches are shown.
 _MOST_FAILURES = 10
 
@@ -170,9 +171,7 @@ def _tuning(rows: Sequence[Row]) -> list[str]:
     tuned = [row for row in rows if "sketch" in row["tuning"]]
     if not tuned:
         return []
-    lines = markdown.head(
-        "workload", "sketch", "trials", "valid", "trials/s", "idle", "start", "all"
-    )
+    lines = markdown.head(*_TUNING)
     for row in tuned:
         found = row["tuning"]
         pace, trials = found["pace"], sum(found["outcomes"].values())
@@ -183,6 +182,7 @@ def _tuning(rows: Sequence[Row]) -> list[str]:
                 fmt.count(trials),
                 fmt.share(found["outcomes"].get(Outcome.NO_ERROR.name, 0), trials),
                 fmt.decimal(pace["trials_per_second"], 1),
+                fmt.decimal(pace["valid_per_second"], 1),
                 fmt.percent(pace["gpu_idle"], 0),
                 fmt.NOTHING if pace["start_seconds"] is None else f"{pace['start_seconds']:.1f} s",
                 f"{found['seconds']:.0f} s",

@@ -95,8 +95,8 @@ class SketchCheck:
     """The sketches for a target, tried on operators: the default and ``samples`` random configs of
     each sketch that supports an operator.
 
-    ``names`` are the sketches to try, all unless given. Raises ``UsageError`` for a name that is
-    none of a sketch for the target.
+    ``names`` are the sketches to try, all unless given; one may leave out ``cuda_``. Raises
+    ``UsageError`` for a name that is none of a sketch for the target.
     """
 
     target: Target
@@ -112,13 +112,14 @@ class SketchCheck:
             if name.startswith(self.target.kind)
             or any(sketch.supports(operator, self.target) for operator in self.operators)
         }
+        chosen = set()
         for name in self.names:
-            if name not in known:
+            whole = name if name in known else f"{self.target.kind}_{name}"
+            if whole not in known:
                 raise unknown_name("sketch", name, known)
+            chosen.add(whole)
         self._tallies = {
-            name: _Tally(sketch)
-            for name, sketch in known.items()
-            if not self.names or name in self.names
+            name: _Tally(sketch) for name, sketch in known.items() if not chosen or name in chosen
         }
 
     def rows(self) -> list[Row]:

@@ -50,6 +50,7 @@ def gpu_summary(figures: Mapping[str, Any]) -> list[GpuFigure]:
         _ratio("matmul 4096, float16, against cuBLAS", None, HALF, rows),
         _ratio("layers of float16 in NHWC against cuDNN", None, HALF_LAYERS, rows),
         _pace("trials a second, once the first has ended (median)", 8.0, "trials_per_second", rows),
+        _pace("valid ones among them", None, "valid_per_second", rows),
         _pace("GPU idle, once the first trial has ended (median)", 0.3, "gpu_idle", rows),
         _wrong(sketches),
         _untried(sketches),
@@ -69,7 +70,7 @@ def _ratio(
     return GpuFigure(name, value, wanted, "×", len(ratios), len(workloads))
 
 
-def _pace(name: str, wanted: float, field: str, rows: Sequence[Row]) -> GpuFigure:
+def _pace(name: str, wanted: float | None, field: str, rows: Sequence[Row]) -> GpuFigure:
     paces = [row["tuning"].get("pace", {}).get(field) for row in rows]
     known = [pace for pace in paces if pace is not None]
     value = statistics.median(known) if known else None

@@ -20,6 +20,8 @@ from tunesmith.tuning import tune
 
 Watch = Callable[[Progress], None]
 
+_PACE = ("start_seconds", "trials_per_second", "valid_per_second", "gpu_idle")
+
 
 @dataclass
 class Pace:
@@ -41,15 +43,16 @@ class Pace:
         self.last = state
 
     def fields(self) -> dict[str, float | None]:
-        """``start_seconds`` until the first result; ``trials_per_second`` and ``gpu_idle`` after
-        it, the latter a share of the time. None where there was too little to tell."""
+        """``start_seconds`` until the first result; ``trials_per_second``, ``valid_per_second`` of
+        them, and ``gpu_idle`` after it, a share of the time. None where too little happened."""
         first, last = self.first, self.last
         if first is None or last is None or last.trials == first.trials:
-            return {"start_seconds": None, "trials_per_second": None, "gpu_idle": None}
+            return dict.fromkeys(_PACE)
         seconds = last.elapsed - first.elapsed
         return {
             "start_seconds": first.elapsed,
             "trials_per_second": (last.trials - first.trials) / seconds,
+            "valid_per_second": (last.valid - first.valid) / seconds,
             "gpu_idle": _idle(last.time["run"] - first.time["run"], seconds),
         }
 
