@@ -19,6 +19,15 @@ def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
     from tvm.s_tir import Schedule
 
     schedule = Schedule(lower(operator))
+    schedule_nest(schedule, nest, tiling)
+    return schedule.mod
+
+
+def schedule_nest(schedule: Any, nest: LoopNest, tiling: Tiling) -> None:
+    """Schedule one reduction of a function and the stages around it, as far as the nest has them.
+
+    Raises what TVM raises where the tiling is impossible.
+    """
     sums = schedule.get_sblock(nest.block)
     copies = [
         (schedule.cache_read(sums, access.buffer, "shared"), access)
@@ -48,7 +57,6 @@ def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
         schedule.annotate(outermost, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
         schedule.annotate(outermost, "pragma_unroll_explicit", int(tiling.unroll_explicit))
     schedule.decompose_reduction(sums, steps[0])
-    return schedule.mod
 
 
 def _output_stage(schedule: Any, sums: Any, nest: LoopNest) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tunesmith.operators import Conv2d
+from tunesmith.operators import Conv2d, Operator
 from tunesmith.sketches import emit
 from tunesmith.sketches.winograd.transforms import FILTER, MINIMAL, Minimal
 
@@ -18,6 +18,17 @@ DTYPE = "float32"
 def vector_length(extent: int, lanes: int) -> int:
     """The longest vector, a power of two of at most so many lanes, that fits an extent."""
     return emit.power_of_two(min(extent, lanes))
+
+
+def suits_winograd(operator: Operator) -> bool:
+    """Whether an operator is a convolution that the minimal filtering here computes."""
+    return (
+        isinstance(operator, Conv2d)
+        and operator.dtype == DTYPE
+        and operator.kernel == (FILTER, FILTER)
+        and operator.stride == operator.dilation == (1, 1)
+        and operator.groups == 1
+    )
 
 
 def rows_of_tiles(operator: Conv2d, tile_rows: int) -> int:

@@ -1,0 +1,190 @@
+"""Winograd's minimal filtering for 3x3 convolutions on an NVIDIA GPU."""
+
+# ruff: noqa: ARG002 - the same configs make sense on every GPU, whatever the target
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
+from typing import Any, ClassVar, cast
+
+from tunesmith.operators import Conv2d, Operator
+from tunesmith.sketches import emit
+from tunesmith.sketches.cuda.defaults import largest_divisor
+from tunesmith.sketches.cuda.limits import LIMITS
+from tunesmith.sketches.cuda.winograd.program import winograd_program
+from tunesmith.sketches.cuda.winograd.sizes import Sizes
+from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.winograd.tiling import columns_of_tiles, rows_of_tiles, suits_winograd
+from tunesmith.sketches.winograd.transforms import FILTER, MINIMAL
+from tunesmith.space import Categorical, Config, Constraint, Factorization, Ordinal, Space
+from tunesmith.target import Target
+
+# Outputs of a tile along an axis.
+TILES = tuple(MINIMAL)
+# Bytes of a sum.
+_SUM = 4
+# A sum has no more blocks than that: each writes as many products as the sum has.
+_MOST_SPLITS = 16
+# Threads of a transform's block.
+_TRANSFORM_THREADS = (32, 64, 128, 256)
+
+# The default: blocks of so many output channels and tiles, in threads of a few of each ...
+_BLOCK_CO, _BLOCK_TILES = 64, 32
+_INNER_CO, _THREADS_OF_TILES = 4, 8
+# ... enough for all multiprocessors to have several of them, as far as sums are still so long ...
+_BLOCKS, _SPLIT_CI = 512, 32
+# ... and this much of a sum in shared memory at a time.
+_STEP = 16
+# With fewer tiles than that, reading the weights is what takes the time.
+_FEW_TILES = 16
+
+
+class CudaWinograd(Sketch):
+    """Convolutions of 3x3 taps in NCHW by F(2x2, 3x3) or F(4x4, 3x3), in several kernels.
+
+    Weights are transformed once where they are constant. Data are transformed with a thread a tile
+    and channel; at each of the 16 (36) positions a product of matrices sums over input channels,
+    blocks staging both in shared memory; products are transformed to outputs together with what
+    follows the sums. Images at the end of a network have few tiles: the products of all positions
+    are one grid, and several blocks may share a sum, which the last transform adds up.
+
+    What it rounds away is measured in docs/sketches.md.
+    """
+
+    name: ClassVar[str] = "cuda_winograd"
+    version: ClassVar[int] = 1
+
+    def supports(self, operator: Operator, target: Target) -> bool:
+        return (
+            target.kind == "cuda"
+            and suits_winograd(operator)
+            and cast(Conv2d, operator).layout == "NCHW"
+        )
+
+    def space(self, operator: Operator, target: Target) -> Space:
+        return _space(cast(Conv2d, operator))
+
+    def default(self, operator: Operator, target: Target) -> Config:
+        return _default(cast(Conv2d, operator))
+
+    def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        with instantiating(self.space(operator, target), config):
+            sizes = Sizes.of(cast(Conv2d, operator), config)
+            LIMITS.check(sizes.tiling.use(operator, sizes.nest))
+            return winograd_program(sizes)
+
+
+# -- the space ------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=64)
+def _space(operator: Conv2d) -> Space:
+    most_co = _covering(operator.co)
+    most_tiles = _covering(max(_tile_count(operator, *tile) for tile in product(TILES, TILES)))
+    vthreads = "co_vthreads * tiles_vthreads"
+    return Space(
+        [
+            Ordinal("tile_rows", TILES),
+            Ordinal("tile_columns", TILES),
+            Ordinal("co_vthreads", tuple(_powers(min(8, most_co)))),
+            Ordinal("co_threads", tuple(_powers(min(256, most_co)))),
+            Ordinal("co_inner", tuple(_powers(min(8, most_co)))),
+            Ordinal("tiles_vthreads", tuple(_powers(min(8, most_tiles)))),
+            Ordinal("tiles_threads", tuple(_powers(min(256, most_tiles)))),
+            Ordinal("tiles_inner", tuple(range(1, min(8, most_tiles) + 1))),
+            Factorization("tile_ci", operator.ci, 3),
+            Ordinal("vector", (1, 2, 4)),
+            Ordinal("auto_unroll_max_step", (0, 16, 64, 512)),
+            Categorical("unroll_explicit", (0, 1)),
+            Ordinal("weight_threads", _TRANSFORM_THREADS),
+            Ordinal("data_threads", _TRANSFORM_THREADS),
+            Ordinal("output_threads", _TRANSFORM_THREADS),
+        ],
+        [
+            Constraint(f"co_vthreads * co_threads * co_inner <= {most_co}"),
+            Constraint(f"tiles_vthreads * tiles_threads * tiles_inner <= {most_tiles}"),
+            Constraint(f"co_threads * tiles_threads <= {LIMITS.threads}"),
+            Constraint(f"{vthreads} <= {LIMITS.vthreads}"),
+            Constraint(f"{vthreads} * co_inner * tiles_inner <= {LIMITS.register_bytes // _SUM}"),
+            Constraint(f"tile_ci[0] <= {_MOST_SPLITS}"),
+        ],
+    )
+
+
+def _covering(extent: int) -> int:
+    """The least power of two that is not below an extent."""
+    return 1 << (extent - 1).bit_length()
+
+
+def _powers(most: int) -> Iterator[int]:
+    """Powers of two, up to a number."""
+    power = 1
+    while power <= most:
+        yield power
+        power *= 2
+
+
+def _tile_count(operator: Conv2d, tile_rows: int, tile_columns: int) -> int:
+    return rows_of_tiles(operator, tile_rows) * columns_of_tiles(operator, tile_columns)
+
+
+# -- the default ----------------------------------------------------------------------------------
+
+
+def _default(operator: Conv2d) -> Config:
+    """Large tiles where there are enough of them, and blocks for all multiprocessors."""
+    rows, columns = min(product(TILES, TILES), key=lambda tile: _work(operator, *tile))
+    tiles = _tile_count(operator, rows, columns)
+    block_co = min(_BLOCK_CO, _covering(operator.co))
+    block_tiles = min(_BLOCK_TILES, _covering(tiles))
+    inner_co = min(_INNER_CO, block_co)
+    threads_of_tiles = min(_THREADS_OF_TILES, block_tiles)
+    blocks = (
+        _positions(rows, columns)
+        * emit.tile_count(operator.co, block_co)
+        * emit.tile_count(tiles, block_tiles)
+    )
+    splits = _default_splits(operator.ci, blocks)
+    step = largest_divisor(operator.ci // splits, _STEP)
+    return Config(
+        {
+            "tile_rows": rows,
+            "tile_columns": columns,
+            "co_vthreads": 1,
+            "co_threads": block_co // inner_co,
+            "co_inner": inner_co,
+            "tiles_vthreads": 1,
+            "tiles_threads": threads_of_tiles,
+            "tiles_inner": block_tiles // threads_of_tiles,
+            "tile_ci": (splits, operator.ci // splits // step, step),
+            "vector": 4,
+            "auto_unroll_max_step": 512,
+            "unroll_explicit": 0,
+            "weight_threads": 128,
+            "data_threads": 128,
+            "output_threads": 128,
+        }
+    )
+
+
+def _positions(tile_rows: int, tile_columns: int) -> int:
+    return (tile_rows + FILTER - 1) * (tile_columns + FILTER - 1)
+
+
+def _work(operator: Conv2d, tile_rows: int, tile_columns: int) -> int:
+    """Multiply-adds a pair of channels; a weight is not read for less than a few tiles."""
+    tiles = max(_FEW_TILES, _tile_count(operator, tile_rows, tile_columns))
+    return _positions(tile_rows, tile_columns) * tiles
+
+
+def _default_splits(ci: int, blocks: int) -> int:
+    """The fewest parts of a sum that make enough blocks, or the most that are long enough."""
+    possible = [
+        splits
+        for splits in range(1, _MOST_SPLITS + 1)
+        if ci % splits == 0 and (splits == 1 or ci // splits >= _SPLIT_CI)
+    ]
+    enough = [splits for splits in possible if splits * blocks >= _BLOCKS]
+    return enough[0] if enough else possible[-1]
