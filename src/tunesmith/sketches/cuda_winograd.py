@@ -37,8 +37,9 @@ _INNER_CO, _THREADS_OF_TILES = 4, 8
 _BLOCKS, _SPLIT_CI = 512, 32
 # ... and this much of a sum in shared memory at a time.
 _STEP = 16
-# With fewer tiles than that, reading the weights is what takes the time.
-_FEW_TILES = 16
+# With fewer tiles than that, reading the weights is what takes the time. To transform them in each
+# call is about as much work as so many tiles more: they are written to memory and read again.
+_FEW_TILES, _TILES_OF_TRANSFORM = 16, 40
 
 
 class CudaWinograd(Sketch):
@@ -174,9 +175,10 @@ def _positions(tile_rows: int, tile_columns: int) -> int:
 
 
 def _work(operator: Conv2d, tile_rows: int, tile_columns: int) -> int:
-    """Multiply-adds a pair of channels; a weight is not read for less than a few tiles."""
+    """Multiply-adds a pair of channels, or what takes as long as they."""
     tiles = max(_FEW_TILES, _tile_count(operator, tile_rows, tile_columns))
-    return _positions(tile_rows, tile_columns) * tiles
+    further = 0 if operator.constant_weights else _TILES_OF_TRANSFORM
+    return _positions(tile_rows, tile_columns) * (tiles + further)
 
 
 def _default_splits(ci: int, blocks: int) -> int:

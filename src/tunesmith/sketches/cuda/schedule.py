@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -53,6 +54,7 @@ def schedule_nest(schedule: Any, nest: LoopNest, tiling: Tiling) -> None:
     for copy, access in copies:
         schedule.compute_at(copy, steps[-1], preserve_unit_loops=True)
         _copy_together(schedule, copy, access, tiling)
+    _write_vectors(schedule, output, tiling)
     if tiling.auto_unroll_max_step:
         schedule.annotate(outermost, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
         schedule.annotate(outermost, "pragma_unroll_explicit", int(tiling.unroll_explicit))
@@ -123,3 +125,11 @@ def _copy_together(schedule: Any, copy: Any, access: Access, tiling: Tiling) -> 
         schedule.bind(loop, f"threadIdx.{dimension}")
     if width > 1:
         schedule.vectorize(vector)
+
+
+def _write_vectors(schedule: Any, output: Any, tiling: Tiling) -> None:
+    """Let a thread write neighbouring elements of the result together."""
+    innermost = schedule.get_loops(output)[-1]
+    width = math.gcd(int(schedule.get(innermost).extent), tiling.write_vector)
+    if width > 1:
+        schedule.vectorize(schedule.split(innermost, [None, width])[-1])

@@ -44,5 +44,15 @@ def register(name: str, value: Any) -> Any:
     return kept[0]
 
 
+def together(values: Sequence[Any]) -> Any:
+    """Values as one vector, or the only one."""
+    if len(values) == 1:
+        return values[0]
+    kept = emit.buffer("together", (len(values),), str(values[0].ty.dtype), scope="local")
+    for place, value in enumerate(values):
+        emit.store(kept, value, [place])
+    return emit.load(kept, [0], len(values))
+
+
 def _whole(buffer: Any) -> Any:
     return buffer[tuple(slice(0, int(extent)) for extent in buffer.shape)]

@@ -154,6 +154,7 @@ class Sizes:
             places={"b": "z", "i": "y", "j": "x"},
             staged=frozenset({WEIGHTS, DATA}),
             vector=self.vector,
+            write_vector=self.vector,
             auto_unroll_max_step=self.auto_unroll_max_step,
             unroll_explicit=self.unroll_explicit,
         )

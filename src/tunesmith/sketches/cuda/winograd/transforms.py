@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.winograd.sizes import Sizes
-from tunesmith.sketches.cuda.written import kernel, register
+from tunesmith.sketches.cuda.written import kernel, register, together
 from tunesmith.sketches.winograd.tiling import DTYPE
 from tunesmith.sketches.winograd.transforms import flat, transform
 
@@ -96,18 +97,19 @@ def _store_outputs(
 
     operator, (co, image, top, left) = sizes.operator, place
     *further, output = results
-    bias = register("bias", further[0][co]) if operator.bias else None
     high, wide = operator.output_image
-
-    def finished(value: Any, index: tuple[Any, ...]) -> Any:
-        if bias is not None:
-            value = value + bias
-        if operator.residual:
-            value = value + further[-1][index]
-        return emit.maximum(value, emit.constant(0, DTYPE)) if operator.relu else value
-
+    # Of so many neighbours all are in the image, or none.
+    lanes = math.gcd(wide, sizes.tile_columns)
+    bias = register("bias", further[0][co]) if operator.bias else None
     for i, row in enumerate(square):
-        for j, value in enumerate(row):
+        for j in range(0, sizes.tile_columns, lanes):
             index = (image, co, top + i, left + j)
             with emit.when(tirx.all(top + i < high, left + j < wide)):
-                emit.store(output, finished(value, index), index)
+                value = together(row[j : j + lanes])
+                if bias is not None:
+                    value = value + emit.spread(bias, lanes)
+                if operator.residual:
+                    value = value + emit.load(further[-1], index, lanes)
+                if operator.relu:
+                    value = emit.maximum(value, emit.constant(0, DTYPE, lanes))
+                emit.store(output, value, index, lanes)
