@@ -91,6 +91,12 @@ def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
     assert wrong is None, f"{operator.key} {config.key}: {wrong}"
 
 
+@pytest.mark.parametrize("name", LAYERS)
+def test_the_defaults_of_layers_compute_the_reference(name: str) -> None:
+    operator = layer(name, bias=True, constant_weights=name in LAYERS[2:])
+    assert mismatch(SKETCH, operator, SKETCH.default(operator, TARGET), TARGET) is None
+
+
 @pytest.mark.parametrize("constant", [False, True])
 @pytest.mark.parametrize("splits", [1, 4])
 def test_the_kernels_of_a_call_are_always_the_same(constant: bool, splits: int) -> None:
@@ -116,16 +122,20 @@ def test_the_defaults_use_the_gpu(name: str) -> None:
 
 
 @pytest.mark.skipif(not has_nvcc(), reason="no CUDA compiler on this machine (nvcc)")
-@pytest.mark.parametrize("name", LAYERS)
-def test_the_defaults_compile_to_code_that_stays_in_registers(name: str) -> None:
-    operator = layer(name, bias=True, relu=True)
+@pytest.mark.parametrize(
+    ("name", "images", "registers"), [*((name, 1, 64) for name in LAYERS), ("C9", 64, 128)]
+)
+def test_the_defaults_compile_to_code_that_stays_in_registers(
+    name: str, images: int, registers: int
+) -> None:
+    operator = layer(name, n=images, bias=True, relu=True)
     config = SKETCH.default(operator, TARGET)
     code = cuda_code(SKETCH.program(operator, TARGET, config), TARGET.to_tvm())
     resources = compile_cuda(code.source, "sm_90").resources
     assert len(resources) == 4
     for kernel in resources.values():
         assert kernel.spill_stores == kernel.spill_loads == 0
-        assert kernel.registers <= 64
+        assert kernel.registers <= registers
     sizes = Sizes.of(operator, config)
     use = sizes.tiling.use(operator, sizes.nest)
     assert sum(kernel.shared_bytes for kernel in resources.values()) == use.shared_bytes

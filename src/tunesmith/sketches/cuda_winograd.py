@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
@@ -11,6 +12,7 @@ from typing import Any, ClassVar, cast
 
 from tunesmith.operators import Conv2d, Operator
 from tunesmith.sketches import emit
+from tunesmith.sketches.cuda.block_tiling import Parts
 from tunesmith.sketches.cuda.defaults import largest_divisor
 from tunesmith.sketches.cuda.limits import LIMITS
 from tunesmith.sketches.cuda.winograd.program import winograd_program
@@ -30,13 +32,15 @@ _MOST_SPLITS = 16
 # Threads of a transform's block.
 _TRANSFORM_THREADS = (32, 64, 128, 256)
 
-# The default: blocks of so many output channels and tiles, in threads of a few of each ...
-_BLOCK_CO, _BLOCK_TILES = 64, 32
-_INNER_CO, _THREADS_OF_TILES = 4, 8
-# ... enough for all multiprocessors to have several of them, as far as sums are still so long ...
+# The default: of these blocks (virtual threads, threads and what each does, along output channels
+# and along tiles) the first one that there are so many of, enough for all multiprocessors to have
+# several. Of the last one sums are split until there are, as far as they are still so long.
+_BLOCK_SHAPES = (((2, 16, 4), (2, 16, 4)), ((1, 16, 4), (1, 16, 4)), ((1, 16, 4), (1, 8, 4)))
 _BLOCKS, _SPLIT_CI = 512, 32
-# ... and this much of a sum in shared memory at a time.
-_STEP = 16
+# So much of a sum is in shared memory at a time, unless that were more elements than these.
+_STEP, _STAGED = 32, 4096
+# Blocks of a transform.
+_TRANSFORM_BLOCKS = 256
 # With fewer tiles than that, reading the weights is what takes the time. To transform them in each
 # call is about as much work as so many tiles more: they are written to memory and read again.
 _FEW_TILES, _TILES_OF_TRANSFORM = 16, 40
@@ -97,7 +101,7 @@ def _space(operator: Conv2d) -> Space:
             Ordinal("tiles_inner", tuple(range(1, min(8, most_tiles) + 1))),
             Factorization("tile_ci", operator.ci, 3),
             Ordinal("vector", (1, 2, 4)),
-            Ordinal("auto_unroll_max_step", (0, 16, 64, 512)),
+            Ordinal("auto_unroll_max_step", (0, 64, 512, 1500)),
             Categorical("unroll_explicit", (0, 1)),
             Ordinal("weight_threads", _TRANSFORM_THREADS),
             Ordinal("data_threads", _TRANSFORM_THREADS),
@@ -138,36 +142,54 @@ def _default(operator: Conv2d) -> Config:
     """Large tiles where there are enough of them, and blocks for all multiprocessors."""
     rows, columns = min(product(TILES, TILES), key=lambda tile: _work(operator, *tile))
     tiles = _tile_count(operator, rows, columns)
-    block_co = min(_BLOCK_CO, _covering(operator.co))
-    block_tiles = min(_BLOCK_TILES, _covering(tiles))
-    inner_co = min(_INNER_CO, block_co)
-    threads_of_tiles = min(_THREADS_OF_TILES, block_tiles)
-    blocks = (
-        _positions(rows, columns)
-        * emit.tile_count(operator.co, block_co)
-        * emit.tile_count(tiles, block_tiles)
-    )
+    of_co, of_tiles, blocks = _default_blocks(operator.co, tiles, _positions(rows, columns))
     splits = _default_splits(operator.ci, blocks)
-    step = largest_divisor(operator.ci // splits, _STEP)
+    most = min(_STEP, _STAGED // (math.prod(of_co) + math.prod(of_tiles)))
+    step = largest_divisor(operator.ci // splits, most)
+    parts = ("vthreads", "threads", "inner")
     return Config(
         {
             "tile_rows": rows,
             "tile_columns": columns,
-            "co_vthreads": 1,
-            "co_threads": block_co // inner_co,
-            "co_inner": inner_co,
-            "tiles_vthreads": 1,
-            "tiles_threads": threads_of_tiles,
-            "tiles_inner": block_tiles // threads_of_tiles,
+            **{f"co_{part}": count for part, count in zip(parts, of_co, strict=True)},
+            **{f"tiles_{part}": count for part, count in zip(parts, of_tiles, strict=True)},
             "tile_ci": (splits, operator.ci // splits // step, step),
             "vector": 4,
-            "auto_unroll_max_step": 512,
+            "auto_unroll_max_step": 1500,
             "unroll_explicit": 0,
-            "weight_threads": 128,
-            "data_threads": 128,
-            "output_threads": 128,
+            "weight_threads": _transform_threads(operator.co * operator.ci),
+            "data_threads": _transform_threads(operator.ci * tiles),
+            "output_threads": _transform_threads(operator.co * tiles),
         }
     )
+
+
+def _default_blocks(co: int, tiles: int, positions: int) -> tuple[Parts, Parts, int]:
+    """The parts of a block along output channels and tiles, and how many blocks there are."""
+    for shape in _BLOCK_SHAPES:
+        of_co, of_tiles = _fitting(shape[0], co), _fitting(shape[1], tiles)
+        blocks = positions * math.prod(
+            emit.tile_count(extent, math.prod(parts))
+            for extent, parts in ((co, of_co), (tiles, of_tiles))
+        )
+        if blocks >= _BLOCKS and (of_co, of_tiles) == shape:
+            break
+    return of_co, of_tiles, blocks
+
+
+def _fitting(parts: Parts, extent: int) -> Parts:
+    """As many threads as an extent has work for, each with less to do where there is little."""
+    vthreads, threads, inner = parts
+    most = _covering(extent)
+    threads = min(threads, most)
+    inner = min(inner, most // threads)
+    return min(vthreads, most // (threads * inner)), threads, inner
+
+
+def _transform_threads(steps: int) -> int:
+    """The largest blocks of which there are enough."""
+    enough = [size for size in _TRANSFORM_THREADS if steps >= size * _TRANSFORM_BLOCKS]
+    return enough[-1] if enough else _TRANSFORM_THREADS[0]
 
 
 def _positions(tile_rows: int, tile_columns: int) -> int:
