@@ -13,8 +13,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tunesmith.cuda.compiler import compile_cuda, has_nvcc
 from tunesmith.cuda.lowering import cuda_code
-from tunesmith.cuda_compiler import compile_cuda, has_nvcc
 from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.operators import (
     Conv2d,

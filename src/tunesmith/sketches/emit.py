@@ -75,7 +75,7 @@ def bound(extent: int, tag: str) -> Iterator[Any]:
     """A loop whose steps are blocks of a grid or threads of a block: ``blockIdx.x`` and so on."""
     t = _builder()
     with t.thread_binding(0, extent, thread=tag) as variable:
-        yield variable
+        yield _named(tag.replace(".", "_"), variable)
 
 
 @contextmanager

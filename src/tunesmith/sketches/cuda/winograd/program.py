@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tunesmith.operators import Conv2d
 from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.schedule import schedule_nest
 from tunesmith.sketches.cuda.winograd.sizes import DATA, PRODUCTS, WEIGHTS, Sizes
@@ -14,7 +13,6 @@ from tunesmith.sketches.cuda.winograd.transforms import (
     transform_weights,
 )
 from tunesmith.sketches.hoisting import hoisted
-from tunesmith.sketches.weights import has_constant_weights
 from tunesmith.sketches.winograd.tiling import DTYPE
 
 
@@ -24,13 +22,12 @@ def winograd_program(sizes: Sizes) -> Any:
 
     schedule = Schedule(_unscheduled(sizes))
     schedule_nest(schedule, sizes.nest, sizes.tiling)
-    return hoisted(schedule.mod) if has_constant_weights(sizes.operator) else schedule.mod
+    return hoisted(schedule.mod) if sizes.operator.constant_weights else schedule.mod
 
 
 def _unscheduled(sizes: Sizes) -> Any:
     """All stages, that of the products still a plain sum."""
-    operator: Conv2d = sizes.operator
-    parameters = [*operator.arguments, operator.result]
+    parameters = [*sizes.operator.arguments, sizes.operator.result]
     with emit.module() as made, emit.function("main", parameters) as buffers:
         data, weight, *results = buffers
         weights = emit.intermediate(WEIGHTS, sizes.weights_shape, DTYPE)
@@ -46,13 +43,10 @@ def _unscheduled(sizes: Sizes) -> Any:
 def _multiply(sizes: Sizes, weights: Any, data: Any, products: Any) -> None:
     from tvm.tirx.script.builder import ir
 
-    batch, co, tiles = sizes.products_shape
-    with ir.grid(batch, co, tiles, sizes.split_ci) as loops, ir.sblock(PRODUCTS):
-        kinds = (ir.axis.spatial,) * 3 + (ir.axis.reduce,)
-        extents = (batch, co, tiles, sizes.split_ci)
-        b, i, j, k = (
-            kind(extent, loop) for kind, extent, loop in zip(kinds, extents, loops, strict=True)
-        )
+    spatial = sizes.products_shape
+    with ir.grid(*spatial, sizes.split_ci) as (*loops, step), ir.sblock(PRODUCTS):
+        b, i, j = map(ir.axis.spatial, spatial, loops)
+        k = ir.axis.reduce(sizes.split_ci, step)
         ir.reads(weights[b, k, i], data[b, k, j])
         ir.writes(products[b, i, j])
         with ir.init():
