@@ -162,7 +162,8 @@ def test_the_loops_are_those_of_a_batch_of_products() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"co_threads": 256, "co_inner": 1}, r"violates 'co_threads \* tiles_threads <= 1024'"),
+        ({"co_threads": 256, "co_inner": 1}, r"violates '.*co_threads \* tiles_threads <= 1024'"),
+        ({"co_threads": 2}, r"violates '32 <= co_threads \* tiles_threads"),
         ({"tile_ci": (1, 2, 256)}, "bytes of shared memory a block: the GPU's limit is 49152"),
         ({"tile_ci": (32, 1, 16)}, r"violates 'tile_ci\[0\] <= 16'"),
         ({"data_threads": 100}, "the sketch's space has no such config: .*data_threads"),

@@ -29,6 +29,7 @@ TILES = tuple(MINIMAL)
 _SUM = 4
 # A sum has no more blocks than that: each writes as many products as the sum has.
 _MOST_SPLITS = 16
+_WARP = 32
 # Threads of a transform's block.
 _TRANSFORM_THREADS = (32, 64, 128, 256)
 
@@ -88,7 +89,9 @@ class CudaWinograd(Sketch):
 def _space(operator: Conv2d) -> Space:
     most_co = _covering(operator.co)
     most_tiles = _covering(max(_tile_count(operator, *tile) for tile in product(TILES, TILES)))
-    vthreads = "co_vthreads * tiles_vthreads"
+    # A warp, where there is as much to do: of less, much of the hardware has nothing to do.
+    least_threads = min(_WARP, min(16, most_co) * min(8, most_tiles))
+    threads, vthreads = "co_threads * tiles_threads", "co_vthreads * tiles_vthreads"
     return Space(
         [
             Ordinal("tile_rows", TILES),
@@ -110,7 +113,7 @@ def _space(operator: Conv2d) -> Space:
         [
             Constraint(f"co_vthreads * co_threads * co_inner <= {most_co}"),
             Constraint(f"tiles_vthreads * tiles_threads * tiles_inner <= {most_tiles}"),
-            Constraint(f"co_threads * tiles_threads <= {LIMITS.threads}"),
+            Constraint(f"{least_threads} <= {threads} and {threads} <= {LIMITS.threads}"),
             Constraint(f"{vthreads} <= {LIMITS.vthreads}"),
             Constraint(f"{vthreads} * co_inner * tiles_inner <= {LIMITS.register_bytes // _SUM}"),
             Constraint(f"tile_ci[0] <= {_MOST_SPLITS}"),
