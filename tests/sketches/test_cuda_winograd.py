@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tunesmith.cuda.compiler import compile_cuda, has_nvcc
 from tunesmith.cuda.lowering import cuda_code
-from tunesmith.errors import InstantiationError, UsageError
+from tunesmith.errors import InstantiationError
 from tunesmith.operators import (
     Conv2d,
     Operator,
@@ -32,6 +32,8 @@ from tunesmith.sketches.loop_nest import main_loop_nest
 from tunesmith.space import Config
 from tunesmith.target import Target
 from tunesmith.testing.sketch import SketchConformance, mismatch
+
+from . import winograd_convolutions
 
 TARGET = Target("cuda", arch="sm_90")
 SKETCH = CudaWinograd()
@@ -60,27 +62,8 @@ def layer(name: str, **options: Any) -> Conv2d:
 # -- what it computes -----------------------------------------------------------------------------
 
 
-@st.composite
-def convolutions(draw: st.DrawFn, largest: int = 11) -> Conv2d:
-    """Small convolutions that the sketch supports, odd sizes and single channels among them."""
-    sizes, channels = st.integers(1, largest), st.sampled_from((1, 2, 3, 7, 16, 20))
-    flags = ("bias", "relu", "residual", "constant_weights")
-    options: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
-        {
-            "n": st.integers(1, 2),
-            "ci": channels,
-            "co": channels,
-            "h": sizes,
-            "w": sizes,
-            "padding": st.tuples(st.integers(0, 2), st.integers(0, 2)),
-            **{name: st.booleans() for name in flags},
-        }
-    )
-    try:
-        return conv2d(kernel=3, **draw(options))
-    except UsageError:
-        assume(False)
-        raise
+def convolutions(largest: int = 11) -> st.SearchStrategy[Conv2d]:
+    return winograd_convolutions.convolutions(largest, (1, 2, 3, 7, 16, 20), ["NCHW"])
 
 
 @settings(max_examples=4, deadline=None)
@@ -189,11 +172,7 @@ def test_buffers_that_32_bits_cannot_number_are_refused() -> None:
 @pytest.mark.parametrize(
     "operator",
     [
-        conv2d(ci=4, h=8, w=8, co=4, kernel=3, stride=2),
-        conv2d(ci=4, h=8, w=8, co=4, kernel=3, dilation=2),
-        conv2d(ci=4, h=8, w=8, co=4, kernel=3, groups=2),
-        conv2d(ci=4, h=8, w=8, co=4, kernel=(3, 1)),
-        conv2d(ci=4, h=8, w=8, co=4, kernel=3, dtype="float64"),
+        *winograd_convolutions.OTHERS,
         conv2d(ci=4, h=8, w=8, co=4, kernel=3, layout="NHWC"),
         conv2d_transpose(ci=4, h=8, w=8, co=4, kernel=3),
     ],

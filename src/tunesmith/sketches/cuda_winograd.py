@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 from typing import Any, ClassVar, cast
@@ -96,11 +95,11 @@ def _space(operator: Conv2d) -> Space:
         [
             Ordinal("tile_rows", TILES),
             Ordinal("tile_columns", TILES),
-            Ordinal("co_vthreads", tuple(_powers(min(8, most_co)))),
-            Ordinal("co_threads", tuple(_powers(min(256, most_co)))),
-            Ordinal("co_inner", tuple(_powers(min(8, most_co)))),
-            Ordinal("tiles_vthreads", tuple(_powers(min(8, most_tiles)))),
-            Ordinal("tiles_threads", tuple(_powers(min(256, most_tiles)))),
+            Ordinal("co_vthreads", _powers(min(8, most_co))),
+            Ordinal("co_threads", _powers(min(256, most_co))),
+            Ordinal("co_inner", _powers(min(8, most_co))),
+            Ordinal("tiles_vthreads", _powers(min(8, most_tiles))),
+            Ordinal("tiles_threads", _powers(min(256, most_tiles))),
             Ordinal("tiles_inner", tuple(range(1, min(8, most_tiles) + 1))),
             Factorization("tile_ci", operator.ci, 3),
             Ordinal("vector", (1, 2, 4)),
@@ -126,12 +125,9 @@ def _covering(extent: int) -> int:
     return 1 << (extent - 1).bit_length()
 
 
-def _powers(most: int) -> Iterator[int]:
+def _powers(most: int) -> tuple[int, ...]:
     """Powers of two, up to a number."""
-    power = 1
-    while power <= most:
-        yield power
-        power *= 2
+    return tuple(1 << bit for bit in range(most.bit_length()))
 
 
 def _tile_count(operator: Conv2d, tile_rows: int, tile_columns: int) -> int:

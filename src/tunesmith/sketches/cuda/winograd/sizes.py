@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,16 +12,19 @@ from tunesmith.operators import Conv2d
 from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.block_tiling import Parts, Tiling
 from tunesmith.sketches.loop_nest import Access, Axis, LoopNest
-from tunesmith.sketches.winograd.tiling import columns_of_tiles, rows_of_tiles
-from tunesmith.sketches.winograd.transforms import FILTER, MINIMAL, Minimal
+from tunesmith.sketches.winograd.tiling import Tiles, columns_of_tiles, rows_of_tiles
 
 WEIGHTS, DATA, PRODUCTS = "transformed_weights", "transformed_data", "products"
 """The buffers between the kernels, and the stage of the products."""
 
 
 @dataclass(frozen=True)
-class Sizes:
+class Sizes(Tiles):
     """What follows from an operator and a config.
+
+    ``co`` and ``tiles`` are the parts of a block along output channels and tiles: virtual threads,
+    threads, and what a thread does by itself. ``tile_ci`` are those of the sum: how many blocks
+    share it, their steps, and what is in shared memory at a time.
 
     At each position of the transformed tiles there is a product of matrices, of output channels by
     input channels and of input channels by tiles. ``splits`` blocks share the sum over input
@@ -55,21 +59,6 @@ class Sizes:
 
     # -- tiles -----------------------------------------------------------------------------------
 
-    @property
-    def minimal(self) -> tuple[Minimal, Minimal]:
-        """The transforms along the rows of a tile and along its columns."""
-        return MINIMAL[self.tile_rows], MINIMAL[self.tile_columns]
-
-    @property
-    def input_tile(self) -> tuple[int, int]:
-        """Rows and columns of the inputs under a tile."""
-        return self.tile_rows + FILTER - 1, self.tile_columns + FILTER - 1
-
-    @property
-    def positions(self) -> int:
-        """Elements of a transformed tile, each of which has a matrix product of its own."""
-        return self.input_tile[0] * self.input_tile[1]
-
     @cached_property
     def grid(self) -> tuple[int, int]:
         """Rows of tiles of an image, and tiles of a row."""
@@ -94,14 +83,24 @@ class Sizes:
         return self.operator.ci // self.splits
 
     @cached_property
+    def block_co(self) -> int:
+        """Output channels of a block."""
+        return math.prod(self.co)
+
+    @cached_property
+    def block_tiles(self) -> int:
+        """Tiles of a block."""
+        return math.prod(self.tiles)
+
+    @cached_property
     def padded_co(self) -> int:
         """Output channels of all blocks."""
-        return emit.tile_count(self.operator.co, _product(self.co)) * _product(self.co)
+        return emit.tile_count(self.operator.co, self.block_co) * self.block_co
 
     @cached_property
     def padded_tiles(self) -> int:
         """Tiles of all blocks."""
-        return emit.tile_count(self.tile_count, _product(self.tiles)) * _product(self.tiles)
+        return emit.tile_count(self.tile_count, self.block_tiles) * self.block_tiles
 
     @property
     def batch(self) -> int:
@@ -142,8 +141,8 @@ class Sizes:
     @property
     def tiling(self) -> Tiling:
         """How blocks and threads share them."""
-        blocks_co = self.padded_co // _product(self.co)
-        blocks_tiles = self.padded_tiles // _product(self.tiles)
+        blocks_co = self.padded_co // self.block_co
+        blocks_tiles = self.padded_tiles // self.block_tiles
         return Tiling(
             spatial={
                 "b": (self.batch, 1, 1, 1),
@@ -175,13 +174,6 @@ _TAKEN = (
 
 def _parts(config: Mapping[str, Any], axis: str) -> Parts:
     return tuple(config[f"{axis}_{part}"] for part in ("vthreads", "threads", "inner"))
-
-
-def _product(parts: Parts) -> int:
-    product = 1
-    for part in parts:
-        product *= part
-    return product
 
 
 def _matrices(name: str, shape: tuple[int, ...], axes: str) -> Access:
