@@ -20,7 +20,6 @@ from tunesmith.bench.gpu_tuning import tuned_fields
 from tunesmith.bench.row_origin import origin_now
 from tunesmith.budget import Stop
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
-from tunesmith.measure.prepared import load_compiler
 from tunesmith.operators import Operator
 from tunesmith.progress import Progress
 from tunesmith.reports import format as fmt
@@ -115,7 +114,6 @@ class GpuBench:
         """
         parts = [part for part in PARTS if part in self.settings.parts]
         weights = {part: PARTS[part] for part in parts}
-        load_compiler()  # which sketches would do, but not without PyTorch
         late = time.monotonic() - self.begun
         plan = TimePlan(max(0.0, self.settings.seconds - late - _SPARE), weights)
         steps = {

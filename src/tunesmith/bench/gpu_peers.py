@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import statistics
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
@@ -32,6 +32,8 @@ _START_SECONDS = 120.0
 _LOAD_SECONDS = 60.0
 _ROUND_SECONDS = 30.0
 
+_SIDES = ("ours", "torch")
+
 _NO_TORCH = "PyTorch is not installed: cuBLAS and cuDNN are called through a build of it for CUDA"
 
 
@@ -44,6 +46,8 @@ class GpuSide(LineProcess):
     def __init__(self, described: Mapping[str, Any]) -> None:
         super().__init__("tunesmith.bench.gpu_side", {})
         self.say(described)
+        self.way: str | None = None
+        """How its library computes, known after a round; None where it has but one way."""
         self._versions: Mapping[str, str] | None = None
 
     def ready(self) -> Mapping[str, str]:
@@ -55,28 +59,22 @@ class GpuSide(LineProcess):
             self._versions = self.answer(_START_SECONDS)["versions"]
         return self._versions
 
-    def load(self, described: Mapping[str, Any]) -> str | None:
-        """Have it load a program; returns the way in which that computes, where it has several.
-
-        Raises ``TunesmithError`` if that is impossible.
-        """
+    def load(self, described: Mapping[str, Any]) -> None:
+        """Have it load a program; ``loaded`` waits for it. Raises ``TunesmithError``."""
         self.ready()
+        self.way = None
         self.say({"load": described})
-        way: str | None = self.answer(_LOAD_SECONDS)["way"]
-        return way
+
+    def loaded(self) -> None:
+        """Wait for what it was to load. Raises ``TunesmithError`` if that is impossible."""
+        self.answer(_LOAD_SECONDS)
 
     def round(self) -> float:
         """Mean seconds of a call. Raises ``TunesmithError`` if the program fails."""
         self.say({"seconds": TURN_SECONDS})
-        return float(self.answer(_ROUND_SECONDS)["seconds"])
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    """A side's program: its seconds a call by itself, and the way in which it computes."""
-
-    alone: float
-    way: str | None
+        answer = self.answer(_ROUND_SECONDS)
+        self.way = answer["way"]
+        return float(answer["seconds"])
 
 
 class GpuPeers:
@@ -109,34 +107,45 @@ class GpuPeers:
         Raises ``TunesmithError`` if one of the sides cannot compute the operator.
         """
         ours = {**kernel_side_of(operator, found), "program_hash": found["program_hash"]}
-        first = self._load("ours", ours)
-        second = self._load("torch", {"operator": operator.to_json()})
-        times: dict[str, list[float]] = {"ours": [], "torch": []}
-        order = ("ours", "torch")
+        self._load({"ours": ours, "torch": {"operator": operator.to_json()}})
+        alone = {name: statistics.median(self._rounds(name, _ALONE)) for name in _SIDES}
+        times: dict[str, list[float]] = {name: [] for name in _SIDES}
         for index in range(rounds):
-            for name in order if index % 2 == 0 else reversed(order):
-                with self._blamed(name):
-                    times[name].append(self._side(name).round())
-        mine = Turns(first.alone, tuple(times["ours"]))
-        theirs = Turns(second.alone, tuple(times["torch"]), second.way)
+            for name in _SIDES if index % 2 == 0 else reversed(_SIDES):
+                times[name] += self._rounds(name, 1)
+        ways = {name: self._side(name).way for name in _SIDES}
+        mine, theirs = (Turns(alone[name], tuple(times[name]), ways[name]) for name in _SIDES)
+        library = {"name": library_of(operator), "way": theirs.way}
         return {
             **_speed(mine, operator),
-            "library": {
-                "name": library_of(operator),
-                "way": theirs.way,
-                **_speed(theirs, operator),
-            },
+            "library": {**library, **_speed(theirs, operator)},
             **asdict(ratio_of(theirs, mine)),
             "rounds": rounds,
             "clocks": read_clocks(),
         }
 
-    def _load(self, name: str, described: Mapping[str, Any]) -> _Loaded:
+    def _load(self, programs: Mapping[str, Mapping[str, Any]]) -> None:
+        """Both sides at a time, for it is the processor that has the work."""
+        failures = []
+        try:
+            for name, described in programs.items():
+                with self._blamed(name):
+                    self._side(name).load(described)
+        except TunesmithError:
+            self.close()  # the other one may owe an answer
+            raise
+        for name in programs:
+            try:
+                with self._blamed(name):
+                    self._side(name).loaded()
+            except TunesmithError as error:  # the other one's answer is still to be taken
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+    def _rounds(self, name: str, count: int) -> list[float]:
         with self._blamed(name):
-            side = self._side(name)
-            way = side.load(described)
-            alone = statistics.median(side.round() for _ in range(_ALONE))
-        return _Loaded(alone, way)
+            return [self._side(name).round() for _ in range(count)]
 
     def _side(self, name: str) -> GpuSide:
         if name not in self._sides:

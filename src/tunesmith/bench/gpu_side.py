@@ -2,8 +2,9 @@
 
 It reads JSON lines from standard input: first which side it is (``side``: ``ours`` or ``torch``,
 and ``device``), then ``{"load": program}`` and ``{"seconds": s}`` for a round of what was loaded,
-and answers each with a JSON line. It ends with its input, and with the process that started it,
-whose number is its argument. Only one side is at work at a time, for each waits for its turn.
+and answers each with a JSON line: that of a round says the ``way`` in which the library computes,
+where it has several. It ends with its input, and with the process that started it, whose number is
+its argument. Only one side is at work at a time, for each waits for its turn.
 """
 
 from __future__ import annotations
@@ -26,8 +27,13 @@ class _Side(Protocol):
     @property
     def versions(self) -> Mapping[str, str]: ...
 
-    def load(self, described: Mapping[str, Any]) -> str | None:
-        """Take another program; returns the way in which it computes, where there are several."""
+    @property
+    def way(self) -> str | None:
+        """In which way it computes, known after a round; None where there is but one."""
+        ...
+
+    def load(self, described: Mapping[str, Any]) -> None:
+        """Take another program, maybe while the other side does the same."""
         ...
 
     def round(self, seconds: float) -> float:
@@ -39,6 +45,7 @@ class OurSide:
     """Configs of sketches, built and run as in tuning."""
 
     versions: Mapping[str, str] = {}
+    way = None
 
     def __init__(self, _: Mapping[str, Any]) -> None:
         from tunesmith.cuda.driver import driver
@@ -49,14 +56,13 @@ class OurSide:
         self._gpu = Gpu(driver(), 0)
         self._loaded: Any = None
 
-    def load(self, described: Mapping[str, Any]) -> str | None:
+    def load(self, described: Mapping[str, Any]) -> None:
         from tunesmith.bench.gpu_kernel import GpuKernel
 
         if self._loaded is not None:
             self._loaded.close()
             self._loaded = None
         self._loaded = GpuKernel(self._gpu, described)
-        return None
 
     def round(self, seconds: float) -> float:
         return float(self._loaded.seconds(seconds))
@@ -71,37 +77,40 @@ class TorchSide:
         self._device = described["device"]
         self._timer: Timer = GpuTimer() if self._device == "cuda" else HostTimer()
         use_full_precision()
-        self._seconds: Callable[[float], float] | None = None
+        self._ways: dict[str, Callable[[float], float]] = {}
+        self.way: str | None = None
 
     @property
     def versions(self) -> Mapping[str, str]:
         return self._timer.versions
 
-    def load(self, described: Mapping[str, Any]) -> str | None:
+    def load(self, described: Mapping[str, Any]) -> None:
         from tunesmith.bench.torch_gpu import torch_ways
         from tunesmith.operators import operator_from_json
 
-        self._seconds = None
+        self._ways.clear()
+        self.way = None
         operator = operator_from_json(described["operator"])
-        ways = torch_ways(operator, operator.make_inputs(seed=0), self._device)
-        timed: dict[str, tuple[float, Callable[[float], float]]] = {}
         failed: Exception | None = None
-        for name, call in ways.items():
+        calls = torch_ways(operator, operator.make_inputs(seed=0), self._device)
+        for name, call in calls.items():
             try:
-                seconds = self._timer.recorded(call)
-                timed[name] = min(seconds(_TRIED_SECONDS) for _ in range(_TRIED)), seconds
+                self._ways[name] = self._timer.recorded(call)
             except Exception as error:  # one way is enough
                 failed = error
-        if not timed:
+        if not self._ways:
             assert failed is not None
             raise failed
-        way = min(timed, key=lambda name: timed[name][0])
-        self._seconds = timed[way][1]
-        return way
 
     def round(self, seconds: float) -> float:
-        assert self._seconds is not None
-        return self._seconds(seconds)
+        if self.way is None:  # the first round, in which the other side stands still
+            best = {
+                name: min(timed(_TRIED_SECONDS) for _ in range(_TRIED))
+                for name, timed in self._ways.items()
+            }
+            self.way = min(best, key=best.__getitem__)
+            self._ways = {self.way: self._ways[self.way]}
+        return self._ways[self.way](seconds)
 
 
 _SIDES: Mapping[str, type[OurSide | TorchSide]] = {"ours": OurSide, "torch": TorchSide}
@@ -127,9 +136,10 @@ def main() -> None:
             command = json.loads(line)
             try:
                 if "load" in command:
-                    answer({"way": side.load(command["load"])})
+                    side.load(command["load"])
+                    answer({"loaded": True})
                 else:
-                    answer({"seconds": side.round(command["seconds"])})
+                    answer({"seconds": side.round(command["seconds"]), "way": side.way})
             except Exception as error:
                 answer({"error": reason_of(error)})
 

@@ -97,6 +97,7 @@ def gpu(
     from tunesmith.bench.gpu_recording import SpaceSample
     from tunesmith.bench.gpu_sketches import SketchCheck
     from tunesmith.bench.gpu_workloads import RECORDED_SKETCH, gpu_workloads, small_operators
+    from tunesmith.measure.prepared import load_compiler
     from tunesmith.store import open_store
 
     chosen = [part.value for part in only or Part]
@@ -105,6 +106,7 @@ def gpu(
     workloads = _workloads(workload) if workload else dict(gpu_workloads())
     operators = [_operator(text) for text in small] if small else small_operators()
     make_folder(output)
+    load_compiler()  # or the first sketch would, and PyTorch with it
     with open_store(store or str(output / STORE)) as opened:
         runner = GpuBench(
             settings,
