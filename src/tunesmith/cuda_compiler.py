@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tunesmith.compiler import compiled
 from tunesmith.errors import MissingDependencyError, TunesmithError
 
 # What ptxas says of each function, in this order.
@@ -139,10 +140,8 @@ def summary(cubin: Cubin, arch: str) -> dict[str, Any]:
 
 def cuda_source(program: Any, target: Any) -> str:
     """The CUDA C++ of a scheduled module, for a ``tvm.target.Target``. Raises what TVM raises."""
-    import tvm
-
     with _uncompiled():
-        return str(tvm.compile(program, target=target).mod.imports[0].inspect_source())
+        return str(compiled(program, target).mod.imports[0].inspect_source())
 
 
 @contextlib.contextmanager

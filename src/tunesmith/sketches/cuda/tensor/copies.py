@@ -1,0 +1,184 @@
+"""How the threads of a block copy an operand's tile from the GPU's memory to shared memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tunesmith.sketches import emit
+from tunesmith.sketches.cuda.tensor import device
+from tunesmith.sketches.cuda.tensor.matrix import DEPTH, Line, Matrix
+from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK, SharedTile
+
+
+@dataclass(frozen=True)
+class Share:
+    """One piece of a tile that a thread copies each time: its line, its first depth there, and
+    where it goes to in the stage; ``present`` is None where it never lies beyond the operand."""
+
+    line: Line
+    depth: Any
+    target: Any
+    present: Any | None
+
+
+class Copier(ABC):
+    """Copies one operand's tile of each stretch of the sums: ``begin``, and some time later
+    ``finish``, both with the number of the stretch and the first element of its stage."""
+
+    def __init__(
+        self,
+        matrix: Matrix,
+        tile: SharedTile,
+        *,
+        source: Any,
+        shared: Any,
+        first_element: int,
+        block_k: int,
+        threads: int,
+    ) -> None:
+        self.matrix = matrix
+        self.tile = tile
+        self.source = source
+        self.shared = shared
+        self.first_element = first_element
+        self.block_k = block_k
+        self.threads = threads
+        self.size = tile.rows if matrix.shared_along == DEPTH else tile.columns
+        self.pieces = tile.rows * tile.columns // matrix.piece
+        self._shares: list[Share] = []
+
+    def prepare(self, batch: Any, first: Any, thread: Any) -> None:
+        """What is the same for all stretches; ``first`` is the block's first row or column."""
+        self._thread = thread
+        for turn in range(-(-self.pieces // self.threads)):
+            size, depth, row, chunk, within = self._piece(thread, turn)
+            index = emit.bind("index", first + size)
+            present = index < self.matrix.size if self.matrix.size % self.size else None
+            target = self.first_element + self.tile.place(row, chunk) + within
+            share = Share(
+                self.matrix.line(batch, index),
+                emit.bind("depth", depth),
+                emit.bind("target", target),
+                present,
+            )
+            self._shares.append(share)
+
+    @abstractmethod
+    def begin(self, stretch: Any, stage: Any) -> None:
+        """Begin to copy."""
+
+    @abstractmethod
+    def finish(self, stage: Any) -> None:
+        """Do what is left to do: the tile is there after the next wait and barrier."""
+
+    @abstractmethod
+    def _piece(self, thread: Any, turn: int) -> tuple[Any, Any, Any, Any, Any]:
+        """A piece's place in the operand (size, depth) and in the tile (row, chunk, within it)."""
+
+    @contextmanager
+    def _turns(self) -> Iterator[Iterator[tuple[int, Share, Any]]]:
+        """This thread's pieces, with the condition that there is such a piece, or None."""
+        whole = self.pieces // self.threads
+
+        def turns() -> Iterator[tuple[int, Share, Any]]:
+            for turn, share in enumerate(self._shares):
+                left = self._thread < self.pieces - turn * self.threads
+                yield turn, share, None if turn < whole else left
+
+        yield turns()
+
+    def _place(self, share: Share, stretch: Any, element: int = 0) -> tuple[Any, Any | None]:
+        """The index of an element in memory, and the condition that it is there, or None."""
+        depth = stretch * self.block_k + share.depth + element
+        index, present = share.line(depth)
+        inside = depth < self.matrix.depth if self.matrix.depth % self.block_k else None
+        return index, _all(share.present, inside, present)
+
+
+class AsyncCopier(Copier):
+    """Copies vectors without the detour through registers, by ``cp.async``."""
+
+    def _piece(self, thread: Any, turn: int) -> tuple[Any, Any, Any, Any, Any]:
+        vector = self.matrix.vector
+        row, column = _row_and_column(thread, turn, self.threads, self.tile.columns // vector)
+        start = column * vector
+        along_depth = self.matrix.along == DEPTH
+        size, depth = (row, start) if along_depth else (start, row)
+        return size, depth, row, start // CHUNK, start % CHUNK
+
+    def begin(self, stretch: Any, stage: Any) -> None:
+        with self._turns() as turns:
+            for _, share, there in turns:
+                index, present = self._place(share, stretch)
+                target = device.address(self.shared, stage + share.target)
+                source = device.address(self.source, index)
+                with _when(there):
+                    device.copy_async(target, source, 2 * self.matrix.vector, present)
+
+    def finish(self, stage: Any) -> None:
+        """Waiting is for all copies together."""
+
+
+class GatheringCopier(Copier):
+    """Reads elements one by one to registers, eight of a sum; ``finish`` writes them."""
+
+    def prepare(self, batch: Any, first: Any, thread: Any) -> None:
+        super().prepare(batch, first, thread)
+        self._read = emit.buffer(
+            "gathered", (CHUNK * len(self._shares),), self.source.dtype, scope="local"
+        )
+
+    def _piece(self, thread: Any, turn: int) -> tuple[Any, Any, Any, Any, Any]:
+        # Neighbouring threads read what lies side by side in memory.
+        if self.matrix.along == DEPTH:
+            chunks = self.block_k // CHUNK
+            size, chunk = _row_and_column(thread, turn, self.threads, chunks)
+        else:
+            chunk, size = _row_and_column(thread, turn, self.threads, self.size)
+        return size, chunk * CHUNK, size, chunk, 0
+
+    def begin(self, stretch: Any, stage: Any) -> None:  # noqa: ARG002 - where they go to comes later
+        zero = emit.constant(0, self.source.dtype)
+        with self._turns() as turns:
+            for turn, share, there in turns:
+                for element in range(CHUNK):
+                    index, present = self._place(share, stretch, element)
+                    known = _all(there, present)
+                    value = self.source[index]
+                    value = value if known is None else emit.either(known, value, zero)
+                    emit.store(self._read, value, [turn * CHUNK + element])
+
+    def finish(self, stage: Any) -> None:
+        with self._turns() as turns:
+            for turn, share, there in turns:
+                with _when(there):
+                    values = emit.load(self._read, [turn * CHUNK], CHUNK)
+                    emit.store(self.shared, values, [stage + share.target], CHUNK)
+
+
+def _row_and_column(thread: Any, turn: int, threads: int, width: int) -> tuple[Any, Any]:
+    """Row and column of piece ``turn * threads + thread`` among rows of ``width`` pieces."""
+    if threads % width == 0:  # so that they differ from turn to turn by a number alone
+        return thread // width + turn * (threads // width), thread % width
+    piece = thread + turn * threads
+    return piece // width, piece % width
+
+
+def _all(*conditions: Any) -> Any | None:
+    from tvm import tirx
+
+    known = [condition for condition in conditions if condition is not None]
+    return tirx.all(*known) if known else None
+
+
+@contextmanager
+def _when(condition: Any | None) -> Iterator[None]:
+    if condition is None:
+        yield
+    else:
+        with emit.when(condition):
+            yield

@@ -1,0 +1,86 @@
+"""The operands and the result of a product: where their elements lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK
+
+SIZE = "size"
+DEPTH = "depth"
+
+Line = Callable[[Any], tuple[Any, Any]]
+"""``line(depth)``: the index of an element in memory, and the condition that it is there, or None
+if it always is; else it is zero."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """One of two operands: ``size`` rows (left) or columns (right), each of ``depth`` elements.
+
+    ``argument`` is the number of the operator's argument that it is, or is computed from.
+    ``along`` says which of its neighbours follow each other in memory. ``vector`` of them can be
+    copied at a time, 2, 4 or 8; 1 means that it is ``gathered`` element by element.
+    ``line(batch, index)`` emits what is the same for all elements of a row or column.
+    """
+
+    argument: int
+    size: int
+    depth: int
+    along: str
+    vector: int
+    line: Callable[[Any, Any], Line]
+
+    @property
+    def gathered(self) -> bool:
+        """Whether elements are copied one by one, through registers."""
+        return self.vector == 1
+
+    @property
+    def shared_along(self) -> str:
+        """Which neighbours follow each other in shared memory: eight gathered ones of a sum."""
+        return DEPTH if self.gathered else self.along
+
+    @property
+    def piece(self) -> int:
+        """How many elements a thread copies at a time."""
+        return CHUNK if self.gathered else self.vector
+
+
+@dataclass(frozen=True)
+class Product:
+    """``batch`` times (rows, depth) by (depth, columns), the sums of an operator.
+
+    ``place(batch, row, column)`` is the index of an element of the result in memory, of which
+    ``vector`` along a row follow each other. ``bias_along_rows`` says whether the bias has a value
+    for each row, not each column.
+    """
+
+    batch: int
+    left: Matrix
+    right: Matrix
+    place: Callable[[Any, Any, Any], Any]
+    vector: int
+    bias_along_rows: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Rows of the result."""
+        return self.left.size
+
+    @property
+    def columns(self) -> int:
+        """Columns of the result."""
+        return self.right.size
+
+    @property
+    def depth(self) -> int:
+        """Terms of each sum."""
+        return self.left.depth
+
+
+def widest_vector(*extents: int) -> int:
+    """How many elements can be copied at a time where all of these are multiples of that."""
+    return next(v for v in (CHUNK, 4, 2, 1) if all(extent % v == 0 for extent in extents))
