@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from tunesmith.cuda_compiler import cuda_source
+from tunesmith.cuda.lowering import cuda_source
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import (
     Operator,
