@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tunesmith.operators import Operator, ProductOperator
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor.matrix import (
     DEPTH,
     SIZE,
-    Line,
-    Matrix,
     Product,
+    plain_matrix,
     widest_vector,
 )
 from tunesmith.sketches.cuda.tensor.tensor_sketch import TensorSketch
@@ -42,20 +40,8 @@ class CudaTensorGemm(TensorSketch):
 
         return Product(
             batch=batch[0] if batch else 1,
-            left=_matrix(0, rows, depth, SIZE if transpose == "TN" else DEPTH),
-            right=_matrix(1, columns, depth, DEPTH if transpose == "NT" else SIZE),
+            left=plain_matrix(0, rows, depth, SIZE if transpose == "TN" else DEPTH),
+            right=plain_matrix(1, columns, depth, DEPTH if transpose == "NT" else SIZE),
             place=place,
             vector=widest_vector(columns),
         )
-
-
-def _matrix(argument: int, size: int, depth: int, along: str) -> Matrix:
-    """An operand whose elements lie ``along`` the rows of a plain matrix."""
-
-    def line(batch: Any, index: Any) -> Line:
-        offset = index * depth if along == DEPTH else index
-        start = emit.bind("line", batch * (size * depth) + offset)
-        return lambda at: (start + (at if along == DEPTH else at * size), None)
-
-    vector = widest_vector(depth if along == DEPTH else size)
-    return Matrix(argument, size, depth, along, vector, line)

@@ -59,3 +59,5 @@ static inline float __half2float(half x) { return x; }
 static inline half __float2half(float x) { return x; }
 static inline float __bfloat162float(nv_bfloat16 x) { return x; }
 static inline nv_bfloat16 __float2bfloat16(float x) { return x; }
+static inline half __float2half_rn(float x) { return x; }
+static inline nv_bfloat16 __float2bfloat16_rn(float x) { return x; }

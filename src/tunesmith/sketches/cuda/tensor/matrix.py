@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK
 
 SIZE = "size"
@@ -84,3 +85,16 @@ class Product:
 def widest_vector(*extents: int) -> int:
     """How many elements can be copied at a time where all of these are multiples of that."""
     return next(v for v in (CHUNK, 4, 2, 1) if all(extent % v == 0 for extent in extents))
+
+
+def plain_matrix(argument: int, size: int, depth: int, along: str) -> Matrix:
+    """An operand in memory as a matrix whose rows run ``along`` one of the two, a batch of them one
+    after the other."""
+
+    def line(batch: Any, index: Any) -> Line:
+        offset = index * depth if along == DEPTH else index
+        start = emit.bind("line", batch * (size * depth) + offset)
+        return lambda at: (start + (at if along == DEPTH else at * size), None)
+
+    vector = widest_vector(depth if along == DEPTH else size)
+    return Matrix(argument, size, depth, along, vector, line)

@@ -1,0 +1,146 @@
+"""Convolutions in float16 and bfloat16 on the tensor cores of NVIDIA GPUs."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from tunesmith.operators import Conv2d, Operator, ProductOperator
+from tunesmith.sketches import emit
+from tunesmith.sketches.cuda.tensor.matrix import (
+    DEPTH,
+    SIZE,
+    Line,
+    Matrix,
+    Product,
+    plain_matrix,
+    widest_vector,
+)
+from tunesmith.sketches.cuda.tensor.tensor_sketch import TensorSketch
+
+
+class CudaTensorConv2d(TensorSketch):
+    """Convolves 16-bit images on tensor cores as a product of matrices, with sums in float32.
+
+    The matrix of all windows is never stored: blocks gather their tiles of it from the image, zeros
+    for the padding (as Chetlur et al., "cuDNN: Efficient Primitives for Deep Learning", section
+    3.1). Windows of NHWC whose channels are a multiple of eight are copied 16 bytes at a time, and
+    so are images of NCHW under a kernel of one element; other elements come one by one.
+    """
+
+    name: ClassVar[str] = "cuda_tensor_conv2d"
+    version: ClassVar[int] = 1
+
+    def multiplies(self, operator: Operator) -> bool:
+        return isinstance(operator, Conv2d) and operator.groups == 1
+
+    def product(self, operator: ProductOperator) -> Product:
+        assert isinstance(operator, Conv2d)
+        return _by_channel(operator) if operator.layout == "NCHW" else _by_pixel(operator)
+
+
+def _by_channel(operator: Conv2d) -> Product:
+    """Of NCHW: a row for each output channel, a column for each pixel of all images."""
+    depth, image = operator.reduction_length, _image(operator)
+
+    def place(_: Any, row: Any, column: Any) -> Any:
+        number, pixel = _number_and_pixel(operator, column)
+        return (number * operator.co + row) * image + pixel
+
+    return Product(
+        batch=1,
+        left=plain_matrix(1, operator.co, depth, DEPTH),
+        right=_plain_image(operator) if _is_plain(operator) else _windows(operator, SIZE, 1),
+        place=place,
+        vector=widest_vector(image),
+        bias_along_rows=True,
+    )
+
+
+def _by_pixel(operator: Conv2d) -> Product:
+    """Of NHWC: a row for each pixel of all images, a column for each output channel."""
+    return Product(
+        batch=1,
+        left=_windows(operator, DEPTH, widest_vector(operator.ci)),
+        right=plain_matrix(1, operator.co, operator.reduction_length, SIZE),
+        place=lambda _, row, column: row * operator.co + column,
+        vector=widest_vector(operator.co),
+    )
+
+
+def _is_plain(operator: Conv2d) -> bool:
+    """Whether windows are the pixels of the image, one element each."""
+    return (operator.kernel, operator.stride, operator.padding) == ((1, 1), (1, 1), (0, 0))
+
+
+def _plain_image(operator: Conv2d) -> Matrix:
+    """The pixels of NCHW images, whose channels are the terms of a sum."""
+    image = _image(operator)
+
+    def line(_: Any, index: Any) -> Line:
+        number, pixel = _number_and_pixel(operator, index)
+        start = emit.bind("line", number * (operator.ci * image) + pixel)
+        return lambda channel: (start + channel * image, None)
+
+    size = operator.n * image
+    return Matrix(0, size, operator.ci, SIZE, widest_vector(image), line)
+
+
+def _windows(operator: Conv2d, along: str, vector: int) -> Matrix:
+    """A row or column for each window, in the order of the weights' elements."""
+    by_channel = operator.layout == "NCHW"
+    wide, channels, high_in, wide_in = operator.output_image[1], operator.ci, operator.h, operator.w
+    of_channel, of_row, of_column = (
+        (high_in * wide_in, wide_in, 1) if by_channel else (1, wide_in * channels, channels)
+    )
+
+    def line(_: Any, index: Any) -> Line:
+        number, pixel = _number_and_pixel(operator, index)
+        y = emit.bind("y", pixel // wide * operator.stride[0] - operator.padding[0])
+        x = emit.bind("x", pixel % wide * operator.stride[1] - operator.padding[1])
+        image = number * (channels * high_in * wide_in)
+        start = emit.bind("line", image + y * of_row + x * of_column)
+
+        def element(depth: Any) -> tuple[Any, Any]:
+            channel, row, column = _tap(operator, depth, by_channel)
+            down, right = row * operator.dilation[0], column * operator.dilation[1]
+            at = start + channel * of_channel + down * of_row + right * of_column
+            return at, _inside(operator, y + down, x + right)
+
+        return element
+
+    return Matrix(
+        0, operator.n * _image(operator), operator.reduction_length, along, vector, line
+    )
+
+
+def _tap(operator: Conv2d, depth: Any, by_channel: bool) -> tuple[Any, Any, Any]:
+    """Channel, row and column of a term of the sum, in the order of the weights."""
+    high, wide = operator.kernel
+    if by_channel:
+        tap = depth % (high * wide)
+        return depth // (high * wide), tap // wide, tap % wide
+    tap = depth // operator.ci
+    return depth % operator.ci, tap // wide, tap % wide
+
+
+def _inside(operator: Conv2d, y: Any, x: Any) -> Any | None:
+    """The condition that a pixel is not padding; None where there is none."""
+    from tvm import tirx
+
+    conditions = []
+    if operator.padding[0]:
+        conditions += [y >= 0, y < operator.h]
+    if operator.padding[1]:
+        conditions += [x >= 0, x < operator.w]
+    return tirx.all(*conditions) if conditions else None
+
+
+def _image(operator: Conv2d) -> int:
+    """Pixels of an output image."""
+    return operator.output_image[0] * operator.output_image[1]
+
+
+def _number_and_pixel(operator: Conv2d, index: Any) -> tuple[Any, Any]:
+    """The image in the batch and the pixel in it, of one among all pixels."""
+    image = _image(operator)
+    return (0, index) if operator.n == 1 else (index // image, index % image)
