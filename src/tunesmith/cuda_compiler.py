@@ -7,10 +7,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tunesmith.cuda.lowering import Launch
 from tunesmith.errors import MissingDependencyError, TunesmithError
 
 # What ptxas says of each function, in this order.
@@ -110,15 +112,20 @@ class Cubin:
     resources: dict[str, Resources]
 
 
-def summary(cubin: Cubin, arch: str) -> dict[str, Any]:
+def summary(cubin: Cubin, arch: str, launches: Iterable[Launch] = ()) -> dict[str, Any]:
     """What a program takes, as JSON: of several functions each time the most demanding one.
 
     ``registers`` of a thread, ``spilled_bytes`` that a thread writes to memory for want of
     registers, ``shared_bytes`` and ``threads`` of a block, and the ``occupancy``, None for a GPU
-    whose figures are not known here.
+    whose figures are not known here. ``launches`` say how much shared memory functions are given
+    beside what they declare.
     """
     blocks = {name: int(threads) for threads, name in _BLOCK.findall(cubin.source)}
-    used = cubin.resources
+    given = {launch.kernel: launch.shared_bytes for launch in launches}
+    used = {
+        name: replace(one, shared_bytes=one.shared_bytes + given.get(name, 0))
+        for name, one in cubin.resources.items()
+    }
     # TVM leaves it out where a block is one thread.
     threads = {name: blocks.get(name, 1) for name in used}
     occupancies = [one.occupancy(threads[name], arch) for name, one in used.items()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tunesmith.cuda.lowering import cuda_source
+from tunesmith.cuda.lowering import cuda_code
 from tunesmith.cuda_compiler import compile_cuda, has_nvcc, summary
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.device import BuiltProgram, DeviceCodeError, small_schedule
@@ -30,11 +30,12 @@ class CudaDevice:
             raise UsageError(f"nothing can be built for {self._arch}: {error}") from error
 
     def build(self, program: Any, target: Any) -> BuiltProgram:
-        source = cuda_source(program, target)
+        code = cuda_code(program, target)
         if not has_nvcc():
             return BuiltProgram()
         try:
-            cubin = compile_cuda(source, self._arch)
+            cubin = compile_cuda(code.source, self._arch)
         except TunesmithError as error:
             raise DeviceCodeError(str(error)) from error
-        return BuiltProgram(resources=summary(cubin, self._arch))
+        launches = [one for function in code.functions.values() for one in function.launches]
+        return BuiltProgram(resources=summary(cubin, self._arch, launches))

@@ -128,10 +128,9 @@ def _inside(operator: Conv2d, y: Any, x: Any) -> Any | None:
     from tvm import tirx
 
     conditions = []
-    if operator.padding[0]:
-        conditions += [y >= 0, y < operator.h]
-    if operator.padding[1]:
-        conditions += [x >= 0, x < operator.w]
+    for padding, place, size in zip(operator.padding, (y, x), (operator.h, operator.w), strict=True):
+        if padding:  # as a number without a sign, what is less than 0 is large
+            conditions.append(place.astype("uint32") < tirx.const(size, "uint32"))
     return tirx.all(*conditions) if conditions else None
 
 

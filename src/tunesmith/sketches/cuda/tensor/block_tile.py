@@ -142,3 +142,11 @@ class TileUse:
                 f"about {self.registers} registers a thread, {tile.threads} threads a block: there "
                 f"are {most}"
             )
+
+    def allowed(self, shared_bytes: int) -> bool:
+        """Whether it is not too much."""
+        try:
+            self.check(shared_bytes)
+        except InstantiationError:
+            return False
+        return True

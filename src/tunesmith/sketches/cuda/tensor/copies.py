@@ -128,9 +128,9 @@ class GatheringCopier(Copier):
 
     def prepare(self, batch: Any, first: Any, thread: Any) -> None:
         super().prepare(batch, first, thread)
-        self._read = emit.buffer(
-            "gathered", (CHUNK * len(self._shares),), self.source.dtype, scope="local"
-        )
+        count = CHUNK * len(self._shares)
+        self._read = emit.buffer("gathered", (count,), self.source.dtype, scope="local")
+        self._places = emit.buffer("places", (count,), "int32", scope="local")
 
     def _piece(self, thread: Any, turn: int) -> tuple[Any, Any, Any, Any, Any]:
         # Neighbouring threads read what lies side by side in memory.
@@ -142,15 +142,24 @@ class GatheringCopier(Copier):
         return size, chunk * CHUNK, size, chunk, 0
 
     def begin(self, stretch: Any, stage: Any) -> None:  # noqa: ARG002 - where they go to comes later
-        zero = emit.constant(0, self.source.dtype)
         with self._turns() as turns:
             for turn, share, there in turns:
                 for element in range(CHUNK):
                     index, present = self._place(share, stretch, element)
-                    known = _all(there, present)
-                    value = self.source[index]
-                    value = value if known is None else emit.either(known, value, zero)
-                    emit.store(self._read, value, [turn * CHUNK + element])
+                    self._read_element(turn * CHUNK + element, index, _all(there, present))
+
+    def _read_element(self, number: int, index: Any, present: Any | None) -> None:
+        """Without a branch, for those cost more than to read the first element for nothing."""
+        from tvm import tirx
+
+        if present is None:
+            emit.store(self._read, self.source[index], [number])
+            return
+        nowhere, zero = emit.constant(-1, "int32"), emit.constant(0, self.source.dtype)
+        emit.store(self._places, tirx.Select(present, index, nowhere), [number])
+        place = self._places[number]
+        emit.store(self._read, self.source[emit.maximum(place, 0)], [number])
+        emit.store(self._read, tirx.Select(place < 0, zero, self._read[number]), [number])
 
     def finish(self, stage: Any) -> None:
         with self._turns() as turns:

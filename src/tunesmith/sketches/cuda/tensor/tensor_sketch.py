@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, cast
@@ -88,19 +89,17 @@ class TensorSketch(Sketch):
         )
 
     def default(self, operator: Operator, target: Target) -> Config:
-        product = self.product(self._known(operator))
-        return next(
-            config
-            for config in _defaults(product)
-            if self.space(operator, target).contains(config)
-        )
+        product, most = self.product(self._known(operator)), shared_bytes_of(target.gpu_arch)
+        fitting = [tile for tile in _defaults(product) if _use(product, tile).allowed(most)]
+        busy = (tile for tile in fitting if _blocks(product, tile) >= _ENOUGH_TILES)
+        return Config(dataclasses.asdict(next(busy, fitting[-1])))
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         known = self._known(operator)
         product = self.product(known)
         with instantiating(self.space(operator, target), config):
             settings: dict[str, Any] = dict(config)
-            use = TileUse(BlockTile(**settings), product.left, product.right)
+            use = _use(product, BlockTile(**settings))
             use.check(shared_bytes_of(target.gpu_arch))
             return tensor_program(known, product, use)
 
@@ -123,26 +122,28 @@ def _sizes(extent: int) -> tuple[int, ...]:
     return tuple(size for size in _BLOCK_SIZES if size == STEP or size < 2 * extent)
 
 
-def _defaults(product: Product) -> Iterator[Config]:
-    """Configs that may be the default, the best first."""
+def _use(product: Product, tile: BlockTile) -> TileUse:
+    return TileUse(tile, product.left, product.right)
+
+
+def _defaults(product: Product) -> Iterator[BlockTile]:
+    """Tiles that may be the default, the largest first."""
     rows, columns = max(_sizes(product.rows)), max(_sizes(product.columns))
-    fitting = []
     for block_m, block_n, warps_m, warps_n in _DEFAULT_TILES:
         m, n = min(block_m, rows), min(block_n, columns)
-        tiles = product.batch * -(-product.rows // m) * -(-product.columns // n)
-        config = Config(
-            {
-                "block_m": m,
-                "block_n": n,
-                "block_k": _DEFAULT_DEPTH,
-                "warps_m": min(warps_m, m // STEP),
-                "warps_n": min(warps_n, n // STEP),
-                "stages": _DEFAULT_STAGES,
-                "layout": SWIZZLED,
-                "group": _DEFAULT_GROUP,
-            }
+        yield BlockTile(
+            block_m=m,
+            block_n=n,
+            block_k=_DEFAULT_DEPTH,
+            warps_m=min(warps_m, m // STEP),
+            warps_n=min(warps_n, n // STEP),
+            stages=_DEFAULT_STAGES,
+            layout=SWIZZLED,
+            group=_DEFAULT_GROUP,
         )
-        if tiles >= _ENOUGH_TILES:
-            yield config
-        fitting.append(config)
-    yield from reversed(fitting)
+
+
+def _blocks(product: Product, tile: BlockTile) -> int:
+    """How many tiles the result has."""
+    rows, columns = -(-product.rows // tile.block_m), -(-product.columns // tile.block_n)
+    return product.batch * rows * columns
