@@ -16,8 +16,8 @@ from tunesmith.testing.emulated_gpu.in_process import run_cuda_code
 
 Array = npt.NDArray[Any]
 
-# "Matrix fragments for mma.m16n8k16": a thread's elements are read from and written to memory one by
-# one, by the formulas for row and column of each.
+# "Matrix fragments for mma.m16n8k16": a thread's elements are read from and written to memory one
+# by one, by the formulas for row and column of each.
 MMA = """
 #include <cuda.h>
 extern "C" __global__ void main_kernel(TYPE* a, TYPE* b, float* c, float* d) {

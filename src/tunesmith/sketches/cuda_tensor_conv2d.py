@@ -108,9 +108,7 @@ def _windows(operator: Conv2d, along: str, vector: int) -> Matrix:
 
         return element
 
-    return Matrix(
-        0, operator.n * _image(operator), operator.reduction_length, along, vector, line
-    )
+    return Matrix(0, operator.n * _image(operator), operator.reduction_length, along, vector, line)
 
 
 def _tap(operator: Conv2d, depth: Any, by_channel: bool) -> tuple[Any, Any, Any]:
@@ -128,7 +126,9 @@ def _inside(operator: Conv2d, y: Any, x: Any) -> Any | None:
     from tvm import tirx
 
     conditions = []
-    for padding, place, size in zip(operator.padding, (y, x), (operator.h, operator.w), strict=True):
+    for padding, place, size in zip(
+        operator.padding, (y, x), (operator.h, operator.w), strict=True
+    ):
         if padding:  # as a number without a sign, what is less than 0 is large
             conditions.append(place.astype("uint32") < tirx.const(size, "uint32"))
     return tirx.all(*conditions) if conditions else None

@@ -56,7 +56,7 @@ const unsigned STATIC_SHARED = 48 << 10, MOST_SHARED = 227 << 10;
 const size_t PAGE = 4096, UNIT = 256;
 
 struct Function { const Kernel* kernel; unsigned most_shared; };
-struct Module { void* library; std::map<std::string, Function*> functions; };
+struct Module { void* library; int file; std::map<std::string, Function*> functions; };
 struct Node { const Kernel* kernel; Launch launch; std::vector<std::vector<char>> given; };
 struct Graph { std::vector<Node> nodes; };
 struct Stream { Graph* captured = nullptr; };
@@ -293,17 +293,21 @@ int cuModuleLoadData(void** module, const void* image) {
     done += written;
   }
   std::string path = "/proc/self/fd/" + std::to_string(file);
-  // One that could not be unloaded, for a symbol of it is unique, would be taken for this one.
+  // Libraries go by their paths, so the file stays open: no other has its number. One that could not
+  // be unloaded, for a symbol of it is unique, would be taken for this one.
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) return UNKNOWN;
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
-  if (!library) return INVALID_IMAGE;
-  *module = new Module{library, {}};
+  if (!library) {
+    close(file);
+    return INVALID_IMAGE;
+  }
+  *module = new Module{library, file, {}};
   return SUCCESS;
 }
 int cuModuleUnload(void* module) {
   Module* loaded = static_cast<Module*>(module);
   dlclose(loaded->library);
+  close(loaded->file);
   for (auto& function : loaded->functions) delete function.second;
   delete loaded;
   return state();

@@ -22,7 +22,7 @@ _SUM = 4
 _OTHER_REGISTERS = 32
 _THREAD_REGISTERS = 255
 _BLOCK_REGISTERS = 65536
-# A multiple of 32 banks plus eight, so that the eight rows that a warp writes at a time do not meet.
+# A multiple of 32 banks plus eight: the rows that a warp writes at a time do not meet there.
 _RESULT_PADDING = 8
 
 
@@ -73,7 +73,7 @@ class BlockTile:
 
 @dataclass(frozen=True)
 class TileUse:
-    """What a block tile takes of a GPU for a product of two matrices, and whether there is as much."""
+    """What a block tile takes of a GPU for a product of two matrices; is there as much?"""
 
     tile: BlockTile
     left: Matrix

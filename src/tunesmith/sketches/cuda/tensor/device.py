@@ -37,7 +37,9 @@ def load_matrices(registers: Sequence[Any], address: Any, *, transposed: bool) -
     _ptx(f"ldmatrix.sync.aligned.m8n8.x4{turned}.shared.b16", *registers, address)
 
 
-def multiply_add(dtype: str, sums: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> None:
+def multiply_add(
+    dtype: str, sums: Sequence[Any], left: Sequence[Any], right: Sequence[Any]
+) -> None:
     """``mma``: sums of 16x8 in float32, plus 16x16 times 16x8, in the registers of a warp.
 
     A thread holds four of the sums, and eight and four elements of the factors, two to a register
@@ -55,7 +57,7 @@ def copy_async(target: Any, source: Any, size: int, present: Any | None) -> None
     """
     from tvm import tirx
 
-    name = f"cp.async.{'cg' if size == 16 else 'ca'}.shared.global"  # noqa: PLR2004
+    name = f"cp.async.{'cg' if size == 16 else 'ca'}.shared.global"
     if present is None:
         _ptx(name, target, source, size)
         return

@@ -34,9 +34,7 @@ def tensor_program(operator: ProductOperator, product: Product, use: TileUse) ->
         device.launch("threadIdx.x", tile.threads) as thread,
     ):
         batch, row, column = _tile_of_block(block, rows, columns, tile.group)
-        shared = emit.buffer(
-            "shared", (use.shared_bytes // 2,), operator.dtype, scope="shared.dyn"
-        )
+        shared = emit.buffer("shared", (use.shared_bytes // 2,), operator.dtype, scope="shared.dyn")
         warp, lane = emit.bind("warp", thread // WARP), emit.bind("lane", thread % WARP)
         first_row = emit.bind("first_row", row * tile.block_m)
         first_column = emit.bind("first_column", column * tile.block_n)
@@ -225,7 +223,6 @@ class _Multiplication:
                     self.left.left(step, i),
                     self.right.right(step, column),
                 )
-
 
 
 def _where(condition: Any, emit_body: Callable[[], None]) -> None:

@@ -45,8 +45,9 @@ _DEFAULT_GROUP = 8
 class TensorSketch(Sketch):
     """Multiplies matrices of 16-bit elements on tensor cores, with sums in float32.
 
-    Each block has a tile of the result and each of its warps a part of that, in registers. Stretches
-    of the operands are copied to shared memory, several ahead of the one that is multiplied.
+    Each block has a tile of the result and each of its warps a part of that, in registers.
+    Stretches of the operands are copied to shared memory, several ahead of the one that is
+    multiplied.
     """
 
     @abstractmethod
