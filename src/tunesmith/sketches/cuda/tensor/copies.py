@@ -79,17 +79,11 @@ class Copier(ABC):
     def _piece(self, thread: Any, turn: int) -> tuple[Any, Any, Any, Any, Any]:
         """A piece's place in the operand (size, depth) and in the tile (row, chunk, within it)."""
 
-    @contextmanager
-    def _turns(self) -> Iterator[Iterator[tuple[int, Share, Any]]]:
+    def _turns(self) -> Iterator[tuple[int, Share, Any | None]]:
         """This thread's pieces, with the condition that there is such a piece, or None."""
-        whole = self.pieces // self.threads
-
-        def turns() -> Iterator[tuple[int, Share, Any]]:
-            for turn, share in enumerate(self._shares):
-                left = self._thread < self.pieces - turn * self.threads
-                yield turn, share, None if turn < whole else left
-
-        yield turns()
+        for turn, share in enumerate(self._shares):
+            left = self.pieces - turn * self.threads
+            yield turn, share, None if left >= self.threads else self._thread < left
 
     def _place(self, share: Share, stretch: Any, element: int = 0) -> tuple[Any, Any | None]:
         """The index of an element in memory, and the condition that it is there, or None."""
@@ -111,13 +105,12 @@ class AsyncCopier(Copier):
         return size, depth, row, start // CHUNK, start % CHUNK
 
     def begin(self, stretch: Any, stage: Any) -> None:
-        with self._turns() as turns:
-            for _, share, there in turns:
-                index, present = self._place(share, stretch)
-                target = device.address(self.shared, stage + share.target)
-                source = device.address(self.source, index)
-                with _when(there):
-                    device.copy_async(target, source, 2 * self.matrix.vector, present)
+        for _, share, there in self._turns():
+            index, present = self._place(share, stretch)
+            target = device.address(self.shared, stage + share.target)
+            source = device.address(self.source, index)
+            with _when(there):
+                device.copy_async(target, source, 2 * self.matrix.vector, present)
 
     def finish(self, stage: Any) -> None:
         """Waiting is for all copies together."""
@@ -142,11 +135,10 @@ class GatheringCopier(Copier):
         return size, chunk * CHUNK, size, chunk, 0
 
     def begin(self, stretch: Any, stage: Any) -> None:  # noqa: ARG002 - where they go to comes later
-        with self._turns() as turns:
-            for turn, share, there in turns:
-                for element in range(CHUNK):
-                    index, present = self._place(share, stretch, element)
-                    self._read_element(turn * CHUNK + element, index, _all(there, present))
+        for turn, share, there in self._turns():
+            for element in range(CHUNK):
+                index, present = self._place(share, stretch, element)
+                self._read_element(turn * CHUNK + element, index, _all(there, present))
 
     def _read_element(self, number: int, index: Any, present: Any | None) -> None:
         """Without a branch, for those cost more than to read the first element for nothing."""
@@ -162,11 +154,10 @@ class GatheringCopier(Copier):
         emit.store(self._read, tirx.Select(place < 0, zero, self._read[number]), [number])
 
     def finish(self, stage: Any) -> None:
-        with self._turns() as turns:
-            for turn, share, there in turns:
-                with _when(there):
-                    values = emit.load(self._read, [turn * CHUNK], CHUNK)
-                    emit.store(self.shared, values, [stage + share.target], CHUNK)
+        for turn, share, there in self._turns():
+            with _when(there):
+                values = emit.load(self._read, [turn * CHUNK], CHUNK)
+                emit.store(self.shared, values, [stage + share.target], CHUNK)
 
 
 def _row_and_column(thread: Any, turn: int, threads: int, width: int) -> tuple[Any, Any]:
