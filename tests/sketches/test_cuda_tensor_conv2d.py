@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tunesmith.cuda.compiler import compile_cuda, has_nvcc
 from tunesmith.cuda.lowering import cuda_source
-from tunesmith.cuda_compiler import compile_cuda, has_nvcc
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Conv2d, conv2d, matmul
 from tunesmith.sketches import sketches_for

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from tunesmith.cuda.compiler import compile_cuda, has_nvcc, nvcc
 from tunesmith.cuda.lowering import cuda_code, cuda_source
-from tunesmith.cuda_compiler import compile_cuda, has_nvcc, nvcc
 from tunesmith.errors import InstantiationError
 from tunesmith.measure.verify import poison_like
 from tunesmith.operators import batch_matmul, conv2d, dense, matmul

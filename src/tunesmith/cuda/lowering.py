@@ -61,6 +61,27 @@ class CudaCode:
     functions: Mapping[str, Function]
 
 
+def functions_from_json(told: Mapping[str, Any]) -> dict[str, Function]:
+    """The inverse of ``dataclasses.asdict`` for each function, by way of JSON."""
+    return {
+        name: Function(
+            tuple(_launch_from_json(launch) for launch in function["launches"]),
+            tuple(function["workspaces"]),
+        )
+        for name, function in told.items()
+    }
+
+
+def _launch_from_json(launch: Mapping[str, Any]) -> Launch:
+    return Launch(
+        launch["kernel"],
+        (launch["grid"][0], launch["grid"][1], launch["grid"][2]),
+        (launch["block"][0], launch["block"][1], launch["block"][2]),
+        launch["shared_bytes"],
+        tuple(launch["arguments"]),
+    )
+
+
 def cuda_code(program: Any, target: Any) -> CudaCode:
     """The CUDA C++ of a scheduled module, for a ``tvm.target.Target``. Raises what TVM raises."""
     from tvm.tirx import get_default_tir_pipeline

@@ -293,14 +293,11 @@ int cuModuleLoadData(void** module, const void* image) {
     done += written;
   }
   std::string path = "/proc/self/fd/" + std::to_string(file);
-  // Libraries go by their paths, so the file stays open: no other has its number. One that could not
-  // be unloaded, for a symbol of it is unique, would be taken for this one.
+  // One that could not be unloaded, for a symbol of it is unique, would be taken for this one.
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) return UNKNOWN;
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    close(file);
-    return INVALID_IMAGE;
-  }
+  if (!library) return INVALID_IMAGE;
+  // The file stays open, for another one of its number would be taken for this library.
   *module = new Module{library, file, {}};
   return SUCCESS;
 }
