@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from tunesmith.operators import Conv2d, conv2d, matmul
 from tunesmith.sketches import sketches_for
 from tunesmith.sketches.cuda_tensor_conv2d import CudaTensorConv2d
 from tunesmith.target import Target
-from tunesmith.testing.sketch import SketchConformance
+from tunesmith.testing.sketch import SketchConformance, mismatch
 
 TARGET = Target("cuda", arch="sm_90")
 SKETCH = CudaTensorConv2d()
@@ -92,3 +94,23 @@ def test_it_is_for_one_group_of_16_bits() -> None:
     grouped = conv2d(ci=8, h=8, w=8, co=8, kernel=3, groups=2, dtype="float16")
     assert not SKETCH.supports(grouped, TARGET)
     assert not SKETCH.supports(matmul(m=8, n=8, k=8, dtype="float16"), TARGET)
+
+
+def test_windows_that_are_gathered_have_a_table_where_it_is_small() -> None:
+    def entries(**options: Any) -> int:
+        product = SKETCH.product(conv2d(h=16, w=16, co=8, dtype="float16", **options))
+        return product.right.table_entries(32) + product.left.table_entries(32)
+
+    assert entries(ci=16, kernel=3) == 160  # 144 terms, in whole stretches
+    assert entries(ci=16, kernel=1, stride=2) == 32
+    assert entries(ci=3, kernel=7) == 0  # more taps than bits in a word
+    assert entries(ci=1024, kernel=3) == 0  # 72 KiB
+    assert entries(ci=16, kernel=3, layout="NHWC") == 0  # copied eight at a time
+    assert entries(ci=3, kernel=3, layout="NHWC") == 32
+
+
+@pytest.mark.parametrize(("ci", "kernel"), [(3, 7), (700, 3)])
+def test_windows_without_a_table(ci: int, kernel: int) -> None:
+    operator = conv2d(ci=ci, h=6, w=6, co=16, kernel=kernel, padding=1, dtype="float16")
+    config = SKETCH.default(operator, TARGET).replace(block_k=64)
+    assert mismatch(SKETCH, operator, config, TARGET) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from tunesmith.operators import Conv2d, Operator, ProductOperator
@@ -12,10 +14,17 @@ from tunesmith.sketches.cuda.tensor.matrix import (
     Line,
     Matrix,
     Product,
+    Taps,
+    Window,
     plain_matrix,
     widest_vector,
 )
 from tunesmith.sketches.cuda.tensor.tensor_sketch import TensorSketch
+
+# The taps of a window are bits of a word, and the table of its terms takes eight bytes each: what
+# it takes at the most leaves enough shared memory for tiles.
+_MOST_TAPS = 31
+_LONGEST_TABLE = 6144
 
 
 class CudaTensorConv2d(TensorSketch):
@@ -87,38 +96,68 @@ def _plain_image(operator: Conv2d) -> Matrix:
 
 def _windows(operator: Conv2d, along: str, vector: int) -> Matrix:
     """A row or column for each window, in the order of the weights' elements."""
-    by_channel = operator.layout == "NCHW"
-    wide, channels, high_in, wide_in = operator.output_image[1], operator.ci, operator.h, operator.w
-    of_channel, of_row, of_column = (
-        (high_in * wide_in, wide_in, 1) if by_channel else (1, wide_in * channels, channels)
-    )
+    origin, term = partial(_origin, operator), partial(_term, operator)
 
     def line(_: Any, index: Any) -> Line:
-        number, pixel = _number_and_pixel(operator, index)
-        y = emit.bind("y", pixel // wide * operator.stride[0] - operator.padding[0])
-        x = emit.bind("x", pixel % wide * operator.stride[1] - operator.padding[1])
-        image = number * (channels * high_in * wide_in)
-        start = emit.bind("line", image + y * of_row + x * of_column)
+        start, inside = origin(index)
 
         def element(depth: Any) -> tuple[Any, Any]:
-            channel, row, column = _tap(operator, depth, by_channel)
-            down, right = row * operator.dilation[0], column * operator.dilation[1]
-            at = start + channel * of_channel + down * of_row + right * of_column
-            return at, _inside(operator, y + down, x + right)
+            offset, row, column = term(depth)
+            return start + offset, inside(row, column)
 
         return element
 
-    return Matrix(0, operator.n * _image(operator), operator.reduction_length, along, vector, line)
+    def window(index: Any) -> Window:
+        start, inside = origin(index)
+        return Window(start, lambda tap: inside(*divmod(tap, operator.kernel[1])))
+
+    def entry(depth: Any) -> tuple[Any, Any]:
+        offset, row, column = term(depth)
+        return offset, row * operator.kernel[1] + column
+
+    count, depth = operator.kernel[0] * operator.kernel[1], operator.reduction_length
+    worth_it = vector == 1 and count <= _MOST_TAPS and depth <= _LONGEST_TABLE
+    taps = Taps(count, entry, window) if worth_it else None
+    return Matrix(0, operator.n * _image(operator), depth, along, vector, line, taps)
 
 
-def _tap(operator: Conv2d, depth: Any, by_channel: bool) -> tuple[Any, Any, Any]:
-    """Channel, row and column of a term of the sum, in the order of the weights."""
+def _origin(operator: Conv2d, index: Any) -> tuple[Any, Callable[[Any, Any], Any | None]]:
+    """Where a window's first element would be in memory, and the condition that the one in this row
+    and column of the window is not padding, None where there is none."""
+    wide = operator.output_image[1]
+    number, pixel = _number_and_pixel(operator, index)
+    y = emit.bind("y", pixel // wide * operator.stride[0] - operator.padding[0])
+    x = emit.bind("x", pixel % wide * operator.stride[1] - operator.padding[1])
+    _, of_row, of_column = _steps(operator)
+    image = number * (operator.ci * operator.h * operator.w)
+    start = emit.bind("line", image + y * of_row + x * of_column)
+
+    def inside(row: Any, column: Any) -> Any | None:
+        down, right = row * operator.dilation[0], column * operator.dilation[1]
+        return _inside(operator, y + down, x + right)
+
+    return start, inside
+
+
+def _steps(operator: Conv2d) -> tuple[int, int, int]:
+    """How far neighbours are apart in memory: along channels, rows and columns of the image."""
+    if operator.layout == "NCHW":
+        return operator.h * operator.w, operator.w, 1
+    return 1, operator.w * operator.ci, operator.ci
+
+
+def _term(operator: Conv2d, depth: Any) -> tuple[Any, Any, Any]:
+    """How far a term of the sum is from the window's first element in memory, and its row and
+    column in the window."""
     high, wide = operator.kernel
-    if by_channel:
-        tap = depth % (high * wide)
-        return depth // (high * wide), tap // wide, tap % wide
-    tap = depth // operator.ci
-    return depth % operator.ci, tap // wide, tap % wide
+    if operator.layout == "NCHW":
+        channel, tap = depth // (high * wide), depth % (high * wide)
+    else:
+        channel, tap = depth % operator.ci, depth // operator.ci
+    row, column = tap // wide, tap % wide
+    of_channel, of_row, of_column = _steps(operator)
+    down, right = row * operator.dilation[0], column * operator.dilation[1]
+    return channel * of_channel + down * of_row + right * of_column, row, column
 
 
 def _inside(operator: Conv2d, y: Any, x: Any) -> Any | None:
@@ -126,9 +165,8 @@ def _inside(operator: Conv2d, y: Any, x: Any) -> Any | None:
     from tvm import tirx
 
     conditions = []
-    for padding, place, size in zip(
-        operator.padding, (y, x), (operator.h, operator.w), strict=True
-    ):
+    sizes = operator.h, operator.w
+    for padding, place, size in zip(operator.padding, (y, x), sizes, strict=True):
         if padding:  # as a number without a sign, what is less than 0 is large
             conditions.append(place.astype("uint32") < tirx.const(size, "uint32"))
     return tirx.all(*conditions) if conditions else None

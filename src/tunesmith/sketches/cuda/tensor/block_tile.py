@@ -15,6 +15,9 @@ from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK, SharedTile
 STEP = 16
 """The instruction multiplies tiles of so many rows and elements of the sum."""
 
+TABLE_ENTRY = 8
+"""Bytes of a term in the table of a window: where it is, and a bit for its tap."""
+
 _ELEMENT = 2
 _SUM = 4
 # Of a thread: what it keeps besides sums and factors, mostly addresses, as ptxas reports it for
@@ -101,10 +104,21 @@ class TileUse:
 
     @property
     def shared_bytes(self) -> int:
-        """Shared memory of a block: the stages, and later in their place rows of the sums."""
+        """Shared memory of a block: the stages and a table, later in their place rows of sums."""
         warps = self.tile.warps_m * self.tile.warps_n
         sums = warps * STEP * self.result_stride * _SUM
-        return max(self.tile.stages * self.stage_elements * _ELEMENT, sums)
+        return max(self.table_start + self.table_bytes, sums)
+
+    @property
+    def table_start(self) -> int:
+        """The first byte behind the stages, where tables of the terms of windows are."""
+        return self.tile.stages * self.stage_elements * _ELEMENT
+
+    @property
+    def table_bytes(self) -> int:
+        """What such tables take."""
+        entries = (each.table_entries(self.tile.block_k) for each in (self.left, self.right))
+        return sum(entries) * TABLE_ENTRY
 
     def copies(self, matrix: Matrix, size: int) -> int:
         """How many pieces of an operand's tile a thread copies."""

@@ -10,15 +10,17 @@ from typing import Any
 
 from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor import device
-from tunesmith.sketches.cuda.tensor.matrix import DEPTH, Line, Matrix
+from tunesmith.sketches.cuda.tensor.matrix import DEPTH, Line, Matrix, Taps
 from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK, SharedTile
 
 
 @dataclass(frozen=True)
 class Share:
-    """One piece of a tile that a thread copies each time: its line, its first depth there, and
-    where it goes to in the stage; ``present`` is None where it never lies beyond the operand."""
+    """One piece of a tile that a thread copies each time: its row or column and that one's line,
+    its first depth there, and where it goes to in the stage; ``present`` is None where it never
+    lies beyond the operand."""
 
+    index: Any
     line: Line
     depth: Any
     target: Any
@@ -60,6 +62,7 @@ class Copier(ABC):
             present = index < self.matrix.size if self.matrix.size % self.size else None
             target = self.first_element + self.tile.place(row, chunk) + within
             share = Share(
+                index,
                 self.matrix.line(batch, index),
                 emit.bind("depth", depth),
                 emit.bind("target", target),
@@ -134,7 +137,7 @@ class GatheringCopier(Copier):
             chunk, size = _row_and_column(thread, turn, self.threads, self.size)
         return size, chunk * CHUNK, size, chunk, 0
 
-    def begin(self, stretch: Any, stage: Any) -> None:  # noqa: ARG002 - where they go to comes later
+    def begin(self, stretch: Any, stage: Any) -> None:  # noqa: ARG002 - where they go, comes later
         for turn, share, there in self._turns():
             for element in range(CHUNK):
                 index, present = self._place(share, stretch, element)
@@ -149,6 +152,11 @@ class GatheringCopier(Copier):
             return
         nowhere, zero = emit.constant(-1, "int32"), emit.constant(0, self.source.dtype)
         emit.store(self._places, tirx.Select(present, index, nowhere), [number])
+        self._read_place(number, zero)
+
+    def _read_place(self, number: int, zero: Any) -> None:
+        from tvm import tirx
+
         place = self._places[number]
         emit.store(self._read, self.source[emit.maximum(place, 0)], [number])
         emit.store(self._read, tirx.Select(place < 0, zero, self._read[number]), [number])
@@ -158,6 +166,70 @@ class GatheringCopier(Copier):
             with _when(there):
                 values = emit.load(self._read, [turn * CHUNK], CHUNK)
                 emit.store(self.shared, values, [stage + share.target], CHUNK)
+
+
+class WindowCopier(GatheringCopier):
+    """Gathers windows with a table of their terms, so that no index has to be taken apart.
+
+    ``table`` is shared memory in words, ``first_word`` where the table begins there. An entry is
+    the distance of a term from the window's first one, and one bit for its tap: a thread keeps a
+    word for each of its windows that has the bits of the taps that are not padding.
+    """
+
+    def __init__(self, *given: Any, taps: Taps, table: Any, first_word: int, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.taps = taps
+        self.table = table
+        self.first_word = first_word
+
+    def prepare(self, batch: Any, first: Any, thread: Any) -> None:
+        """Fills the table, too: a barrier must follow."""
+        super().prepare(batch, first, thread)
+        self._fill(thread)
+        self._entries = emit.buffer("entries", (2 * CHUNK,), "int32", scope="local")
+        self._windows = [self._window(share) for _, share, _ in self._turns()]
+
+    def _fill(self, thread: Any) -> None:
+        count = self.matrix.table_entries(self.block_k)
+        with emit.serial(-(-count // self.threads), "turn") as turn:
+            depth = emit.bind("depth", turn * self.threads + thread)
+            with emit.when(depth < count):
+                offset, tap = self.taps.term(depth)
+                bit = emit.constant(1, "int32") << tap
+                is_term = depth < self.matrix.depth
+                for word, value in enumerate((offset, bit)):
+                    known = emit.either(is_term, value, emit.constant(0, "int32"))
+                    emit.store(self.table, known, [self.first_word + depth * 2 + word])
+
+    def _window(self, share: Share) -> tuple[Any, Any]:
+        """Where a window begins, and the bits of the taps that are there."""
+        zero = emit.constant(0, "int32")
+        window = self.taps.window(share.index)
+        bits: Any = zero
+        for tap in range(self.taps.count):
+            there = _all(share.present, window.inside(tap))
+            bit = emit.constant(1 << tap, "int32")
+            bits = bits | (bit if there is None else emit.either(there, bit, zero))
+        kept = emit.buffer("taps_there", (1,), "int32", scope="local")
+        emit.store(kept, bits, [0])
+        return window.start, kept
+
+    def begin(self, stretch: Any, stage: Any) -> None:  # noqa: ARG002 - where they go, comes later
+        from tvm import tirx
+
+        nowhere, zero = emit.constant(-1, "int32"), emit.constant(0, self.source.dtype)
+        for turn, share, there in self._turns():
+            start, taps_there = self._windows[turn]
+            depth = share.depth if there is None else emit.either(there, share.depth, 0)
+            entry = self.first_word + (stretch * self.block_k + depth) * 2
+            for word in range(0, 2 * CHUNK, 4):
+                emit.store(self._entries, emit.load(self.table, [entry + word], 4), [word], 4)
+            for element in range(CHUNK):
+                number = turn * CHUNK + element
+                offset, bit = self._entries[2 * element], self._entries[2 * element + 1]
+                absent = (taps_there[0] & bit) == 0
+                emit.store(self._places, tirx.Select(absent, nowhere, start + offset), [number])
+                self._read_place(number, zero)
 
 
 def _row_and_column(thread: Any, turn: int, threads: int, width: int) -> tuple[Any, Any]:

@@ -18,13 +18,37 @@ if it always is; else it is zero."""
 
 
 @dataclass(frozen=True)
+class Window:
+    """A row or column that is a window of an image: where its first element is in memory, and the
+    condition that tap number ``t`` is not padding, ``inside(t)``, or None if it never is."""
+
+    start: Any
+    inside: Callable[[int], Any | None]
+
+
+@dataclass(frozen=True)
+class Taps:
+    """What all windows have in common: their terms, which a table in shared memory keeps.
+
+    A window has ``count`` taps of each channel, fewer than there are bits in a word.
+    ``term(depth)`` is by how much a term is away from the window's first one in memory, and its
+    tap. ``window(index)`` emits what is the same for all terms.
+    """
+
+    count: int
+    term: Callable[[Any], tuple[Any, Any]]
+    window: Callable[[Any], Window]
+
+
+@dataclass(frozen=True)
 class Matrix:
     """One of two operands: ``size`` rows (left) or columns (right), each of ``depth`` elements.
 
     ``argument`` is the number of the operator's argument that it is, or is computed from.
     ``along`` says which of its neighbours follow each other in memory. ``vector`` of them can be
     copied at a time, 2, 4 or 8; 1 means that it is ``gathered`` element by element.
-    ``line(batch, index)`` emits what is the same for all elements of a row or column.
+    ``line(batch, index)`` emits what is the same for all elements of a row or column. ``taps`` are
+    the terms of windows, where a table of them is worth its memory.
     """
 
     argument: int
@@ -33,6 +57,11 @@ class Matrix:
     along: str
     vector: int
     line: Callable[[Any, Any], Line]
+    taps: Taps | None = None
+
+    def table_entries(self, block_k: int) -> int:
+        """How many terms a table has, with stretches of ``block_k`` made whole; 0 without one."""
+        return -(-self.depth // block_k) * block_k if self.taps else 0
 
     @property
     def gathered(self) -> bool:

@@ -10,7 +10,7 @@ from tunesmith.operators import ProductOperator
 from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor import device
 from tunesmith.sketches.cuda.tensor.block_tile import STEP, TileUse
-from tunesmith.sketches.cuda.tensor.copies import AsyncCopier, Copier, GatheringCopier
+from tunesmith.sketches.cuda.tensor.copies import AsyncCopier, Copier, GatheringCopier, WindowCopier
 from tunesmith.sketches.cuda.tensor.device import WARP
 from tunesmith.sketches.cuda.tensor.fragments import Fragments
 from tunesmith.sketches.cuda.tensor.matrix import Matrix, Product
@@ -112,20 +112,27 @@ class _Multiplication:
         self._sums = emit.buffer("sums", (count,), total, scope="local")
 
     def _copier(self, matrix: Matrix, tile: SharedTile, first: int) -> Copier:
-        return (GatheringCopier if matrix.gathered else AsyncCopier)(
-            matrix,
-            tile,
-            source=emit.flat(self.buffers[matrix.argument]),
-            shared=self.shared,
-            first_element=first,
-            block_k=self.use.tile.block_k,
-            threads=self.use.tile.threads,
-        )
+        named = {
+            "source": emit.flat(self.buffers[matrix.argument]),
+            "shared": self.shared,
+            "first_element": first,
+            "block_k": self.use.tile.block_k,
+            "threads": self.use.tile.threads,
+        }
+        if not matrix.gathered:
+            return AsyncCopier(matrix, tile, **named)
+        if matrix.taps is None:
+            return GatheringCopier(matrix, tile, **named)
+        words = device.view(self.shared, self.use.shared_bytes // 4, "int32")
+        start = self.use.table_start // 4
+        return WindowCopier(matrix, tile, **named, taps=matrix.taps, table=words, first_word=start)
 
     def prepare(self, batch: Any, first_row: Any, first_column: Any, thread: Any) -> None:
         """What a thread knows of its copies before the first one."""
         for copier, first in zip(self.copiers, (first_row, first_column), strict=True):
             copier.prepare(batch, first, thread)
+        if self.use.table_bytes:
+            device.block_barrier()
 
     def prepare_warp(self, warp_row: Any, warp_column: Any, lane: Any) -> None:
         """What a thread knows of its warp's tile."""
