@@ -132,7 +132,7 @@ class TileUse:
         sums = tile.warp_m * tile.warp_n // WARP
         factors = (tile.warp_m + tile.warp_n) * STEP // WARP // 2
         gathered = sum(
-            self.copies(matrix, size) * CHUNK // 2
+            self.copies(matrix, size) * CHUNK
             for matrix, size in ((self.left, tile.block_m), (self.right, tile.block_n))
             if matrix.gathered
         )

@@ -173,10 +173,12 @@ class _Multiplication:
         also says that all warps are done with the stage that the next turn copies to.
         """
         stages, steps = self.use.tile.stages, self.use.tile.steps
-        for stretch in range(stages - 1):
-            if stretch < self.stretches:
-                self._begin(stretch, self._stage(stretch))
-                self._finish(self._stage(stretch))
+        first = min(stages - 1, self.stretches)
+        with emit.serial(first, "stretch") as stretch:
+            self._begin(stretch, self._stage(stretch))
+            self._finish(self._stage(stretch))
+            device.commit_copies()
+        for _ in range(first, stages - 1):  # so that groups can be counted
             device.commit_copies()
         self._wait(stages - 2)
         self._load(0, 0)
