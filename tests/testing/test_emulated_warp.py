@@ -197,4 +197,6 @@ def test_numbers_of_16_bits_are_rounded_as_numpy_rounds_them(name: str, dtype: A
         np.zeros(numbers.size, dtype),
         np.zeros_like(numbers),
     )
-    np.testing.assert_array_equal(found, numbers.astype(dtype).astype(np.float32))
+    with np.errstate(over="ignore"):
+        expected = numbers.astype(dtype).astype(np.float32)
+    np.testing.assert_array_equal(found, expected)
