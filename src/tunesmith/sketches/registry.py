@@ -25,6 +25,7 @@ from tunesmith.sketches.cuda_matmul_opevo import CudaMatmulOpEvo
 from tunesmith.sketches.cuda_tensor_conv2d import CudaTensorConv2d
 from tunesmith.sketches.cuda_tensor_gemm import CudaTensorGemm
 from tunesmith.sketches.cuda_tiled import CudaTiled
+from tunesmith.sketches.cuda_winograd import CudaWinograd
 from tunesmith.sketches.sketch import Sketch
 from tunesmith.target import Target
 
@@ -45,6 +46,7 @@ _OURS: dict[str, Sketch] = {
         CudaConv2dDirect(),
         CudaTensorGemm(),
         CudaTensorConv2d(),
+        CudaWinograd(),
         CudaGemm424(),
         CudaMatmulOpEvo(),
         CudaBatchMatmulOpEvo(),
