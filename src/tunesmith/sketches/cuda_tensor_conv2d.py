@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from tunesmith.operators import Conv2d, Operator, ProductOperator
 from tunesmith.sketches import emit
@@ -43,8 +43,8 @@ class CudaTensorConv2d(TensorSketch):
         return isinstance(operator, Conv2d) and operator.groups == 1
 
     def product(self, operator: ProductOperator) -> Product:
-        assert isinstance(operator, Conv2d)
-        return _by_channel(operator) if operator.layout == "NCHW" else _by_pixel(operator)
+        layer = cast(Conv2d, operator)
+        return _by_channel(layer) if layer.layout == "NCHW" else _by_pixel(layer)
 
 
 def _by_channel(operator: Conv2d) -> Product:
