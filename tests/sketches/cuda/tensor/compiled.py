@@ -14,7 +14,8 @@ from tunesmith.target import Target
 
 def resources(sketch: Sketch, operator: Operator, arch: str) -> list[Resources]:
     """What the default takes, and the first of some random configs that is not refused."""
-    target, found = Target("cuda", arch=arch), []
+    target = Target("cuda", arch=arch)
+    found: list[Resources] = []
     random = sketch.space(operator, target).sample_many(9, np.random.default_rng(1))
     for config in [sketch.default(operator, target), *random]:
         try:
