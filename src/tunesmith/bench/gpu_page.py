@@ -188,13 +188,29 @@ def _tuning(rows: Sequence[Row]) -> list[str]:
                 f"{found['seconds']:.0f} s",
             )
         )
+    failed = [markdown.item(f"{_short(row)}: {_failures(row)}") for row in tuned if _failures(row)]
     text = (
-        "By `auto`, each for an equal share of the time. Trials are all that are in the store; "
-        "trials a second, and for which share of the time the GPU had nothing to run, count from "
-        "the end of this run's first trial, before which nothing could run (start). The configs "
-        "are in `gpu.json`."
+        "By `auto`, each for an equal share of the time. Trials are all that are in the store. How "
+        "many end in a second (all/s), how many of them valid, and for which share of the time the "
+        "GPU had nothing to run (idle), count from the end of this run's first trial (start). The "
+        "configs are in `gpu.json`; failures are listed, but for configs that are refused."
     )
-    return ["## Tuning", "", *lines, "", *markdown.paragraph(text), ""]
+    told = [line for item in failed for line in item]
+    return ["## Tuning", "", *lines, "", *markdown.paragraph(text), "", *told, *([""] * bool(told))]
+
+
+def _failures(row: Row) -> str:
+    """How many trials of tuning ended in which class, besides valid and refused ones."""
+    return ", ".join(_others(row["tuning"]["outcomes"]))
+
+
+def _others(outcomes: Mapping[str, int]) -> list[str]:
+    fine = (Outcome.NO_ERROR.name, Outcome.INSTANTIATION_ERROR.name)
+    return [
+        f"{fmt.outcome_name(Outcome[name])} {count}"
+        for name, count in outcomes.items()
+        if name not in fine
+    ]
 
 
 def _sketches(rows: Sequence[Row]) -> list[str]:
@@ -219,11 +235,7 @@ def _sketches(rows: Sequence[Row]) -> list[str]:
 def _sketch_line(row: Row) -> str:
     counts = {Outcome[name]: count for name, count in row["outcomes"].items()}
     first = (Outcome.NO_ERROR, Outcome.INSTANTIATION_ERROR, Outcome.WRONG_ANSWER)
-    others = [
-        f"{fmt.outcome_name(outcome)} {count}"
-        for outcome, count in counts.items()
-        if outcome not in first
-    ]
+    others = _others({name: n for name, n in row["outcomes"].items() if Outcome[name] not in first})
     return markdown.row(
         row["sketch"].removeprefix("cuda_"),
         " ".join(_TYPES.get(dtype, dtype) for dtype in row["dtypes"]) or fmt.NOTHING,

@@ -34,8 +34,11 @@ class GpuFigure:
     @property
     def reached(self) -> bool | None:
         """Whether it is what was wanted; None if nothing was, or not all of it was measured."""
-        if self.value is None or self.wanted is None or self.have < self.of:
+        if self.value is None or self.wanted is None:
             return None
+        if self.have < self.of:
+            failed = not self.unit and self.value > self.wanted  # a number that can but grow
+            return False if failed else None
         return self.value <= self.wanted if self.most else self.value >= self.wanted
 
 
@@ -52,6 +55,7 @@ def gpu_summary(figures: Mapping[str, Any]) -> list[GpuFigure]:
         _pace("trials a second, once the first has ended (median)", 8.0, "trials_per_second", rows),
         _pace("valid ones among them", None, "valid_per_second", rows),
         _pace("GPU idle, once the first trial has ended (median)", 0.3, "gpu_idle", rows),
+        _wrong_in_tuning(rows),
         _wrong(sketches),
         _untried(sketches),
     ]
@@ -77,6 +81,14 @@ def _pace(name: str, wanted: float | None, field: str, rows: Sequence[Row]) -> G
     idle = field == "gpu_idle"
     unit = "%" if idle else "/s"
     return GpuFigure(name, value, wanted, unit, len(known), len(gpu_workloads()), most=idle)
+
+
+def _wrong_in_tuning(rows: Sequence[Row]) -> GpuFigure:
+    tuned = [row["tuning"]["outcomes"] for row in rows if "outcomes" in row["tuning"]]
+    wrong = sum(outcomes.get(Outcome.WRONG_ANSWER.name, 0) for outcomes in tuned)
+    value = float(wrong) if tuned else None
+    of = len(gpu_workloads())
+    return GpuFigure("wrong answers while tuning", value, 0.0, "", len(tuned), of, most=True)
 
 
 def _wrong(sketches: Sequence[Row]) -> GpuFigure:
