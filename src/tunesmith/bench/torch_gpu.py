@@ -128,6 +128,7 @@ class GpuTimer:
 
     def recorded(self, call: Call) -> Callable[[float], float]:
         torch = self._torch
+        torch.cuda.synchronize()  # tensors were laid out on another stream
         with torch.cuda.stream(self._stream):
             for _ in range(_FIRST_CALLS):
                 call()
