@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tunesmith.bench.gpu_time import Deadline, TimePlan
+from tunesmith.bench.gpu_time import Deadline, TimePlan, calls_of
 
 
 class Clock:
@@ -42,3 +42,9 @@ def test_a_share_is_of_what_is_left_for_those_to_come() -> None:
     clock.now += 18.0
     assert deadline.share(2) == pytest.approx(6.0)
     assert deadline.share(0) == pytest.approx(12.0)
+
+
+def test_a_round_has_at_least_one_call_and_not_too_many() -> None:
+    assert calls_of(0.01, 1.0) == 1
+    assert calls_of(0.01, 1e-3) == 10
+    assert calls_of(0.01, 0.0) == calls_of(0.01, 1e-12) == 10_000

@@ -14,7 +14,6 @@ from tunesmith.bench.gpu_workloads import small_operators
 from tunesmith.bench.torch_gpu import (
     GpuTimer,
     HostTimer,
-    calls_of,
     library_of,
     torch_ways,
     use_full_precision,
@@ -203,9 +202,3 @@ def test_graphs_fill_a_round(
     assert cuda.replays - before == 2 * launches, "once before what is timed"
     assert seconds(0.01) == pytest.approx(call_seconds)
     assert cuda.captured == [1, graph], "it is recorded once"
-
-
-def test_a_round_has_at_least_one_call_and_not_too_many() -> None:
-    assert calls_of(0.01, 1.0) == 1
-    assert calls_of(0.01, 1e-3) == 10
-    assert calls_of(0.01, 0.0) == calls_of(0.01, 1e-12) == 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tunesmith.bench.torch_gpu import calls_of
+from tunesmith.bench.gpu_time import calls_of
 from tunesmith.cuda.gpu import Gpu
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.device import Build

@@ -1,4 +1,5 @@
-"""How the time of ``tunesmith bench gpu`` is shared out: what a part leaves, the others have."""
+"""How the time of ``tunesmith bench gpu`` is shared out: what a part leaves, the others have; and
+how long a round of a comparison is."""
 
 from __future__ import annotations
 
@@ -6,6 +7,9 @@ import time
 from collections.abc import Callable, Mapping
 
 Clock = Callable[[], float]
+
+# A round has no more calls than these, however short they are.
+_MOST_CALLS = 10_000
 
 
 class Deadline:
@@ -49,3 +53,8 @@ class TimePlan:
     def spent(self) -> float:
         """Seconds since this was made."""
         return self._clock() - self._begun
+
+
+def calls_of(duration: float, once: float) -> int:
+    """How many calls of ``once`` seconds fill a round of ``duration`` seconds."""
+    return max(1, min(_MOST_CALLS, round(duration / max(once, 1e-9))))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol
 
+from tunesmith.bench.gpu_time import calls_of
 from tunesmith.bench.torch_operators import own_tensor, product_call
 from tunesmith.errors import MissingDependencyError, UsageError
 from tunesmith.operators import (
@@ -26,8 +27,6 @@ _FIRST_CALLS = 3
 
 # As in ``GpuProgram.seconds``: more calls than these are several launches of a graph.
 _CALLS_OF_A_GRAPH = 100
-# A round has no more calls than these, however short they are.
-_MOST_CALLS = 10_000
 
 
 def library_of(operator: Operator) -> str:
@@ -182,8 +181,3 @@ class HostTimer:
 
         call()
         return lambda duration: seconds_a_call(call, duration)
-
-
-def calls_of(duration: float, once: float) -> int:
-    """How many calls of ``once`` seconds fill a round of ``duration`` seconds."""
-    return max(1, min(_MOST_CALLS, round(duration / max(once, 1e-9))))
