@@ -23,7 +23,7 @@ class GpuInfo:
     """A GPU as the driver knows it. ``index`` counts those that this process may use.
 
     ``arch`` is its instruction set, such as ``sm_90``; ``bus`` is its place on the PCI bus, by
-    which other tools know it.
+    which other tools know it. ``newest_cuda`` is that of its driver: 13000 for 13.0.
     """
 
     index: int
@@ -33,6 +33,7 @@ class GpuInfo:
     multiprocessors: int
     l2_bytes: int
     bus: str
+    newest_cuda: int
 
     @classmethod
     def of(cls, cuda: Driver, index: int) -> GpuInfo:
@@ -55,6 +56,7 @@ class GpuInfo:
             multiprocessors=attribute(_MULTIPROCESSORS),
             l2_bytes=attribute(_L2_BYTES),
             bus=text("cuDeviceGetPCIBusId"),
+            newest_cuda=cuda.version,
         )
 
 
