@@ -32,19 +32,34 @@ _PRELUDE = r"""
 #include <cmath>
 #include <cstring>
 #include <ucontext.h>
+#include <algorithm>
 #include <vector>
 using std::min;
 using std::max;
+static float rsqrtf(float x) { return 1 / std::sqrt(x); }
+static double rsqrt(double x) { return 1 / std::sqrt(x); }
 struct dim3 { int x = 0, y = 0, z = 0; };
 static dim3 threadIdx, blockIdx, blockDim, gridDim;
-struct Fiber { ucontext_t context; dim3 thread; int place; };
+struct Fiber { ucontext_t context; dim3 thread; int place; int lane; char* slots; bool in_warp; };
 static ucontext_t scheduler;
 static Fiber* current;
 static long block_number;
-static void barrier(int line) {
+static void barrier(int line, bool in_warp = false) {
   current->place = line;
+  current->in_warp = in_warp;
   swapcontext(&current->context, &scheduler);
 }
+// Lanes leave what they have in the slots of their warp, and take what they are asked for.
+template <typename T> static T shuffled(T value, int lane, int line) {
+  std::memcpy(current->slots + 8 * current->lane, &value, sizeof value);
+  barrier(line, true);
+  if (lane >= 0 && lane < 32) std::memcpy(&value, current->slots + 8 * lane, sizeof value);
+  barrier(line, true);
+  return value;
+}
+#define __activemask() 0xFFFFFFFFu
+#define __shfl_sync(mask, value, lane, width) shuffled(value, (lane) % 32, __LINE__)
+#define __shfl_down_sync(mask, value, by, width) shuffled(value, current->lane + (by), __LINE__)
 #define __syncthreads() barrier(__LINE__)
 // Of a block's shared memory, by the first thread that comes here.
 #define UNWRITTEN(array) \
@@ -88,8 +103,23 @@ static const size_t STACK = 65536, FILLED = 8192;
 static void (*body)();
 static void enter() {
   body();
+  current->in_warp = false;
   current->place = END;
   swapcontext(&current->context, &scheduler);
+}
+// Runs a warp to the next barrier of its block.
+static bool warp(std::vector<Fiber>& fibers, size_t number, bool backwards) {
+  const size_t first = number * 32, end = std::min(first + 32, fibers.size());
+  do {
+    for (size_t i = first; i < end; ++i) {
+      current = &fibers[backwards ? end - 1 - (i - first) : i];
+      threadIdx = current->thread;
+      swapcontext(&scheduler, &current->context);
+    }
+    for (size_t i = first; i < end; ++i)
+      if (fibers[i].place != fibers[first].place) return false;
+  } while (fibers[first].in_warp);
+  return true;
 }
 static bool block(std::vector<Fiber>& fibers, std::vector<char>& stacks) {
   ++block_number;
@@ -103,11 +133,9 @@ static bool block(std::vector<Fiber>& fibers, std::vector<char>& stacks) {
     makecontext(&fibers[i].context, enter, 0);
   }
   for (int turn = 0;; ++turn) {
-    for (size_t i = 0; i < fibers.size(); ++i) {
-      current = &fibers[turn % 2 ? fibers.size() - 1 - i : i];
-      threadIdx = current->thread;
-      swapcontext(&scheduler, &current->context);
-    }
+    const size_t warps = (fibers.size() + 31) / 32;
+    for (size_t i = 0; i < warps; ++i)
+      if (!warp(fibers, turn % 2 ? warps - 1 - i : i, turn % 2)) return false;
     for (const Fiber& fiber : fibers)
       if (fiber.place != fibers[0].place) return false;
     if (fibers[0].place == END) return true;
@@ -122,7 +150,11 @@ static bool launch() {
         fiber.thread.x = x; fiber.thread.y = y; fiber.thread.z = z;
         fibers.push_back(fiber);
       }
-  std::vector<char> stacks(fibers.size() * STACK);
+  std::vector<char> stacks(fibers.size() * STACK), slots(fibers.size() * 8 + 256, 0xFF);
+  for (size_t i = 0; i < fibers.size(); ++i) {
+    fibers[i].lane = i % 32;
+    fibers[i].slots = &slots[i / 32 * 256];
+  }
   for (blockIdx.z = 0; blockIdx.z < gridDim.z; ++blockIdx.z)
     for (blockIdx.y = 0; blockIdx.y < gridDim.y; ++blockIdx.y)
       for (blockIdx.x = 0; blockIdx.x < gridDim.x; ++blockIdx.x)

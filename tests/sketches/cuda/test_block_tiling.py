@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from tests.sketches.cuda.declarations import declared_shared_bytes
 from tunesmith.cuda_compiler import cuda_source
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import (
@@ -56,17 +57,6 @@ def test_shared_memory_and_threads_are_those_of_the_code(operator: Operator) -> 
         assert list(map(int, found or ["1"])) == [math.prod(use.threads)]
         checked += 1
     assert checked >= 3
-
-
-def declared_shared_bytes(source: str) -> int:
-    """The bytes of all arrays that the code has in shared memory."""
-    sizes = {"float": 4, "double": 8, "signed char": 1, "int": 4}
-    return sum(
-        sizes[kind] * int(count)
-        for kind, count in re.findall(
-            r"__shared__ (?:alignas\(\d+\) )?((?:signed )?\w+) \w+\[(\d+)\]", source
-        )
-    )
 
 
 def test_a_window_needs_what_its_ends_reach() -> None:

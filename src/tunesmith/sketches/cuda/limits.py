@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from tunesmith.errors import InstantiationError
 
+WARP = 32
+"""Threads that run together, and see each other's registers."""
+
 
 @dataclass(frozen=True)
 class BlockUse:
