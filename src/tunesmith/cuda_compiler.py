@@ -1,14 +1,12 @@
-"""From a scheduled program to the machine code of an NVIDIA GPU, and what that takes of the GPU."""
+"""From CUDA C++ to the machine code of an NVIDIA GPU, and what that takes of the GPU."""
 
 from __future__ import annotations
 
-import contextlib
 import math
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,9 +21,6 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 # How many threads a block of a function has, as TVM writes it.
 _BLOCK = re.compile(r"__launch_bounds__\((\d+)\) (\w+)\(")
-
-# What TVM calls its function that compiles CUDA C++.
-_COMPILE = "tvm_callback_cuda_compile"
 
 # Registers are given to warps of 32 threads in units of so many, shared memory to blocks in bytes.
 _WARP = 32
@@ -135,45 +130,6 @@ def summary(cubin: Cubin, arch: str) -> dict[str, Any]:
         "threads": max(threads.values()),
         "occupancy": min(known) if known else None,
     }
-
-
-def cuda_source(program: Any, target: Any) -> str:
-    """The CUDA C++ of a scheduled module, for a ``tvm.target.Target``. Raises what TVM raises."""
-    import tvm
-
-    with _uncompiled():
-        return str(tvm.compile(program, target=target).mod.imports[0].inspect_source())
-
-
-@contextlib.contextmanager
-def _uncompiled() -> Iterator[None]:
-    """Keep TVM from compiling the code that it writes, as it may where there is a GPU."""
-    import tvm_ffi
-
-    before = tvm_ffi.get_global_func(_COMPILE, allow_missing=True)
-    tvm_ffi.register_global_func(_COMPILE, lambda _: b"", override=True)
-    try:
-        yield
-    finally:
-        if before is None:
-            tvm_ffi.registry.remove_global_func(_COMPILE)
-        else:
-            tvm_ffi.register_global_func(_COMPILE, before, override=True)
-
-
-def launch_extents(program: Any) -> dict[str, int]:
-    """The extents of the loops of ``main`` that are bound to blocks and threads, by their names."""
-    import tvm_ffi
-    from tvm.tirx import For
-
-    extents: dict[str, int] = {}
-
-    def visit(loop: Any) -> None:
-        if loop.thread_binding is not None:
-            extents[str(loop.thread_binding.thread_tag)] = int(loop.extent)
-
-    tvm_ffi.structural_walk(program["main"].body, [(For, visit)], order="post")
-    return extents
 
 
 def has_nvcc() -> bool:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tunesmith.cuda_compiler import cuda_source
+from tunesmith.cuda.lowering import cuda_source
 from tunesmith.operators import Operator, batch_matmul, conv2d, matmul
 from tunesmith.sketches import Sketch, sketches_for
 from tunesmith.sketches.cuda_batch_matmul_opevo import CudaBatchMatmulOpEvo

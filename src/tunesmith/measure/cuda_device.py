@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tunesmith.cuda_compiler import compile_cuda, cuda_source, has_nvcc, summary
+from tunesmith.cuda.lowering import cuda_source
+from tunesmith.cuda_compiler import compile_cuda, has_nvcc, summary
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.device import BuiltProgram, DeviceCodeError, small_schedule
 

@@ -87,7 +87,7 @@ class TaskProblem:
         Raises ``UsageError`` if the target is no GPU, ``InstantiationError`` where the config
         cannot be scheduled.
         """
-        from tunesmith.cuda_compiler import cuda_source
+        from tunesmith.cuda.lowering import cuda_source
 
         if self.task.target.kind != "cuda":
             raise UsageError(

@@ -39,7 +39,7 @@ from tunesmith.sketches.weights import (
 )
 from tunesmith.space import Config, Space
 from tunesmith.target import Target
-from tunesmith.testing.cuda_emulation import run_cuda
+from tunesmith.testing.emulated_gpu.in_process import run_cuda
 
 
 def mismatch(
@@ -49,7 +49,7 @@ def mismatch(
 
     The output holds NaN (the complement of each integer) before the call, so that elements that
     are never written, or added to before they are set, are found out. CUDA code runs on the CPU
-    (see ``cuda_emulation``).
+    (see ``emulated_gpu``).
     """
     target = target or Target()
     program = sketch.program(operator, target, config)
@@ -71,8 +71,12 @@ def _mismatch_of_cuda(operator: Operator, target: Target, program: Any, seed: in
     """What is wrong with what CUDA code computes, which a CPU can run as well."""
     inputs = operator.make_inputs(seed)
     expected = operator.reference(*inputs)
-    output = poison_like(expected)
-    run_cuda(operator, target, program, inputs, output)
+    weights = prepared_weights(program)
+    if weights is not None:
+        unset = arrays.as_numpy(arrays.poisoned_tensor(weights))
+        laid_out = run_cuda(program, target, [inputs[WEIGHT], unset], PREPARE)
+        inputs = with_weights(inputs, laid_out)
+    output = run_cuda(program, target, [*inputs, poison_like(expected)])
     return find_mismatch(output, expected, *operator.tolerance)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.sketches.cuda.declarations import declared_shared_bytes
-from tunesmith.cuda_compiler import cuda_source
+from tunesmith.cuda.lowering import cuda_source
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import (
     Operator,

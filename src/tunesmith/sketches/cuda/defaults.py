@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from tunesmith.sketches.cuda.block_tiling import Parts
-from tunesmith.sketches.loop_nest import LoopNest
+from tunesmith.sketches.loop_nest import Axis, LoopNest
 
-# Two blocks of so many threads keep the arithmetic of every GPU's multiprocessor busy.
-_THREADS = 256
+# Two blocks of so many threads keep the arithmetic of every GPU's multiprocessor busy; and what a
+# thread does along each axis but the fastest, so that it reads less than it computes. Less of both
+# where a block cannot have that, down to one element a block.
+_SIZES = ((256, 4), (256, 1), (64, 1), (8, 1), (1, 1))
 # A row of threads that reads neighbours from memory, as wide as a warp at the most.
 _ROW = 32
-# What a thread does along the two slowest axes, so that it reads less than it computes.
-_INNER = 4
 # How much of a sum is in shared memory at a time.
 _STEP = 8
 
@@ -30,21 +30,31 @@ def default_tiles(
     are, a thread does several steps, but not along ``pairs``; axes that are ``whole`` are left out.
     As much of the sum is in shared memory at a time as ``fits``, one step of it in registers.
     """
+    axes = [axis for axis in nest.spatial if axis.name not in whole]
     tiles: dict[str, Parts] = {}
-    threads_left = _THREADS
-    for axis in reversed([axis for axis in nest.spatial if axis.name not in whole]):
-        threads = largest_divisor(axis.extent, min(_ROW, threads_left))
-        threads_left //= threads
-        rest = axis.extent // threads
-        alone = axis is nest.spatial[-1] or axis.name in pairs
-        inner = 1 if alone else largest_divisor(rest, _INNER)
-        tiles[axis.name] = (rest // inner, 1, threads, inner)
-    for step in range(_STEP, 0, -1):
-        for axis in nest.reduction:
-            inner = largest_divisor(axis.extent, step)
-            tiles[axis.name] = (axis.extent // inner, inner, *(1,) * (depth - 2))
-        if fits(tiles):
-            break
+    for threads, most in _SIZES:
+        tiles = _spatial(axes, pairs, threads, most)
+        for step in range(_STEP, 0, -1):
+            for axis in nest.reduction:
+                inner = largest_divisor(axis.extent, step)
+                tiles[axis.name] = (axis.extent // inner, inner, *(1,) * (depth - 2))
+            if fits(tiles):
+                return tiles
+    return tiles
+
+
+def _spatial(
+    axes: Sequence[Axis], pairs: Container[str], threads: int, most: int
+) -> dict[str, Parts]:
+    """Four factors for each axis, for so many threads that do ``most`` steps of an axis each."""
+    tiles: dict[str, Parts] = {}
+    for axis in reversed(axes):
+        row = largest_divisor(axis.extent, min(_ROW, threads))
+        threads //= row
+        rest = axis.extent // row
+        alone = axis is axes[-1] or axis.name in pairs
+        inner = 1 if alone else largest_divisor(rest, most)
+        tiles[axis.name] = (rest // inner, 1, row, inner)
     return tiles
 
 

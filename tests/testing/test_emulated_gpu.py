@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tunesmith.cuda_compiler import cuda_source
-from tunesmith.errors import MissingDependencyError
+from tunesmith.cuda.lowering import cuda_code
+from tunesmith.errors import MissingDependencyError, TunesmithError
 from tunesmith.measure.verify import poison_like
 from tunesmith.operators import matmul
 from tunesmith.sketches.cuda_gemm_424 import CudaGemm424
 from tunesmith.space import Config
 from tunesmith.target import Target
-from tunesmith.testing.cuda_emulation import run_cuda, run_cuda_source
+from tunesmith.testing.emulated_gpu.in_process import run_cuda_code
 from tunesmith.testing.sketch import mismatch
 
 TARGET = Target("cuda", arch="sm_90")
@@ -27,13 +28,11 @@ CONFIG = Config({"tile_m": (2, 2, 4, 1), "tile_n": (1, 1, 8, 2), "tile_k": (4, 2
 
 def results(change: Callable[[str], str]) -> tuple[Any, Any]:
     """What the changed code of a product computes, and the reference."""
-    program = SKETCH.program(PRODUCT, TARGET, CONFIG)
+    code = cuda_code(SKETCH.program(PRODUCT, TARGET, CONFIG), TARGET.to_tvm())
     inputs = PRODUCT.make_inputs(0)
     expected = PRODUCT.reference(*inputs)
-    output = poison_like(expected)
-    source = change(cuda_source(program, TARGET.to_tvm()))
-    run_cuda_source(PRODUCT, program, source, inputs, output)
-    return output, expected
+    changed = replace(code, source=change(code.source))
+    return run_cuda_code(changed, [*inputs, poison_like(expected)]), expected
 
 
 def test_a_product_of_shared_tiles() -> None:
@@ -56,9 +55,19 @@ def test_wrong_code_gives_wrong_results(change: Callable[[str], str]) -> None:
     assert not np.allclose(output, expected, rtol=1e-3)
 
 
+def test_threads_that_do_not_come_to_the_same_barrier_are_an_error() -> None:
+    with pytest.raises(TunesmithError, match="the same barrier"):
+        results(lambda source: source.replace("__syncthreads", "if (threadIdx.x) __syncthreads", 1))
+
+
+def test_an_access_outside_of_memory_is_an_error_and_the_next_call_is_none() -> None:
+    with pytest.raises(TunesmithError, match="outside of memory"):
+        results(lambda source: source.replace("(int)blockIdx.y", "(int)blockIdx.y + (1 << 20)"))
+    output, expected = results(lambda source: source)
+    np.testing.assert_allclose(output, expected, atol=1e-5)
+
+
 def test_a_missing_compiler_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda *_: None)
-    program = SKETCH.program(PRODUCT, TARGET, CONFIG)
-    inputs = PRODUCT.make_inputs(0)
     with pytest.raises(MissingDependencyError, match=r"C\+\+ compiler"):
-        run_cuda(PRODUCT, TARGET, program, inputs, PRODUCT.reference(*inputs))
+        results(lambda source: source)

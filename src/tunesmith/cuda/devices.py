@@ -1,0 +1,77 @@
+"""The NVIDIA GPUs of this machine."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_int, c_size_t
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tunesmith.cuda.driver import Driver, driver
+from tunesmith.errors import UsageError
+
+# Numbers of the driver API's CUdevice_attribute.
+_MULTIPROCESSORS = 16
+_L2_BYTES = 38
+_MAJOR, _MINOR = 75, 76
+
+_NAME_LENGTH = 256
+
+
+@dataclass(frozen=True)
+class GpuInfo:
+    """A GPU as the driver knows it. ``index`` counts those that this process may use.
+
+    ``arch`` is its instruction set, such as ``sm_90``; ``bus`` is its place on the PCI bus, by
+    which other tools know it.
+    """
+
+    index: int
+    name: str
+    arch: str
+    memory_bytes: int
+    multiprocessors: int
+    l2_bytes: int
+    bus: str
+
+    @classmethod
+    def of(cls, cuda: Driver, index: int) -> GpuInfo:
+        """The GPU with this index. Raises ``CudaError`` where there is none."""
+        device = cuda.number("cuDeviceGet", c_int, index)
+
+        def attribute(which: int) -> int:
+            return int(cuda.number("cuDeviceGetAttribute", c_int, which, device))
+
+        def text(function: str) -> str:
+            buffer = ctypes.create_string_buffer(_NAME_LENGTH)
+            cuda.call(function, buffer, _NAME_LENGTH, device)
+            return buffer.value.decode()
+
+        return cls(
+            index=index,
+            name=text("cuDeviceGetName"),
+            arch=f"sm_{attribute(_MAJOR)}{attribute(_MINOR)}",
+            memory_bytes=int(cuda.number("cuDeviceTotalMem_v2", c_size_t, device)),
+            multiprocessors=attribute(_MULTIPROCESSORS),
+            l2_bytes=attribute(_L2_BYTES),
+            bus=text("cuDeviceGetPCIBusId"),
+        )
+
+
+@lru_cache(maxsize=1)
+def gpus() -> tuple[GpuInfo, ...]:
+    """The GPUs that this process may use, at least one.
+
+    ``CUDA_VISIBLE_DEVICES`` says which, as for every program with CUDA. Raises ``UsageError`` where
+    there is none, or no driver that can be used.
+    """
+    cuda = driver()
+    count = cuda.number("cuDeviceGetCount", c_int)
+    if count < 1:
+        raise UsageError("no NVIDIA GPU can be used: CUDA_VISIBLE_DEVICES hides them all")
+    return tuple(GpuInfo.of(cuda, index) for index in range(count))
+
+
+def alike(found: tuple[GpuInfo, ...]) -> tuple[GpuInfo, ...]:
+    """Those that are as fast as the first: of the same name."""
+    return tuple(one for one in found if one.name == found[0].name)

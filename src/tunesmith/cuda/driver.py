@@ -1,0 +1,178 @@
+"""NVIDIA's driver: the few functions of its C interface that measuring needs.
+
+The driver is there on every machine with a GPU, and its interface does not change with versions:
+the functions are those of the CUDA driver API reference, by their names.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import (
+    POINTER,
+    c_char_p,
+    c_float,
+    c_int,
+    c_size_t,
+    c_uint,
+    c_uint64,
+    c_ulonglong,
+    c_void_p,
+)
+from functools import cached_property, lru_cache
+from typing import Any
+
+from tunesmith.errors import TunesmithError, UsageError
+
+LIBRARY = "libcuda.so.1"
+
+# The oldest driver that runs what CUDA 12 and 13 compile, as cuDriverGetVersion says it.
+_OLDEST = 12000
+
+_NAMED = POINTER(c_char_p)
+_POINTER = POINTER(c_void_p)
+
+# What each function takes; all return an error code.
+_SIGNATURES: dict[str, list[Any]] = {
+    "cuInit": [c_uint],
+    "cuDriverGetVersion": [POINTER(c_int)],
+    "cuDeviceGetCount": [POINTER(c_int)],
+    "cuDeviceGet": [POINTER(c_int), c_int],
+    "cuDeviceGetName": [c_char_p, c_int, c_int],
+    "cuDeviceGetPCIBusId": [c_char_p, c_int, c_int],
+    "cuDeviceTotalMem_v2": [POINTER(c_size_t), c_int],
+    "cuDeviceGetAttribute": [POINTER(c_int), c_int, c_int],
+    "cuDevicePrimaryCtxRetain": [_POINTER, c_int],
+    "cuCtxSetCurrent": [c_void_p],
+    "cuGetErrorName": [c_int, _NAMED],
+    "cuGetErrorString": [c_int, _NAMED],
+    "cuMemAlloc_v2": [POINTER(c_uint64), c_size_t],
+    "cuMemFree_v2": [c_uint64],
+    "cuMemcpyHtoD_v2": [c_uint64, c_void_p, c_size_t],
+    "cuMemcpyDtoH_v2": [c_void_p, c_uint64, c_size_t],
+    "cuMemcpyDtoD_v2": [c_uint64, c_uint64, c_size_t],
+    "cuMemsetD8Async": [c_uint64, ctypes.c_ubyte, c_size_t, c_void_p],
+    "cuModuleLoadData": [_POINTER, c_char_p],
+    "cuModuleUnload": [c_void_p],
+    "cuModuleGetFunction": [_POINTER, c_void_p, c_char_p],
+    "cuFuncSetAttribute": [c_void_p, c_int, c_int],
+    "cuLaunchKernel": [c_void_p, *[c_uint] * 7, c_void_p, _POINTER, _POINTER],
+    "cuStreamCreate": [_POINTER, c_uint],
+    "cuStreamSynchronize": [c_void_p],
+    "cuStreamBeginCapture_v2": [c_void_p, c_int],
+    "cuStreamEndCapture": [c_void_p, _POINTER],
+    "cuGraphInstantiateWithFlags": [_POINTER, c_void_p, c_ulonglong],
+    "cuGraphLaunch": [c_void_p, c_void_p],
+    "cuGraphExecDestroy": [c_void_p],
+    "cuGraphDestroy": [c_void_p],
+    "cuEventCreate": [_POINTER, c_uint],
+    "cuEventRecord": [c_void_p, c_void_p],
+    "cuEventSynchronize": [c_void_p],
+    "cuEventElapsedTime": [POINTER(c_float), c_void_p, c_void_p],
+}
+
+OUT_OF_MEMORY = 2
+NO_DEVICE = 100
+INVALID_IMAGE = 200
+NO_BINARY_FOR_GPU = 209
+
+# After these the context is of no use any more: the process has to end. (The driver API reference,
+# "CUresult": the context is left in an inconsistent state.)
+_STICKY = frozenset({214, 700, 702, 710, 714, 715, 716, 717, 718, 719, 999})
+
+# What these mean to a user.
+_REASONS = {
+    NO_DEVICE: "no NVIDIA GPU is there, or CUDA_VISIBLE_DEVICES hides it",
+    3: "the driver is shutting down: start again",
+    34: "a stub of the driver is installed: install the driver itself",
+    46: "the GPU is in use by others alone (exclusive mode), or has been lost",
+    803: "the driver's library and its kernel module differ: restart the machine, or install one "
+    "version of both",
+    804: "this driver is too old for its library: update the driver",
+    999: "the GPU or its driver has failed: nvidia-smi and the system's log say more",
+}
+
+
+class CudaError(TunesmithError):
+    """The driver refuses, or a program on the GPU has failed.
+
+    ``code`` is CUDA's ``CUresult``. ``sticky`` says that nothing more works in this process.
+    """
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+    @property
+    def sticky(self) -> bool:
+        return self.code in _STICKY
+
+
+class Driver:
+    """The driver's library, initialised.
+
+    Raises ``UsageError`` where there is none, where it is too old, and where it finds no GPU.
+    """
+
+    def __init__(self, library: str = LIBRARY) -> None:
+        try:
+            self._library = ctypes.CDLL(library)
+        except OSError as error:
+            raise UsageError(
+                "no NVIDIA driver is installed on this machine: install it, or measure where one is"
+            ) from error
+        for name, arguments in _SIGNATURES.items():
+            try:
+                getattr(self._library, name).argtypes = arguments
+            except AttributeError as error:
+                raise UsageError(
+                    f"the NVIDIA driver is too old, it lacks {name}: update it"
+                ) from error
+        try:
+            self.call("cuInit", 0)
+        except CudaError as error:
+            reason = _REASONS.get(error.code, str(error))
+            raise UsageError(f"no NVIDIA GPU can be used: {reason}") from error
+        if self.version < _OLDEST:
+            raise UsageError(
+                f"the NVIDIA driver is for CUDA {version_text(self.version)}: update it to one for "
+                f"CUDA {version_text(_OLDEST)} or newer"
+            )
+
+    def call(self, function: str, *arguments: Any) -> None:
+        """Call a function. Raises ``CudaError``."""
+        code = getattr(self._library, function)(*arguments)
+        if code:
+            raise CudaError(code, self._describe(code, function))
+
+    def number(self, function: str, kind: Any, *arguments: Any, first: tuple[Any, ...] = ()) -> Any:
+        """Call a function that writes a value to its first argument, and return that.
+
+        ``first`` are arguments that come before it all the same.
+        """
+        value = kind()
+        self.call(function, *first, ctypes.byref(value), *arguments)
+        return value.value
+
+    @cached_property
+    def version(self) -> int:
+        """The newest CUDA that the driver knows: 13000 for 13.0."""
+        return int(self.number("cuDriverGetVersion", c_int))
+
+    def _describe(self, code: int, function: str) -> str:
+        name, text = c_char_p(), c_char_p()
+        self._library.cuGetErrorName(code, ctypes.byref(name))
+        self._library.cuGetErrorString(code, ctypes.byref(text))
+        known = name.value.decode() if name.value else f"error {code}"
+        words = text.value.decode() if text.value else "unknown error"
+        return f"{words} ({known} of {function})"
+
+
+def version_text(version: int) -> str:
+    """``13.0`` for 13000."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+@lru_cache(maxsize=1)
+def driver() -> Driver:
+    """This machine's driver. Raises like ``Driver``."""
+    return Driver()

@@ -1,0 +1,185 @@
+"""From a scheduled program to CUDA C++, and to the launches that make a call of it.
+
+TVM's passes split a program in functions of the GPU and one of the processor, which launches them.
+The latter is read here rather than compiled: it is a fixed sequence of launches, and whoever knows
+them needs nothing of TVM to call the program, and can record them in a CUDA graph.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tunesmith.errors import TunesmithError
+
+Extents = tuple[int, int, int]
+
+# What TVM calls its function that compiles CUDA C++.
+_COMPILE = "tvm_callback_cuda_compile"
+
+# What TVM calls a launch, the attribute of a function that names what a launch gives it after its
+# buffers, and one of those names.
+_LAUNCH = "tirx.call_ffi_kernel"
+_OF_BUFFER = "tirx.buffer_data"
+_LAUNCH_PARAMETERS = "tirx.kernel_launch_params"
+_DYNAMIC_SHARED = "tirx.use_dyn_shared_memory"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of a function on the GPU.
+
+    ``grid`` and ``block`` are blocks and threads along x, y and z; ``shared_bytes`` is the shared
+    memory that a block is given at the launch. ``arguments`` are places in the list of what the
+    program is called with, followed by its workspaces.
+    """
+
+    kernel: str
+    grid: Extents
+    block: Extents
+    shared_bytes: int
+    arguments: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of a program: its launches, and the bytes of each workspace that they need."""
+
+    launches: tuple[Launch, ...]
+    workspaces: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class CudaCode:
+    """A program as CUDA C++, and how its functions (``main``, ``prepare``) launch it."""
+
+    source: str
+    functions: Mapping[str, Function]
+
+
+def cuda_code(program: Any, target: Any) -> CudaCode:
+    """The CUDA C++ of a scheduled module, for a ``tvm.target.Target``. Raises what TVM raises."""
+    from tvm.tirx import get_default_tir_pipeline
+    from tvm.tirx.build import codegen_build, split_host_device_mods
+    from tvm.tirx.transform import BindTarget
+
+    lower, _, finalize = get_default_tir_pipeline(target)
+    host, devices = split_host_device_mods(lower(BindTarget(target)(program)))
+    if len(devices) != 1:
+        raise TunesmithError("the program has no function for the GPU: bind its loops to threads")
+    ((device_target, device),) = devices.items()
+    with _uncompiled():
+        code = codegen_build(finalize()(device), device_target)
+    parameters = {
+        str(name.name_hint): tuple(map(str, function.attrs[_LAUNCH_PARAMETERS]))
+        for name, function in device.functions.items()
+    }
+    functions = {
+        str(name.name_hint): _function(function, parameters)
+        for name, function in host.functions.items()
+    }
+    return CudaCode(str(code.inspect_source()), functions)
+
+
+def cuda_source(program: Any, target: Any) -> str:
+    """The CUDA C++ alone. Raises like ``cuda_code``."""
+    return cuda_code(program, target).source
+
+
+@dataclass
+class _Reader:
+    """Reads a function of the processor, statement by statement, in their order.
+
+    ``buffers`` are those seen so far, each with the one whose memory it is: an argument or a
+    workspace.
+    """
+
+    parameters: Mapping[str, tuple[str, ...]]
+    arguments: list[Any] = field(default_factory=list)
+    workspaces: list[Any] = field(default_factory=list)
+    buffers: list[tuple[Any, Any]] = field(default_factory=list)
+    launches: list[tuple[str, list[Any], list[int]]] = field(default_factory=list)
+
+    def declare(self, statement: Any) -> None:
+        """A name for memory: that of another buffer, or of an argument, which comes first."""
+        buffer, memory = statement.buffer, statement.data
+        if memory.op.name == _OF_BUFFER:
+            self.buffers.append((buffer, self.origin(memory.args[0])))
+        else:
+            self.arguments.append(buffer)
+            self.buffers.append((buffer, buffer))
+
+    def allocate(self, statement: Any) -> None:
+        self.workspaces.append(statement.buffer)
+        self.buffers.append((statement.buffer, statement.buffer))
+
+    def evaluate(self, statement: Any) -> None:
+        call = statement.value
+        if getattr(getattr(call, "op", None), "name", "") != _LAUNCH:
+            return
+        kernel, *given = call.args
+        name = str(kernel.value)
+        count = len(given) - len(self.parameters[name])
+        buffers = [self.origin(argument.args[0]) for argument in given[:count]]
+        self.launches.append((name, buffers, [int(extent) for extent in given[count:]]))
+
+    def origin(self, buffer: Any) -> Any:
+        return next(memory for one, memory in self.buffers if one.same_as(buffer))
+
+    def function(self) -> Function:
+        return Function(
+            tuple(self._launch(*launch) for launch in self.launches),
+            tuple(_bytes(buffer) for buffer in self.workspaces),
+        )
+
+    def _launch(self, kernel: str, given: list[Any], values: list[int]) -> Launch:
+        extents = dict(zip(self.parameters[kernel], values, strict=True))
+        shared = extents.pop(_DYNAMIC_SHARED, 0)
+        grid, block = (
+            (extents.pop(f"{part}.x", 1), extents.pop(f"{part}.y", 1), extents.pop(f"{part}.z", 1))
+            for part in ("blockIdx", "threadIdx")
+        )
+        if extents:
+            raise TunesmithError(f"launches with {', '.join(extents)} are not supported")
+        known = [*self.arguments, *self.workspaces]
+        places = (place for one in given for place, each in enumerate(known) if each.same_as(one))
+        return Launch(kernel, grid, block, shared, tuple(places))
+
+
+def _function(function: Any, parameters: Mapping[str, tuple[str, ...]]) -> Function:
+    import tvm_ffi
+    from tvm.tirx import AllocBuffer, DeclBuffer, Evaluate
+
+    reader = _Reader(parameters)
+    visits = [
+        (DeclBuffer, reader.declare),
+        (AllocBuffer, reader.allocate),
+        (Evaluate, reader.evaluate),
+    ]
+    tvm_ffi.structural_walk(function.body, visits, order="pre")
+    return reader.function()
+
+
+def _bytes(buffer: Any) -> int:
+    from tunesmith.operators import element_bits
+
+    return math.prod(int(extent) for extent in buffer.shape) * element_bits(str(buffer.dtype)) // 8
+
+
+@contextlib.contextmanager
+def _uncompiled() -> Iterator[None]:
+    """Keep TVM from compiling the code that it writes, as it may where there is a GPU."""
+    import tvm_ffi
+
+    before = tvm_ffi.get_global_func(_COMPILE, allow_missing=True)
+    tvm_ffi.register_global_func(_COMPILE, lambda _: b"", override=True)
+    try:
+        yield
+    finally:
+        if before is None:
+            tvm_ffi.registry.remove_global_func(_COMPILE)
+        else:
+            tvm_ffi.register_global_func(_COMPILE, before, override=True)

@@ -1,0 +1,107 @@
+"""A GPU without a GPU: CUDA code runs on the CPU, thread by thread, behind a driver of its own.
+
+It is for tests: is a program right, and is everything around it, where there is no GPU? The driver
+(``driver.cpp``) has CUDA's functions by their names, and so have parts of the runtime and of
+the management library; ``nvcc.py`` stands in for the compiler. The threads of a block are fibers
+(``device.hpp``), blocks run one after the other, and memory is NaN until it is written. So what a
+barrier is missing for shows as a wrong result, as far as it matters in that order; threads that do
+not all come to the same barrier, and accesses outside of memory, are the errors that they are on a
+GPU. It is slow, and tells nothing of speed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from tunesmith.errors import MissingDependencyError, TunesmithError
+
+_HERE = Path(__file__).parent
+
+# What each library is made of, and what else it needs.
+_LIBRARIES = {
+    "libcuda.so.1": ("driver.cpp", ["-ldl"]),
+    "libcudart.so.13": ("runtime.cpp", ["-l:libcuda.so.1", "-Wl,--version-script=runtime.map"]),
+    "libnvidia-ml.so.1": ("management.cpp", []),
+}
+
+# TVM's library asks for the runtime's functions by this version.
+_VERSIONS = "libcudart.so.13 { global: *; };\n"
+
+
+@lru_cache(maxsize=1)
+def libraries() -> Path:
+    """The folder of the libraries and of ``nvcc``, made once on a machine.
+
+    Raises ``MissingDependencyError`` without a C++ compiler.
+    """
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if compiler is None:
+        raise MissingDependencyError("a C++ compiler is needed to emulate a GPU")
+    parts = [(_HERE / source).read_bytes() for source, _ in _LIBRARIES.values()]
+    digest = hashlib.sha256(b"".join(parts) + sys.executable.encode()).hexdigest()[:16]
+    folder = Path(tempfile.gettempdir(), f"tunesmith-emulated-gpu-{os.getuid()}-{digest}")
+    if not folder.is_dir():
+        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+            _make(compiler, Path(made, "made"))
+            try:
+                Path(made, "made").rename(folder)
+            except OSError:
+                if not folder.is_dir():  # another process may have been faster
+                    raise
+    return folder
+
+
+def _make(compiler: str, folder: Path) -> None:
+    folder.mkdir()
+    (folder / "runtime.map").write_text(_VERSIONS, encoding="utf-8")
+    for name, (source, needs) in _LIBRARIES.items():
+        options = ["-O1", "-shared", "-fPIC", "-std=c++17", "-w", f"-Wl,-soname,{name}"]
+        command = [compiler, *options, "-o", name, str(_HERE / source), "-L.", *needs]
+        command.append("-Wl,-rpath,$ORIGIN")
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise TunesmithError(f"{source} does not compile: {done.stderr.strip()[:500]}")
+    nvcc = folder / "nvcc"
+    nvcc.write_text(f'#!/bin/sh\nexec {sys.executable} -m {__name__}.nvcc "$@"\n', encoding="utf-8")
+    nvcc.chmod(0o755)
+
+
+def environment(
+    *,
+    gpus: int = 1,
+    arch: int = 90,
+    memory: int | None = None,
+    driver: int | None = None,
+    gone: Path | None = None,
+    base: Mapping[str, str] = os.environ,
+) -> dict[str, str]:
+    """The environment of a process that is to see so many emulated GPUs, and no other.
+
+    ``arch`` is their compute capability, ``memory`` what each has in bytes, ``driver`` the newest
+    CUDA that the driver knows (13000 for 13.0); as long as the file ``gone`` exists, they are not
+    there. Raises like ``libraries``.
+    """
+    folder = str(libraries())
+
+    def before(name: str) -> str:
+        return os.pathsep.join([folder, *filter(None, [base.get(name)])])
+
+    settings = {"GPUS": gpus, "ARCH": arch, "MEMORY": memory, "DRIVER": driver, "GONE": gone}
+    return {
+        **base,
+        "PATH": before("PATH"),
+        "LD_LIBRARY_PATH": before("LD_LIBRARY_PATH"),
+        **{
+            f"TUNESMITH_EMULATED_{name}": str(value)
+            for name, value in settings.items()
+            if value is not None
+        },
+    }

@@ -1,0 +1,93 @@
+"""Stands in for ``nvcc``: what it makes, only the emulated driver can load.
+
+It takes the options that Tunesmith gives the real one: ``-cubin -arch=ARCH -o OUTPUT SOURCE`` and
+others, which do not matter here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tunesmith.errors import MissingDependencyError, TunesmithError
+from tunesmith.testing.emulated_gpu.translate import kernels_of, to_cpp
+
+_HEADERS = Path(__file__).parent
+
+# What the source includes, and needs nothing of here.
+_EMPTY = ("cuda.h", "cuda_fp16.h", "cuda_bf16.h")
+
+_SHARED = re.compile(r"__shared__ (?:alignas\(\d+\) )?([\w ]+?) \w+((?:\[\d+\])+);")
+_BYTES = {"double": 8, "int64_t": 8, "half": 2, "signed char": 1, "char": 1, "uchar": 1}
+
+# The most shared memory that ptxas lets a function declare.
+_MOST_SHARED = 48 * 1024
+
+
+def compile_emulated(source: str, arch: str) -> bytes:
+    """The code of CUDA C++ for the emulated driver, and for none else.
+
+    Raises ``MissingDependencyError`` without a C++ compiler and ``TunesmithError`` with its words
+    for code that it does not take.
+    """
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if compiler is None:
+        raise MissingDependencyError("a C++ compiler is needed to run CUDA code on the CPU")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        for name in _EMPTY:
+            (path / name).write_text("", encoding="utf-8")
+        (path / "kernel.cpp").write_text(to_cpp(source), encoding="utf-8")
+        options = ["-O1", "-w", "-shared", "-fPIC", "-std=c++17", f"-I{folder}", f"-I{_HEADERS}"]
+        done = subprocess.run(
+            [compiler, *options, "-o", str(path / "kernel.so"), str(path / "kernel.cpp")],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise TunesmithError(f"the CUDA code is no C++: {done.stderr.strip()[:500]}")
+        library = (path / "kernel.so").read_bytes()
+    number = re.sub(r"\D", "", arch)
+    return f"TUNESMITH EMULATED {number} {len(library)}\n".encode() + library
+
+
+def shared_bytes(source: str) -> int:
+    """The bytes of shared memory that CUDA C++ declares."""
+    return sum(
+        math.prod(map(int, re.findall(r"\d+", extents))) * _BYTES.get(kind, 4)
+        for kind, extents in _SHARED.findall(source)
+    )
+
+
+def main(arguments: list[str]) -> int:
+    """Compile as the options say. Returns the exit status."""
+    output = Path(arguments[arguments.index("-o") + 1])
+    arch = next(one.partition("=")[2] for one in arguments if one.startswith("-arch="))
+    source = Path(arguments[-1]).read_text(encoding="utf-8")
+    shared = shared_bytes(source)
+    if shared > _MOST_SHARED:
+        print(f"ptxas error   : too much shared data ({shared:#x} bytes)", file=sys.stderr)
+        return 1
+    try:
+        output.write_bytes(compile_emulated(source, arch))
+    except TunesmithError as error:
+        print(f"{Path(arguments[-1]).name}: error: {error}", file=sys.stderr)
+        return 1
+    for kernel in kernels_of(source):
+        print(
+            f"ptxas info    : Compiling entry function '{kernel}' for '{arch}'\n"
+            "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+            f"ptxas info    : Used 32 registers, used 1 barriers, {shared} bytes smem",
+            file=sys.stderr,
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
