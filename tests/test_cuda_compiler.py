@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tunesmith.cuda.multiprocessors import capability
 from tunesmith.cuda_compiler import (
     Cubin,
     Resources,
-    capability,
     compile_cuda,
     has_nvcc,
     nvcc,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tunesmith.operators import Operator
-from tunesmith.sketches.cuda.limits import LIMITS, WARP
+from tunesmith.sketches.cuda.limits import LIMITS, WARP, limits_of
 from tunesmith.sketches.cuda.row_tiling import (
     COMPUTED_AGAIN,
     REGISTERS,
@@ -74,7 +74,7 @@ class CudaRows(Sketch):
                 "auto_unroll_max_step": 64,
             }
         )
-        if LIMITS.allow(tiling_of(operator, stages, config).use(operator, stages)):
+        if limits_of(target).allow(tiling_of(operator, stages, config).use(operator, stages)):
             return config
         # Rows too long for the registers of a block are read and computed again.
         again = {f"keep_{name}": COMPUTED_AGAIN for name in kept(operator, stages)}
@@ -84,7 +84,7 @@ class CudaRows(Sketch):
         stages = known_row_stages(operator, self.name)
         with instantiating(self.space(operator, target), config):
             tiling = tiling_of(operator, stages, config)
-            LIMITS.check(tiling.use(operator, stages))
+            limits_of(target).check(tiling.use(operator, stages))
             return scheduled_rows(operator, stages, tiling)
 
 

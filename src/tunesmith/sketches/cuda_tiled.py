@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from tunesmith.operators import Operator
-from tunesmith.sketches.cuda.limits import LIMITS
+from tunesmith.sketches.cuda.limits import LIMITS, BlockLimits, copies_asynchronously, limits_of
 from tunesmith.sketches.cuda.tiled_sketch import Loops, TiledSketch
 from tunesmith.sketches.loop_nest import LoopNest, main_loop_nest
 from tunesmith.space import Categorical, Constraint, Ordinal, Parameter
@@ -21,11 +21,13 @@ class CudaTiled(TiledSketch):
 
     Spatial axes are split into blocks, virtual threads, threads and what a thread does by itself,
     and fused at each of these levels; reduction axes into steps and what is in shared memory at a
-    time. Each input goes through shared memory or is read where it is.
+    time. Each input goes through shared memory or is read where it is. What goes there may be
+    copied for the next step while the sums of this one are taken, by way of registers, or for
+    several steps, asynchronously, where the GPU can do that.
     """
 
     name: ClassVar[str] = "cuda_tiled"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def supports(self, operator: Operator, target: Target) -> bool:
         return target.kind == "cuda" and main_loop_nest(operator) is not None
@@ -33,21 +35,46 @@ class CudaTiled(TiledSketch):
     def loops(self, nest: LoopNest) -> Loops:
         return Loops({axis.name: "x" for axis in nest.spatial})
 
-    def parameters(self, nest: LoopNest) -> Sequence[Parameter]:
+    def limits(self, target: Target) -> BlockLimits:
+        return limits_of(target)
+
+    def parameters(self, nest: LoopNest, target: Target) -> Sequence[Parameter]:
+        pipeline = (
+            (Ordinal("stages", (1, 2, 3, 4)), Categorical("async_copy", (False, True)))
+            if copies_asynchronously(target)
+            else (Ordinal("stages", (1, 2)),)
+        )
         return (
             *(Categorical(f"stage_{a.buffer}", (False, True)) for a in nest.inputs),
             Ordinal("vector", (1, 2, 4)),
+            *pipeline,
             Ordinal("auto_unroll_max_step", (0, 16, 64, 512)),
             Categorical("unroll_explicit", (0, 1)),
         )
 
-    def constraints(self, nest: LoopNest) -> Sequence[Constraint]:
-        """The limits of a block, as far as they are products of factors."""
+    def constraints(self, nest: LoopNest, target: Target) -> Sequence[Constraint]:
+        """The limits of a block, as far as they are products of factors, and of copies ahead."""
         tiles = [f"tile_{axis.name}" for axis in nest.spatial]
         threads, vthreads = (" * ".join(f"{tile}[{part}]" for tile in tiles) for part in (2, 1))
         inner = " * ".join(f"{tile}[3]" for tile in tiles)
         return (
+            *(Constraint(text) for text in _ahead(nest, target)),
             Constraint(f"{threads} <= {LIMITS.threads}"),
             Constraint(f"{vthreads} <= {LIMITS.vthreads}"),
             Constraint(f"{vthreads} * {inner} <= {LIMITS.register_bytes // _SUM}"),
         )
+
+
+def _ahead(nest: LoopNest, target: Target) -> Sequence[str]:
+    """How far copies may run ahead: by way of registers one step, and only with two inputs.
+
+    TVM's pass for that cannot find the loops of a copy that is alone in its step.
+    """
+    staged = [f"stage_{access.buffer}" for access in nest.inputs]
+    registers = " and ".join(staged) if len(staged) > 1 else "False"
+    if not copies_asynchronously(target):
+        return (f"stages == 1 or ({registers})",)
+    return (
+        f"stages == 1 or async_copy and ({' or '.join(staged)}) or stages == 2 and ({registers})",
+        "stages > 1 or not async_copy",
+    )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator, element_bits
 from tunesmith.sketches.cuda.limits import BlockUse
 from tunesmith.sketches.loop_nest import Access, LoopNest
@@ -14,6 +15,9 @@ Parts = tuple[int, ...]
 
 DIMENSIONS = ("x", "y", "z")
 """Of the grid and of a block, the fastest first."""
+
+# Bytes of an asynchronous copy: 4, 8 or 16.
+_LEAST_COPY = 4
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,10 @@ class Tiling:
     thread copies there at a time, fewer where they cannot be shared out evenly.
     ``auto_unroll_max_step`` is the length of code up to which loops are unrolled: by TVM if
     ``unroll_explicit``, else by the CUDA compiler.
+
+    With ``stages`` of more than one, copies run ahead of the sums: one step ahead by way of
+    registers, or as many as there are stages less one if they are ``asynchronous``, each with a
+    part of shared memory of its own.
     """
 
     spatial: Mapping[str, Parts]
@@ -39,6 +47,8 @@ class Tiling:
     vector: int = 1
     auto_unroll_max_step: int = 0
     unroll_explicit: bool = False
+    stages: int = 1
+    asynchronous: bool = False
 
     @property
     def depth(self) -> int:
@@ -53,6 +63,11 @@ class Tiling:
         )
         return x, y, z
 
+    @property
+    def steps(self) -> int:
+        """How many steps a block does, one after the other."""
+        return math.prod(parts[0] for parts in self.reduction.values())
+
     def use(self, operator: Operator, nest: LoopNest) -> BlockUse:
         """What a block takes of the GPU."""
         vthreads = math.prod(self.along(1))
@@ -64,11 +79,42 @@ class Tiling:
             grid=self.along(0),
             vthreads=vthreads,
             register_bytes=sums * _bytes(operator.accumulate_dtype)
-            + sum(self.copied_elements(access) * sizes[access.buffer] for access in staged),
+            + sum(self.copied_elements(access) * sizes[access.buffer] for access in staged)
+            + sum(self.ahead_elements(access) * sizes[access.buffer] for access in staged),
             shared_bytes=sum(
                 self.shared_elements(access) * sizes[access.buffer] for access in staged
-            ),
+            )
+            * (self.stages if self.asynchronous else 1),
         )
+
+    def check_stages(self, operator: Operator, nest: LoopNest) -> None:
+        """Raises ``InstantiationError`` where the copies cannot run that far ahead."""
+        if self.stages == 1:
+            return
+        if self.stages > self.steps:
+            raise InstantiationError(f"{self.stages} stages of {self.steps} steps")
+        for access in nest.inputs:
+            size = _bytes(_dtype(operator, access)) * self.copy_width(access)
+            if self.asynchronous and access.buffer in self.staged and size < _LEAST_COPY:
+                raise InstantiationError(
+                    f"copies of {size} bytes of {access.buffer}: asynchronous ones have "
+                    f"{_LEAST_COPY} at the least"
+                )
+
+    def copy_width(self, access: Access) -> int:
+        """How many elements of an input a thread copies to shared memory at a time."""
+        width = 1 if any(access.groups) else self.vector
+        threads = math.prod(self.along(2))
+        # TVM cannot vectorise a copy whose last round is for some of the threads alone.
+        while width > 1 and self.shared_elements(access) % (threads * width):
+            width //= 2
+        return width
+
+    def ahead_elements(self, access: Access) -> int:
+        """How many elements of an input a thread has in registers for the next step."""
+        if self.stages == 1 or self.asynchronous:
+            return 0
+        return math.ceil(self.shared_elements(access) / math.prod(self.along(2)))
 
     def shared_elements(self, access: Access) -> int:
         """How many elements of an input a block has in shared memory at a time."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tunesmith.errors import InstantiationError
+from tunesmith.cuda.multiprocessors import capability, multiprocessor
+from tunesmith.errors import InstantiationError, UsageError
+from tunesmith.target import Target
 
 WARP = 32
 """Threads that run together, and see each other's registers."""
+
+# The compute capability from which on there is the instruction cp.async.
+_ASYNCHRONOUS = 80
 
 
 @dataclass(frozen=True)
@@ -29,11 +34,11 @@ class BlockUse:
 
 @dataclass(frozen=True)
 class BlockLimits:
-    """The most that a block may take, the same on every GPU that CUDA 13 compiles for.
+    """The most that a block may take.
 
-    The figures are those of the CUDA programming guide's table of compute capabilities; shared
-    memory is what a block has without asking for more at the launch. A thread has 255 registers of
-    four bytes. Virtual threads are copies of a thread's code, so many of them are a
+    The figures are those of the CUDA programming guide's table of compute capabilities, the same on
+    every GPU that CUDA 13 compiles for; shared memory is what a block has without asking for more
+    at the launch. A thread has 255 registers of four bytes. Virtual threads are copies of a thread's code, so many of them are a
     program that takes minutes to compile.
     """
 
@@ -85,3 +90,34 @@ class BlockLimits:
 
 
 LIMITS = BlockLimits()
+"""Of every GPU."""
+
+
+def limits_of(target: Target) -> BlockLimits:
+    """The limits of a target: with all the shared memory that a block may have there.
+
+    A GPU that is not known, or not there to be asked, has what every GPU has.
+    """
+    arch = _arch(target)
+    known = multiprocessor(arch) if arch else None
+    if known is None:
+        return LIMITS
+    return replace(LIMITS, shared_bytes=known.shared_bytes - known.reserved_bytes)
+
+
+def copies_asynchronously(target: Target) -> bool:
+    """Whether threads can have memory copied to shared memory, and go on in the meantime."""
+    arch = _arch(target)
+    return arch is not None and capability(arch) >= _ASYNCHRONOUS
+
+
+def _arch(target: Target) -> str | None:
+    try:
+        return target.gpu_arch
+    except UsageError:
+        return None
+
+
+def shared_scope(bytes_of_a_block: int) -> str:
+    """Where TVM puts shared memory of that size: what a launch has to ask for is another place."""
+    return "shared" if bytes_of_a_block <= LIMITS.shared_bytes else "shared.dyn"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.operators import Operator, element_bits
-from tunesmith.sketches.cuda.limits import WARP, BlockUse
+from tunesmith.sketches.cuda.limits import WARP, BlockUse, shared_scope
 from tunesmith.sketches.loop_nest import lower
 from tunesmith.sketches.row_stages import RowStages
 
@@ -80,6 +80,7 @@ def scheduled_rows(operator: Operator, stages: RowStages, tiling: RowTiling) -> 
     for name in stages.long:
         if tiling.places[name] == COMPUTED_AGAIN:
             schedule.compute_inline(schedule.get_sblock(name))
+    shared = shared_scope(tiling.use(operator, stages).shared_bytes)
     places = dict(tiling.places)
     data = operator.arguments[0].name
     if places[data] != COMPUTED_AGAIN:
@@ -98,7 +99,7 @@ def scheduled_rows(operator: Operator, stages: RowStages, tiling: RowTiling) -> 
         if name == stages.output:
             continue
         schedule.compute_at(stage, row, preserve_unit_loops=True)
-        schedule.set_scope(stage, 0, "shared" if places.get(name) == SHARED else "local")
+        schedule.set_scope(stage, 0, shared if places.get(name) == SHARED else "local")
         if name in stages.reductions:
             _share_out(schedule, schedule.get_loops(stage)[-1], tiling, vectorized=False)
         elif len(schedule.get(stage).iter_vars) > 1:

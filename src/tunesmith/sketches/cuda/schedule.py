@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.block_tiling import DIMENSIONS, Tiling
+from tunesmith.sketches.cuda.limits import shared_scope
 from tunesmith.sketches.loop_nest import Access, LoopNest, lower
 
 # The slowest first, as loops are nested.
@@ -20,8 +22,9 @@ def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
 
     schedule = Schedule(lower(operator))
     sums = schedule.get_sblock(nest.block)
+    scope = shared_scope(tiling.use(operator, nest).shared_bytes)
     copies = [
-        (schedule.cache_read(sums, access.buffer, "shared"), access)
+        (schedule.cache_read(sums, access.buffer, scope), access)
         for access in nest.inputs
         if access.buffer in tiling.staged
     ]
@@ -38,7 +41,7 @@ def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
     outermost, threads = _bind_output(schedule, output, nest, tiling)
     schedule.compute_at(sums, threads[-1], preserve_unit_loops=True)
     levels = _split_sums(schedule, sums, nest, tiling)
-    steps = levels[0]
+    steps = levels[0] if tiling.stages == 1 else [schedule.fuse(*levels[0])]
     for copy in own:
         schedule.compute_at(copy, levels[1][-1], preserve_unit_loops=True)
     for copy, access in copies:
@@ -48,7 +51,26 @@ def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
         schedule.annotate(outermost, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
         schedule.annotate(outermost, "pragma_unroll_explicit", int(tiling.unroll_explicit))
     schedule.decompose_reduction(sums, steps[0])
+    if tiling.stages > 1:
+        _run_ahead(schedule, steps[0], [copy for copy, _ in copies], tiling)
     return schedule.mod
+
+
+def _run_ahead(schedule: Any, step: Any, copies: Sequence[Any], tiling: Tiling) -> None:
+    """Let the copies of a step come before the sums of earlier ones."""
+    count = len(copies)
+    if tiling.asynchronous:
+        stage, order = [0] * count + [tiling.stages - 1], range(count + 1)
+        schedule.annotate(step, "software_pipeline_async_stages", [0])
+    else:
+        # Each copy is a load to registers and a store from there: the sums come in between.
+        for copy in copies:
+            schedule.annotate(copy, "tirx.manifest_shared_memory_local_stage", 1)
+        stage = [0, 0] * count + [1]
+        places = ((one, count + 1 + one) for one in range(count))
+        order = [*itertools.chain.from_iterable(places), count]
+    schedule.annotate(step, "software_pipeline_stage", stage)
+    schedule.annotate(step, "software_pipeline_order", list(order))
 
 
 def _output_stage(schedule: Any, sums: Any, nest: LoopNest) -> Any:
@@ -106,10 +128,7 @@ def _copy_together(schedule: Any, copy: Any, access: Access, tiling: Tiling) -> 
     rank = len(schedule.get(copy).iter_vars)
     fused = schedule.fuse(*schedule.get_loops(copy)[-rank:])
     x, y, z = tiling.along(2)
-    width = 1 if any(access.groups) else tiling.vector
-    # TVM cannot vectorise a copy whose last round is for some of the threads alone.
-    while width > 1 and int(schedule.get(fused).extent) % (x * y * z * width):
-        width //= 2
+    width = tiling.copy_width(access)
     _, *threads, vector = schedule.split(fused, [None, z, y, x, width])
     for dimension, loop in zip(_NESTED, threads, strict=True):
         schedule.bind(loop, f"threadIdx.{dimension}")

@@ -13,7 +13,7 @@ from tunesmith.errors import UsageError
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.block_tiling import Parts, Tiling
 from tunesmith.sketches.cuda.defaults import default_tiles
-from tunesmith.sketches.cuda.limits import LIMITS
+from tunesmith.sketches.cuda.limits import LIMITS, BlockLimits
 from tunesmith.sketches.cuda.schedule import scheduled
 from tunesmith.sketches.loop_nest import LoopNest, main_loop_nest
 from tunesmith.sketches.sketch import Sketch, instantiating
@@ -58,27 +58,35 @@ class TiledSketch(Sketch):
         "auto_unroll_max_step": 512,
         "unroll_explicit": 0,
         "vector": 1,
+        "stages": 1,
+        "async_copy": False,
     }
 
     @abstractmethod
     def loops(self, nest: LoopNest) -> Loops:
         """The loops of an operator that the sketch supports."""
 
-    def parameters(self, nest: LoopNest) -> Sequence[Parameter]:
+    def parameters(self, nest: LoopNest, target: Target) -> Sequence[Parameter]:
         """What there is to choose besides tiles."""
         return ()
 
-    def constraints(self, nest: LoopNest) -> Sequence[Constraint]:
+    def limits(self, target: Target) -> BlockLimits:
+        """What a block may have. In the papers' spaces that is what every GPU has."""
+        return LIMITS
+
+    def constraints(self, nest: LoopNest, target: Target) -> Sequence[Constraint]:
         """What configs must meet; what they break else shows when they are scheduled."""
         return ()
 
     def space(self, operator: Operator, target: Target) -> Space:
         nest = self._nest(operator)
-        return Space([*self._tiles(nest), *self.parameters(nest)], self.constraints(nest))
+        parameters = [*self._tiles(nest), *self.parameters(nest, target)]
+        return Space(parameters, self.constraints(nest, target))
 
     def default(self, operator: Operator, target: Target) -> Config:
         nest = self._nest(operator)
-        loops, chosen = self.loops(nest), self._default_choices(nest)
+        loops, chosen = self.loops(nest), self._default_choices(nest, target)
+        limits = self.limits(target)
         tiled = {axis.name for axis in (*nest.spatial, *nest.reduction)} - loops.whole
 
         def config(tiles: Mapping[str, Parts]) -> Config:
@@ -91,7 +99,7 @@ class TiledSketch(Sketch):
             return Config({**{n: named[n] for n in known if n in named}, **chosen})
 
         def fits(tiles: Mapping[str, Parts]) -> bool:
-            return LIMITS.allow(self._tiling(nest, config(tiles)).use(operator, nest))
+            return limits.allow(self._tiling(nest, config(tiles)).use(operator, nest))
 
         return config(default_tiles(nest, loops.whole, loops.pairs, loops.depth, fits))
 
@@ -99,7 +107,8 @@ class TiledSketch(Sketch):
         nest = self._nest(operator)
         with instantiating(self.space(operator, target), config):
             tiling = self._tiling(nest, config)
-            LIMITS.check(tiling.use(operator, nest))
+            tiling.check_stages(operator, nest)
+            self.limits(target).check(tiling.use(operator, nest))
             return scheduled(operator, nest, tiling)
 
     def _nest(self, operator: Operator) -> LoopNest:
@@ -122,8 +131,8 @@ class TiledSketch(Sketch):
             ),
         ]
 
-    def _default_choices(self, nest: LoopNest) -> dict[str, Any]:
-        chosen = {parameter.name for parameter in self.parameters(nest)}
+    def _default_choices(self, nest: LoopNest, target: Target) -> dict[str, Any]:
+        chosen = {parameter.name for parameter in self.parameters(nest, target)}
         staged = {_stage(access.buffer): True for access in nest.inputs}
         return {n: value for n, value in {**self.choices, **staged}.items() if n in chosen}
 
@@ -145,6 +154,8 @@ class TiledSketch(Sketch):
             vector=chosen["vector"],
             auto_unroll_max_step=chosen["auto_unroll_max_step"],
             unroll_explicit=bool(chosen["unroll_explicit"]),
+            stages=chosen["stages"],
+            asynchronous=bool(chosen["async_copy"]),
         )
 
 
