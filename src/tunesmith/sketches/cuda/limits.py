@@ -38,8 +38,8 @@ class BlockLimits:
 
     The figures are those of the CUDA programming guide's table of compute capabilities, the same on
     every GPU that CUDA 13 compiles for; shared memory is what a block has without asking for more
-    at the launch. A thread has 255 registers of four bytes. Virtual threads are copies of a thread's code, so many of them are a
-    program that takes minutes to compile.
+    at the launch. A thread has 255 registers of four bytes. Virtual threads are copies of a
+    thread's code, so many of them are a program that takes minutes to compile.
     """
 
     threads: int = 1024

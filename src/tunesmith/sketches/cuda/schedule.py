@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.operators import Operator
@@ -22,8 +23,49 @@ def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
 
     schedule = Schedule(lower(operator))
     sums = schedule.get_sblock(nest.block)
+    copies = stage_inputs(schedule, sums, operator, nest, tiling)
+    output = output_stage(schedule, sums, nest)
+    outermost, threads = _bind_output(schedule, output, nest, tiling)
+    schedule.compute_at(sums, threads[-1], preserve_unit_loops=True)
+    count = len(nest.spatial) + len(nest.reduction)
+    loops: Sequence[Any] = schedule.get_loops(sums)[-count:]
+    spatial, reduction = loops[: len(nest.spatial)], loops[len(nest.spatial) :]
+    split = [
+        schedule.split(loop, list(tiling.reduction[axis.name]))
+        for axis, loop in zip(nest.reduction, reduction, strict=True)
+    ]
+    levels = [[parts[level] for parts in split] for level in range(tiling.depth)]
+    sum_in_steps(schedule, sums, SumLoops(outermost, levels, spatial), copies, tiling)
+    return schedule.mod
+
+
+@dataclass(frozen=True)
+class SumLoops:
+    """The loop over ``blocks``, and those of a thread's sums.
+
+    ``levels`` are the loops of each level of the sum, those of the steps first, ``tile`` those of
+    what a thread does by itself.
+    """
+
+    blocks: Any
+    levels: Sequence[Sequence[Any]]
+    tile: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Copies:
+    """The stages that copy inputs: to shared memory, and from there to a thread's registers."""
+
+    shared: Sequence[tuple[Any, Access]]
+    own: Sequence[Any]
+
+
+def stage_inputs(
+    schedule: Any, sums: Any, operator: Operator, nest: LoopNest, tiling: Tiling
+) -> Copies:
+    """Let the sums read copies of inputs; padding happens where these are made."""
     scope = shared_scope(tiling.use(operator, nest).shared_bytes)
-    copies = [
+    shared = [
         (schedule.cache_read(sums, access.buffer, scope), access)
         for access in nest.inputs
         if access.buffer in tiling.staged
@@ -34,33 +76,42 @@ def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
         for place, access in enumerate(nest.inputs)
         if tiling.depth > 2 and access.buffer in tiling.staged
     ]
-    for name in nest.producers:  # padding happens where an input is copied
+    for name in nest.producers:
         schedule.compute_inline(schedule.get_sblock(name))
-    output = _output_stage(schedule, sums, nest)
+    return Copies(shared, own)
 
-    outermost, threads = _bind_output(schedule, output, nest, tiling)
-    schedule.compute_at(sums, threads[-1], preserve_unit_loops=True)
-    levels = _split_sums(schedule, sums, nest, tiling)
+
+def sum_in_steps(
+    schedule: Any,
+    sums: Any,
+    loops: SumLoops,
+    copies: Copies,
+    tiling: Tiling,
+) -> None:
+    """Order the loops of a thread's sums: steps outside, what it does in each of them inside."""
+    levels = loops.levels
+    schedule.reorder(*(loop for level in levels for loop in level), *loops.tile)
     steps = levels[0] if tiling.stages == 1 else [schedule.fuse(*levels[0])]
-    for copy in own:
+    for copy in copies.own:
         schedule.compute_at(copy, levels[1][-1], preserve_unit_loops=True)
-    for copy, access in copies:
+    for copy, access in copies.shared:
         schedule.compute_at(copy, steps[-1], preserve_unit_loops=True)
         _copy_together(schedule, copy, access, tiling)
     if tiling.auto_unroll_max_step:
-        schedule.annotate(outermost, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
-        schedule.annotate(outermost, "pragma_unroll_explicit", int(tiling.unroll_explicit))
+        # The pipeline has loops of its own, which TVM must unroll in any case.
+        place = loops.blocks if tiling.stages == 1 else levels[1][0]
+        schedule.annotate(place, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
+        schedule.annotate(place, "pragma_unroll_explicit", int(tiling.unroll_explicit))
     schedule.decompose_reduction(sums, steps[0])
     if tiling.stages > 1:
-        _run_ahead(schedule, steps[0], [copy for copy, _ in copies], tiling)
-    return schedule.mod
+        _run_ahead(schedule, steps[0], [copy for copy, _ in copies.shared], tiling)
 
 
 def _run_ahead(schedule: Any, step: Any, copies: Sequence[Any], tiling: Tiling) -> None:
     """Let the copies of a step come before the sums of earlier ones."""
     count = len(copies)
     if tiling.asynchronous:
-        stage, order = [0] * count + [tiling.stages - 1], range(count + 1)
+        stage, order = [0] * count + [tiling.stages - 1], list(range(count + 1))
         schedule.annotate(step, "software_pipeline_async_stages", [0])
     else:
         # Each copy is a load to registers and a store from there: the sums come in between.
@@ -70,10 +121,10 @@ def _run_ahead(schedule: Any, step: Any, copies: Sequence[Any], tiling: Tiling) 
         places = ((one, count + 1 + one) for one in range(count))
         order = [*itertools.chain.from_iterable(places), count]
     schedule.annotate(step, "software_pipeline_stage", stage)
-    schedule.annotate(step, "software_pipeline_order", list(order))
+    schedule.annotate(step, "software_pipeline_order", order)
 
 
-def _output_stage(schedule: Any, sums: Any, nest: LoopNest) -> Any:
+def output_stage(schedule: Any, sums: Any, nest: LoopNest) -> Any:
     """The stage that writes the result: the epilogue, or a copy of the sums; these are local."""
     if not nest.consumers:
         return schedule.cache_write(sums, 0, "local")
@@ -104,23 +155,6 @@ def _bind_output(
                 schedule.bind(fused, f"{words}.{dimension}")
                 bound[-1].append(fused)
     return bound[0][0], bound[2]
-
-
-def _split_sums(schedule: Any, sums: Any, nest: LoopNest, tiling: Tiling) -> list[list[Any]]:
-    """Split the sum: its steps outside, what a thread does in each of them inside.
-
-    Returns the loops of each level of the sum, those of the steps first.
-    """
-    count = len(nest.spatial) + len(nest.reduction)
-    loops: Sequence[Any] = schedule.get_loops(sums)[-count:]
-    spatial, reduction = loops[: len(nest.spatial)], loops[len(nest.spatial) :]
-    split = [
-        schedule.split(loop, list(tiling.reduction[axis.name]))
-        for axis, loop in zip(nest.reduction, reduction, strict=True)
-    ]
-    levels = [[parts[level] for parts in split] for level in range(tiling.depth)]
-    schedule.reorder(*(loop for level in levels for loop in level), *spatial)
-    return levels
 
 
 def _copy_together(schedule: Any, copy: Any, access: Access, tiling: Tiling) -> None:

@@ -15,6 +15,7 @@ from tunesmith.sketches.cuda.block_tiling import Parts, Tiling
 from tunesmith.sketches.cuda.defaults import default_tiles
 from tunesmith.sketches.cuda.limits import LIMITS, BlockLimits
 from tunesmith.sketches.cuda.schedule import scheduled
+from tunesmith.sketches.cuda.sliced_schedule import scheduled_in_slices
 from tunesmith.sketches.loop_nest import LoopNest, main_loop_nest
 from tunesmith.sketches.sketch import Sketch, instantiating
 from tunesmith.space import Config, Constraint, Factorization, Parameter, Space
@@ -28,7 +29,8 @@ class Loops:
     ``places`` has the dimension of every spatial axis; ``whole`` are those of which each block has
     one step, so that there is nothing to choose, and ``pairs`` those that are split in blocks and
     threads alone. ``names`` are what parameters call axes, where that is not the axis' own name.
-    ``depth`` is how many factors an axis of the sum has; see ``Tiling``.
+    ``depth`` is how many factors an axis of the sum has; that of ``sliced`` has one more, the
+    slices, before the last. See ``Tiling``.
     """
 
     places: Mapping[str, str]
@@ -36,17 +38,32 @@ class Loops:
     pairs: frozenset[str] = frozenset()
     names: Mapping[str, str] = field(default_factory=dict)
     depth: int = 2
+    sliced: str | None = None
 
     def parameter(self, axis: str) -> str:
         """The name of the parameter that tiles an axis."""
         return f"tile_{self.names.get(axis, axis)}"
 
     def chosen(self, axis: str, parts: Parts) -> Parts:
-        """What there is to choose of the four factors of a spatial axis."""
+        """What there is to choose of the factors of an axis, in one slice."""
+        if axis == self.sliced:
+            return (*parts[:-1], 1, parts[-1])
         return parts[::2] if axis in self.pairs else parts
 
+    def factors(self, axis: str) -> int:
+        """How many factors an axis of the sum has."""
+        return self.depth + (axis == self.sliced)
+
+    def slices(self, axis: str, chosen: Parts) -> int:
+        """How many slices there are, by the factors of an axis of the sum."""
+        return chosen[-2] if axis == self.sliced else 1
+
+    def of_a_slice(self, axis: str, chosen: Parts) -> Parts:
+        """The other factors of an axis of the sum."""
+        return (*chosen[:-2], chosen[-1]) if axis == self.sliced else chosen
+
     def all_four(self, axis: str, chosen: Parts) -> Parts:
-        """The inverse of ``chosen``."""
+        """The four factors of a spatial axis: the inverse of ``chosen``."""
         return (chosen[0], 1, chosen[1], 1) if axis in self.pairs else chosen
 
 
@@ -109,7 +126,8 @@ class TiledSketch(Sketch):
             tiling = self._tiling(nest, config)
             tiling.check_stages(operator, nest)
             self.limits(target).check(tiling.use(operator, nest))
-            return scheduled(operator, nest, tiling)
+            schedule = scheduled_in_slices if tiling.slices > 1 else scheduled
+            return schedule(operator, nest, tiling)
 
     def _nest(self, operator: Operator) -> LoopNest:
         nest = main_loop_nest(operator)
@@ -126,7 +144,7 @@ class TiledSketch(Sketch):
                 for a in spatial
             ),
             *(
-                Factorization(loops.parameter(a.name), a.extent, loops.depth)
+                Factorization(loops.parameter(a.name), a.extent, loops.factors(a.name))
                 for a in nest.reduction
             ),
         ]
@@ -145,10 +163,11 @@ class TiledSketch(Sketch):
             else loops.all_four(axis.name, chosen[loops.parameter(axis.name)])
             for axis in nest.spatial
         }
+        sums = {axis.name: chosen[loops.parameter(axis.name)] for axis in nest.reduction}
         buffers = [access.buffer for access in nest.inputs]
         return Tiling(
             spatial=spatial,
-            reduction={axis.name: chosen[loops.parameter(axis.name)] for axis in nest.reduction},
+            reduction={axis: loops.of_a_slice(axis, parts) for axis, parts in sums.items()},
             places=loops.places,
             staged=frozenset(b for b in buffers if chosen.get(_stage(b), True)),
             vector=chosen["vector"],
@@ -156,6 +175,8 @@ class TiledSketch(Sketch):
             unroll_explicit=bool(chosen["unroll_explicit"]),
             stages=chosen["stages"],
             asynchronous=bool(chosen["async_copy"]),
+            slices=max(loops.slices(axis, parts) for axis, parts in sums.items()),
+            sliced=loops.sliced,
         )
 
 

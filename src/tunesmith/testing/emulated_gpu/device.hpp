@@ -51,6 +51,7 @@ static inline double rsqrt(double x) { return 1 / std::sqrt(x); }
 
 #define __global__
 #define __device__
+#define __host__
 #define __forceinline__ inline
 #define __restrict__
 #define __launch_bounds__(...)
@@ -66,7 +67,11 @@ template <typename T> struct alignas(2 * sizeof(T)) Vector<2, T> { T x, y; };
 VECTORS(float, float)
 VECTORS(double, double)
 VECTORS(int, int)
+VECTORS(uint, unsigned)
 VECTORS(char, signed char)
+
+struct alignas(4) uint1 { unsigned x; };
+#include "warp.hpp"
 
 // A function of the CUDA code, as the emulated driver (driver.cpp) finds it.
 struct Launch { unsigned grid[3], block[3]; unsigned shared_bytes; char* shared; };

@@ -3,10 +3,48 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+
+from tunesmith.errors import TunesmithError
 
 _SHARED = re.compile(r"__shared__ (alignas\(\d+\) )?([\w ]+? (\w+)\[\d+\];)")
 _DYNAMIC = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?([\w ]+?) (\w+)\[\];")
 _KERNEL = re.compile(r'extern "C" __global__ void .*?(\w+)\(([^)]*)\)\s*\{')
+
+# A statement of PTX: its text, results, operands, and what else it changes.
+_ASM = re.compile(
+    r'(?:__asm__ __volatile__|asm volatile)\(\s*((?:"[^"]*"\s*)+)((?:[^;"]|"[^"]*")*)\);'
+)
+_OPERAND = re.compile(r'"=?\+?\w"\((\w+)\)')
+
+_TYPES = {"f16": "half", "bf16": "nv_bfloat16"}
+
+# What PTX is called in warp.hpp, with the registers in the order of the statement's operands.
+_PTX: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
+    (
+        r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(f16|bf16)\.\1\.f32 {%0, %1, %2, %3}, "
+        r"{%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};",
+        lambda found: f"mma_m16n8k16<{_TYPES[found[1]]}>",
+    ),
+    (
+        r"ldmatrix\.sync\.aligned\.m8n8\.(x[124])(\.trans)?\.shared\.b16 {%0(?:, %\d)*}, \[%\d\];",
+        lambda found: f"ldmatrix_{found[1]}<{'true' if found[2] else 'false'}>",
+    ),
+    (
+        r"cp\.async\.(?:ca|cg)\.shared\.global \[%0\], \[%1\], (\d+)(?:, %2)?;",
+        lambda found: f"cp_async<{found[1]}>",
+    ),
+    (r"cp\.async\.(?:ca|cg)\.shared\.global \[%0\], \[%1\], %2;", lambda _: "cp_async_of"),
+    # A copy, or zeros at once.
+    (
+        r"{ \.reg \.pred p; setp\.eq\.u32 p, %3, 1; "
+        r"@p cp\.async\.(?:ca|cg)\.shared\.global \[%0\], \[%1\], %2; "
+        r"@!p st\.shared(?:\.v[24])?\.u32 \[%0\], {%4(?:, %\d)*}; }",
+        lambda _: "cp_async_or_zeros",
+    ),
+    (r"cp\.async\.commit_group;", lambda _: "cp_async_commit_group"),
+    (r"cp\.async\.wait_group (\d+);", lambda found: f"cp_async_wait_group<{found[1]}>"),
+)
 
 _ENTRY = """
 {kept}
@@ -21,12 +59,27 @@ extern "C" const Kernel kernel_{name} = {{run_{name}, {count}, bytes_{name}}};
 
 
 def to_cpp(source: str) -> str:
-    """The C++ of CUDA C++. It includes ``device.hpp``; ``kernel_NAME`` is each function's entry."""
+    """The C++ of CUDA C++. It includes ``device.hpp``; ``kernel_NAME`` is each function's entry.
+
+    Raises ``TunesmithError`` for a statement of PTX that the emulated GPU does not know.
+    """
     entries = "".join(_entry(name, words) for name, words in _KERNEL.findall(source))
     # Shared memory is that of the one block that runs; C++ wants its words in this order.
     source = _SHARED.sub(r"\1static \2 UNWRITTEN(\3)", source)
     source = _DYNAMIC.sub(r"\1* \2 = (\1*)dynamic_shared_memory;", source)
+    source = _ASM.sub(_call, source)
     return f'#include "device.hpp"\n{source}{entries}'
+
+
+def _call(statement: re.Match[str]) -> str:
+    """The call of a function of ``warp.hpp`` that does what a statement of PTX does."""
+    text = " ".join("".join(re.findall(r'"([^"]*)"', statement[1])).replace(r"\n", " ").split())
+    for known, name in _PTX:
+        found = re.fullmatch(known, text)
+        if found:
+            operands = statement[2].replace(" ", "").split(':"memory"')[0]
+            return f"{name(found)}({', '.join(_OPERAND.findall(operands))});"
+    raise TunesmithError(f"the emulated GPU does not know this PTX: {text}")
 
 
 def kernels_of(source: str) -> list[str]:
