@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tunesmith.building import Builds, build_sample
-from tunesmith.cuda_compiler import has_nvcc
+from tunesmith.cuda.compiler import has_nvcc
 from tunesmith.errors import UsageError
 from tunesmith.measure.portfolio import problems_of
 from tunesmith.measurement import Outcome

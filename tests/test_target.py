@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from tunesmith.cuda import compiler, devices
+from tunesmith.cuda.devices import GpuInfo
 from tunesmith.errors import UsageError
 from tunesmith.target import Target, host_processor, instructions
 
@@ -134,7 +136,56 @@ def test_a_cpu_has_no_instruction_set_of_a_gpu() -> None:
         Target(arch="sm_90")
 
 
-def test_programs_for_gpus_can_only_be_built() -> None:
+def test_programs_for_gpus_can_only_be_built_where_there_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     Target().check_measurable()
-    with pytest.raises(UsageError, match=r"for cuda\(arch=sm_90\) cannot be measured yet: --build"):
+    _see(monkeypatch, [])
+    with pytest.raises(UsageError, match="no NVIDIA GPU"):
         Target("cuda", arch="sm_90").check_measurable()
+    with pytest.raises(UsageError, match=r"no NVIDIA GPU.*; or name one.*--arch sm_90$"):
+        _ = Target("cuda").gpu_arch
+
+
+@pytest.mark.parametrize(
+    ("gpu", "arch", "runs"),
+    [
+        ("sm_90", None, True),
+        ("sm_90", "sm_90", True),
+        ("sm_90", "sm_90a", True),
+        ("sm_86", "sm_80", True),
+        ("sm_80", "sm_86", False),
+        ("sm_103", "sm_100a", False),
+        ("sm_90", "sm_80", False),
+        ("sm_120", "sm_90", False),
+    ],
+)
+def test_a_gpu_runs_code_for_its_own_generation(
+    monkeypatch: pytest.MonkeyPatch, gpu: str, arch: str | None, runs: bool
+) -> None:
+    _see(monkeypatch, [GpuInfo(0, "Some GPU", gpu, 1 << 30, 8, 1 << 20, "0000:01:00.0")])
+    monkeypatch.setattr(compiler, "has_nvcc", lambda: True)
+    target = Target("cuda", arch=arch)
+    if runs:
+        target.check_measurable()
+    else:
+        with pytest.raises(UsageError, match=f"Some GPU.* does not run code for {arch}: leave out"):
+            target.check_measurable()
+
+
+def test_measuring_on_a_gpu_needs_its_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    _see(monkeypatch, [GpuInfo(0, "Some GPU", "sm_90", 1 << 30, 8, 1 << 20, "0000:01:00.0")])
+    monkeypatch.setattr(compiler, "has_nvcc", lambda: False)
+    with pytest.raises(UsageError, match="needs nvcc: install the CUDA toolkit"):
+        Target("cuda").check_measurable()
+
+
+def _see(monkeypatch: pytest.MonkeyPatch, found: list[GpuInfo]) -> None:
+    """Let this machine have these GPUs."""
+
+    def gpus() -> tuple[GpuInfo, ...]:
+        if not found:
+            raise UsageError("no NVIDIA GPU can be used: none is there")
+        return tuple(found)
+
+    monkeypatch.setattr(devices, "gpus", gpus)

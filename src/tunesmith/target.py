@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -109,17 +109,39 @@ class Target:
 
     @property
     def gpu_arch(self) -> str:
-        """The GPU's instruction set to compile for, such as ``sm_90`` (imports TVM).
+        """The GPU's instruction set to compile for, such as ``sm_90``.
 
         Raises ``UsageError`` where none is named and this machine has no GPU.
         """
         return self.arch or host_gpu_arch()
 
+    def resolved(self) -> Target:
+        """The same with the instruction set of this machine's GPU, where none is named.
+
+        Raises ``UsageError`` like ``gpu_arch``.
+        """
+        return replace(self, arch=self.gpu_arch) if self.kind == "cuda" else self
+
     def check_measurable(self) -> None:
-        """Raises ``UsageError`` for a target whose programs can only be built."""
-        if self.kind != "cpu":
+        """Raises ``UsageError`` for a target whose programs this machine can only build."""
+        if self.kind != "cuda":
+            return
+        from tunesmith.cuda.compiler import has_nvcc
+        from tunesmith.cuda.devices import gpus
+
+        try:
+            gpu = gpus()[0]
+        except UsageError as error:
+            raise UsageError(f"{error}; --build-only needs no GPU") from error
+        if self.arch is not None and not _runs(gpu.arch, self.arch):
             raise UsageError(
-                f"programs for {self.key} cannot be measured yet: --build-only builds them"
+                f"this machine's GPU ({gpu.name}) does not run code for {self.arch}: leave out "
+                f"--arch, which then is {gpu.arch}; or take --build-only"
+            )
+        if not has_nvcc():
+            raise UsageError(
+                "measuring on a GPU needs nvcc: install the CUDA toolkit, or add its folder bin to "
+                "PATH"
             )
 
     @property
@@ -146,19 +168,28 @@ def host_processor() -> str:
 
 
 def host_gpu_arch() -> str:
-    """The instruction set of this machine's first NVIDIA GPU, such as ``sm_90`` (imports TVM).
+    """The instruction set of this machine's first NVIDIA GPU, such as ``sm_90``.
 
     Raises ``UsageError`` where no GPU can be used.
     """
-    import tvm
+    from tunesmith.cuda.devices import gpus
 
-    device = tvm.cuda(0)
-    if not device.exist:
-        raise UsageError(
-            "no NVIDIA GPU can be used on this machine: name one to compile for, such as "
-            "--arch sm_90"
-        )
-    return "sm_" + str(device.compute_version).replace(".", "")
+    try:
+        return gpus()[0].arch
+    except UsageError as error:
+        raise UsageError(f"{error}; or name one to build for, such as --arch sm_90") from error
+
+
+def _runs(gpu: str, arch: str) -> bool:
+    """Whether a GPU runs machine code for an instruction set.
+
+    It does for its own generation and no newer member of it; code for one with a letter runs on
+    that alone. (The CUDA programming guide, "Binary Compatibility".)
+    """
+    own, asked = (int(re.sub(r"\D", "", each)) for each in (gpu, arch))
+    if arch[-1].isalpha():
+        return own == asked
+    return own // 10 == asked // 10 and own >= asked
 
 
 def instructions(processor: str) -> frozenset[str]:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.sketches.cuda.declarations import declared_shared_bytes
+from tunesmith.cuda.compiler import compile_cuda, has_nvcc
 from tunesmith.cuda.lowering import cuda_source
-from tunesmith.cuda_compiler import compile_cuda, has_nvcc
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator, layer_norm, matmul, softmax
 from tunesmith.sketches.cuda_rows import CudaRows, tiling_of

@@ -32,7 +32,7 @@ def build_only(
     Raises ``TunesmithError`` if not a single one could be built.
     """
     from tunesmith.building import build_sample
-    from tunesmith.cuda_compiler import has_nvcc
+    from tunesmith.cuda.compiler import has_nvcc
     from tunesmith.reports.build_progress import BuildProgress
 
     count = DEFAULT_COUNT if trials is None else trials

@@ -118,7 +118,7 @@ class Driver:
             self._library = ctypes.CDLL(library)
         except OSError as error:
             raise UsageError(
-                "no NVIDIA driver is installed on this machine: install it, or measure where one is"
+                "no NVIDIA GPU can be used: no driver is installed on this machine"
             ) from error
         for name, arguments in _SIGNATURES.items():
             try:

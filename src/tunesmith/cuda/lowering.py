@@ -8,6 +8,7 @@ them needs nothing of TVM to call the program, and can record them in a CUDA gra
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -60,6 +61,27 @@ class CudaCode:
     functions: Mapping[str, Function]
 
 
+def functions_from_json(told: Mapping[str, Any]) -> dict[str, Function]:
+    """The inverse of ``dataclasses.asdict`` for each function, by way of JSON."""
+    return {
+        name: Function(
+            tuple(_launch_from_json(launch) for launch in function["launches"]),
+            tuple(function["workspaces"]),
+        )
+        for name, function in told.items()
+    }
+
+
+def _launch_from_json(launch: Mapping[str, Any]) -> Launch:
+    return Launch(
+        launch["kernel"],
+        (launch["grid"][0], launch["grid"][1], launch["grid"][2]),
+        (launch["block"][0], launch["block"][1], launch["block"][2]),
+        launch["shared_bytes"],
+        tuple(launch["arguments"]),
+    )
+
+
 def cuda_code(program: Any, target: Any) -> CudaCode:
     """The CUDA C++ of a scheduled module, for a ``tvm.target.Target``. Raises what TVM raises."""
     from tvm.ir.transform import PassContext
@@ -76,6 +98,9 @@ def cuda_code(program: Any, target: Any) -> CudaCode:
     ((device_target, device),) = devices.items()
     with _uncompiled():
         code = codegen_build(finalize()(device), device_target)
+    # For ever: TVM begins to use the GPU when it lets go of code, which takes long, and is the end
+    # of CUDA for processes that are forked from this one.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
     parameters = {
         str(name.name_hint): tuple(map(str, function.attrs[_LAUNCH_PARAMETERS]))
         for name, function in device.functions.items()

@@ -40,12 +40,12 @@ def kill_session(leader: int) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def contain(parent: int, keep: int, errors: int, memory_limit: int, threads: int) -> None:
+def contain(parent: int, keep: int, errors: int, memory_limit: int | None, threads: int) -> None:
     """Confine this process, a fresh child of ``parent``.
 
     It leads a process group of its own and dies with its parent. It may allocate ``memory_limit``
-    bytes on top of what it inherited. Of the inherited descriptors only ``keep`` stays open; the
-    standard error goes to ``errors``, the standard output nowhere.
+    bytes on top of what it inherited, or what it likes with None. Of the inherited descriptors only
+    ``keep`` stays open; the standard error goes to ``errors``, the standard output nowhere.
     """
     os.setpgid(0, 0)
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -55,7 +55,9 @@ def contain(parent: int, keep: int, errors: int, memory_limit: int, threads: int
     for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT):
         signal.signal(number, signal.SIG_DFL)
     _redirect(keep, errors)
-    _limit_memory(memory_limit + threads * _STACK)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if memory_limit is not None:
+        _limit_memory(memory_limit + threads * _STACK)
     gc.disable()
 
 
@@ -71,7 +73,6 @@ def _redirect(keep: int, errors: int) -> None:
 
 
 def _limit_memory(extra: int) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Private writable memory, what a program allocates. The whole address space would be no
     # measure: threads reserve much of it that they never use.
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]

@@ -2,39 +2,58 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
-from tunesmith.cuda.lowering import cuda_source
-from tunesmith.cuda_compiler import compile_cuda, has_nvcc, summary
+from tunesmith.cuda.compiler import compile_cuda, compiler_text, has_nvcc, summary
+from tunesmith.cuda.kept import KeptPrograms, default_folder
+from tunesmith.cuda.lowering import cuda_code
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.measure.device import BuiltProgram, DeviceCodeError, small_schedule
+from tunesmith.measure.device import Build, BuiltProgram, DeviceCodeError, small_schedule
+from tunesmith.sketches.weights import prepared_weights
 
 
 class CudaDevice:
     """A GPU with an instruction set such as ``sm_90``, on this machine or not.
 
-    Where there is no nvcc, programs are not compiled beyond CUDA C++. None can be called.
+    Where there is no nvcc, programs are not compiled beyond CUDA C++; none can be called then.
     """
 
     def __init__(self, arch: str) -> None:
         self._arch = arch
+        self._kept: KeptPrograms | None = None
 
     def warm_up(self, target: Any) -> None:
+        if has_nvcc():
+            self._kept = KeptPrograms(default_folder(), compiler_text())
+            self._kept.shrink()
         schedule = small_schedule()
         i, j, _ = schedule.get_loops(schedule.get_sblock("b"))
         schedule.bind(i, "blockIdx.x")
         schedule.bind(j, "threadIdx.x")
         try:
-            self.build(schedule.mod, target)
+            self.build(Build(schedule.mod, target, "warm-up"))
         except DeviceCodeError as error:
             raise UsageError(f"nothing can be built for {self._arch}: {error}") from error
 
-    def build(self, program: Any, target: Any) -> BuiltProgram:
-        source = cuda_source(program, target)
-        if not has_nvcc():
+    def build(self, build: Build) -> BuiltProgram:
+        code = cuda_code(build.program, build.target)
+        if self._kept is None:
             return BuiltProgram()
         try:
-            cubin = compile_cuda(source, self._arch)
+            cubin, path = self._kept.compiled(
+                build.hash, self._arch, code.source, lambda: compile_cuda(code.source, self._arch)
+            )
         except TunesmithError as error:
             raise DeviceCodeError(str(error)) from error
-        return BuiltProgram(resources=summary(cubin, self._arch))
+        functions = {name: dataclasses.asdict(one) for name, one in code.functions.items()}
+        weights = prepared_weights(build.program)
+        return BuiltProgram(
+            resources=summary(cubin, code.functions, self._arch),
+            weights=weights,
+            code={
+                "path": str(path),
+                "functions": functions,
+                "weights_bytes": 0 if weights is None else weights.bytes,
+            },
+        )

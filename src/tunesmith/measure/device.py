@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from tunesmith.compiler import compiled
 from tunesmith.errors import TunesmithError
+from tunesmith.operators import Argument
 from tunesmith.sketches.weights import PREPARE, prepared_weights
 from tunesmith.target import Target
 
@@ -16,17 +17,29 @@ class DeviceCodeError(TunesmithError):
 
 
 @dataclass(frozen=True)
-class BuiltProgram:
-    """TVM's module and its functions; None for a device whose programs cannot be called.
+class Build:
+    """What is to be built: a program, for a ``tvm.target.Target``, and the program's hash."""
 
-    ``prepare`` is there if weights are laid out once. ``resources`` is what the program takes of
-    the device, as JSON, where the compiler tells.
+    program: Any
+    target: Any
+    hash: str
+
+
+@dataclass(frozen=True)
+class BuiltProgram:
+    """What came of it: for a CPU TVM's module and its functions, for a GPU its code.
+
+    ``prepare`` is there if weights are laid out once, as ``weights`` says. ``resources`` is what
+    the program takes of the device where the compiler tells, and ``code`` where its machine code is
+    and how it is called; both as JSON.
     """
 
     module: Any = None
     main: Any = None
     prepare: Any = None
+    weights: Argument | None = None
     resources: dict[str, Any] | None = None
+    code: dict[str, Any] | None = None
 
 
 class Device(Protocol):
@@ -39,7 +52,7 @@ class Device(Protocol):
         """
         ...
 
-    def build(self, program: Any, target: Any) -> BuiltProgram:
+    def build(self, build: Build) -> BuiltProgram:
         """Compile a program.
 
         Raises ``DeviceCodeError`` if the device's code does not compile, else what TVM raises.
@@ -70,11 +83,12 @@ class CpuDevice:
         schedule.vectorize(j)
         tvm.compile(schedule.mod, target=target).jit()["main"]
 
-    def build(self, program: Any, target: Any) -> BuiltProgram:
-        module = compiled(program, target).jit()
+    def build(self, build: Build) -> BuiltProgram:
+        module = compiled(build.program, build.target).jit()
+        weights = prepared_weights(build.program)
         # TVM generates code at the look-up.
-        prepare = None if prepared_weights(program) is None else module[PREPARE]
-        return BuiltProgram(module, module["main"], prepare)
+        prepare = None if weights is None else module[PREPARE]
+        return BuiltProgram(module, module["main"], prepare, weights)
 
 
 def small_schedule() -> Any:

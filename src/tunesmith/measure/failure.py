@@ -19,6 +19,14 @@ _TVM_REASON = "Error message: "
 _NO_MEMORY = ("bad_alloc", "out of memory", "cannot allocate", "unable to allocate")
 
 
+class FailedTrialError(Exception):
+    """Ends a trial, with its class and a message."""
+
+    def __init__(self, outcome: Outcome, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
 @dataclass(frozen=True)
 class Verdict:
     """How a trial ended. ``run_seconds`` as in ``Measurement``."""

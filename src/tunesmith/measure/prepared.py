@@ -63,6 +63,13 @@ class Prepared:
         gc.freeze()
         return prepared
 
+    def mismatch(self, output: npt.NDArray[Any]) -> str | None:
+        """What is wrong with an output in one line, or None where it is right or not verified."""
+        if self.reference is None:
+            return None
+        relative, absolute = self.job.operator.tolerance
+        return find_mismatch(output, self.reference, relative, absolute)
+
     def new_output(self) -> Any:
         """A tensor for the result, filled with the poison."""
         import tvm

@@ -35,13 +35,8 @@ class Schedulable(Protocol):
 T = TypeVar("T", bound=Schedulable)
 
 
-class Scheduler(Generic[T]):
-    """Decides what happens next; the caller tells it what has happened, and calls ``advance``.
-
-    Up to ``workers`` trials build at a time. Whenever ``READY_BATCH`` of them are ready, or some
-    have waited for long (another build may hang), or there is nothing left to build, all builds
-    are paused and those that are ready run one after the other, nothing else being active. The
-    trials of a play-off have their rounds when nothing else is left to do.
+class BuildQueue(Generic[T]):
+    """Orders that wait, and the trials of those that were started: up to ``workers`` build at once.
 
     ``start`` makes a trial, which then builds; ``on_run`` is told of each that is about to run.
     ``best`` is the least seconds of a call known so far: what takes more than ``cut_off`` times as
@@ -63,7 +58,6 @@ class Scheduler(Generic[T]):
         self._cut_off = cut_off
         self._best = best
         self._queue: deque[Order] = deque()
-        self._running = False
 
     def submit(self, orders: Iterable[Order]) -> None:
         """Queue orders."""
@@ -77,6 +71,45 @@ class Scheduler(Generic[T]):
         """A trial has ended, valid with so many seconds a call, or infinity."""
         self.live.remove(trial)
         self._best = min(self._best, seconds)
+
+    def _in(self, phase: Phase) -> list[T]:
+        return [trial for trial in self.live if trial.phase is phase]
+
+    @property
+    def _all_built(self) -> bool:
+        return not (self._queue or self._in(Phase.BUILD))
+
+    def _build_more(self) -> None:
+        while self._queue and len(self._in(Phase.BUILD)) < self._workers:
+            order = self._queue.popleft()
+            try:
+                self.live.append(self._start(order))
+            except OSError:
+                if not self.live:
+                    raise
+                self._queue.appendleft(order)  # there may be room when another has ended
+                return
+
+    def _run_first(self, trial: T) -> None:
+        self._on_run(trial)
+        # All of a play-off are fast, and each shall be run often.
+        trial.run(math.inf if trial.order.rounds else self._cut_off * self._best)
+
+    def _run_again(self, trial: T) -> None:
+        self._on_run(trial)
+        trial.run_again()
+
+
+class Scheduler(BuildQueue[T]):
+    """Decides what happens next; the caller tells it what has happened, and calls ``advance``.
+
+    Programs run on what they are built with, so they take turns. Whenever ``READY_BATCH`` of them
+    are ready, or some have waited for long (another build may hang), or there is nothing left to
+    build, all builds are paused and those that are ready run one after the other, nothing else
+    being active. The trials of a play-off have their rounds when nothing else is left to do.
+    """
+
+    _running = False
 
     def advance(self) -> None:
         """Start all that may start now. Raises ``OSError`` if not a single process can be made."""
@@ -107,45 +140,25 @@ class Scheduler(Generic[T]):
             return math.inf
         return min(trial.ready_since for trial in ready) + LONGEST_WAIT - time.monotonic()
 
-    def _in(self, phase: Phase) -> list[T]:
-        return [trial for trial in self.live if trial.phase is phase]
-
     def _is_time_to_run(self) -> bool:
         ready = self._in(Phase.READY)
-        if not (self._queue or self._in(Phase.BUILD)):
+        if self._all_built:
             return bool(ready or self._in(Phase.RESTING))
         return len(ready) >= READY_BATCH or self.wait_left <= 0.0
 
     def _run_next(self) -> bool:
         """Let the next trial run; False if none is to run now."""
-        ready = self._in(Phase.READY)
+        ready, resting = self._in(Phase.READY), self._in(Phase.RESTING)
         if ready:
-            trial = min(ready, key=lambda trial: trial.ready_since)
-            self._on_run(trial)
-            # All of a play-off are fast, and each shall be run often.
-            trial.run(math.inf if trial.order.rounds else self._cut_off * self._best)
+            self._run_first(min(ready, key=lambda trial: trial.ready_since))
             return True
-        resting = self._in(Phase.RESTING)
-        if resting and not self._queue and not self._in(Phase.BUILD):
-            trial = min(resting, key=_turn)
-            self._on_run(trial)
-            trial.run_again()
+        if resting and self._all_built:
+            self._run_again(min(resting, key=turn))
             return True
         return False
 
-    def _build_more(self) -> None:
-        while self._queue and len(self._in(Phase.BUILD)) < self._workers:
-            order = self._queue.popleft()
-            try:
-                self.live.append(self._start(order))
-            except OSError:
-                if not self.live:
-                    raise
-                self._queue.appendleft(order)  # there may be room when another has ended
-                return
 
-
-def _turn(trial: Schedulable) -> tuple[int, int]:
-    """The order of a play-off: round by round, every second one backwards against drift."""
+def turn(trial: Schedulable) -> tuple[int, int]:
+    """What to sort a play-off by: round by round, every second one backwards against drift."""
     done = len(trial.rounds_run)
     return done, -trial.order.id if done % 2 else trial.order.id

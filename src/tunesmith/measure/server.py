@@ -15,12 +15,16 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
+from typing import Any, TypeVar
 
 from tunesmith.measure.activity import Activity
 from tunesmith.measure.channel import Channel, ChannelClosedError, Message
 from tunesmith.measure.containment import adopt_orphans, children, memory_status
 from tunesmith.measure.failure import Verdict, describe
+from tunesmith.measure.gpu_process import GpuPool, GpuTrial
+from tunesmith.measure.gpu_scheduler import GpuScheduler
 from tunesmith.measure.job import Job
 from tunesmith.measure.order import Order
 from tunesmith.measure.prepared import Prepared, load_compiler
@@ -31,6 +35,8 @@ from tunesmith.measurement import Outcome
 # How often to look whether the client is still there, where the end of file does not show because
 # another process has inherited its end of the connection; in seconds.
 _LOOK_UP = 1.0
+
+T = TypeVar("T", bound=TrialProcess)
 
 _CANCELLED = Verdict(Outcome.UNKNOWN_ERROR, "cancelled")
 
@@ -49,14 +55,25 @@ class Server:
         self._own_memory = memory_status("RssAnon")
         self._selector = selectors.DefaultSelector()
         self._activity = Activity.IDLE
-        job = prepared.job
-        self._scheduler: Scheduler[TrialProcess] = Scheduler(
-            start=self._start_trial,
-            on_run=lambda trial: self._tell("running", id=trial.order.id),
-            workers=job.workers,
-            cut_off=job.settings.cut_off,
-            best=best,
-        )
+        self._pool = GpuPool(prepared, self._watch, self._selector.unregister)
+        self._scheduler = self._make_scheduler(best)
+
+    def _make_scheduler(self, best: float) -> Scheduler[TrialProcess] | GpuScheduler:
+        job = self._prepared.job
+
+        def on_run(trial: TrialProcess) -> None:
+            self._tell("running", id=trial.order.id)
+
+        settings: dict[str, Any] = {
+            "on_run": on_run,
+            "workers": job.workers,
+            "cut_off": job.settings.cut_off,
+            "best": best,
+        }
+        if job.target.kind == "cuda":
+            start = partial(self._start_trial, GpuTrial)
+            return GpuScheduler(pool=self._pool, start=start, **settings)
+        return Scheduler(start=partial(self._start_trial, TrialProcess), **settings)
 
     def serve(self) -> None:
         """Work until the client is gone, then kill what is left.
@@ -113,12 +130,16 @@ class Server:
 
     # -- trials ----------------------------------------------------------------------------------
 
-    def _start_trial(self, order: Order) -> TrialProcess:
-        trial = TrialProcess(order, self._prepared, self._own_memory)
-        self._selector.register(trial.channel, selectors.EVENT_READ, partial(self._hear, trial))
-        self._selector.register(trial.handle, selectors.EVENT_READ, partial(self._bury, trial))
+    def _start_trial(self, kind: type[T], order: Order) -> T:
+        trial = kind(order, self._prepared, self._own_memory)
+        self._watch(trial.channel, partial(self._hear, trial))
+        self._watch(trial.handle, partial(self._bury, trial))
         self._tell("building", id=order.id)
         return trial
+
+    def _watch(self, descriptor: Any, hear: Callable[[], None]) -> None:
+        """Call a function whenever something can be read from a descriptor."""
+        self._selector.register(descriptor, selectors.EVENT_READ, hear)
 
     def _hear(self, trial: TrialProcess) -> None:
         # Its death may have been the event before, in which case nothing is open any more.
@@ -130,8 +151,8 @@ class Server:
         self._selector.unregister(trial.channel)
         self._selector.unregister(trial.handle)
         verdict = trial.reap()
-        self._scheduler.end(trial, verdict.seconds)
-        self._kill_orphans(but={other.pid for other in self._scheduler.live})
+        self._scheduler.end(trial, verdict.seconds)  # type: ignore[arg-type] # it made this one
+        self._kill_orphans(but=self._pool.pids | {other.pid for other in self._scheduler.live})
         self._tell("measured", **trial.result())
 
     def _kill_orphans(self, but: set[int]) -> None:
@@ -146,6 +167,8 @@ class Server:
             trial.kill()
         for trial in self._scheduler.live:
             os.waitpid(trial.pid, 0)
+        for pid in self._pool.kill():
+            os.waitpid(pid, 0)
         self._kill_orphans(but=set())
 
 

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import signal
-import socket
-import sys
 import time
-from typing import Any, NoReturn
+from typing import Any
 
-from tunesmith.measure.channel import Channel, ChannelClosedError, GarbledError, Message
-from tunesmith.measure.containment import contain
+from tunesmith.measure.channel import ChannelClosedError, GarbledError, Message
+from tunesmith.measure.child import Child, Death
 from tunesmith.measure.failure import (
     Verdict,
-    describe,
     describe_death,
-    last_line,
     one_line,
     out_of_memory,
     tells_no_memory,
@@ -27,12 +22,6 @@ from tunesmith.measure.prepared import Prepared
 from tunesmith.measure.stopwatch import Stopwatch
 from tunesmith.measure.trial import run_trial
 from tunesmith.measurement import Outcome
-
-# A message of a trial is short: more bytes without an end are none.
-_LONGEST_MESSAGE = 1 << 20
-
-# What a pipe holds: all that is kept of what a trial prints.
-_PRINTED = 1 << 16
 
 # A trial that dies with this share of its memory limit in use has died of it.
 _NEARLY_ALL = 0.9
@@ -54,46 +43,19 @@ class TrialProcess:
         self.verdict: Verdict | None = None
         self.program_hash = ""
         self.resources: dict[str, float | None] | None = None
+        self.code: dict[str, Any] | None = None
+        self.device_state: dict[str, int | None] | None = None
         self.ready_since = 0.0
         self.rounds_run: list[float] = []
         self._settings = prepared.job.settings
         self._own_memory = own_memory
         self._spent = dict.fromkeys(Phase, 0.0)
         self._watch = Stopwatch()
-        self._fork(prepared)
+        limit, threads = self._settings.memory_limit, prepared.job.target.core_count
+        self._child = Child(lambda end: run_trial(prepared, end, order.config), limit, threads)
+        self.pid, self.handle = self._child.pid, self._child.handle
+        self.channel = self._child.channel
         self._watch.start()
-
-    def _fork(self, prepared: Prepared) -> None:
-        ours, theirs = socket.socketpair()
-        # What the child prints is bounded: it cannot write to a full pipe, nor wait for us.
-        printed, errors = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        server = os.getpid()
-        with theirs, os.fdopen(errors, "wb", buffering=0):
-            try:
-                self.pid = os.fork()
-            except OSError:
-                ours.close()
-                os.close(printed)
-                raise
-            if self.pid == 0:
-                self._be_the_child(prepared, server, theirs, errors)
-        with contextlib.suppress(OSError):  # the child does so too: whoever comes first
-            os.setpgid(self.pid, self.pid)
-        self._printed = printed
-        self.channel = Channel(ours, _LONGEST_MESSAGE)
-        self.handle = os.pidfd_open(self.pid)
-
-    def _be_the_child(
-        self, prepared: Prepared, server: int, end: socket.socket, errors: int
-    ) -> NoReturn:
-        try:
-            limit, threads = self._settings.memory_limit, prepared.job.target.core_count
-            contain(server, end.fileno(), errors, limit, threads)
-            run_trial(prepared, Channel(end), self.order.config)
-        except BaseException as error:
-            print(describe(error), file=sys.stderr, flush=True)
-        finally:
-            os._exit(1)
 
     # -- commands --------------------------------------------------------------------------------
 
@@ -108,12 +70,12 @@ class TrialProcess:
     def pause(self) -> None:
         """Stand still with all threads, and so does the clock."""
         self._watch.stop()
-        self._signal(signal.SIGSTOP)
+        self._child.signal(signal.SIGSTOP)
 
     def resume(self) -> None:
         """Go on after a pause."""
         self._watch.start()
-        self._signal(signal.SIGCONT)
+        self._child.signal(signal.SIGCONT)
 
     def decide(self, verdict: Verdict) -> None:
         """End the trial with this verdict, unless it has one."""
@@ -122,17 +84,17 @@ class TrialProcess:
 
     def kill(self) -> None:
         """Kill the child with all its descendants that did not leave its group."""
-        self._signal(signal.SIGKILL)
+        self._child.kill()
 
     def _command(self, command: Message) -> None:
         self.phase = Phase.RUN
         self.resume()
         with contextlib.suppress(ChannelClosedError):  # it is dying then, which shows by itself
-            self.channel.send(command)
+            self._send(command)
 
-    def _signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.pid, number)
+    def _send(self, command: Message) -> None:
+        """Give a command to the process that runs the program, this trial's own."""
+        self.channel.send(command)
 
     # -- what comes of it ------------------------------------------------------------------------
 
@@ -140,10 +102,17 @@ class TrialProcess:
         """Take over what the child says."""
         try:
             for message in self.channel.receive():
-                self._take(message)
+                self.take(message)
         except ChannelClosedError:
             self.kill()  # it has died, or it has closed its side and is of no use any more
-        except (AttributeError, GarbledError, KeyError, TypeError, ValueError):
+        except GarbledError:
+            self.decide(_GARBAGE)
+
+    def take(self, message: Message) -> None:
+        """Take over a message of whoever builds or runs the program."""
+        try:
+            self._take(message)
+        except (AttributeError, KeyError, TypeError, ValueError):
             self.decide(_GARBAGE)
 
     def _take(self, message: Message) -> None:
@@ -153,24 +122,34 @@ class TrialProcess:
             case "built", Phase.BUILD:
                 self.program_hash = str(message["program_hash"])
                 self.resources = _resources(message)
+                self.code = message["code"]
                 if self.order.build_only:
                     self.decide(Verdict(Outcome.NO_ERROR))
                 else:
-                    self._enter(Phase.READY)
-                    self.ready_since = time.monotonic()
-            case "ran", Phase.RUN if self.order.rounds:
+                    self._get_ready()
+            case "ran" | "ran again", Phase.RUN:
+                self.device_state = message.get("state")
+                self._take_times(message)
+            case _:
+                self.decide(_GARBAGE)
+
+    def _take_times(self, message: Message) -> None:
+        match message["kind"]:
+            case "ran" if self.order.rounds:
                 self._rest()  # it was only to verify and to warm up
-            case "ran", Phase.RUN:
+            case "ran":
                 figures = _figures(message)
                 self.decide(Verdict(Outcome.NO_ERROR, "", figures, bool(message["cut_off"])))
-            case "ran again", Phase.RUN:
+            case _:
                 self.rounds_run += _figures(message)
                 if len(self.rounds_run) < self.order.rounds:
                     self._rest()
                 else:
                     self.decide(Verdict(Outcome.NO_ERROR, "", tuple(self.rounds_run)))
-            case _:
-                self.decide(_GARBAGE)
+
+    def _get_ready(self) -> None:
+        self._enter(Phase.READY)
+        self.ready_since = time.monotonic()
 
     def _rest(self) -> None:
         self._enter(Phase.RESTING)
@@ -201,30 +180,21 @@ class TrialProcess:
     def reap(self) -> Verdict:
         """The child has ended, as ``handle`` tells: let go of all that is left of it."""
         self.receive()  # its last words, if it had any
-        self.kill()  # the rest of its group, which has this id only until the child is reaped
-        _, status, usage = os.wait4(self.pid, 0)
+        death = self._child.reap()
         self._enter(self.phase)
         if self.verdict is None:
-            self.verdict = self._judge(status, usage.ru_maxrss << 10)
-        self.channel.close()
-        os.close(self._printed)
-        os.close(self.handle)
+            self.verdict = self._judge(death)
         return self.verdict
 
-    def _judge(self, status: int, memory: int) -> Verdict:
-        """The verdict on a child that died: its wait status, and the most memory it had."""
+    def _judge(self, death: Death) -> Verdict:
+        """The verdict on a child that died."""
         building = self.phase is Phase.BUILD
         outcome = Outcome.COMPILE_HOST if building else Outcome.RUNTIME_DEVICE
-        words = self._last_words()
         limit = self._settings.memory_limit
-        if memory - self._own_memory > _NEARLY_ALL * limit or tells_no_memory(words):
+        memory = death.memory - self._own_memory
+        if memory > _NEARLY_ALL * limit or tells_no_memory(death.words):
             return Verdict(outcome, out_of_memory(limit))
-        return Verdict(outcome, describe_death(status, words))
-
-    def _last_words(self) -> str:
-        with contextlib.suppress(BlockingIOError):
-            return last_line(os.read(self._printed, _PRINTED))
-        return ""
+        return Verdict(outcome, describe_death(death.status, death.words))
 
     def result(self) -> dict[str, Any]:
         """The measurement for the client, as JSON, once the trial is decided."""
@@ -235,6 +205,7 @@ class TrialProcess:
             "message": self.verdict.message,
             "run_seconds": self.verdict.run_seconds,
             "cut_off": self.verdict.cut_off,
+            "device_state": self.device_state,
             "program_hash": self.program_hash,
             "resources": self.resources,
             "build_time": self._spent[Phase.BUILD],

@@ -53,6 +53,11 @@ class Argument:
         """How many elements it has."""
         return math.prod(self.shape)
 
+    @property
+    def bytes(self) -> int:
+        """How many bytes its elements take."""
+        return self.elements * _dtypes.element_bits(self.dtype) // 8
+
 
 class _OperatorType(abc.ABCMeta):
     """Has missing and unknown options refused in our words; Python's would be a ``TypeError``."""

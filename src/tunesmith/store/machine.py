@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tunesmith.errors import UsageError
+
 _CPU_INFO = Path("/proc/cpuinfo")
 
 # The instruction sets that change which code a compiler makes for a tensor program.
@@ -31,6 +33,21 @@ def this_machine(device: str | None = None) -> dict[str, Any]:
     if device is not None:
         machine["device"] = device
     return {"fingerprint": fingerprint(machine), **machine}
+
+
+def machine_of(task_key: str) -> dict[str, Any]:
+    """This machine as records of a task name it: with its first GPU, where the task is for one."""
+    _, _, target = task_key.rpartition("@")
+    return this_machine(_gpu_name() if target.startswith("cuda") else None)
+
+
+def _gpu_name() -> str | None:
+    from tunesmith.cuda.devices import gpus
+
+    try:
+        return gpus()[0].name
+    except UsageError:
+        return None
 
 
 def fingerprint(machine: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config
 from tunesmith.store import queries
 from tunesmith.store.database import Database
-from tunesmith.store.machine import this_machine
+from tunesmith.store.machine import machine_of
 from tunesmith.store.record import Record, Run, Session, TaskSummary
 from tunesmith.store.rows import measurement_from
 from tunesmith.store.schema import tasks
@@ -193,7 +193,7 @@ def _ids(
     sketch: str | None = None,
     sketch_version: int | None = None,
 ) -> list[int]:
-    fingerprint = this_machine()["fingerprint"] if machine is None else machine
+    fingerprint = machine_of(task_key)["fingerprint"] if machine is None else machine
     return queries.series_ids(
         connection,
         task_key,

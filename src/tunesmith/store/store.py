@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from tunesmith.measurement import Measurement
 from tunesmith.store.database import Database
-from tunesmith.store.machine import this_machine
+from tunesmith.store.machine import machine_of
 from tunesmith.store.reading import Reader
 from tunesmith.store.record import Record, Session
 from tunesmith.store.rescue import read_rescued
@@ -63,8 +63,8 @@ class Store(Reader):
     ) -> Session:
         """Note that a tuning run begins; the arguments are described at `Session`.
 
-        ``machine`` and ``versions`` are those of this process unless given. Raises `UsageError`
-        for a mapping that is not JSON-ready.
+        ``machine`` (see `machine_of`) and ``versions`` are those of this process unless given.
+        Raises `UsageError` for a mapping that is not JSON-ready.
         """
         session = Session(
             uid=uuid.uuid4().hex,
@@ -73,7 +73,7 @@ class Store(Reader):
             sketch=sketch,
             sketch_version=sketch_version,
             target=target or {},
-            machine=this_machine() if machine is None else machine,
+            machine=machine_of(task_key) if machine is None else machine,
             versions=library_versions() if versions is None else versions,
             tuner=tuner,
             tuner_settings=tuner_settings or {},

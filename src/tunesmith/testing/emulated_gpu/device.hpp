@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ucontext.h>
+using std::isfinite;
+using std::isnan;
 using std::max;
 using std::min;
 

@@ -56,7 +56,7 @@ const unsigned STATIC_SHARED = 48 << 10, MOST_SHARED = 227 << 10;
 const size_t PAGE = 4096, UNIT = 256;
 
 struct Function { const Kernel* kernel; unsigned most_shared; };
-struct Module { void* library; std::map<std::string, Function*> functions; };
+struct Module { void* library; int file; std::map<std::string, Function*> functions; };
 struct Node { const Kernel* kernel; Launch launch; std::vector<std::vector<char>> given; };
 struct Graph { std::vector<Node> nodes; };
 struct Stream { Graph* captured = nullptr; };
@@ -65,7 +65,7 @@ struct Piece { char* base; size_t mapped, bytes; };
 
 std::map<uint64_t, Piece> memory;
 size_t used = 0;
-bool initialized = false;
+int initialized_in = 0;  // the process: it does not survive a fork, as in NVIDIA's driver
 Result stuck = SUCCESS;
 const char* fault = "";
 Stream default_stream;
@@ -87,7 +87,7 @@ double now() {
   return time.tv_sec + 1e-9 * time.tv_nsec;
 }
 Result state() {
-  if (!initialized) return NOT_INITIALIZED;
+  if (initialized_in != getpid()) return NOT_INITIALIZED;
   if (stuck == SUCCESS && gone()) stuck = UNKNOWN;
   return stuck;
 }
@@ -161,8 +161,9 @@ const char* tunesmith_fault() { return fault; }
 void tunesmith_reset() { stuck = SUCCESS; fault = ""; }
 
 int cuInit(unsigned) {
+  if (initialized_in && initialized_in != getpid()) return NOT_INITIALIZED;
   if (devices() < 1) return NO_DEVICE;
-  initialized = true;
+  initialized_in = getpid();
   return state();
 }
 int cuDriverGetVersion(int* version) {
@@ -294,14 +295,15 @@ int cuModuleLoadData(void** module, const void* image) {
   }
   std::string path = "/proc/self/fd/" + std::to_string(file);
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  close(file);
   if (!library) return INVALID_IMAGE;
-  *module = new Module{library, {}};
+  // The file stays open, for another one of its number would be taken for this library.
+  *module = new Module{library, file, {}};
   return SUCCESS;
 }
 int cuModuleUnload(void* module) {
   Module* loaded = static_cast<Module*>(module);
   dlclose(loaded->library);
+  close(loaded->file);
   for (auto& function : loaded->functions) delete function.second;
   delete loaded;
   return state();

@@ -7,10 +7,12 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tunesmith.cuda.lowering import Function
 from tunesmith.cuda.multiprocessors import multiprocessor
 from tunesmith.errors import MissingDependencyError, TunesmithError
 
@@ -20,8 +22,8 @@ _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) 
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
 
-# How many threads a block of a function has, as TVM writes it.
-_BLOCK = re.compile(r"__launch_bounds__\((\d+)\) (\w+)\(")
+# What nvcc is told besides the instruction set.
+_OPTIONS = ("-cubin", "-O3", "-Xptxas", "-v", "-std=c++17")
 
 # Registers are given to warps of 32 threads in units of so many, shared memory to blocks in bytes.
 _WARP = 32
@@ -40,6 +42,10 @@ class Resources:
     spill_stores: int
     spill_loads: int
     shared_bytes: int
+
+    def with_shared(self, given: int) -> Resources:
+        """The same with so many more bytes of shared memory, which a launch gives."""
+        return replace(self, shared_bytes=self.shared_bytes + given)
 
     def occupancy(self, threads: int, arch: str) -> float | None:
         """The share of a multiprocessor's threads that run at a time, with blocks of so many.
@@ -75,24 +81,23 @@ class Cubin:
     resources: dict[str, Resources]
 
 
-def summary(cubin: Cubin, arch: str) -> dict[str, Any]:
-    """What a program takes, as JSON: of several functions each time the most demanding one.
+def summary(cubin: Cubin, functions: Mapping[str, Function], arch: str) -> dict[str, Any]:
+    """What a program takes, as JSON: of several launches each time the most demanding one.
 
     ``registers`` of a thread, ``spilled_bytes`` that a thread writes to memory for want of
     registers, ``shared_bytes`` and ``threads`` of a block, and the ``occupancy``, None for a GPU
-    whose figures are not known here.
+    whose figures are not known here. ``functions`` are those of ``CudaCode``.
     """
-    blocks = {name: int(threads) for threads, name in _BLOCK.findall(cubin.source)}
-    used = cubin.resources
-    # TVM leaves it out where a block is one thread.
-    threads = {name: blocks.get(name, 1) for name in used}
-    occupancies = [one.occupancy(threads[name], arch) for name, one in used.items()]
+    launches = [launch for function in functions.values() for launch in function.launches]
+    used = [cubin.resources[launch.kernel].with_shared(launch.shared_bytes) for launch in launches]
+    threads = [math.prod(launch.block) for launch in launches]
+    occupancies = [one.occupancy(count, arch) for one, count in zip(used, threads, strict=True)]
     known = [share for share in occupancies if share is not None]
     return {
-        "registers": max(one.registers for one in used.values()),
-        "spilled_bytes": max(one.spill_stores for one in used.values()),
-        "shared_bytes": max(one.shared_bytes for one in used.values()),
-        "threads": max(threads.values()),
+        "registers": max(one.registers for one in used),
+        "spilled_bytes": max(one.spill_stores for one in used),
+        "shared_bytes": max(one.shared_bytes for one in used),
+        "threads": max(threads),
         "occupancy": min(known) if known else None,
     }
 
@@ -117,6 +122,18 @@ def nvcc() -> str:
     return found
 
 
+def compiler_text() -> str:
+    """Which nvcc it is, and with which options it is called, in one line.
+
+    Raises like ``nvcc``, and ``TunesmithError`` for one that does not run.
+    """
+    try:
+        done = subprocess.run([nvcc(), "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise TunesmithError(f"nvcc does not run: {error}") from error
+    return " ".join([done.stdout.strip().splitlines()[-1], *_OPTIONS])
+
+
 def compile_cuda(source: str, arch: str) -> Cubin:
     """Compile CUDA C++ for an instruction set such as ``sm_90``.
 
@@ -126,10 +143,8 @@ def compile_cuda(source: str, arch: str) -> Cubin:
     with tempfile.TemporaryDirectory() as folder:
         path, output = Path(folder, "kernel.cu"), Path(folder, "kernel.cubin")
         path.write_text(source, encoding="utf-8")
-        command = [nvcc(), "-cubin", f"-arch={arch}", "-O3", "-Xptxas", "-v", "-std=c++17"]
-        done = subprocess.run(
-            [*command, "-o", str(output), str(path)], capture_output=True, text=True, check=False
-        )
+        command = [nvcc(), *_OPTIONS, f"-arch={arch}", "-o", str(output), str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             complaint = _complaint(done.stderr).replace(f"{path}", path.name)
             raise TunesmithError(f"nvcc failed: {complaint}")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tunesmith.cuda.multiprocessors import capability
-from tunesmith.cuda_compiler import (
+from tunesmith.cuda.compiler import (
     Cubin,
     Resources,
     compile_cuda,
@@ -18,6 +17,8 @@ from tunesmith.cuda_compiler import (
     resources_of,
     summary,
 )
+from tunesmith.cuda.lowering import Function, Launch
+from tunesmith.cuda.multiprocessors import capability
 from tunesmith.errors import MissingDependencyError, TunesmithError
 
 needs_nvcc = pytest.mark.skipif(not has_nvcc(), reason="no CUDA compiler on this machine (nvcc)")
@@ -80,14 +81,15 @@ def test_the_number_in_the_name_of_an_instruction_set() -> None:
     assert [capability(arch) for arch in ("sm_90", "sm_90a", "sm_100f")] == [90, 90, 100]
 
 
-def test_tvm_says_nothing_of_blocks_of_one_thread() -> None:
-    found = summary(Cubin(b"", "", {"main": Resources(16, 0, 0, 0)}), "sm_90")
-    assert found["threads"] == 1
+def launches(**threads: int) -> dict[str, Function]:
+    """A function with a launch of each of these, with so many threads a block."""
+    made = (Launch(name, (8, 1, 1), (count, 1, 1), 0, ()) for name, count in threads.items())
+    return {"main": Function(tuple(made))}
 
 
-def test_a_program_takes_what_its_most_demanding_function_takes() -> None:
-    source = "__launch_bounds__(1024) first(float* x) {}\n__launch_bounds__(64) second(int n) {}"
-    assert summary(Cubin(b"", source, resources_of(REPORT)), "sm_90") == {
+def test_a_program_takes_what_its_most_demanding_launch_takes() -> None:
+    cubin = Cubin(b"", "", resources_of(REPORT))
+    assert summary(cubin, launches(first=1024, second=64), "sm_90") == {
         "registers": 255,
         "spilled_bytes": 20,
         "shared_bytes": 4096,
@@ -96,12 +98,20 @@ def test_a_program_takes_what_its_most_demanding_function_takes() -> None:
     }
 
 
+def test_shared_memory_is_declared_or_given_at_the_launch() -> None:
+    launch = Launch("main", (8, 1, 1), (64, 1, 1), 100 * 1024, ())
+    cubin = Cubin(b"", "", {"main": Resources(16, 0, 0, 1024)})
+    found = summary(cubin, {"main": Function((launch,))}, "sm_90")
+    assert found["shared_bytes"] == 101 * 1024
+    assert found["occupancy"] == 2 * 64 / 2048  # there is room for two blocks
+
+
 @needs_nvcc
 def test_code_is_compiled() -> None:
     cubin = compile_cuda(SOURCE, "sm_90")
     assert cubin.code.startswith(b"\x7fELF")
     assert (
-        summary(cubin, "sm_90").items()
+        summary(cubin, launches(twice=128), "sm_90").items()
         >= {
             "spilled_bytes": 0,
             "shared_bytes": 512,

@@ -1,0 +1,109 @@
+"""Is an output on the GPU right? Compared with the reference there, element by element.
+
+By the rule of ``verify.find_mismatch``, which then says what is wrong with an output that is not.
+"""
+
+from __future__ import annotations
+
+from string import Template
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.cuda.compiler import compile_cuda
+from tunesmith.cuda.gpu import Gpu, GpuProgram
+from tunesmith.cuda.lowering import Function, Launch
+
+_KERNEL = "find_wrong"
+
+_SOURCE = Template("""
+static __device__ double of_half(unsigned short bits) {
+  int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  double size = exponent == 31 ? (fraction ? nan("") : HUGE_VAL)
+    : exponent ? ldexp(1024.0 + fraction, exponent - 25) : ldexp((double)fraction, -24);
+  return bits >> 15 ? -size : size;
+}
+static __device__ double of_bfloat(unsigned short bits) {
+  union { unsigned bits; float value; } wide = {(unsigned)bits << 16};
+  return wide.value;
+}
+static __device__ double of_number(double value) { return value; }
+extern "C" __global__ void $kernel(void* output, void* reference, void* wrong) {
+  for (long i = blockIdx.x * (long)$threads + threadIdx.x; i < $elements; i += $stride) {
+    double actual = $of_output((($output*)output)[i]);
+    double expected = $of_reference((($reference*)reference)[i]);
+    bool right = actual == expected || (isnan(actual) && isnan(expected)) ||
+      (isfinite(actual) && isfinite(expected) &&
+       fabs(actual - expected) <= $absolute + $relative * fabs(expected));
+    if (!right) *(int*)wrong = 1;
+  }
+}
+""")
+
+# How C++ reads elements of each type: their type there, and what makes a number of one.
+_TYPES = {
+    "float64": ("double", "of_number"),
+    "float32": ("float", "of_number"),
+    "float16": ("unsigned short", "of_half"),
+    "bfloat16": ("unsigned short", "of_bfloat"),
+    "int64": ("long long", "of_number"),
+    "int32": ("int", "of_number"),
+    "int16": ("short", "of_number"),
+    "int8": ("signed char", "of_number"),
+    "uint8": ("unsigned char", "of_number"),
+}
+
+_THREADS = 256
+_MOST_BLOCKS = 1024
+
+Array = npt.NDArray[Any]
+
+
+class GpuCheck:
+    """A reference on a GPU, and the program that compares outputs with it.
+
+    ``output`` is an array of the outputs' shape and type. Raises ``CudaError``, and
+    ``TunesmithError`` if the program does not compile.
+    """
+
+    def __init__(
+        self, gpu: Gpu, output: Array, reference: Array, tolerance: tuple[float, float]
+    ) -> None:
+        self._gpu = gpu
+        blocks = min(_MOST_BLOCKS, -(-reference.size // _THREADS))
+        source = check_source(output.dtype, reference.dtype, reference.size, blocks, tolerance)
+        launch = Launch(_KERNEL, (blocks, 1, 1), (_THREADS, 1, 1), 0, (0, 1, 2))
+        cubin = compile_cuda(source, gpu.info.arch)
+        self._program = GpuProgram(gpu, cubin.code, {_KERNEL: Function((launch,))})
+        self._reference = gpu.upload(reference)
+        self._wrong = gpu.upload(np.zeros(1, np.int32))
+
+    def passes(self, output: int) -> bool:
+        """Whether every element at that address is right."""
+        none = np.zeros(1, np.int32)
+        self._gpu.write(self._wrong, none)
+        self._program.call(_KERNEL, [output, self._reference, self._wrong])
+        return not self._gpu.read(self._wrong, none).any()
+
+
+def check_source(
+    output: Any, reference: Any, elements: int, blocks: int, tolerance: tuple[float, float]
+) -> str:
+    """The CUDA C++ that compares elements of two NumPy types."""
+    (output_type, of_output), (reference_type, of_reference) = (
+        _TYPES[str(dtype)] for dtype in (output, reference)
+    )
+    relative, absolute = tolerance
+    return _SOURCE.substitute(
+        kernel=_KERNEL,
+        threads=_THREADS,
+        stride=blocks * _THREADS,
+        elements=elements,
+        output=output_type,
+        of_output=of_output,
+        reference=reference_type,
+        of_reference=of_reference,
+        relative=relative.hex(),
+        absolute=absolute.hex(),
+    )
