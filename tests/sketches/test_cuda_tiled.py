@@ -76,6 +76,7 @@ def test_the_limits_leave_a_block_of_the_largest_size() -> None:
 
 
 PRODUCT = matmul(m=32, n=24, k=64)
+PLAIN = {"vector": 1, "stages": 1, "async_copy": False}
 PADDED = conv2d(ci=8, h=9, w=9, co=6, kernel=3, padding=1, bias=True, relu=True)
 
 
@@ -118,13 +119,37 @@ def test_slices_of_threads_share_a_sum(
     assert mismatch(SKETCH, operator, config, TARGET) is None
 
 
+@pytest.mark.parametrize(
+    "operator", [workload(f"resnet18.C{i}") for i in range(1, 13)], ids=lambda it: it.key
+)
+def test_the_default_keeps_all_multiprocessors_busy(operator: Operator) -> None:
+    """Blocks for 132 multiprocessors, or nearly, and eight warps each, or nearly."""
+    nest = SKETCH._nest(operator)
+    use = SKETCH._tiling(nest, SKETCH.default(operator, TARGET)).use(operator, nest)
+    assert math.prod(use.grid) >= 128
+    assert 192 <= math.prod(use.threads) <= 256
+
+
+def test_the_default_of_a_large_product_reads_little_for_each_sum() -> None:
+    config = SKETCH.default(matmul(m=2048, n=2048, k=2048), TARGET)
+    assert config["tile_i"] == (16, 1, 16, 8)
+    assert config["tile_j"] == (16, 2, 16, 4)
+
+
+def test_neighbours_are_written_at_once() -> None:
+    config = with_changes(PRODUCT, {"vector": 4, "tile_j": (1, 1, 6, 4), "tile_k": (16, 1, 4)}, {})
+    source = cuda_source(SKETCH.program(PRODUCT, TARGET, config), TARGET.to_tvm())
+    assert "*(float4*)(matmul_ptr" in source
+    assert mismatch(SKETCH, PRODUCT, config, TARGET) is None
+
+
 def with_changes(operator: Operator, changes: dict[str, Any], tiles: dict[str, Any]) -> Config:
     """The default with other values, and with the tiles that fit."""
     default = SKETCH.default(operator, TARGET)
     space = SKETCH.space(operator, TARGET)
     extents = {p.name: p.product for p in space.parameters if isinstance(p, Factorization)}
     fitting = {n: tile for n, tile in tiles.items() if extents.get(n) == math.prod(tile)}
-    config = Config({**default, **fitting, **changes})
+    config = Config({**default, **PLAIN, **fitting, **changes})
     space.check(config)
     return config
 
@@ -169,7 +194,7 @@ def test_older_gpus_copy_by_way_of_registers() -> None:
     ],
 )
 def test_pipelines_that_cannot_be(changes: dict[str, Any], reason: str) -> None:
-    config = Config({**SKETCH.default(PRODUCT, TARGET), **changes})
+    config = Config({**SKETCH.default(PRODUCT, TARGET), **PLAIN, **changes})
     with pytest.raises(InstantiationError, match=reason):
         SKETCH.program(PRODUCT, TARGET, config)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.limits import LIMITS, BlockLimits, copies_asynchronously, limits_of
@@ -49,6 +49,14 @@ class CudaTiled(TiledSketch):
             Ordinal("auto_unroll_max_step", (0, 16, 64, 512)),
             Categorical("unroll_explicit", (0, 1)),
         )
+
+    def default_choices(self, nest: LoopNest, target: Target) -> Sequence[Mapping[str, Any]]:
+        """Vectors, copied asynchronously where there is no padding on the way."""
+        if any(access.produced or any(access.groups) for access in nest.inputs):
+            return ({},)
+        plain = {"vector": 4}
+        ahead = {**plain, "stages": 3, "async_copy": True}
+        return (ahead, plain) if copies_asynchronously(target) else (plain,)
 
     def constraints(self, nest: LoopNest, target: Target) -> Sequence[Constraint]:
         """The limits of a block, as far as they are products of factors, and of copies ahead."""

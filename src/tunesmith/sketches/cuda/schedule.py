@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -154,7 +155,16 @@ def _bind_output(
                 fused = schedule.fuse(*loops, preserve_unit_iters=True)
                 schedule.bind(fused, f"{words}.{dimension}")
                 bound[-1].append(fused)
+    _vectorize_last(schedule, ordered[-1], nest, tiling)
     return bound[0][0], bound[2]
+
+
+def _vectorize_last(schedule: Any, loop: Any, nest: LoopNest, tiling: Tiling) -> None:
+    """Let a thread write neighbours at once: the innermost loop is that of the last axis."""
+    width = math.gcd(tiling.vector, tiling.spatial[nest.spatial[-1].name][3])
+    if width > 1:
+        _, vector = schedule.split(loop, [None, width])
+        schedule.vectorize(vector)
 
 
 def _copy_together(schedule: Any, copy: Any, access: Access, tiling: Tiling) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tunesmith.errors import UsageError
+from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.block_tiling import Parts, Tiling
 from tunesmith.sketches.cuda.defaults import default_tiles
@@ -45,9 +45,7 @@ class Loops:
         return f"tile_{self.names.get(axis, axis)}"
 
     def chosen(self, axis: str, parts: Parts) -> Parts:
-        """What there is to choose of the factors of an axis, in one slice."""
-        if axis == self.sliced:
-            return (*parts[:-1], 1, parts[-1])
+        """What there is to choose of the factors of an axis."""
         return parts[::2] if axis in self.pairs else parts
 
     def factors(self, axis: str) -> int:
@@ -102,23 +100,52 @@ class TiledSketch(Sketch):
 
     def default(self, operator: Operator, target: Target) -> Config:
         nest = self._nest(operator)
-        loops, chosen = self.loops(nest), self._default_choices(nest, target)
-        limits = self.limits(target)
-        tiled = {axis.name for axis in (*nest.spatial, *nest.reduction)} - loops.whole
+        configs = (
+            self._default_with(operator, target, choices)
+            for choices in self.default_choices(nest, target)
+        )
+        *better, plain = configs
+        return next((one for one in better if self._allows(operator, nest, one)), plain)
+
+    def _default_with(
+        self, operator: Operator, target: Target, choices: Mapping[str, Any]
+    ) -> Config:
+        nest = self._nest(operator)
+        loops, names = self.loops(nest), self.space(operator, target).names
+        staged = {_stage(access.buffer): True for access in nest.inputs}
 
         def config(tiles: Mapping[str, Parts]) -> Config:
-            named = {
-                loops.parameter(axis): loops.chosen(axis, tiles[axis])
-                for axis in tiles
-                if axis in tiled
-            }
-            known = self.space(operator, target).names
-            return Config({**{n: named[n] for n in known if n in named}, **chosen})
+            named = {loops.parameter(a): loops.chosen(a, parts) for a, parts in tiles.items()}
+            known = {**self.choices, **staged, **choices, **named}
+            return Config({name: known[name] for name in names})
 
         def fits(tiles: Mapping[str, Parts]) -> bool:
-            return limits.allow(self._tiling(nest, config(tiles)).use(operator, nest))
+            return self._allows(operator, nest, config(tiles))
 
-        return config(default_tiles(nest, loops.whole, loops.pairs, loops.depth, fits))
+        return config(
+            default_tiles(
+                nest,
+                fits,
+                whole=loops.whole,
+                pairs=loops.pairs,
+                depth=loops.depth,
+                sliced=loops.sliced,
+            )
+        )
+
+    def default_choices(self, nest: LoopNest, target: Target) -> Sequence[Mapping[str, Any]]:
+        """What defaults have besides tiles, if not ``choices``: what they would best have first."""
+        return ({},)
+
+    def _allows(self, operator: Operator, nest: LoopNest, config: Config) -> bool:
+        """Whether every GPU can do that, without asking for more shared memory."""
+        tiling = self._tiling(nest, config)
+        try:
+            tiling.check_stages(operator, nest)
+            LIMITS.check(tiling.use(operator, nest))
+        except InstantiationError:
+            return False
+        return True
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         nest = self._nest(operator)
@@ -148,11 +175,6 @@ class TiledSketch(Sketch):
                 for a in nest.reduction
             ),
         ]
-
-    def _default_choices(self, nest: LoopNest, target: Target) -> dict[str, Any]:
-        chosen = {parameter.name for parameter in self.parameters(nest, target)}
-        staged = {_stage(access.buffer): True for access in nest.inputs}
-        return {n: value for n, value in {**self.choices, **staged}.items() if n in chosen}
 
     def _tiling(self, nest: LoopNest, config: Config) -> Tiling:
         loops = self.loops(nest)
