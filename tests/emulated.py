@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,15 +27,27 @@ Gpus = Callable[..., None]
 def have_gpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Gpus]:
     """Lets this machine have emulated GPUs, and a folder of its own for what is compiled."""
 
-    def have(gpus: int = 1, **settings: object) -> None:
-        environment = emulated_gpu.environment(gpus=gpus, **settings)  # type: ignore[arg-type]
-        for name in environment:
-            monkeypatch.setenv(name, environment[name])
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-        monkeypatch.setattr(devices, "driver", lambda: Driver(str(library)))
-        devices.gpus.cache_clear()
+    def have(gpus: int = 1, **settings: Any) -> None:
+        set_up(monkeypatch, tmp_path / "cache", gpus=gpus, **settings)
 
-    library = emulated_gpu.libraries() / "libcuda.so.1"
-    devices.gpus.cache_clear()
     yield have
+    devices.gpus.cache_clear()
+
+
+@contextlib.contextmanager
+def one_gpu(cache: Path) -> Iterator[None]:
+    """The same with one GPU, for fixtures of more than one test."""
+    with pytest.MonkeyPatch.context() as patch:
+        set_up(patch, cache, gpus=1)
+        yield
+    devices.gpus.cache_clear()
+
+
+def set_up(patch: pytest.MonkeyPatch, cache: Path, **settings: Any) -> None:
+    """Let this process and its children see these GPUs."""
+    for name, value in emulated_gpu.environment(**settings).items():
+        patch.setenv(name, value)
+    patch.setenv("XDG_CACHE_HOME", str(cache))
+    library = emulated_gpu.libraries() / "libcuda.so.1"
+    patch.setattr(devices, "driver", lambda: Driver(str(library)))
     devices.gpus.cache_clear()

@@ -23,7 +23,10 @@ from tunesmith.sketches.cuda_conv2d_opevo import CudaConv2dOpEvo
 from tunesmith.sketches.cuda_gemm_424 import CudaGemm424
 from tunesmith.sketches.cuda_matmul_opevo import CudaMatmulOpEvo
 from tunesmith.sketches.cuda_rows import CudaRows
+from tunesmith.sketches.cuda_tensor_conv2d import CudaTensorConv2d
+from tunesmith.sketches.cuda_tensor_gemm import CudaTensorGemm
 from tunesmith.sketches.cuda_tiled import CudaTiled
+from tunesmith.sketches.cuda_winograd import CudaWinograd
 from tunesmith.sketches.sketch import Sketch
 from tunesmith.target import Target
 
@@ -43,6 +46,9 @@ _OURS: dict[str, Sketch] = {
         CudaTiled(),
         CudaRows(),
         CudaConv2dDirect(),
+        CudaTensorGemm(),
+        CudaTensorConv2d(),
+        CudaWinograd(),
         CudaGemm424(),
         CudaMatmulOpEvo(),
         CudaBatchMatmulOpEvo(),

@@ -14,6 +14,8 @@ WARP = 32
 
 # The compute capability from which on there is the instruction cp.async.
 _ASYNCHRONOUS = 80
+# What every GPU has that has this instruction, if a launch asks for it.
+_LEAST_SHARED_BYTES = 99 * 1024
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,17 @@ def _arch(target: Target) -> str | None:
         return target.gpu_arch
     except UsageError:
         return None
+
+
+def shared_bytes_of(arch: str) -> int:
+    """What shared memory a block can have on a GPU such as ``sm_90``; 0 before ``sm_80``.
+
+    Of GPUs that are not known it is what all of them have.
+    """
+    if capability(arch) < _ASYNCHRONOUS:
+        return 0
+    known = multiprocessor(arch)
+    return known.shared_bytes - known.reserved_bytes if known else _LEAST_SHARED_BYTES
 
 
 def shared_scope(bytes_of_a_block: int) -> str:

@@ -23,8 +23,18 @@ def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
     from tvm.s_tir import Schedule
 
     schedule = Schedule(lower(operator))
+    scope = shared_scope(tiling.use(operator, nest).shared_bytes)
+    schedule_nest(schedule, nest, tiling, scope)
+    return schedule.mod
+
+
+def schedule_nest(schedule: Any, nest: LoopNest, tiling: Tiling, scope: str = "shared") -> None:
+    """Schedule one reduction of a function and the stages around it, as far as the nest has them.
+
+    ``scope`` is where inputs are staged. Raises what TVM raises where the tiling is impossible.
+    """
     sums = schedule.get_sblock(nest.block)
-    copies = stage_inputs(schedule, sums, operator, nest, tiling)
+    copies = stage_inputs(schedule, sums, nest, tiling, scope)
     output = output_stage(schedule, sums, nest)
     outermost, threads = _bind_output(schedule, output, nest, tiling)
     schedule.compute_at(sums, threads[-1], preserve_unit_loops=True)
@@ -37,7 +47,7 @@ def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
     ]
     levels = [[parts[level] for parts in split] for level in range(tiling.depth)]
     sum_in_steps(schedule, sums, SumLoops(outermost, levels, spatial), copies, tiling)
-    return schedule.mod
+    _write_vectors(schedule, output, tiling)
 
 
 @dataclass(frozen=True)
@@ -61,11 +71,8 @@ class Copies:
     own: Sequence[Any]
 
 
-def stage_inputs(
-    schedule: Any, sums: Any, operator: Operator, nest: LoopNest, tiling: Tiling
-) -> Copies:
+def stage_inputs(schedule: Any, sums: Any, nest: LoopNest, tiling: Tiling, scope: str) -> Copies:
     """Let the sums read copies of inputs; padding happens where these are made."""
-    scope = shared_scope(tiling.use(operator, nest).shared_bytes)
     shared = [
         (schedule.cache_read(sums, access.buffer, scope), access)
         for access in nest.inputs
@@ -155,16 +162,7 @@ def _bind_output(
                 fused = schedule.fuse(*loops, preserve_unit_iters=True)
                 schedule.bind(fused, f"{words}.{dimension}")
                 bound[-1].append(fused)
-    _vectorize_last(schedule, ordered[-1], nest, tiling)
     return bound[0][0], bound[2]
-
-
-def _vectorize_last(schedule: Any, loop: Any, nest: LoopNest, tiling: Tiling) -> None:
-    """Let a thread write neighbours at once: the innermost loop is that of the last axis."""
-    width = math.gcd(tiling.vector, tiling.spatial[nest.spatial[-1].name][3])
-    if width > 1:
-        _, vector = schedule.split(loop, [None, width])
-        schedule.vectorize(vector)
 
 
 def _copy_together(schedule: Any, copy: Any, access: Access, tiling: Tiling) -> None:
@@ -178,3 +176,11 @@ def _copy_together(schedule: Any, copy: Any, access: Access, tiling: Tiling) -> 
         schedule.bind(loop, f"threadIdx.{dimension}")
     if width > 1:
         schedule.vectorize(vector)
+
+
+def _write_vectors(schedule: Any, output: Any, tiling: Tiling) -> None:
+    """Let a thread write neighbouring elements of the result together."""
+    innermost = schedule.get_loops(output)[-1]
+    width = math.gcd(int(schedule.get(innermost).extent), tiling.write_vector)
+    if width > 1:
+        schedule.vectorize(schedule.split(innermost, [None, width])[-1])

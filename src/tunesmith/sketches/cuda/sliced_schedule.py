@@ -24,9 +24,10 @@ def scheduled_in_slices(operator: Operator, nest: LoopNest, tiling: Tiling) -> A
     schedule = Schedule(lower(operator))
     totals = schedule.get_sblock(nest.block)
     partial = _partial_sums(schedule, totals, nest, tiling)
-    copies = stage_inputs(schedule, partial, operator, nest, tiling)
+    scope = shared_scope(tiling.use(operator, nest).shared_bytes)
+    copies = stage_inputs(schedule, partial, nest, tiling, scope)
     written = schedule.cache_write(partial, 0, "local")
-    schedule.set_scope(written, 0, shared_scope(tiling.use(operator, nest).shared_bytes))
+    schedule.set_scope(written, 0, scope)
 
     output = output_stage(schedule, totals, nest)
     block, tile = _bind_blocks(schedule, output, nest, tiling)

@@ -193,6 +193,7 @@ class TiledSketch(Sketch):
             places=loops.places,
             staged=frozenset(b for b in buffers if chosen.get(_stage(b), True)),
             vector=chosen["vector"],
+            write_vector=chosen["vector"],
             auto_unroll_max_step=chosen["auto_unroll_max_step"],
             unroll_explicit=bool(chosen["unroll_explicit"]),
             stages=chosen["stages"],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from tunesmith.errors import TunesmithError
 
@@ -17,34 +16,23 @@ _ASM = re.compile(
 )
 _OPERAND = re.compile(r'"=?\+?\w"\((\w+)\)')
 
-_TYPES = {"f16": "half", "bf16": "nv_bfloat16"}
-
-# What PTX is called in warp.hpp, with the registers in the order of the statement's operands.
-_PTX: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
-    (
-        r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(f16|bf16)\.\1\.f32 {%0, %1, %2, %3}, "
-        r"{%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};",
-        lambda found: f"mma_m16n8k16<{_TYPES[found[1]]}>",
-    ),
-    (
-        r"ldmatrix\.sync\.aligned\.m8n8\.(x[124])(\.trans)?\.shared\.b16 {%0(?:, %\d)*}, \[%\d\];",
-        lambda found: f"ldmatrix_{found[1]}<{'true' if found[2] else 'false'}>",
-    ),
-    (
-        r"cp\.async\.(?:ca|cg)\.shared\.global \[%0\], \[%1\], (\d+)(?:, %2)?;",
-        lambda found: f"cp_async<{found[1]}>",
-    ),
-    (r"cp\.async\.(?:ca|cg)\.shared\.global \[%0\], \[%1\], %2;", lambda _: "cp_async_of"),
+# What PTX is called in warp.hpp, where it takes results and operands in the order of the statement:
+# each statement with its name, to be filled in with parts of the statement.
+_PTX = {
+    r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(f16|bf16)\.\1\.f32 "
+    r"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};": "mma_m16n8k16<{}>",
+    r"ldmatrix\.sync\.aligned\.m8n8\.(x[124])(\.trans|)\.shared\.b16 "
+    r"{%0(?:, %\d)*}, \[%\d\];": "ldmatrix_{}<{}>",
+    r"cp\.async\.(?:ca|cg)\.shared\.global \[%0\], \[%1\], (\d+)(?:, %2)?;": "cp_async<{}>",
+    r"cp\.async\.(?:ca|cg)\.shared\.global \[%0\], \[%1\], %2;": "cp_async_of",
     # A copy, or zeros at once.
-    (
-        r"{ \.reg \.pred p; setp\.eq\.u32 p, %3, 1; "
-        r"@p cp\.async\.(?:ca|cg)\.shared\.global \[%0\], \[%1\], %2; "
-        r"@!p st\.shared(?:\.v[24])?\.u32 \[%0\], {%4(?:, %\d)*}; }",
-        lambda _: "cp_async_or_zeros",
-    ),
-    (r"cp\.async\.commit_group;", lambda _: "cp_async_commit_group"),
-    (r"cp\.async\.wait_group (\d+);", lambda found: f"cp_async_wait_group<{found[1]}>"),
-)
+    r"{ \.reg \.pred p; setp\.eq\.u32 p, %3, 1; "
+    r"@p cp\.async\.(?:ca|cg)\.shared\.global \[%0\], \[%1\], %2; "
+    r"@!p st\.shared(?:\.v[24])?\.u32 \[%0\], {%4(?:, %\d)*}; }": "cp_async_or_zeros",
+    r"cp\.async\.commit_group;": "cp_async_commit_group",
+    r"cp\.async\.wait_group (\d+);": "cp_async_wait_group<{}>",
+}
+_WORDS = {"f16": "half", "bf16": "nv_bfloat16", ".trans": "true", "": "false"}
 
 _ENTRY = """
 {kept}
@@ -74,11 +62,11 @@ def to_cpp(source: str) -> str:
 def _call(statement: re.Match[str]) -> str:
     """The call of a function of ``warp.hpp`` that does what a statement of PTX does."""
     text = " ".join("".join(re.findall(r'"([^"]*)"', statement[1])).replace(r"\n", " ").split())
-    for known, name in _PTX:
+    for known, name in _PTX.items():
         found = re.fullmatch(known, text)
         if found:
-            operands = statement[2].replace(" ", "").split(':"memory"')[0]
-            return f"{name(found)}({', '.join(_OPERAND.findall(operands))});"
+            parts = (_WORDS.get(part, part) for part in found.groups())
+            return f"{name.format(*parts)}({', '.join(_OPERAND.findall(statement[2]))});"
     raise TunesmithError(f"the emulated GPU does not know this PTX: {text}")
 
 

@@ -6,14 +6,13 @@
 #include <csignal>
 #include <cstdint>
 #include <deque>
-#include <unordered_map>
 #include <vector>
 #include "half.hpp"
 
 #define __syncwarp() barrier(__LINE__, true)
 
 // Addresses of 32 bits: places in the memory given at the launch, or near a static variable.
-alignas(64) static char near_static_memory;
+alignas(256) static char near_static_memory;
 static const int64_t STATIC = int64_t(3) << 30, REACH = 1 << 20;
 static uint32_t __cvta_generic_to_shared(const void* pointer) {
   const int64_t place = static_cast<const char*>(pointer) - dynamic_shared_memory;
@@ -102,11 +101,13 @@ static void mma_m16n8k16(
 struct Copy { char* to; const char* from; uint32_t bytes, read; };
 struct Copies { std::vector<Copy> begun; std::deque<std::vector<Copy>> groups; };
 static Copies& copies_of_thread() {
-  static std::unordered_map<Fiber*, Copies> copies;
+  static Copies copies[1024];
   static long of_block = -1;
-  if (of_block != block_number) copies.clear();
+  if (of_block != block_number)
+    for (Copies& each : copies) each = Copies();
   of_block = block_number;
-  return copies[current];
+  const Index& thread = current->thread;
+  return copies[(thread.z * blockDim.y + thread.y) * blockDim.x + thread.x];
 }
 static void cp_async_of(uint32_t address, const void* from, uint32_t bytes, uint32_t read) {
   char* to = shared_pointer(address, bytes);
