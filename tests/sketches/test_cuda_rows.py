@@ -26,6 +26,7 @@ OPERATORS = (
     softmax(m=2, n=1000),
     softmax(m=1, n=1),
     layer_norm(m=6, n=96),
+    layer_norm(m=2, n=1024, dtype="bfloat16"),
     layer_norm(m=13, n=13, dtype="float64"),
 )
 
@@ -37,7 +38,7 @@ class TestCudaRows(SketchConformance):
 
 
 @pytest.mark.parametrize("place", ["no", "registers", "shared"])
-@pytest.mark.parametrize("threads", [1, 8, 32, 64, 256])
+@pytest.mark.parametrize("threads", [1, 8, 64, 256])
 def test_rows_may_be_kept_anywhere_whatever_the_threads(place: str, threads: int) -> None:
     """From one thread by way of parts of a warp to several warps, whose last ones have less."""
     operator = softmax(m=4, n=300)
@@ -56,6 +57,26 @@ def test_rows_may_be_kept_anywhere_whatever_the_threads(place: str, threads: int
             SKETCH.program(operator, TARGET, config)
     else:
         assert mismatch(SKETCH, operator, config, TARGET) is None
+
+
+@pytest.mark.parametrize("threads", [32, 64, 128])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_several_warps_share_totals_that_nobody_changes(threads: int, dtype: str) -> None:
+    """The mean is a stage of its own, which must not be written in the place of the sum."""
+    operator = layer_norm(m=4, n=300, dtype=dtype)
+    default = SKETCH.default(operator, TARGET)
+    config = Config({**default, "tile_rows": (2, 2), "threads": threads, "vector": 2})
+    assert mismatch(SKETCH, operator, config, TARGET) is None
+
+
+def test_one_element_a_thread_is_not_kept_by_several_warps() -> None:
+    operator = softmax(m=4, n=64)
+    changes = {"threads": 64, "vector": 1, "keep_data": "no"}
+    config = Config({**SKETCH.default(operator, TARGET), **changes})
+    with pytest.raises(InstantiationError, match="64 threads keep one element each of a row of 64"):
+        SKETCH.program(operator, TARGET, config)
+    for other in ({"keep_exp": "no"}, {"keep_data": "registers"}):
+        assert mismatch(SKETCH, operator, Config({**config, **other}), TARGET) is None
 
 
 @pytest.mark.parametrize(

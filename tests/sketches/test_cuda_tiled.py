@@ -43,6 +43,7 @@ OPERATORS = (
     pool2d(c=4, h=9, w=9, kernel=3, stride=2, padding=1, kind="avg"),
     batch_matmul(b=3, m=8, n=10, k=12, transpose="NT"),
     matmul(m=16, n=24, k=8, dtype="int8"),
+    matmul(m=16, n=24, k=32, dtype="float16", bias=True),
     dense(m=1, n=67, k=31, bias=True, relu=True),
 )
 

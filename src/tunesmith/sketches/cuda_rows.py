@@ -84,6 +84,7 @@ class CudaRows(Sketch):
         stages = known_row_stages(operator, self.name)
         with instantiating(self.space(operator, target), config):
             tiling = tiling_of(operator, stages, config)
+            tiling.check(operator, stages)
             limits_of(target).check(tiling.use(operator, stages))
             return scheduled_rows(operator, stages, tiling)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator, element_bits
 from tunesmith.sketches.cuda.limits import WARP, BlockUse, shared_scope
 from tunesmith.sketches.loop_nest import lower
@@ -48,6 +49,20 @@ class RowTiling:
             + sum(rows * self._partial_results(dtype) * bytes_of(dtype) for dtype in stages.sums),
         )
 
+    def check(self, operator: Operator, stages: RowStages) -> None:
+        """Raises ``InstantiationError`` for what TVM gets wrong.
+
+        A stage of one element a thread would be in the place of the total that it is made of, too,
+        if there is no other place, which is that of the thread's element of the row.
+        """
+        one = self.vector == 1 and self.threads >= stages.length and self.threads > WARP
+        long = any(self.places[name] == REGISTERS for name in stages.long)
+        if one and long and self.places[operator.arguments[0].name] != REGISTERS:
+            raise InstantiationError(
+                f"{self.threads} threads keep one element each of a row of {stages.length}: take "
+                "fewer, compute it again, or keep the row in registers as well"
+            )
+
     def _partial_results(self, dtype: str) -> int:
         """How many values of a reduction are in shared memory, where shuffles are not enough.
 
@@ -77,8 +92,10 @@ def scheduled_rows(operator: Operator, stages: RowStages, tiling: RowTiling) -> 
     from tvm.s_tir import Schedule
 
     schedule = Schedule(lower(operator))
-    for name in stages.long:
-        if tiling.places[name] == COMPUTED_AGAIN:
+    for name in stages.elementwise:
+        # One value a row is computed again, too: TVM would write it in the place of the total that
+        # it is made of, which all threads share.
+        if tiling.places.get(name, COMPUTED_AGAIN) == COMPUTED_AGAIN:
             schedule.compute_inline(schedule.get_sblock(name))
     shared = shared_scope(tiling.use(operator, stages).shared_bytes)
     places = dict(tiling.places)
