@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.cuda.lowering import Function
+from tunesmith.cuda.multiprocessors import multiprocessor
 from tunesmith.errors import MissingDependencyError, TunesmithError
 
 # What ptxas says of each function, in this order.
@@ -37,37 +38,6 @@ _PARTS = 4
 
 
 @dataclass(frozen=True)
-class Multiprocessor:
-    """What one multiprocessor has for the blocks that run on it at a time.
-
-    ``reserved_bytes`` of shared memory are the system's, of each block.
-    """
-
-    threads: int
-    blocks: int
-    shared_bytes: int
-    registers: int = 65536
-    reserved_bytes: int = 1024
-
-
-# By compute capability: the CUDA programming guide, "Technical Specifications per Compute
-# Capability".
-_MULTIPROCESSORS = {
-    75: Multiprocessor(1024, 16, 64 * 1024, reserved_bytes=0),
-    80: Multiprocessor(2048, 32, 164 * 1024),
-    86: Multiprocessor(1536, 16, 100 * 1024),
-    87: Multiprocessor(1536, 16, 164 * 1024),
-    89: Multiprocessor(1536, 24, 100 * 1024),
-    90: Multiprocessor(2048, 32, 228 * 1024),
-    100: Multiprocessor(2048, 32, 228 * 1024),
-    103: Multiprocessor(2048, 32, 228 * 1024),
-    110: Multiprocessor(1536, 24, 228 * 1024),
-    120: Multiprocessor(1536, 24, 100 * 1024),
-    121: Multiprocessor(1536, 24, 100 * 1024),
-}
-
-
-@dataclass(frozen=True)
 class Resources:
     """What a function takes: registers of a thread, bytes that a thread spills to memory and loads
     from there, and bytes of shared memory of a block."""
@@ -86,7 +56,7 @@ class Resources:
 
         None for a GPU whose figures are not known here.
         """
-        known = _MULTIPROCESSORS.get(capability(arch))
+        known = multiprocessor(arch)
         if known is None:
             return None
         warps = math.ceil(threads / _WARP)
@@ -100,11 +70,6 @@ class Resources:
             known.shared_bytes // shared,
         )
         return min(1.0, blocks * threads / known.threads)
-
-
-def capability(arch: str) -> int:
-    """The compute capability of ``sm_90a`` as a number: 90."""
-    return int(re.sub(r"\D", "", arch))
 
 
 def _up(value: int, unit: int) -> int:

@@ -85,14 +85,17 @@ def _launch_from_json(launch: Mapping[str, Any]) -> Launch:
 
 def cuda_code(program: Any, target: Any) -> CudaCode:
     """The CUDA C++ of a scheduled module, for a ``tvm.target.Target``. Raises what TVM raises."""
+    from tvm.ir.transform import PassContext
     from tvm.tirx import get_default_tir_pipeline
     from tvm.tirx.build import codegen_build, split_host_device_mods
     from tvm.tirx.transform import BindTarget
 
-    lower, _, finalize = get_default_tir_pipeline(target)
-    if not has_blocks(program):
-        lower = passes_for_loops()
-    host, devices = split_host_device_mods(lower(BindTarget(target)(program)))
+    # Only such copies become asynchronous as the program says.
+    with PassContext(config={"tirx.use_async_copy": True}):
+        lower, _, finalize = get_default_tir_pipeline(target)
+        if not has_blocks(program):
+            lower = passes_for_loops()
+        host, devices = split_host_device_mods(lower(BindTarget(target)(program)))
     if len(devices) != 1:
         raise TunesmithError("the program has no function for the GPU: bind its loops to threads")
     ((device_target, device),) = devices.items()
