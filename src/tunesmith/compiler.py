@@ -1,14 +1,9 @@
-"""From a program to machine code, by TVM's passes and LLVM, and by nvcc for a GPU."""
+"""From a program to machine code, by TVM's passes and LLVM."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any
-
-from tunesmith.cuda.compiler import compile_cuda, nvcc
-from tunesmith.cuda.lowering import compiling_by
-from tunesmith.cuda.runtime import load_runtime
-from tunesmith.errors import TunesmithError
 
 # By this name TVM knows the passes below.
 _PASSES_FOR_LOOPS = "tunesmith_loops"
@@ -26,34 +21,6 @@ def compiled(program: Any, target: Any) -> Any:
     if _has_blocks(program):
         return tvm.compile(program, target=target)
     return tvm.compile(program, target=target, tir_pipeline=_passes_for_loops())
-
-
-def compiled_for_gpu(program: Any, target: Any, arch: str) -> Any:
-    """The same for a GPU with an instruction set such as ``sm_90``: with its machine code inside.
-
-    nvcc compiles it as it does for measuring. Raises what TVM raises, ``TunesmithError`` where nvcc
-    fails, ``MissingDependencyError`` without it, and like ``load_runtime``.
-    """
-    import tvm
-
-    nvcc()
-    load_runtime()
-    failures: list[TunesmithError] = []
-
-    def compile(source: str) -> bytes:
-        try:
-            return compile_cuda(source, arch).code
-        except TunesmithError as error:
-            failures.append(error)  # which on its way through TVM would become another one
-            raise
-
-    try:
-        with compiling_by(compile):
-            return tvm.compile(program, target=target)
-    except Exception as error:
-        if failures:
-            raise failures[0] from error
-        raise
 
 
 def _has_blocks(program: Any) -> bool:

@@ -9,7 +9,8 @@ from typing import Any, Self
 
 from tunesmith import arrays, calling, gpu_arrays, gpu_calling, kernel_files
 from tunesmith.calling import Calling, CpuCalling
-from tunesmith.compiler import compiled, compiled_for_gpu
+from tunesmith.compiler import compiled
+from tunesmith.cuda.executable import gpu_executable
 from tunesmith.errors import TunesmithError, UsageError, last_line
 from tunesmith.gpu_calling import GpuCalling
 from tunesmith.kernel_files import Description
@@ -84,8 +85,8 @@ class Kernel:
         """Compile a scheduled module.
 
         Raises ``TunesmithError`` if the compiler fails, ``UsageError`` if it does not know the
-        target's processor and for a GPU where none can be used, and ``MissingDependencyError``
-        where nvcc or CUDA's runtime is missing.
+        target's processor, and ``MissingDependencyError`` for a GPU without nvcc. A kernel for a
+        GPU is built and saved on any machine; where it cannot be called, calls say why.
         """
         module = _compiled(target, program)
         kernel = cls(operator, target, config, module, prepared=prepared_weights(program))
@@ -196,6 +197,8 @@ class Kernel:
         self._check_processor()
         try:
             return self._module[name]
+        except TunesmithError:
+            raise
         except Exception as error:
             raise TunesmithError(f"the program cannot be called: {last_line(error)}") from error
 
@@ -260,7 +263,7 @@ def _compiled(target: Target, program: Any) -> Any:
     tvm_target = target.to_tvm()
     try:
         if target.kind == "cuda":
-            return compiled_for_gpu(program, tvm_target, target.gpu_arch)
+            return gpu_executable(program, tvm_target, target.gpu_arch)
         return compiled(program, tvm_target)
     except TunesmithError:
         raise
