@@ -108,7 +108,7 @@ def write(library: Path, module: Any, description: Description) -> list[Path]:
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
         _link(module, library)
-        text = c_header(operator, library.stem, description.processor, prepared)
+        text = c_header(operator, library.stem, description.processor, prepared, description.arch)
         header.write_text(text, encoding="utf-8")
         text = json.dumps(description.to_json(), indent=2)
         described.write_text(f"{text}\n", encoding="utf-8")

@@ -7,6 +7,7 @@ when a library is written. So libraries are made on machines without a GPU, too.
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,10 +35,8 @@ def gpu_executable(program: Any, target: Any, arch: str) -> Any:
     import tvm
 
     nvcc()
-    try:
+    with contextlib.suppress(UsageError, MissingDependencyError):  # calls will say why not
         load_runtime()
-    except (UsageError, MissingDependencyError):
-        pass  # nothing can be called here, which calls say
     codes: list[bytes] = []
     failures: list[TunesmithError] = []
 
