@@ -25,9 +25,10 @@ def emulated(**settings: Any) -> dict[str, str]:
     return {**made, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
 
 
-def run_emulated(file: str, **settings: Any) -> None:
-    """Run the tests of a file in ``tests/emulated``. Fails with what pytest says of them."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(_FOLDER / file)]
+def run_emulated(*files: str, **settings: Any) -> None:
+    """Run the tests of files in ``tests/emulated``. Fails with what pytest says of them."""
+    options = ["-q", "-p", "no:cacheprovider", *(str(_FOLDER / file) for file in files)]
+    command = [sys.executable, "-m", "pytest", *options]
     ran = subprocess.run(
         command, env=emulated(**settings), capture_output=True, text=True, check=False
     )

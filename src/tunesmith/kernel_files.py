@@ -71,7 +71,7 @@ class Description:
         try:
             saved = json.loads(path.read_text(encoding="utf-8"))
             if saved["format"] not in _READABLE:
-                known = ", ".join(map(str, _READABLE))
+                known = f"{_READABLE[0]} to {_READABLE[-1]}"
                 raise TunesmithError(
                     f"{path} has format {saved['format']}, this version reads {known}: "
                     "save the kernel again"
