@@ -45,13 +45,29 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceState:
+    """What a GPU was like right after a trial had run: its clocks, and the temperature of its chip.
+
+    None for what could not be read.
+    """
+
+    sm_mhz: int | None = None
+    memory_mhz: int | None = None
+    celsius: int | None = None
+
+    def to_json(self) -> dict[str, int | None]:
+        """As a mapping of JSON's types, for ``DeviceState(**mapping)``."""
+        return {"sm_mhz": self.sm_mhz, "memory_mhz": self.memory_mhz, "celsius": self.celsius}
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """The result of one trial.
 
     ``run_seconds`` holds one figure a repeat, each the mean seconds of one call; it is empty unless
     the outcome is ``NO_ERROR``. ``build_time`` and ``run_time`` are the wall-clock seconds that the
     trial cost in each phase. ``cut_off`` says that the candidate was so slow that it was measured
-    only once.
+    only once. ``device_state`` is that of a GPU, where it can be read.
     """
 
     config: Config
@@ -62,6 +78,7 @@ class Measurement:
     message: str = ""
     program_hash: str = ""
     cut_off: bool = False
+    device_state: DeviceState | None = None
 
     @property
     def valid(self) -> bool:

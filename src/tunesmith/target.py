@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -114,6 +114,13 @@ class Target:
         Raises ``UsageError`` where none is named and this machine has no GPU.
         """
         return self.arch or host_gpu_arch()
+
+    def resolved(self) -> Target:
+        """The same with the instruction set of this machine's GPU, where none is named.
+
+        Raises ``UsageError`` like ``gpu_arch``.
+        """
+        return replace(self, arch=self.gpu_arch) if self.kind == "cuda" else self
 
     def check_measurable(self) -> None:
         """Raises ``UsageError`` for a target whose programs this machine can only build."""

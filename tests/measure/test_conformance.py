@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import ClassVar
 
+import pytest
+
+from tests.emulated import needs_compiler, one_gpu
+from tests.measure import faulty_gpu_sketch
+from tests.measure.faulty_gpu_sketch import FaultyGpuSketch
 from tests.measure.faulty_sketch import FaultySketch, config
 from tunesmith.errors import InstantiationError
 from tunesmith.measure import TaskProblem
@@ -12,6 +18,7 @@ from tunesmith.measure.inline import FunctionProblem
 from tunesmith.operators import matmul
 from tunesmith.problem import Measurer, MeasureSettings
 from tunesmith.space import Config, Ordinal, Space
+from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.testing.measurer import MeasurerConformance
 
@@ -29,6 +36,27 @@ class TestLocalMeasurer(MeasurerConformance):
     @classmethod
     def make_measurer(cls) -> Measurer:
         problem = TaskProblem(Task(matmul(m=16, n=16, k=16)), FaultySketch())
+        return problem.measurer(MeasureSettings(build_timeout=30.0, run_timeout=30.0))
+
+
+@needs_compiler
+class TestLocalMeasurerOfGpus(MeasurerConformance):
+    healthy = tuple(faulty_gpu_sketch.config("none", number) for number in range(3))
+    failing = tuple(
+        faulty_gpu_sketch.config(fault)
+        for fault in ("instantiation", "no_such_function", "illegal_address", "wrong")
+    )
+
+    @pytest.fixture(autouse=True, scope="class")
+    @classmethod
+    def gpu(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+        with one_gpu(tmp_path_factory.mktemp("cache")):
+            yield
+
+    @classmethod
+    def make_measurer(cls) -> Measurer:
+        task = Task(matmul(m=16, n=16, k=16), Target("cuda"))
+        problem = TaskProblem(task, FaultyGpuSketch())
         return problem.measurer(MeasureSettings(build_timeout=30.0, run_timeout=30.0))
 
 

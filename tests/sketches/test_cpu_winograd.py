@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.docs.pages import ROOT
 from tunesmith.errors import UsageError
-from tunesmith.operators import Conv2d, Operator, conv2d, depthwise_conv2d
+from tunesmith.operators import Conv2d, Operator, conv2d
 from tunesmith.sketches import sketch_for
 from tunesmith.sketches.cpu_winograd import CpuWinograd
 from tunesmith.sketches.winograd.transforms import MINIMAL
@@ -22,6 +22,7 @@ from tunesmith.target import Target
 from tunesmith.testing.sketch import SketchConformance, mismatch
 
 from . import winograd_error
+from .winograd_convolutions import OTHERS, convolutions
 
 TARGET = Target()
 # Of the same figures on every machine.
@@ -41,29 +42,6 @@ class TestCpuWinograd(SketchConformance):
 
 
 # -- what it computes -----------------------------------------------------------------------------
-
-
-@st.composite
-def convolutions(draw: st.DrawFn, largest: int = 19) -> Conv2d:
-    """Small convolutions that the sketch supports, odd sizes and single channels among them."""
-    sizes, channels = st.integers(1, largest), st.sampled_from((1, 2, 3, 7, 16, 17, 33, 40))
-    options: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
-        {
-            "n": st.integers(1, 2),
-            "ci": channels,
-            "co": channels,
-            "h": sizes,
-            "w": sizes,
-            "padding": st.tuples(st.integers(0, 2), st.integers(0, 2)),
-            "layout": st.sampled_from(("NCHW", "NHWC")),
-            **{name: st.booleans() for name in ("bias", "relu", "residual", "constant_weights")},
-        }
-    )
-    try:
-        return conv2d(kernel=3, **draw(options))
-    except UsageError:
-        assume(False)
-        raise
 
 
 @settings(max_examples=14, deadline=None)
@@ -112,18 +90,7 @@ def test_the_matrices_are_exact(size: int) -> None:
 # -- what it is for -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "operator",
-    [
-        conv2d(ci=4, h=8, w=8, co=4, kernel=3, stride=2),
-        conv2d(ci=4, h=8, w=8, co=4, kernel=3, dilation=2),
-        conv2d(ci=4, h=8, w=8, co=4, kernel=3, groups=2),
-        conv2d(ci=4, h=8, w=8, co=4, kernel=(3, 1)),
-        conv2d(ci=4, h=8, w=8, co=4, kernel=3, dtype="bfloat16"),
-        depthwise_conv2d(c=4, h=8, w=8, kernel=3),
-    ],
-    ids=lambda operator: operator.label,
-)
+@pytest.mark.parametrize("operator", OTHERS, ids=lambda operator: operator.label)
 def test_other_operators_are_left_to_others(operator: Operator) -> None:
     assert not SKETCH.supports(operator, TARGET)
     with pytest.raises(UsageError, match="sketch cpu_winograd cannot schedule"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_engine, inspect
+from sqlalchemy import Connection, create_engine, inspect, text
 
+from tunesmith.measurement import DeviceState
 from tunesmith.store import open_store, upgrade
 from tunesmith.store.database import Database
 from tunesmith.store.place import locate
@@ -34,6 +36,14 @@ def _read(location: str, work: object) -> object:
     database = Database(locate(location), patience=10.0)
     try:
         return database.read(work)  # type: ignore[arg-type]
+    finally:
+        database.close()
+
+
+def _change(location: str, statement: str) -> None:
+    database = Database(locate(location), patience=10.0)
+    try:
+        database.write(lambda connection: connection.execute(text(statement)))
     finally:
         database.close()
 
@@ -82,16 +92,16 @@ def test_filled_store_is_migrated_and_keeps_its_records(
         store.append(begin(store), [trial(1, 1.0)])
     newer = tmp_path / "100% newer" / "migrations"
     shutil.copytree(_MIGRATIONS, newer)
-    (newer / "versions" / "0002_note.py").write_text(
+    (newer / "versions" / "0003_note.py").write_text(
         "import sqlalchemy as sa\n"
         "from alembic import op\n"
-        "revision, down_revision = '0002', '0001'\n"
+        "revision, down_revision = '0003', '0002'\n"
         "def upgrade():\n"
         "    with op.batch_alter_table('sessions') as table:\n"
         "        table.add_column(sa.Column('note', sa.Text))\n"
     )
     monkeypatch.setattr(upgrade, "_MIGRATIONS", newer)
-    monkeypatch.setattr(upgrade, "REVISION", "0002")
+    monkeypatch.setattr(upgrade, "REVISION", "0003")
     with open_store(location) as store:
         assert [it.measurement for it in store.records("matmul")] == [trial(1, 1.0)]
 
@@ -99,7 +109,18 @@ def test_filled_store_is_migrated_and_keeps_its_records(
         return [it["name"] for it in inspect(connection).get_columns("sessions")]
 
     assert "note" in _read(location, columns)  # type: ignore[operator]
-    assert _read(location, lambda it: upgrade.stored_revision(it, "")) == "0002"
+    assert _read(location, lambda it: upgrade.stored_revision(it, "")) == "0003"
+
+
+def test_a_store_from_before_gpus_is_migrated(location: str) -> None:
+    with open_store(location) as store:
+        store.append(begin(store), [trial(1, 1.0)])
+    _change(location, "ALTER TABLE records DROP COLUMN device_state")
+    _change(location, f"UPDATE {VERSION_TABLE} SET version_num = '0001'")
+    state = DeviceState(sm_mhz=1980, celsius=41)
+    with open_store(location) as store:
+        store.append(begin(store), [replace(trial(2, 2.0), device_state=state)])
+        assert [it.measurement.device_state for it in store.records("matmul")] == [None, state]
 
 
 def test_failed_migration_leaves_the_store_as_it_was(
@@ -107,9 +128,9 @@ def test_failed_migration_leaves_the_store_as_it_was(
 ) -> None:
     broken = tmp_path / "migrations"
     shutil.copytree(_MIGRATIONS, broken)
-    (broken / "versions" / "0002_broken.py").write_text(
+    (broken / "versions" / "0003_broken.py").write_text(
         "from alembic import op\n"
-        "revision, down_revision = '0002', '0001'\n"
+        "revision, down_revision = '0003', '0002'\n"
         "def upgrade():\n"
         "    op.drop_table('records')\n"
         "    raise RuntimeError('half way')\n"
@@ -118,7 +139,7 @@ def test_failed_migration_leaves_the_store_as_it_was(
         store.append(begin(store), [trial(1, 1.0)])
     with monkeypatch.context() as patch:
         patch.setattr(upgrade, "_MIGRATIONS", broken)
-        patch.setattr(upgrade, "REVISION", "0002")
+        patch.setattr(upgrade, "REVISION", "0003")
         with pytest.raises(RuntimeError, match="half way"):
             open_store(location)
     with open_store(location) as store:

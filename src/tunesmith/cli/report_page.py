@@ -149,6 +149,7 @@ def _report(
         best=best,
         peers=dict(peers or {}),
         versions=dict(last.versions),
+        gpu=str(machine.get("device", "")),
         sketches=_sketches(record for _, trials in runs for record in trials),
         program=program,
         command=command,

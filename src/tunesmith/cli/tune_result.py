@@ -51,6 +51,10 @@ def _print_tables(result: Result, compared: Mapping[str, float]) -> None:
         f"runs) in {result.time['total']:.1f} s; stopped: {result.stopped.meaning}",
         soft_wrap=True,
     )
+    task = getattr(result.problem, "task", None)
+    if task is not None and task.target.kind == "cuda":
+        idle = 1.0 - result.time["run"] / max(result.time["total"], 1e-9)
+        out.print(f"the GPU was idle for {idle:.0%} of the time", soft_wrap=True)
     if result.trials:
         out.print(outcomes_table(result.outcomes))
     if len(result.sketches) > 1:

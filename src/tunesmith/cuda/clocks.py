@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from ctypes import byref, c_char_p, c_uint, c_void_p
 from typing import Any
+
+from tunesmith.measurement import DeviceState
 
 LIBRARY = "libnvidia-ml.so.1"
 
@@ -19,30 +22,27 @@ class Clocks:
     def __init__(self, bus: str, library: str = LIBRARY) -> None:
         self._library: Any = None
         self._device = c_void_p()
-        try:
-            library_found = ctypes.CDLL(library)
-            if (
-                library_found.nvmlInit_v2() == 0
-                and not library_found.nvmlDeviceGetHandleByPciBusId_v2(
-                    c_char_p(bus.encode()), byref(self._device)
-                )
+        with contextlib.suppress(OSError, AttributeError):  # it is not on every machine
+            found = ctypes.CDLL(library)
+            place = c_char_p(bus.encode())
+            if not (
+                found.nvmlInit_v2()
+                or found.nvmlDeviceGetHandleByPciBusId_v2(place, byref(self._device))
             ):
-                self._library = library_found
-        except (OSError, AttributeError):
-            pass  # it is no part of the driver on every machine
+                self._library = found
 
-    def read(self) -> dict[str, int] | None:
-        """``sm_mhz``, ``memory_mhz`` and ``celsius``; None where they cannot be read."""
-        if self._library is None:
-            return None
-        figures = {
-            "sm_mhz": self._figure("nvmlDeviceGetClockInfo", _MULTIPROCESSORS),
-            "memory_mhz": self._figure("nvmlDeviceGetClockInfo", _MEMORY),
-            "celsius": self._figure("nvmlDeviceGetTemperature", _CHIP),
-        }
-        return {name: figure for name, figure in figures.items() if figure is not None} or None
+    def read(self) -> DeviceState | None:
+        """How they are now; None where nothing can be read."""
+        state = DeviceState(
+            sm_mhz=self._figure("nvmlDeviceGetClockInfo", _MULTIPROCESSORS),
+            memory_mhz=self._figure("nvmlDeviceGetClockInfo", _MEMORY),
+            celsius=self._figure("nvmlDeviceGetTemperature", _CHIP),
+        )
+        return None if state == DeviceState() else state
 
     def _figure(self, function: str, kind: int) -> int | None:
+        if self._library is None:
+            return None
         value = c_uint()
         code = getattr(self._library, function)(self._device, kind, byref(value))
         return None if code else value.value

@@ -8,6 +8,7 @@ them needs nothing of TVM to call the program, and can record them in a CUDA gra
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -94,6 +95,9 @@ def cuda_code(program: Any, target: Any) -> CudaCode:
     ((device_target, device),) = devices.items()
     with compiling_by(lambda _: b""):  # the code is all that is wanted
         code = codegen_build(finalize()(device), device_target)
+    # For ever: TVM begins to use the GPU when it lets go of code, which takes long, and is the end
+    # of CUDA for processes that are forked from this one.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
     parameters = {
         str(name.name_hint): tuple(map(str, function.attrs[_LAUNCH_PARAMETERS]))
         for name, function in device.functions.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tunesmith.measure.build_result import BuildResult
 from tunesmith.measure.channel import Message
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import DeviceState, Measurement, Outcome
 from tunesmith.space import Config
 
 KILLED: Message = {
@@ -12,6 +12,7 @@ KILLED: Message = {
     "message": "it killed its worker process",
     "run_seconds": (),
     "cut_off": False,
+    "device_state": None,
     "program_hash": "",
     "resources": None,
     "build_time": 0.0,
@@ -22,6 +23,7 @@ KILLED: Message = {
 
 def measurement_of(config: Config, message: Message) -> Measurement:
     """The measurement of a config that was to be built and run."""
+    state = message["device_state"]
     return Measurement(
         config=config,
         outcome=Outcome(message["outcome"]),
@@ -31,6 +33,7 @@ def measurement_of(config: Config, message: Message) -> Measurement:
         message=message["message"],
         program_hash=message["program_hash"],
         cut_off=message["cut_off"],
+        device_state=None if state is None else DeviceState(**state),
     )
 
 

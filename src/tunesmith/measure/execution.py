@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+from tunesmith.errors import TunesmithError
 from tunesmith.measure import timing
 from tunesmith.measure.channel import Message
 from tunesmith.measure.device import DeviceCodeError
@@ -100,6 +101,7 @@ def guarded(outcome: Outcome, step: Callable[[], T], memory_limit: int) -> T:
         raise FailedTrialError(Outcome.COMPILE_DEVICE, describe(error)) from error
     except BaseException as error:
         message = describe(error)
-        if isinstance(error, MemoryError) or tells_no_memory(message):
+        ours = isinstance(error, TunesmithError)  # whose message says of which memory
+        if isinstance(error, MemoryError) or (tells_no_memory(message) and not ours):
             message = out_of_memory(memory_limit)
         raise FailedTrialError(outcome, message) from error

@@ -29,6 +29,11 @@ class GpuTrial(TrialProcess):
 
     worker: WorkerProcess | None = None
 
+    def wait_again(self) -> None:
+        """Its GPU has gone while it was running: be ready for another one."""
+        if self.verdict is None:
+            self._get_ready()
+
     def _send(self, command: Message) -> None:
         assert self.worker is not None
         self.worker.run(self, command)
@@ -37,39 +42,45 @@ class GpuTrial(TrialProcess):
 class WorkerProcess:
     """The process that has one GPU, and the trial that it is running.
 
-    ``refusal`` is why it cannot use the GPU. Raises ``OSError`` if the system does not let a
+    ``refusal`` is why it cannot use the GPU. A failure that leaves a worker of no more use is the
+    trial's, unless the GPU itself has gone: so it counts once another worker has been able to take
+    the GPU, which has it as its ``inheritance``. Raises ``OSError`` if the system does not let a
     process be made.
     """
 
-    def __init__(self, prepared: Prepared, gpu: int) -> None:
+    def __init__(
+        self, prepared: Prepared, gpu: int, inheritance: tuple[GpuTrial, Message] | None = None
+    ) -> None:
         self.gpu = gpu
+        self.inheritance = inheritance
         self.ready = False
         self.refusal = ""
-        self.trial: TrialProcess | None = None
+        self.trial: GpuTrial | None = None
         self.others: list[int] = []
         self.deadline = time.monotonic() + _START
         threads = prepared.job.target.core_count
         # Without a limit of memory: a context takes much of what would count, and uses little.
         self.child = Child(lambda end: run_worker(prepared, end, gpu), None, threads)
+        self._ending = False
         self._known: set[int] = set()
 
     @property
     def free(self) -> bool:
         """Whether it could run something now."""
-        return self.ready and self.trial is None
+        return self.ready and not self._ending and self.trial is None
 
-    def run(self, trial: TrialProcess, command: Message) -> None:
+    def run(self, trial: GpuTrial, command: Message) -> None:
         """Run a trial's program."""
         self.trial = trial
         self._known.add(trial.order.id)
         with contextlib.suppress(ChannelClosedError):  # it is dying then, which shows by itself
             self.child.channel.send({**command, "id": trial.order.id, "code": trial.code})
 
-    def forget(self, trial: TrialProcess) -> None:
+    def forget(self, trial: GpuTrial) -> None:
         """The trial has ended. If it is still running here, nothing else would stop it."""
         if self.trial is trial:
             self.trial = None
-            self.child.kill()
+            self.kill()
         elif trial.order.id in self._known:
             self._known.discard(trial.order.id)
             with contextlib.suppress(ChannelClosedError):
@@ -81,20 +92,33 @@ class WorkerProcess:
             for message in self.child.channel.receive():
                 self._take(message)
         except ChannelClosedError:
-            self.child.kill()
+            self.kill()
         except (AttributeError, GarbledError, KeyError, TypeError, ValueError):
-            self.child.kill()  # a program may have written over its memory
+            self.kill()  # a program may have written over its memory
+
+    def kill(self) -> None:
+        """End it; it takes a moment, in which it runs nothing more."""
+        self._ending = True
+        self.child.kill()
 
     def _take(self, message: Message) -> None:
         match message["kind"]:
             case "ready":
                 self.ready = True
                 self.others = [int(gpu) for gpu in message["gpus"] if int(gpu) != self.gpu]
+                if self.inheritance is not None:
+                    trial, failure = self.inheritance
+                    self.inheritance = None
+                    trial.take(failure)
             case "refused":
                 self.refusal = one_line(str(message["message"]))
             case _ if self.trial is not None and message["id"] == self.trial.order.id:
                 trial, self.trial = self.trial, None
-                trial.take(message)
+                if message.get("broken"):
+                    self._ending = True
+                    self.inheritance = trial, message
+                else:
+                    trial.take(message)
 
 
 class GpuPool:
@@ -146,7 +170,7 @@ class GpuPool:
         deadlines = [worker.deadline for worker in self._workers if not worker.ready]
         return min(deadlines, default=float("inf")) - time.monotonic()
 
-    def forget(self, trial: TrialProcess) -> None:
+    def forget(self, trial: GpuTrial) -> None:
         """A trial has ended."""
         for worker in self._workers:
             worker.forget(trial)
@@ -156,16 +180,16 @@ class GpuPool:
         for worker in self._workers:
             if not worker.ready and time.monotonic() > worker.deadline:
                 worker.refusal = f"GPU {worker.gpu} does not answer for {_START:g} s"
-                worker.child.kill()
+                worker.kill()
 
     def kill(self) -> set[int]:
         """Kill them all. Returns their processes, which are to be waited for."""
         for worker in self._workers:
-            worker.child.kill()
+            worker.kill()
         return self.pids
 
-    def _start(self, gpu: int) -> None:
-        worker = WorkerProcess(self._prepared, gpu)
+    def _start(self, gpu: int, inheritance: tuple[GpuTrial, Message] | None = None) -> None:
+        worker = WorkerProcess(self._prepared, gpu, inheritance)
         self._workers.append(worker)
         self._workers.sort(key=lambda worker: worker.gpu)
         self._watch(worker.child.channel, partial(self._hear, worker))
@@ -193,6 +217,8 @@ class GpuPool:
         if worker.trial is not None:
             worker.trial.decide(Verdict(Outcome.RUNTIME_DEVICE, reason))
         if worker.ready:
-            self._start(worker.gpu)
+            self._start(worker.gpu, worker.inheritance)
         elif not self._workers:
             raise TunesmithError(worker.refusal or f"GPU {worker.gpu} cannot be used: {reason}")
+        elif worker.inheritance is not None:
+            worker.inheritance[0].wait_again()

@@ -82,10 +82,11 @@ class _Worker:
             if id not in self._loaded:
                 self._loaded[id] = self._load(command)
             answer = self._loaded[id][1].obey(command)
-            return {**answer, "id": id, "clocks": self._clocks.read()}
+            state = self._clocks.read()
+            return {**answer, "id": id, "state": None if state is None else state.to_json()}
         except FailedTrialError as failure:
             self._notice(failure)
-            answer = {"kind": "failed", "outcome": failure.outcome.value}
+            answer = {"kind": "failed", "outcome": failure.outcome.value, "broken": self.broken}
             return {**answer, "id": id, "message": one_line(str(failure))}
 
     def _load(self, command: Message) -> tuple[LoadedGpuProgram, Execution]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from tunesmith.errors import TunesmithError
@@ -42,12 +42,15 @@ class Job:
     def to_text(self) -> str:
         """The job pickled, with classes of the user's main module by value.
 
-        Raises ``TunesmithError`` for a sketch that cannot be pickled.
+        It names a GPU's instruction set: who takes the job is going to fork, and must not ask the
+        driver, which would be of no use in its children. Raises ``TunesmithError`` for a sketch
+        that cannot be pickled, ``UsageError`` for a GPU that is not there.
         """
         import cloudpickle
 
+        job = replace(self, target=self.target.resolved())
         try:
-            return base64.b64encode(cloudpickle.dumps(self)).decode()
+            return base64.b64encode(cloudpickle.dumps(job)).decode()
         except Exception as error:
             raise TunesmithError(
                 f"cannot send the sketch {self.sketch!r:.80} to the measuring process: "

@@ -44,6 +44,7 @@ class TrialProcess:
         self.program_hash = ""
         self.resources: dict[str, float | None] | None = None
         self.code: dict[str, Any] | None = None
+        self.device_state: dict[str, int | None] | None = None
         self.ready_since = 0.0
         self.rounds_run: list[float] = []
         self._settings = prepared.job.settings
@@ -125,21 +126,30 @@ class TrialProcess:
                 if self.order.build_only:
                     self.decide(Verdict(Outcome.NO_ERROR))
                 else:
-                    self._enter(Phase.READY)
-                    self.ready_since = time.monotonic()
-            case "ran", Phase.RUN if self.order.rounds:
+                    self._get_ready()
+            case "ran" | "ran again", Phase.RUN:
+                self.device_state = message.get("state")
+                self._take_times(message)
+            case _:
+                self.decide(_GARBAGE)
+
+    def _take_times(self, message: Message) -> None:
+        match message["kind"]:
+            case "ran" if self.order.rounds:
                 self._rest()  # it was only to verify and to warm up
-            case "ran", Phase.RUN:
+            case "ran":
                 figures = _figures(message)
                 self.decide(Verdict(Outcome.NO_ERROR, "", figures, bool(message["cut_off"])))
-            case "ran again", Phase.RUN:
+            case _:
                 self.rounds_run += _figures(message)
                 if len(self.rounds_run) < self.order.rounds:
                     self._rest()
                 else:
                     self.decide(Verdict(Outcome.NO_ERROR, "", tuple(self.rounds_run)))
-            case _:
-                self.decide(_GARBAGE)
+
+    def _get_ready(self) -> None:
+        self._enter(Phase.READY)
+        self.ready_since = time.monotonic()
 
     def _rest(self) -> None:
         self._enter(Phase.RESTING)
@@ -195,6 +205,7 @@ class TrialProcess:
             "message": self.verdict.message,
             "run_seconds": self.verdict.run_seconds,
             "cut_off": self.verdict.cut_off,
+            "device_state": self.device_state,
             "program_hash": self.program_hash,
             "resources": self.resources,
             "build_time": self._spent[Phase.BUILD],

@@ -139,6 +139,8 @@ def _time_by_phase(report: RunReport) -> Figure:
     most = max(PHASES, key=lambda phase: report.time.get(phase, 0.0))
     part = fmt.share(report.time[most], total)
     summary = f"Of {fmt.duration(total)}, {part} went to {_PHASE_WORDS[most]}."
+    if report.gpu:
+        summary += f" The GPU was idle for {fmt.share(report.gpu_idle, total)} of it."
     return Figure("phases", "Time by phase", summary, plot, explorable=False)
 
 

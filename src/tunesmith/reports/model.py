@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Self
 
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import DeviceState, Measurement, Outcome
 
 BEST_NAME: Final = "best found"
 """What the run's best program is called beside those it is compared with."""
@@ -20,7 +20,7 @@ class TrialPoint:
 
     ``seconds`` is the median time of one call, None unless the outcome is valid; ``build_time`` and
     ``run_time`` are the wall-clock seconds that the trial cost. ``cut_off`` says that a candidate
-    was so slow that it was measured only once.
+    was so slow that it was measured only once. ``device_state`` is that of a GPU.
     """
 
     index: int
@@ -30,6 +30,7 @@ class TrialPoint:
     build_time: float = 0.0
     run_time: float = 0.0
     cut_off: bool = False
+    device_state: DeviceState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ def trial_points(measurements: Iterable[tuple[Measurement, float]]) -> tuple[Tri
             build_time=measurement.build_time,
             run_time=measurement.run_time,
             cut_off=measurement.cut_off,
+            device_state=measurement.device_state,
         )
         for index, (measurement, elapsed) in enumerate(timed, start=1)
     )
@@ -86,8 +88,8 @@ class RunReport:
     seconds of each of ``PHASES``. ``default`` is what a user has without tuning, called
     ``default_name``; ``best`` is the run's own choice, after any play-off. ``peers`` maps other
     programs of the same task (PyTorch) to seconds a call. ``sketches`` are those among which the
-    run chose. ``program`` is the best program's text
-    and ``command`` what repeats the run; both are left out where empty.
+    run chose. ``gpu`` names the GPU that programs ran on. ``program`` is the best program's text
+    and ``command`` what repeats the run. What is empty is left out.
 
     A run that found nothing, or measured nothing, is a report too.
     """
@@ -109,6 +111,7 @@ class RunReport:
     peers: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     sketches: Sequence[SketchShare] = ()
+    gpu: str = ""
     program: str = ""
     command: str = ""
 
@@ -122,6 +125,11 @@ class RunReport:
         """How many trials ended in each class, in the order of the classes; none that is 0."""
         found = Counter(trial.outcome for trial in self.trials)
         return {outcome: found[outcome] for outcome in Outcome if found[outcome]}
+
+    @property
+    def gpu_idle(self) -> float:
+        """The seconds in which no program was running on a GPU."""
+        return sum(self.time.values()) - self.time.get("run", 0.0)
 
     @property
     def improvements(self) -> list[TrialPoint]:

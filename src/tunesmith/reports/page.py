@@ -126,12 +126,27 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
     facts = [
         ("Target", report.target),
         ("Machine", report.machine),
+        ("GPU", _gpu(report)),
         ("Tuner", report.tuner),
         ("Started", report.started.strftime("%Y-%m-%d %H:%M:%S %Z").strip()),
         ("Stopped", report.stopped),
         ("Software", ", ".join(f"{name} {text}" for name, text in report.versions.items())),
     ]
     return [(name, text) for name, text in facts if text]
+
+
+def _gpu(report: RunReport) -> str:
+    """Its name, and between what its clock and temperature were right after the trials."""
+    states = [trial.device_state for trial in report.trials if trial.device_state is not None]
+    parts = [report.gpu]
+    for figures, unit in (
+        ([state.sm_mhz for state in states], "MHz"),
+        ([state.celsius for state in states], "°C"),
+    ):
+        known = [figure for figure in figures if figure is not None]
+        if known:
+            parts.append(f"{fmt.count(min(known))}–{fmt.count(max(known))} {unit}")
+    return ", ".join(filter(None, parts))
 
 
 def _results(report: RunReport, unit: fmt.SpeedUnit) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from tunesmith.sketches.winograd.tiling import (
     Tiling,
     columns_of_tiles,
     rows_of_tiles,
+    suits_winograd,
     vector_length,
 )
 from tunesmith.sketches.winograd.transforms import FILTER, MINIMAL
@@ -54,14 +55,7 @@ class CpuWinograd(Sketch):
     version: ClassVar[int] = 1
 
     def supports(self, operator: Operator, target: Target) -> bool:
-        return (
-            target.kind == "cpu"
-            and isinstance(operator, Conv2d)
-            and operator.dtype == DTYPE
-            and operator.kernel == (FILTER, FILTER)
-            and operator.stride == operator.dilation == (1, 1)
-            and operator.groups == 1
-        )
+        return target.kind == "cpu" and suits_winograd(operator)
 
     def space(self, operator: Operator, target: Target) -> Space:
         return _space(cast(Conv2d, operator), *_vectors(target))

@@ -71,6 +71,14 @@ def parallel(extent: int, name: str) -> Iterator[Any]:
 
 
 @contextmanager
+def bound(extent: int, tag: str) -> Iterator[Any]:
+    """A loop whose steps are blocks of a grid or threads of a block: ``blockIdx.x`` and so on."""
+    t = _builder()
+    with t.thread_binding(0, extent, thread=tag) as variable:
+        yield _named(tag.replace(".", "_"), variable)
+
+
+@contextmanager
 def when(condition: Any) -> Iterator[None]:
     """Around what happens only where a condition holds."""
     t = _builder()
@@ -148,6 +156,13 @@ def buffer(name: str, shape: Sequence[int], dtype: str, scope: str = "global") -
     inside. Raises ``InstantiationError`` where 32 bits cannot number its elements."""
     _check_size(name, shape)
     return _named(name, _builder().alloc_buffer(tuple(shape), dtype, scope=scope))
+
+
+def intermediate(name: str, shape: Sequence[int], dtype: str) -> Any:
+    """Memory that one stage of a function leaves to another, in a function that is scheduled.
+    Raises ``InstantiationError`` where 32 bits cannot number its elements."""
+    _check_size(name, shape)
+    return _named(name, _builder().sblock_alloc_buffer(tuple(shape), dtype))
 
 
 def flat(source: Any) -> Any:
@@ -234,6 +249,15 @@ def tile_start(tile: Any, size: int, extent: int) -> Any:
     if extent % size == 0:
         return tile * size
     return _builder().min(tile * size, extent - size)
+
+
+def digits(number: Any, **extents: int) -> list[Any]:
+    """The digits of a number, given the extent of each: the first one varies fastest."""
+    found = []
+    for name, extent in extents.items():
+        found.append(bind(name, number % extent))
+        number = number // extent
+    return found
 
 
 def share(part: Any, parts: int, total: Any) -> tuple[Any, Any]:

@@ -23,6 +23,7 @@ from tunesmith.sketches.cuda_conv2d_opevo import CudaConv2dOpEvo
 from tunesmith.sketches.cuda_gemm_424 import CudaGemm424
 from tunesmith.sketches.cuda_matmul_opevo import CudaMatmulOpEvo
 from tunesmith.sketches.cuda_tiled import CudaTiled
+from tunesmith.sketches.cuda_winograd import CudaWinograd
 from tunesmith.sketches.sketch import Sketch
 from tunesmith.target import Target
 
@@ -41,6 +42,7 @@ _OURS: dict[str, Sketch] = {
         CpuGemm424(),
         CudaTiled(),
         CudaConv2dDirect(),
+        CudaWinograd(),
         CudaGemm424(),
         CudaMatmulOpEvo(),
         CudaBatchMatmulOpEvo(),

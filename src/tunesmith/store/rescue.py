@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import StoreError, TunesmithError
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import DeviceState, Measurement, Outcome
 from tunesmith.store.record import Record, Session
 
 _INSTANTS = ("started", "finished")
@@ -70,11 +70,13 @@ def read_rescued(path: str | Path) -> Iterator[Record]:
 
 
 def _to_json(record: Record) -> dict[str, Any]:
+    state = record.measurement.device_state
     session = {it.name: getattr(record.session, it.name) for it in fields(Session)}
     measurement = {it.name: getattr(record.measurement, it.name) for it in fields(Measurement)}
     measurement |= {
         "config": record.config.to_json(),
         "outcome": record.measurement.outcome.value,
+        "device_state": None if state is None else state.to_json(),
     }
     return {
         "session": {name: _plain(value) for name, value in session.items()},
@@ -100,6 +102,8 @@ def _from_json(line: Mapping[str, Any]) -> Record:
     measurement["config"] = Config.from_json(measurement["config"])
     measurement["outcome"] = Outcome(measurement["outcome"])
     measurement["run_seconds"] = tuple(measurement["run_seconds"])
+    if measurement.get("device_state") is not None:
+        measurement["device_state"] = DeviceState(**measurement["device_state"])
     return Record(
         session=Session(**session),
         measurement=Measurement(**measurement),

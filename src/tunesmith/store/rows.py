@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from tunesmith.errors import UsageError
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import DeviceState, Measurement, Outcome
 from tunesmith.space import Config
 from tunesmith.store.record import Record, Session
 
@@ -58,7 +58,12 @@ def measurement_row(measurement: Measurement) -> dict[str, Any]:
         "message": _storable(measurement.message),
         "program_hash": _storable(measurement.program_hash),
         "cut_off": bool(measurement.cut_off),
+        "device_state": _state_text(measurement.device_state),
     }
+
+
+def _state_text(state: DeviceState | None) -> str | None:
+    return None if state is None else json.dumps(state.to_json(), separators=(",", ":"))
 
 
 def same_trial(row: Mapping[str, Any] | Row[Any]) -> tuple[Any, ...]:
@@ -96,6 +101,7 @@ def measurement_from(row: Row[Any]) -> Measurement:
         message=row.message,
         program_hash=row.program_hash,
         cut_off=bool(row.cut_off),
+        device_state=DeviceState(**json.loads(row.device_state)) if row.device_state else None,
     )
 
 

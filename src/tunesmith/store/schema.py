@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0001"
+REVISION = "0002"
 """The schema that this version of Tunesmith reads and writes: the newest migration."""
 
 VERSION_TABLE = "tunesmith_schema"
@@ -111,6 +111,7 @@ records = Table(
     Column("message", Text, nullable=False),
     Column("program_hash", Text, nullable=False),
     Column("cut_off", Boolean, nullable=False),
+    Column("device_state", Text),
     Column("created", BigInteger, nullable=False),
     Index(None, "series_id", "play_off", "seconds"),  # the best
     Index(None, "series_id", "config_hash"),  # has this config been in a play-off?

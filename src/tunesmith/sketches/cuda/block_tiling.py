@@ -27,7 +27,8 @@ class Tiling:
     every spatial axis; axes of the same dimension are fused there.
 
     ``staged`` are the inputs that go through shared memory; ``vector`` is how many elements a
-    thread copies there at a time, fewer where they cannot be shared out evenly.
+    thread copies there at a time, fewer where they cannot be shared out evenly, and
+    ``write_vector`` how many of the result it writes at a time, fewer where it has not so many.
     ``auto_unroll_max_step`` is the length of code up to which loops are unrolled: by TVM if
     ``unroll_explicit``, else by the CUDA compiler.
     """
@@ -37,6 +38,7 @@ class Tiling:
     places: Mapping[str, str]
     staged: frozenset[str]
     vector: int = 1
+    write_vector: int = 1
     auto_unroll_max_step: int = 0
     unroll_explicit: bool = False
 

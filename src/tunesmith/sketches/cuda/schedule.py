@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,15 @@ def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
     from tvm.s_tir import Schedule
 
     schedule = Schedule(lower(operator))
+    schedule_nest(schedule, nest, tiling)
+    return schedule.mod
+
+
+def schedule_nest(schedule: Any, nest: LoopNest, tiling: Tiling) -> None:
+    """Schedule one reduction of a function and the stages around it, as far as the nest has them.
+
+    Raises what TVM raises where the tiling is impossible.
+    """
     sums = schedule.get_sblock(nest.block)
     copies = [
         (schedule.cache_read(sums, access.buffer, "shared"), access)
@@ -44,11 +54,11 @@ def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
     for copy, access in copies:
         schedule.compute_at(copy, steps[-1], preserve_unit_loops=True)
         _copy_together(schedule, copy, access, tiling)
+    _write_vectors(schedule, output, tiling)
     if tiling.auto_unroll_max_step:
         schedule.annotate(outermost, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
         schedule.annotate(outermost, "pragma_unroll_explicit", int(tiling.unroll_explicit))
     schedule.decompose_reduction(sums, steps[0])
-    return schedule.mod
 
 
 def _output_stage(schedule: Any, sums: Any, nest: LoopNest) -> Any:
@@ -115,3 +125,11 @@ def _copy_together(schedule: Any, copy: Any, access: Access, tiling: Tiling) -> 
         schedule.bind(loop, f"threadIdx.{dimension}")
     if width > 1:
         schedule.vectorize(vector)
+
+
+def _write_vectors(schedule: Any, output: Any, tiling: Tiling) -> None:
+    """Let a thread write neighbouring elements of the result together."""
+    innermost = schedule.get_loops(output)[-1]
+    width = math.gcd(int(schedule.get(innermost).extent), tiling.write_vector)
+    if width > 1:
+        schedule.vectorize(schedule.split(innermost, [None, width])[-1])

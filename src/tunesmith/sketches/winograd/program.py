@@ -67,7 +67,7 @@ class _Main:
         blocks = self.tiling.block_count
         with emit.parallel(self.tiling.chunks * blocks, "unit") as unit:
             # Neighbours share weights: there are more of these than of data where this pays.
-            block, chunk = _split(unit, block=blocks, chunk=self.tiling.chunks)
+            block, chunk = emit.digits(unit, block=blocks, chunk=self.tiling.chunks)
             self._chunk((transformed, block), block, chunk)
 
     def _apart(self) -> None:
@@ -78,7 +78,7 @@ class _Main:
         shape = (blocks, positions, tiling.products_plane(panels))
         products = emit.buffer("products", shape, DTYPE)
         with emit.parallel(tiling.chunks * positions * blocks, "unit") as unit:
-            block, position, chunk = _split(
+            block, position, chunk = emit.digits(
                 unit, block=blocks, position=positions, chunk=tiling.chunks
             )
             first = emit.bind("first", emit.tile_start(chunk, tiling.chunk_panels, panels))
@@ -87,7 +87,7 @@ class _Main:
                 source, target = (transformed, block, position), (products, block, position, panel)
                 multiply(tiling, source, (self.weights, position, panel), target)
         with emit.parallel(panels * blocks * tiling.block_rows, "unit") as unit:
-            row, block, panel = _split(unit, row=tiling.block_rows, block=blocks, panel=panels)
+            row, block, panel = emit.digits(unit, row=tiling.block_rows, block=blocks, panel=panels)
             tiles = self._row(block, row, block)
             transform_products(tiling, (products, panel), self.results, tiles, panel)
 
@@ -97,7 +97,7 @@ class _Main:
         rows, groups, blocks = tiling.block_rows, tiling.groups, tiling.block_count
         transformed = self._data_buffer(blocks)
         with emit.parallel(blocks * rows * groups, "unit") as unit:
-            group, row, block = _split(unit, group=groups, row=rows, block=blocks)
+            group, row, block = emit.digits(unit, group=groups, row=rows, block=blocks)
             tiles = self._row(block, row, block)
             transform_data(tiling, self.data, transformed, tiles, group)
         return transformed
@@ -136,12 +136,3 @@ class _Main:
     def _data_buffer(self, blocks: int) -> Any:
         shape = (blocks, self.tiling.positions, self.tiling.data_plane)
         return emit.buffer("transformed_data", shape, DTYPE)
-
-
-def _split(number: Any, **extents: int) -> list[Any]:
-    """The digits of a number, given the extent of each: the first one varies fastest."""
-    digits = []
-    for name, extent in extents.items():
-        digits.append(emit.bind(name, number % extent))
-        number = number // extent
-    return digits

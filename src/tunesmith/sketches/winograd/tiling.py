@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tunesmith.operators import Conv2d
+from tunesmith.operators import Conv2d, Operator
 from tunesmith.sketches import emit
 from tunesmith.sketches.winograd.transforms import FILTER, MINIMAL, Minimal
 
@@ -20,6 +20,17 @@ def vector_length(extent: int, lanes: int) -> int:
     return emit.power_of_two(min(extent, lanes))
 
 
+def suits_winograd(operator: Operator) -> bool:
+    """Whether an operator is a convolution that the minimal filtering here computes."""
+    return (
+        isinstance(operator, Conv2d)
+        and operator.dtype == DTYPE
+        and operator.kernel == (FILTER, FILTER)
+        and operator.stride == operator.dilation == (1, 1)
+        and operator.groups == 1
+    )
+
+
 def rows_of_tiles(operator: Conv2d, tile_rows: int) -> int:
     """Rows of tiles, of all images together."""
     return operator.n * emit.tile_count(operator.output_image[0], tile_rows)
@@ -30,8 +41,30 @@ def columns_of_tiles(operator: Conv2d, tile_columns: int) -> int:
     return emit.tile_count(operator.output_image[1], tile_columns)
 
 
+class Tiles:
+    """What follows from the size of a tile alone: ``tile_rows`` x ``tile_columns`` outputs."""
+
+    tile_rows: int
+    tile_columns: int
+
+    @property
+    def minimal(self) -> tuple[Minimal, Minimal]:
+        """The transforms along the rows of a tile and along its columns."""
+        return MINIMAL[self.tile_rows], MINIMAL[self.tile_columns]
+
+    @property
+    def input_tile(self) -> tuple[int, int]:
+        """Rows and columns of the inputs under a tile."""
+        return self.tile_rows + FILTER - 1, self.tile_columns + FILTER - 1
+
+    @property
+    def positions(self) -> int:
+        """Elements of a transformed tile, each of which has a matrix product of its own."""
+        return self.input_tile[0] * self.input_tile[1]
+
+
 @dataclass(frozen=True)
-class Tiling:
+class Tiling(Tiles):
     """What follows from an operator, the target's vectors (``lanes`` floats) and a config.
 
     The tiles of all images are rows of tiles, one after the other. A block is ``block_rows`` of
@@ -58,21 +91,6 @@ class Tiling:
         return cls(operator, lanes, **config)
 
     # -- tiles -----------------------------------------------------------------------------------
-
-    @property
-    def minimal(self) -> tuple[Minimal, Minimal]:
-        """The transforms along the rows of a tile and along its columns."""
-        return MINIMAL[self.tile_rows], MINIMAL[self.tile_columns]
-
-    @property
-    def input_tile(self) -> tuple[int, int]:
-        """Rows and columns of the inputs under a tile."""
-        return self.tile_rows + FILTER - 1, self.tile_columns + FILTER - 1
-
-    @property
-    def positions(self) -> int:
-        """Elements of a transformed tile, each of which has a matrix product of its own."""
-        return self.input_tile[0] * self.input_tile[1]
 
     @cached_property
     def grid(self) -> tuple[int, int]:

@@ -23,6 +23,7 @@ FILTER = 3
 
 Row = tuple[Fraction, ...]
 Matrix = tuple[Row, ...]
+Keep = Callable[[str, Any], Any]
 
 
 def _matrix(rows: Sequence[Sequence[int | Fraction]]) -> Matrix:
@@ -81,15 +82,18 @@ MINIMAL = {
 """By m, the outputs of a tile along an axis."""
 
 
-def transform(rows: Matrix, columns: Matrix, element: Callable[[int, int], Any]) -> list[list[Any]]:
+def transform(
+    rows: Matrix, columns: Matrix, element: Callable[[int, int], Any], keep: Keep = emit.bind
+) -> list[list[Any]]:
     """``rows @ tile @ columns.T`` of a tile of values (vectors, or anything with arithmetic).
 
     ``element(i, j)`` gives the tile's values; it is asked once for each, column by column, so that
-    no more of them are alive than need be.
+    no more of them are alive than need be. ``keep`` says where a value is that is used more than
+    once.
     """
     high, wide = len(rows[0]), len(columns[0])
-    turned = [product(rows, [element(i, j) for i in range(high)]) for j in range(wide)]
-    return [product(columns, [column[i] for column in turned]) for i in range(len(rows))]
+    turned = [product(rows, [element(i, j) for i in range(high)], keep) for j in range(wide)]
+    return [product(columns, [column[i] for column in turned], keep) for i in range(len(rows))]
 
 
 def flat(square: Sequence[Sequence[Any]]) -> list[Any]:
@@ -97,16 +101,16 @@ def flat(square: Sequence[Sequence[Any]]) -> list[Any]:
     return [value for row in square for value in row]
 
 
-def product(matrix: Matrix, values: Sequence[Any]) -> list[Any]:
+def product(matrix: Matrix, values: Sequence[Any], keep: Keep = emit.bind) -> list[Any]:
     """``matrix @ values``, with what rows or columns have in common computed once."""
     paired = _pair_columns(matrix)
     if paired is None:
-        return _rows(matrix, values)
+        return _rows(matrix, values, keep)
     j, k, reduced = paired
     rest = [value for i, value in enumerate(values) if i not in (j, k)]
-    total = emit.bind("total", values[j] + values[k])
-    difference = emit.bind("difference", values[j] - values[k])
-    return product(reduced, [*rest, total, difference])
+    total = keep("total", values[j] + values[k])
+    difference = keep("difference", values[j] - values[k])
+    return product(reduced, [*rest, total, difference], keep)
 
 
 @cache
@@ -127,14 +131,14 @@ def _with_sum(row: Row, j: int, k: int) -> Row:
     return (*rest, (row[j] + row[k]) / 2, (row[j] - row[k]) / 2)
 
 
-def _rows(matrix: Matrix, values: Sequence[Any]) -> list[Any]:
+def _rows(matrix: Matrix, values: Sequence[Any], keep: Keep) -> list[Any]:
     """The rows' sums; of two rows e + o and e - o, the terms e and o are summed once."""
     results: list[Any] = [None] * len(matrix)
     for i, k, even, odd in _pair_rows(matrix):
-        results[i], results[k] = _sum_and_difference(even, odd, values)
+        results[i], results[k] = _sum_and_difference(even, odd, values, keep)
     for i, row in enumerate(matrix):
         if results[i] is None:
-            results[i] = _combined(row, values)
+            results[i] = _combined(row, values, keep)
     return results
 
 
@@ -153,14 +157,14 @@ def _pair_rows(matrix: Matrix) -> list[tuple[int, int, Row, Row]]:
     return found
 
 
-def _sum_and_difference(even: Row, odd: Row, values: Sequence[Any]) -> tuple[Any, Any]:
+def _sum_and_difference(even: Row, odd: Row, values: Sequence[Any], keep: Keep) -> tuple[Any, Any]:
     scale = _common_factor(odd)
-    shared = _combined(even, values)
-    part = _combined(tuple(value / scale for value in odd), values)
+    shared = _combined(even, values, keep)
+    part = _combined(tuple(value / scale for value in odd), values, keep)
     if scale == 1:
-        return emit.bind("value", shared + part), emit.bind("value", shared - part)
+        return keep("value", shared + part), keep("value", shared - part)
     factor = _constant(scale, part)
-    return emit.bind("value", shared + factor * part), emit.bind("value", shared - factor * part)
+    return keep("value", shared + factor * part), keep("value", shared - factor * part)
 
 
 def _common_factor(row: Row) -> Fraction:
@@ -176,12 +180,12 @@ def _terms(row: Row) -> int:
     return sum(value != 0 for value in row)
 
 
-def _combined(row: Row, values: Sequence[Any]) -> Any:
+def _combined(row: Row, values: Sequence[Any], keep: Keep) -> Any:
     """The sum of the row's terms: those of factor 1 first, so that the others become FMAs."""
     scale = _common_factor(row)
     if scale != 1 and _terms(row) > 1:
-        part = _combined(tuple(value / scale for value in row), values)
-        return emit.bind("value", _constant(scale, part) * part)
+        part = _combined(tuple(value / scale for value in row), values, keep)
+        return keep("value", _constant(scale, part) * part)
     terms = [(c, v) for c, v in zip(row, values, strict=True) if c]
     terms.sort(key=lambda term: (abs(term[0]) != 1, term[0] < 0))
     (first, value), *rest = terms
@@ -193,7 +197,7 @@ def _combined(row: Row, values: Sequence[Any]) -> Any:
             result = result - value
         else:
             result = result + _constant(factor, value) * value
-    return result if len(terms) == 1 and first == 1 else emit.bind("value", result)
+    return result if len(terms) == 1 and first == 1 else keep("value", result)
 
 
 def _constant(factor: Fraction, like: Any) -> Any:

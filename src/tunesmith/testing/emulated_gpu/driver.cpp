@@ -65,7 +65,7 @@ struct Piece { char* base; size_t mapped, bytes; };
 
 std::map<uint64_t, Piece> memory;
 size_t used = 0;
-bool initialized = false;
+int initialized_in = 0;  // the process: it does not survive a fork, as in NVIDIA's driver
 Result stuck = SUCCESS;
 const char* fault = "";
 Stream default_stream;
@@ -87,7 +87,7 @@ double now() {
   return time.tv_sec + 1e-9 * time.tv_nsec;
 }
 Result state() {
-  if (!initialized) return NOT_INITIALIZED;
+  if (initialized_in != getpid()) return NOT_INITIALIZED;
   if (stuck == SUCCESS && gone()) stuck = UNKNOWN;
   return stuck;
 }
@@ -161,8 +161,9 @@ const char* tunesmith_fault() { return fault; }
 void tunesmith_reset() { stuck = SUCCESS; fault = ""; }
 
 int cuInit(unsigned) {
+  if (initialized_in && initialized_in != getpid()) return NOT_INITIALIZED;
   if (devices() < 1) return NO_DEVICE;
-  initialized = true;
+  initialized_in = getpid();
   return state();
 }
 int cuDriverGetVersion(int* version) {

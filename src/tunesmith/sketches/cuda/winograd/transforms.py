@@ -1,0 +1,115 @@
+"""The transforms as kernels, one thread a tile and channel, straight code over registers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tunesmith.sketches import emit
+from tunesmith.sketches.cuda.winograd.sizes import Sizes
+from tunesmith.sketches.cuda.written import kernel, register, together
+from tunesmith.sketches.winograd.tiling import DTYPE
+from tunesmith.sketches.winograd.transforms import flat, transform
+
+
+def transform_weights(sizes: Sizes, weight: Any, transformed: Any) -> None:
+    """G g G^T of each pair of channels."""
+    operator, (rows, columns) = sizes.operator, sizes.minimal
+    steps = operator.co * operator.ci
+    with kernel("transform_weights", steps, sizes.weight_threads, [weight], [transformed]) as step:
+        co, ci = emit.digits(step, co=operator.co, ci=operator.ci)
+
+        def tap(i: int, j: int) -> Any:
+            return register("tap", weight[co, ci, i, j])
+
+        square = transform(rows.filter, columns.filter, tap, register)
+        _store_positions(sizes, square, transformed, ci, co)
+
+
+def transform_data(sizes: Sizes, data: Any, transformed: Any) -> None:
+    """B^T d B of each tile and input channel."""
+    from tvm import tirx
+
+    operator, (rows, columns) = sizes.operator, sizes.minimal
+    steps = sizes.tile_count * operator.ci
+    with kernel("transform_data", steps, sizes.data_threads, [data], [transformed]) as step:
+        tile, ci = emit.digits(step, tile=sizes.tile_count, ci=operator.ci)
+        image, top, left = _place(sizes, tile)
+
+        def pixel(i: int, j: int) -> Any:
+            y, x = top + (i - operator.padding[0]), left + (j - operator.padding[1])
+            inside = tirx.all(y >= 0, y < operator.h, x >= 0, x < operator.w)
+            value = emit.either(inside, data[image, ci, y, x], emit.constant(0, DTYPE))
+            return register("pixel", value)
+
+        square = transform(rows.data, columns.data, pixel, register)
+        _store_positions(sizes, square, transformed, ci, tile)
+
+
+def transform_products(sizes: Sizes, products: Any, results: Sequence[Any]) -> None:
+    """A^T m A of each tile and output channel, and what follows the sums.
+
+    ``results`` are the epilogue's inputs and the output.
+    """
+    operator, (rows, columns) = sizes.operator, sizes.minimal
+    *further, output = results
+    steps = sizes.tile_count * operator.co
+    reads = [products, *further]
+    with kernel("transform_products", steps, sizes.output_threads, reads, [output]) as step:
+        tile, co = emit.digits(step, tile=sizes.tile_count, co=operator.co)
+
+        def product(i: int, j: int) -> Any:
+            first = (i * sizes.input_tile[1] + j) * sizes.splits
+            value = products[first, co, tile]
+            for split in range(1, sizes.splits):
+                value = value + products[first + split, co, tile]
+            return register("product", value)
+
+        square = transform(rows.output, columns.output, product, register)
+        _store_outputs(sizes, square, results, (co, *_place(sizes, tile)))
+
+
+def _place(sizes: Sizes, tile: Any) -> tuple[Any, Any, Any]:
+    """The image of a tile, and the first row and column of its outputs."""
+    rows, columns = sizes.grid
+    column, row, image = emit.digits(tile, column=columns, row=rows, image=sizes.operator.n)
+    return image, row * sizes.tile_rows, column * sizes.tile_columns
+
+
+def _store_positions(
+    sizes: Sizes, square: Sequence[Sequence[Any]], target: Any, ci: Any, last: Any
+) -> None:
+    """Each element of a transformed tile to the matrix of its position."""
+    split, inner = (0, ci) if sizes.splits == 1 else (ci // sizes.split_ci, ci % sizes.split_ci)
+    for position, value in enumerate(flat(square)):
+        emit.store(target, value, [position * sizes.splits + split, inner, last])
+
+
+def _store_outputs(
+    sizes: Sizes, square: Sequence[Sequence[Any]], results: Sequence[Any], place: Sequence[Any]
+) -> None:
+    """A tile's outputs, as far as they are in the image, with bias, residual and ReLU.
+
+    ``place`` is the channel, the image, and the first row and column.
+    """
+    from tvm import tirx
+
+    operator, (co, image, top, left) = sizes.operator, place
+    *further, output = results
+    high, wide = operator.output_image
+    # Of so many neighbours all are in the image, or none.
+    lanes = math.gcd(wide, sizes.tile_columns)
+    bias = register("bias", further[0][co]) if operator.bias else None
+    for i, row in enumerate(square):
+        for j in range(0, sizes.tile_columns, lanes):
+            index = (image, co, top + i, left + j)
+            with emit.when(tirx.all(top + i < high, left + j < wide)):
+                value = together(row[j : j + lanes])
+                if bias is not None:
+                    value = value + emit.spread(bias, lanes)
+                if operator.residual:
+                    value = value + emit.load(further[-1], index, lanes)
+                if operator.relu:
+                    value = emit.maximum(value, emit.constant(0, DTYPE, lanes))
+                emit.store(output, value, index, lanes)
