@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.emulated.kernel_calls import CONSTANT, GPU, preparing_kernel
+from tests.on_gpus.kernel_calls import CONSTANT, GPU, preparing_kernel
 from tests.kernels import BIASED, DATA, SQUARE, WEIGHT, assert_right, inputs_of, kernel_of
 from tests.test_c_header import STRICT
 from tunesmith.cuda import executable

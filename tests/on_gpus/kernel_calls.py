@@ -21,7 +21,8 @@ from tests.test_kernel_tensors import OnlyDlpack
 from tunesmith import arrays
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.kernel import Kernel
-from tunesmith.operators import matmul
+from tunesmith.operators import conv2d, matmul
+from tunesmith.sketches import sketch_for
 from tunesmith.target import Target
 
 GPU = Target("cuda")
@@ -380,3 +381,22 @@ def test_too_little_memory_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TUNESMITH_EMULATED_MEMORY", "1000")
     with pytest.raises(TunesmithError, match=r"\Athe call on GPU 0 failed: .*out of memory\Z"):
         kernel_of(SQUARE, GPU)(DATA, WEIGHT)
+
+
+# -- programs of several kernels ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("constant_weights", [True, False])
+def test_several_kernels_with_memory_between_them(constant_weights: bool) -> None:
+    layer = conv2d(ci=3, h=6, w=6, co=4, kernel=3, padding=1, constant_weights=constant_weights)
+    sketch = sketch_for(layer, GPU, "cuda_winograd")
+    config = sketch.default(layer, GPU)
+    kernel = Kernel.build(layer, GPU, sketch.program(layer, GPU, config), config)
+    data, weight = inputs_of(layer)
+    for gpu in (0, 1):
+        there = on(gpu, data, weight)
+        assert_right(layer, kernel(*there).numpy(), [data, weight])
+        if constant_weights:
+            prepared = kernel.prepare(there[1])
+            assert_right(layer, prepared(there[0]).numpy(), [data, weight])
+    assert_right(layer, kernel(data, weight), [data, weight])
