@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import subprocess
 import sys
@@ -45,7 +44,7 @@ def not_loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     loaded: list[str] = []
     monkeypatch.setattr(runtime, "has_runtime", lambda: False)
     monkeypatch.setattr(runtime, "driver", lambda: None)
-    monkeypatch.setattr(ctypes, "CDLL", lambda name, **_: loaded.append(Path(name).name))
+    monkeypatch.setattr(runtime, "CDLL", lambda name, **_: loaded.append(Path(name).name))
     monkeypatch.syspath_prepend(tmp_path)
     return loaded
 
@@ -82,7 +81,7 @@ def test_a_runtime_that_does_not_load_is_said_in_one_line(
     words: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runtime, "_packaged", lambda: iter(()))
-    monkeypatch.setattr(ctypes, "CDLL", _fail(words))
+    monkeypatch.setattr(runtime, "CDLL", _fail(words))
     with pytest.raises(MissingDependencyError, match=rf"\A{message}\Z"):
         runtime.load_runtime()
 

@@ -284,7 +284,9 @@ def test_the_description_tells_of_the_prepared_weights() -> None:
     assert plain_kernel().describe()["prepared"] is None
 
 
-@pytest.mark.parametrize(("format", "without"), [(1, ["arch", "prepared"]), (2, ["arch"])])
+@pytest.mark.parametrize(
+    ("format", "without"), [(1, ["arch", "workspace", "prepared"]), (2, ["arch", "workspace"])]
+)
 def test_files_of_older_formats_are_read(
     c_compiler: str, tmp_path: Path, format: int, without: list[str]
 ) -> None:

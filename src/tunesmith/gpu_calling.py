@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tunesmith import arrays, gpu_arrays
@@ -81,13 +83,12 @@ class GpuCalling(Calling):
             ]
             given = self.complete(copies)
             output = arrays.new_tensor(self.result, gpu_arrays.gpu_device(gpu))
+        return partial(self._call_and_wait, gpu, *given, output)
 
-        def call() -> None:
-            with gpu_arrays.launching([output], gpu, there=True) as used, failures(gpu):
-                self.function(*given, output)
-                output.device.sync(used)
-
-        return call
+    def _call_and_wait(self, gpu: int, *tensors: Any) -> None:
+        with gpu_arrays.launching(tensors, gpu, there=True) as stream, failures(gpu):
+            self.function(*tensors)
+            tensors[-1].device.sync(stream)
 
     def _tensors(self, inputs: Sequence[Any], gpu: int, stream: int) -> list[Any]:
         """What the function takes before its result, on the GPU."""
@@ -133,6 +134,33 @@ def laid_out(
         prepare(weight, filled)
         filled.device.sync(stream)
         return filled
+
+
+# The stream on which this thread's last function with memory of its own ran, by GPU.
+_busy = threading.local()
+
+
+def in_turn(function: Callable[..., None]) -> Callable[..., None]:
+    """A function that takes memory for what is between its launches, on any stream.
+
+    TVM gives all functions that a thread calls the same memory again and again, without a look at
+    streams: so on another stream than the last one, this waits on the GPU for that.
+    """
+
+    def call(*tensors: Any) -> None:
+        import tvm
+        import tvm_ffi
+
+        device = tensors[-1].device
+        streams: dict[int, int] = _busy.__dict__.setdefault("streams", {})
+        stream = tvm_ffi.get_raw_stream(device)
+        before = streams.get(device.index, stream)
+        if before != stream:
+            tvm.get_global_func("runtime.Device_StreamSyncFromTo")(device, before, stream)
+        streams[device.index] = stream
+        function(*tensors)
+
+    return call
 
 
 @contextlib.contextmanager

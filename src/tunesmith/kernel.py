@@ -10,7 +10,7 @@ from typing import Any, Self
 from tunesmith import arrays, calling, gpu_arrays, gpu_calling, kernel_files
 from tunesmith.calling import Calling, CpuCalling
 from tunesmith.compiler import compiled
-from tunesmith.cuda.executable import gpu_executable
+from tunesmith.cuda.executable import gpu_executable, takes_memory
 from tunesmith.errors import TunesmithError, UsageError, last_line
 from tunesmith.gpu_calling import GpuCalling
 from tunesmith.kernel_files import Description
@@ -57,11 +57,13 @@ class Kernel:
         processor: str | None = None,
         *,
         arch: str | None = None,
+        workspace: bool = False,
         prepared: Argument | None = None,
     ) -> None:
         """``module`` is what TVM built or loaded, for ``processor`` and the ``arch`` of a GPU; None
         means the target's.
 
+        ``workspace`` says that it takes memory of the GPU for what is between its launches.
         ``prepared`` is what its function ``prepare`` makes of the weights; None: there is no such
         function.
         """
@@ -71,6 +73,7 @@ class Kernel:
         self.processor = processor or target.processor
         self.arch = (arch or target.gpu_arch) if target.kind == "cuda" else None
         self._module = module
+        self._workspace = workspace
         self._prepared = prepared
         # What was compiled; None for a kernel that was loaded.
         self._program: Any | None = None
@@ -89,7 +92,14 @@ class Kernel:
         GPU is built and saved on any machine; where it cannot be called, calls say why.
         """
         module = _compiled(target, program)
-        kernel = cls(operator, target, config, module, prepared=prepared_weights(program))
+        kernel = cls(
+            operator,
+            target,
+            config,
+            module,
+            workspace=target.kind == "cuda" and takes_memory(module),
+            prepared=prepared_weights(program),
+        )
         kernel._program = program
         return kernel
 
@@ -196,11 +206,12 @@ class Kernel:
         """Raises ``TunesmithError`` where it cannot run."""
         self._check_processor()
         try:
-            return self._module[name]
+            function = self._module[name]
         except TunesmithError:
             raise
         except Exception as error:
             raise TunesmithError(f"the program cannot be called: {last_line(error)}") from error
+        return gpu_calling.in_turn(function) if self._workspace else function
 
     def _check_processor(self) -> None:
         """Without its instructions the kernel would take the whole process down."""
@@ -242,6 +253,7 @@ class Kernel:
             module,
             saved.processor,
             arch=saved.arch,
+            workspace=saved.workspace,
             prepared=saved.prepared,
         )
         kernel._check_processor()
@@ -254,7 +266,13 @@ class Kernel:
     @property
     def _description(self) -> Description:
         return Description(
-            self.operator, self.target, self.config, self.processor, self.arch, self._prepared
+            self.operator,
+            self.target,
+            self.config,
+            self.processor,
+            self.arch,
+            self._workspace,
+            self._prepared,
         )
 
 

@@ -33,8 +33,9 @@ _READABLE = (1, 2, 3)
 class Description:
     """What there is to know of a kernel beside its code.
 
-    ``arch`` is the instruction set of the GPU that it was compiled for, None for a processor alone.
-    ``prepared`` is the tensor that ``prepare`` makes of the weights, where there is that function.
+    ``arch`` is the instruction set of the GPU that it was compiled for, None for a processor alone;
+    ``workspace`` says that it takes memory of the GPU between its launches. ``prepared`` is the
+    tensor that ``prepare`` makes of the weights, where there is that function.
     """
 
     operator: Operator
@@ -42,6 +43,7 @@ class Description:
     config: Config | None
     processor: str
     arch: str | None = None
+    workspace: bool = False
     prepared: Argument | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -57,6 +59,7 @@ class Description:
             },
             "processor": self.processor,
             "arch": self.arch,
+            "workspace": self.workspace,
             "config": None if self.config is None else self.config.to_json(),
             "arguments": [_tensor(argument) for argument in self.operator.arguments],
             "prepared": None if self.prepared is None else _tensor(self.prepared),
@@ -78,12 +81,14 @@ class Description:
                 )
             prepared = saved["prepared"] if saved["format"] > 1 else None
             arch = saved["arch"] if saved["format"] > 2 else None
+            workspace = saved["workspace"] if saved["format"] > 2 else False
             return cls(
                 operator=operator_from_json(saved["operator"]),
                 target=Target(**saved["target"]),
                 config=None if saved["config"] is None else Config.from_json(saved["config"]),
                 processor=str(saved["processor"]),
                 arch=None if arch is None else str(arch),
+                workspace=bool(workspace),
                 prepared=None if prepared is None else _argument(prepared),
             )
         except KeyError as error:

@@ -6,7 +6,8 @@ import ctypes
 import sys
 import types
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from tests.test_kernel_tensors import OnlyDlpack
 from tunesmith import arrays
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.kernel import Kernel
-from tunesmith.operators import conv2d, matmul
+from tunesmith.operators import Operator, conv2d, matmul
 from tunesmith.sketches import sketch_for
 from tunesmith.target import Target
 
@@ -71,13 +72,8 @@ def test_a_bound_call_works_on_copies() -> None:
         for array in inputs:
             array[:] = np.full_like(DATA, np.nan)
         call()
-        output = call.__closure__ and next(
-            cell.cell_contents
-            for cell in call.__closure__
-            if isinstance(cell.cell_contents, tvm.runtime.Tensor)
-        )
-        assert output is not None
-        assert_right(SQUARE, output.numpy(), [DATA, WEIGHT])
+        assert isinstance(call, partial)
+        assert_right(SQUARE, call.args[-1].numpy(), [DATA, WEIGHT])
 
 
 # -- tensors on a GPU -----------------------------------------------------------------------------
@@ -128,7 +124,11 @@ def test_tensors_of_unknown_libraries_are_asked_for_the_default_stream() -> None
 
 
 def test_the_stream_of_tvm_is_the_one_to_run_on(cuda: Any) -> None:
-    kernel, tensors, (out,) = kernel_of(SQUARE, GPU), on(0, DATA, WEIGHT), on(0, np.zeros_like(DATA))
+    kernel, tensors, (out,) = (
+        kernel_of(SQUARE, GPU),
+        on(0, DATA, WEIGHT),
+        on(0, np.zeros_like(DATA)),
+    )
     kernel(*tensors)
     stream = tvm.cuda(0).create_raw_stream()
     with Captured(cuda, stream) as captured, tvm_ffi.use_raw_stream(tvm.cuda(0), stream):
@@ -197,7 +197,8 @@ class FakeTensor:
         return self.tensor.__dlpack__(max_version=max_version)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return self.tensor.__dlpack_device__()
+        kind, number = self.tensor.__dlpack_device__()
+        return int(kind), int(number)
 
 
 class FakeTorch(types.ModuleType):
@@ -308,7 +309,11 @@ def constant(request: pytest.FixtureRequest) -> Kernel:
 def test_weights_are_prepared_anew_with_each_call(constant: Kernel) -> None:
     for inputs in ([DATA, WEIGHT], on(1, DATA, WEIGHT)):
         result = constant(*inputs)
-        assert_right(CONSTANT, np.asarray(result.numpy() if inputs[0] is not DATA else result), [DATA, WEIGHT])
+        assert_right(
+            CONSTANT,
+            np.asarray(result.numpy() if inputs[0] is not DATA else result),
+            [DATA, WEIGHT],
+        )
 
 
 def test_prepared_weights_stay_on_their_gpu(constant: Kernel) -> None:
@@ -386,12 +391,16 @@ def test_too_little_memory_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) 
 # -- programs of several kernels ------------------------------------------------------------------
 
 
+def winograd_kernel(layer: Operator) -> Kernel:
+    sketch = sketch_for(layer, GPU, "cuda_winograd")
+    config = sketch.default(layer, GPU)
+    return Kernel.build(layer, GPU, sketch.program(layer, GPU, config), config)
+
+
 @pytest.mark.parametrize("constant_weights", [True, False])
 def test_several_kernels_with_memory_between_them(constant_weights: bool) -> None:
     layer = conv2d(ci=3, h=6, w=6, co=4, kernel=3, padding=1, constant_weights=constant_weights)
-    sketch = sketch_for(layer, GPU, "cuda_winograd")
-    config = sketch.default(layer, GPU)
-    kernel = Kernel.build(layer, GPU, sketch.program(layer, GPU, config), config)
+    kernel = winograd_kernel(layer)
     data, weight = inputs_of(layer)
     for gpu in (0, 1):
         there = on(gpu, data, weight)
@@ -400,3 +409,46 @@ def test_several_kernels_with_memory_between_them(constant_weights: bool) -> Non
             prepared = kernel.prepare(there[1])
             assert_right(layer, prepared(there[0]).numpy(), [data, weight])
     assert_right(layer, kernel(data, weight), [data, weight])
+
+
+class Waits:
+    """What one stream was made to wait for: pairs of streams."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.pairs: list[tuple[int, int]] = []
+        known = tvm.get_global_func
+        monkeypatch.setattr(tvm, "get_global_func", lambda *names: self._found(known, *names))
+
+    def _found(self, known: Any, name: str) -> Any:
+        found = known(name)
+        if name != "runtime.Device_StreamSyncFromTo":
+            return found
+
+        def wait(device: Any, before: int, after: int) -> None:
+            self.pairs.append((before, after))
+            found(device, before, after)
+
+        return wait
+
+
+def test_memory_between_kernels_is_in_use_on_one_stream_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    layer = conv2d(ci=3, h=6, w=6, co=4, kernel=3, padding=1, constant_weights=True)
+    winograd_kernel(layer).save(tmp_path / "kernel.so")
+    data, weight = on(0, *inputs_of(layer))
+    device = tvm.cuda(0)
+    first, second = (int(device.create_raw_stream()) for _ in range(2))
+    changes = [(0, first), (first, second), (second, 0)]
+    for kernel, inputs, expected in (
+        (winograd_kernel(layer).prepare(weight), [data], changes),
+        (Kernel.load(tmp_path / "kernel.so"), [data, weight], changes),
+        (kernel_of(SQUARE, GPU), on(0, DATA, WEIGHT), []),
+    ):
+        kernel(*inputs)
+        waits = Waits(monkeypatch)
+        for stream in (first, first, second, 0, 0):
+            with tvm_ffi.use_raw_stream(device, stream):
+                kernel(*inputs)
+        assert waits.pairs == expected
+        monkeypatch.undo()

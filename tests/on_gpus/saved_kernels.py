@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.on_gpus.kernel_calls import CONSTANT, GPU, preparing_kernel
 from tests.kernels import BIASED, DATA, SQUARE, WEIGHT, assert_right, inputs_of, kernel_of
+from tests.on_gpus.kernel_calls import CONSTANT, GPU, preparing_kernel
 from tests.test_c_header import STRICT
 from tunesmith.cuda import executable
 from tunesmith.cuda.devices import gpus
@@ -91,22 +91,22 @@ def _refuse(*_: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "kind", "message"),
+    ("setting", "kind", "message"),
     [
-        ("ARCH", "80", TunesmithError, r"the kernel was compiled for sm_90, which GPU 0 \(.+\) .+"),
-        ("GPUS", "0", UsageError, "no NVIDIA GPU can be used: .+"),
+        ("ARCH=80", TunesmithError, r"the kernel was compiled for sm_90, which GPU 0 \(.+\) .+"),
+        ("GPUS=0", UsageError, "no NVIDIA GPU can be used: .+"),
     ],
 )
 def test_where_no_gpu_runs_it_loading_says_so(
-    variable: str,
-    value: str,
+    setting: str,
     kind: type[Exception],
     message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kernel_of(SQUARE, GPU).save(tmp_path / "kernel.so")
-    monkeypatch.setenv(f"TUNESMITH_EMULATED_{variable}", value)
+    name, value = setting.split("=")
+    monkeypatch.setenv(f"TUNESMITH_EMULATED_{name}", value)
     gpus.cache_clear()
     try:
         with pytest.raises(kind, match=rf"\A{message}\Z"):

@@ -61,6 +61,11 @@ def gpu_executable(program: Any, target: Any, arch: str) -> Any:
     return UnloadableExecutable(executable, source, compile(source), arch)
 
 
+def takes_memory(executable: Any) -> bool:
+    """Whether its functions take memory of the GPU for what is between their launches."""
+    return "TVMBackendAllocWorkspace" in executable.mod.inspect_source("ll")
+
+
 @dataclass(frozen=True)
 class UnloadableExecutable:
     """An executable of TVM that cannot be called here, and its machine code beside it."""

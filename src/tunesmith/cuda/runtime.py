@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib.util
 from collections.abc import Iterator
+from ctypes import CDLL, RTLD_GLOBAL
 from pathlib import Path
 
 from tunesmith.cuda.driver import driver
@@ -39,9 +39,9 @@ def load_runtime() -> None:
         return
     driver()
     for needed in _packaged():
-        ctypes.CDLL(str(needed), mode=ctypes.RTLD_GLOBAL)
+        CDLL(str(needed), mode=RTLD_GLOBAL)
     try:
-        ctypes.CDLL(str(Path(tvm.__file__).parent / "lib" / LIBRARY))
+        CDLL(str(Path(tvm.__file__).parent / "lib" / LIBRARY))
     except OSError as error:
         if CUDA_LIBRARY in str(error):
             raise MissingDependencyError(
