@@ -65,21 +65,21 @@ def launching(values: Sequence[Any], gpu: int, *, there: bool) -> Iterator[int]:
     import tvm_ffi
 
     device = gpu_device(gpu)
-    used = tvm_ffi.get_raw_stream(device)
-    if there and arrays.is_tvm(values[0]):
-        yield used
-        return
-    if there and any(map(arrays.is_tvm, values)):
-        device.sync(used)
-    if there and arrays.is_torch(values[0]):
-        torch = sys.modules["torch"]
-        stream = torch.cuda.current_stream(gpu).cuda_stream
-        # TVM makes the GPU the current one, which PyTorch's block undoes.
-        with torch.cuda.device(gpu), tvm_ffi.use_raw_stream(device, stream):
-            yield stream
-    else:
-        with tvm_ffi.use_raw_stream(device, 0):
-            yield 0
+    used, stream = tvm_ffi.get_raw_stream(device), 0
+    with contextlib.ExitStack() as stack:
+        if there and any(map(arrays.is_torch, values)):
+            torch = sys.modules["torch"]
+            # It gives none of its tensors away but those on the current GPU. And what TVM makes the
+            # current one ends to be that with the block.
+            stack.enter_context(torch.cuda.device(gpu))
+            if arrays.is_torch(values[0]):
+                stream = torch.cuda.current_stream(gpu).cuda_stream
+        if there and arrays.is_tvm(values[0]):
+            stream = used
+        elif there and any(map(arrays.is_tvm, values)):
+            device.sync(used)
+        stack.enter_context(tvm_ffi.use_raw_stream(device, stream))
+        yield stream
 
 
 def input_tensor(value: Any, argument: Argument, gpu: int, stream: int) -> Any:

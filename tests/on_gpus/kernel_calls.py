@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
 import types
@@ -193,6 +194,8 @@ class FakeTensor:
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> Any:
         if not self._contiguous:
             raise ValueError("not in C order")
+        if self.device.index != sys.modules["torch"].current[-1]:
+            raise BufferError("Can't export tensors on a different CUDA device index")
         self.streams.append(stream)
         return self.tensor.__dlpack__(max_version=max_version)
 
@@ -202,8 +205,8 @@ class FakeTensor:
 
 
 class FakeTorch(types.ModuleType):
-    """What calls need of PyTorch. ``made`` are the tensors that it gave, ``devices`` the GPUs that
-    were made current for a while."""
+    """What calls need of PyTorch. ``made`` are the tensors that it gave, ``current`` the GPUs that
+    are the current one for a while, from the first on."""
 
     Tensor = FakeTensor
     float32, contiguous_format = "float32", None
@@ -211,18 +214,18 @@ class FakeTorch(types.ModuleType):
     def __init__(self, stream: Any) -> None:
         super().__init__("torch")
         self.made: list[FakeTensor] = []
-        self.devices: list[int] = []
+        self.current = [0]
         self.cuda = self
         self._stream = int(stream)
 
     def current_stream(self, _gpu: int) -> Any:
         return types.SimpleNamespace(cuda_stream=self._stream)
 
-    def device(self, gpu: int) -> Any:
-        import contextlib
-
-        self.devices.append(gpu)
-        return contextlib.nullcontext()
+    @contextlib.contextmanager
+    def device(self, gpu: int) -> Iterator[None]:
+        self.current.append(gpu)
+        yield
+        self.current.pop()
 
     def empty(self, shape: Any, *, dtype: str, device: Any) -> FakeTensor:
         self.made.append(FakeTensor(tvm.runtime.empty(shape, dtype, device)))
@@ -250,8 +253,23 @@ def test_pytorch_gives_the_memory_and_gets_its_tensor(torch: FakeTorch) -> None:
     assert isinstance(result, FakeTensor)
     assert [result.data_ptr()] == [made.data_ptr() for made in torch.made]
     assert [tensor.streams for tensor in inputs] == [[torch._stream]] * 2
-    assert torch.devices == [1], "the current GPU stays what it was"
     assert_right(SQUARE, result.tensor.numpy(), [DATA, WEIGHT])
+
+
+def test_tensors_of_two_libraries_are_on_the_stream_of_the_first(torch: FakeTorch) -> None:
+    kernel, (data, weight), (other, last) = (
+        kernel_of(SQUARE, GPU),
+        torch_inputs(),
+        on(1, DATA, WEIGHT),
+    )
+    result = kernel(data, last)
+    assert isinstance(result, FakeTensor)
+    assert data.streams == [torch._stream]
+    assert_right(SQUARE, result.tensor.numpy(), [DATA, WEIGHT])
+    result = kernel(other, weight)
+    assert isinstance(result, tvm.runtime.Tensor)
+    assert weight.streams == [1], "which is the default stream"
+    assert_right(SQUARE, result.numpy(), [DATA, WEIGHT])
 
 
 def test_it_runs_on_the_current_stream_of_pytorch(torch: FakeTorch, cuda: Any) -> None:
