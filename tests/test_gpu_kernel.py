@@ -66,6 +66,31 @@ def test_the_runtime_is_loaded_late_with_what_pythons_packages_have(
     assert not_loaded[-2:] == [runtime.CUDA_LIBRARY, runtime.LIBRARY]
 
 
+LATE = """
+import ctypes
+import tvm
+from tunesmith.cuda.runtime import has_runtime, load_runtime
+from tunesmith.testing.emulated_gpu import libraries
+for name in ("libcuda.so.1", "libcudart.so.13"):
+    ctypes.CDLL(str(libraries() / name), mode=ctypes.RTLD_GLOBAL)
+load_runtime()
+print(has_runtime(), tvm.runtime.tensor([1.0, 2.0], tvm.cuda(0)).numpy().sum())
+"""
+
+
+@needs_compiler
+def test_a_runtime_that_is_loaded_late_works() -> None:
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    ran = subprocess.run(
+        [sys.executable, "-c", LATE],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout.split() == ["True", "3.0"], ran.stderr
+
+
 @pytest.mark.usefixtures("not_loaded")
 @pytest.mark.parametrize(
     ("words", "message"),
