@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-# By this name TVM knows the passes below.
+from tunesmith.loop_passes import has_blocks, passes_for_loops
+
+# By this name TVM knows the passes for loops.
 _PASSES_FOR_LOOPS = "tunesmith_loops"
 
 
@@ -18,40 +20,19 @@ def compiled(program: Any, target: Any) -> Any:
     """
     import tvm
 
-    if _has_blocks(program):
+    if has_blocks(program):
         return tvm.compile(program, target=target)
-    return tvm.compile(program, target=target, tir_pipeline=_passes_for_loops())
-
-
-def _has_blocks(program: Any) -> bool:
-    from tvm.s_tir import SBlockRealize
-
-    return any(isinstance(function.body, SBlockRealize) for function in program.functions.values())
+    return tvm.compile(program, target=target, tir_pipeline=_name_of_passes())
 
 
 @lru_cache(maxsize=1)
-def _passes_for_loops() -> str:
-    """The name under which TVM finds the passes, which are those of its own that loops need."""
-    from tvm.ir.transform import Sequential
+def _name_of_passes() -> str:
+    """The name under which TVM finds the passes for loops."""
     from tvm.s_tir.pipeline import finalize_device_passes, finalize_host_passes
-    from tvm.tirx import transform
     from tvm.tirx.compilation_pipeline import PIPELINE_MAP
 
     def passes() -> Any:
-        lowering = [
-            transform.FlattenBuffer(),
-            transform.BF16ComputeLegalize(),
-            transform.VectorizeLoop(),
-            transform.StorageRewrite(),
-            transform.UnrollLoop(),
-            transform.StmtSimplify(),
-            transform.VerifyMemory(),
-            transform.AnnotateEntryFunc(),
-            transform.SplitHostDevice(),
-            transform.MakePackedAPI(),
-            transform.BF16StorageLegalize(),
-        ]
-        return Sequential(lowering), finalize_host_passes, finalize_device_passes
+        return passes_for_loops(), finalize_host_passes, finalize_device_passes
 
     PIPELINE_MAP[_PASSES_FOR_LOOPS] = passes
     return _PASSES_FOR_LOOPS

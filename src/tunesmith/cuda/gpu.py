@@ -84,7 +84,7 @@ class Gpu:
     def read(self, address: int, like: Array) -> Array:
         """What is there, as an array of the same shape and type."""
         self.wait()
-        array = np.empty_like(like)
+        array = np.empty_like(like, order="C")
         self.cuda.call("cuMemcpyDtoH_v2", array.ctypes.data, address, array.nbytes)
         return array
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tunesmith.errors import TunesmithError
+from tunesmith.loop_passes import has_blocks, passes_for_loops
 
 Extents = tuple[int, int, int]
 
@@ -89,6 +90,8 @@ def cuda_code(program: Any, target: Any) -> CudaCode:
     from tvm.tirx.transform import BindTarget
 
     lower, _, finalize = get_default_tir_pipeline(target)
+    if not has_blocks(program):
+        lower = passes_for_loops()
     host, devices = split_host_device_mods(lower(BindTarget(target)(program)))
     if len(devices) != 1:
         raise TunesmithError("the program has no function for the GPU: bind its loops to threads")

@@ -80,7 +80,10 @@ def bound(extent: int, tag: str) -> Iterator[Any]:
 
 @contextmanager
 def when(condition: Any) -> Iterator[None]:
-    """Around what happens only where a condition holds."""
+    """Around what happens only where a condition holds, an expression or True."""
+    if condition is True:
+        yield
+        return
     t = _builder()
     with t.If(condition), t.Then():
         yield
@@ -124,6 +127,11 @@ def either(condition: Any, value: Any, otherwise: Any) -> Any:
 def maximum(value: Any, other: Any) -> Any:
     """The larger of two, lane by lane."""
     return _builder().max(value, other)
+
+
+def minimum(value: Any, other: Any) -> Any:
+    """The smaller of two, lane by lane."""
+    return _builder().min(value, other)
 
 
 def vector_type(dtype: str, lanes: int) -> str:

@@ -22,6 +22,8 @@ from tunesmith.sketches.cuda_conv2d_direct import CudaConv2dDirect
 from tunesmith.sketches.cuda_conv2d_opevo import CudaConv2dOpEvo
 from tunesmith.sketches.cuda_gemm_424 import CudaGemm424
 from tunesmith.sketches.cuda_matmul_opevo import CudaMatmulOpEvo
+from tunesmith.sketches.cuda_tensor_conv2d import CudaTensorConv2d
+from tunesmith.sketches.cuda_tensor_gemm import CudaTensorGemm
 from tunesmith.sketches.cuda_tiled import CudaTiled
 from tunesmith.sketches.cuda_winograd import CudaWinograd
 from tunesmith.sketches.sketch import Sketch
@@ -42,6 +44,8 @@ _OURS: dict[str, Sketch] = {
         CpuGemm424(),
         CudaTiled(),
         CudaConv2dDirect(),
+        CudaTensorGemm(),
+        CudaTensorConv2d(),
         CudaWinograd(),
         CudaGemm424(),
         CudaMatmulOpEvo(),

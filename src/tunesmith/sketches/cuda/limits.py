@@ -82,3 +82,20 @@ class BlockLimits:
 
 
 LIMITS = BlockLimits()
+
+# KiB of shared memory that a block can have if it asks at the launch, by compute capability: the
+# CUDA programming guide, "Technical Specifications per Compute Capability".
+_SHARED_KIB = {80: 163, 86: 99, 87: 163, 89: 99, 90: 227, 100: 227, 103: 227, 110: 227}
+_LEAST_SHARED_KIB = 99
+_FIRST_CAPABILITY = 80
+
+
+def shared_bytes_of(arch: str) -> int:
+    """What shared memory a block can have on a GPU such as ``sm_90``; 0 before ``sm_80``.
+
+    Of GPUs that are not known it is what all of them have.
+    """
+    capability = int("".join(filter(str.isdigit, arch)))
+    if capability < _FIRST_CAPABILITY:
+        return 0
+    return _SHARED_KIB.get(capability, _LEAST_SHARED_KIB) * 1024

@@ -15,17 +15,33 @@ using std::min;
 struct Index { int x = 0, y = 0, z = 0; };
 static Index threadIdx, blockIdx, blockDim, gridDim;
 
-struct Fiber { ucontext_t context; Index thread; int place; };
+struct Fiber { ucontext_t context; Index thread; int place; bool in_warp; int lane; char* slots; };
 static ucontext_t scheduler;
 static Fiber* current;
 static long block_number;  // counts all blocks of all launches
 static char* dynamic_shared_memory;
 
-static void barrier(int line) {
+static void barrier(int line, bool in_warp = false) {
   current->place = line;
+  current->in_warp = in_warp;
   swapcontext(&current->context, &scheduler);
 }
 #define __syncthreads() barrier(__LINE__)
+
+// Lanes leave what they have in the slots of their warp, and take what they are asked for.
+static const int WARP = 32, SLOT = 8;
+template <typename T> static T shuffled(T value, int lane, int line) {
+  std::memcpy(current->slots + SLOT * current->lane, &value, sizeof value);
+  barrier(line, true);
+  if (lane >= 0 && lane < WARP) std::memcpy(&value, current->slots + SLOT * lane, sizeof value);
+  barrier(line, true);
+  return value;
+}
+#define __activemask() 0xFFFFFFFFu
+#define __shfl_sync(mask, value, lane, width) shuffled(value, (lane) % WARP, __LINE__)
+#define __shfl_down_sync(mask, value, by, width) shuffled(value, current->lane + (by), __LINE__)
+static inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
+static inline double rsqrt(double x) { return 1 / std::sqrt(x); }
 
 // Of a block's shared memory, by the first thread that comes here.
 #define UNWRITTEN(array) \
@@ -37,6 +53,7 @@ static void barrier(int line) {
 
 #define __global__
 #define __device__
+#define __host__
 #define __forceinline__ inline
 #define __restrict__
 #define __launch_bounds__(...)
@@ -52,7 +69,11 @@ template <typename T> struct alignas(2 * sizeof(T)) Vector<2, T> { T x, y; };
 VECTORS(float, float)
 VECTORS(double, double)
 VECTORS(int, int)
+VECTORS(uint, unsigned)
 VECTORS(char, signed char)
+
+struct alignas(4) uint1 { unsigned x; };
+#include "warp.hpp"
 
 // A function of the CUDA code, as the emulated driver (driver.cpp) finds it.
 struct Launch { unsigned grid[3], block[3]; unsigned shared_bytes; char* shared; };
@@ -64,8 +85,23 @@ static void (*body)();
 
 static void enter() {
   body();
+  current->in_warp = false;
   current->place = END;
   swapcontext(&current->context, &scheduler);
+}
+
+// To the next barrier of the block: lanes meet at the shuffles on the way.
+static bool run_warp(Fiber* fibers, int count, bool backwards) {
+  do {
+    for (int i = 0; i < count; ++i) {
+      current = fibers + (backwards ? count - 1 - i : i);
+      threadIdx = current->thread;
+      swapcontext(&scheduler, &current->context);
+    }
+    for (int i = 0; i < count; ++i)
+      if (fibers[i].place != fibers[0].place) return false;
+  } while (fibers[0].in_warp);
+  return true;
 }
 
 // Fibers run to the next barrier, in turn, until all have ended. Every second turn is backwards,
@@ -82,10 +118,10 @@ static bool run_block(Fiber* fibers, int count, char* stacks) {
     makecontext(&fibers[i].context, enter, 0);
   }
   for (int turn = 0;; ++turn) {
-    for (int i = 0; i < count; ++i) {
-      current = fibers + (turn % 2 ? count - 1 - i : i);
-      threadIdx = current->thread;
-      swapcontext(&scheduler, &current->context);
+    const int warps = (count + WARP - 1) / WARP;
+    for (int i = 0; i < warps; ++i) {
+      const int first = (turn % 2 ? warps - 1 - i : i) * WARP;
+      if (!run_warp(fibers + first, min(WARP, count - first), turn % 2)) return false;
     }
     for (int i = 0; i < count; ++i)
       if (fibers[i].place != fibers[0].place) return false;
@@ -100,7 +136,10 @@ static bool run_grid(const Launch* launch, void (*of_a_thread)()) {
   blockDim.x = launch->block[0]; blockDim.y = launch->block[1]; blockDim.z = launch->block[2];
   int count = blockDim.x * blockDim.y * blockDim.z;
   Fiber* fibers = new Fiber[count];
+  char* slots = static_cast<char*>(std::calloc(count + WARP, SLOT));
   for (int i = 0; i < count; ++i) {
+    fibers[i].lane = i % WARP;
+    fibers[i].slots = slots + SLOT * (i - i % WARP);
     fibers[i].thread.x = i % blockDim.x;
     fibers[i].thread.y = i / blockDim.x % blockDim.y;
     fibers[i].thread.z = i / blockDim.x / blockDim.y;
@@ -116,6 +155,7 @@ static bool run_grid(const Launch* launch, void (*of_a_thread)()) {
     together = run_block(fibers, count, stacks);
   }
   std::free(stacks);
+  std::free(slots);
   delete[] fibers;
   return together;
 }

@@ -294,6 +294,8 @@ int cuModuleLoadData(void** module, const void* image) {
     done += written;
   }
   std::string path = "/proc/self/fd/" + std::to_string(file);
+  // One that could not be unloaded, for a symbol of it is unique, would be taken for this one.
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) return UNKNOWN;
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) return INVALID_IMAGE;
   // The file stays open, for another one of its number would be taken for this library.

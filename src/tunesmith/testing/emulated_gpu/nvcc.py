@@ -43,7 +43,8 @@ def compile_emulated(source: str, arch: str) -> bytes:
         for name in _EMPTY:
             (path / name).write_text("", encoding="utf-8")
         (path / "kernel.cpp").write_text(to_cpp(source), encoding="utf-8")
-        options = ["-O1", "-w", "-shared", "-fPIC", "-std=c++17", f"-I{folder}", f"-I{_HEADERS}"]
+        options = ["-O1", "-w", "-shared", "-fPIC", "-std=c++17", "-fno-strict-aliasing"]
+        options += [f"-I{folder}", f"-I{_HEADERS}"]
         done = subprocess.run(
             [compiler, *options, "-o", str(path / "kernel.so"), str(path / "kernel.cpp")],
             capture_output=True,

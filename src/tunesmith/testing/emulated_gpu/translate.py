@@ -4,9 +4,28 @@ from __future__ import annotations
 
 import re
 
+from tunesmith.errors import TunesmithError
+
 _SHARED = re.compile(r"__shared__ (alignas\(\d+\) )?([\w ]+? (\w+)\[\d+\];)")
 _DYNAMIC = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?([\w ]+?) (\w+)\[\];")
 _KERNEL = re.compile(r'extern "C" __global__ void .*?(\w+)\(([^)]*)\)\s*\{')
+
+# A statement of PTX: its text, results, operands, and what else it changes.
+_ASM = re.compile(r'asm volatile\("([^"]*)"((?:[^;"]|"[^"]*")*)\);')
+_OPERAND = re.compile(r'"=?\+?\w"\((\w+)\)')
+
+# What PTX is called in warp.hpp, where it takes results and operands in the order of the statement:
+# each statement with its name, to be filled in with parts of the statement.
+_PTX = {
+    r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(f16|bf16)\.\1\.f32 "
+    r"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};": "mma_m16n8k16<{}>",
+    r"ldmatrix\.sync\.aligned\.m8n8\.(x[124])(\.trans|)\.shared\.b16 "
+    r"{%0(?:, %\d)*}, \[%\d\];": "ldmatrix_{}<{}>",
+    r"cp\.async\.(?:ca|cg)\.shared\.global \[%0\], \[%1\], (\d+)(?:, %2)?;": "cp_async<{}>",
+    r"cp\.async\.commit_group;": "cp_async_commit_group",
+    r"cp\.async\.wait_group (\d+);": "cp_async_wait_group<{}>",
+}
+_WORDS = {"f16": "half", "bf16": "nv_bfloat16", ".trans": "true", "": "false"}
 
 _ENTRY = """
 {kept}
@@ -21,12 +40,26 @@ extern "C" const Kernel kernel_{name} = {{run_{name}, {count}, bytes_{name}}};
 
 
 def to_cpp(source: str) -> str:
-    """The C++ of CUDA C++. It includes ``device.hpp``; ``kernel_NAME`` is each function's entry."""
+    """The C++ of CUDA C++. It includes ``device.hpp``; ``kernel_NAME`` is each function's entry.
+
+    Raises ``TunesmithError`` for a statement of PTX that the emulated GPU does not know.
+    """
     entries = "".join(_entry(name, words) for name, words in _KERNEL.findall(source))
     # Shared memory is that of the one block that runs; C++ wants its words in this order.
     source = _SHARED.sub(r"\1static \2 UNWRITTEN(\3)", source)
     source = _DYNAMIC.sub(r"\1* \2 = (\1*)dynamic_shared_memory;", source)
+    source = _ASM.sub(_call, source)
     return f'#include "device.hpp"\n{source}{entries}'
+
+
+def _call(statement: re.Match[str]) -> str:
+    """The call of a function of ``warp.hpp`` that does what a statement of PTX does."""
+    for known, name in _PTX.items():
+        found = re.fullmatch(known, statement[1])
+        if found:
+            parts = (_WORDS.get(part, part) for part in found.groups())
+            return f"{name.format(*parts)}({', '.join(_OPERAND.findall(statement[2]))});"
+    raise TunesmithError(f"the emulated GPU does not know this PTX: {statement[1]}")
 
 
 def kernels_of(source: str) -> list[str]:

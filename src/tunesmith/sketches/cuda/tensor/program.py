@@ -1,0 +1,241 @@
+"""A product on tensor cores, written out: the grid, the pipeline of copies, the multiplication."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tunesmith.operators import ProductOperator
+from tunesmith.sketches import emit
+from tunesmith.sketches.cuda.tensor import device
+from tunesmith.sketches.cuda.tensor.block_tile import STEP, TileUse
+from tunesmith.sketches.cuda.tensor.copies import AsyncCopier, Copier, GatheringCopier, WindowCopier
+from tunesmith.sketches.cuda.tensor.device import WARP
+from tunesmith.sketches.cuda.tensor.fragments import Fragments
+from tunesmith.sketches.cuda.tensor.matrix import Matrix, Product
+from tunesmith.sketches.cuda.tensor.result import ResultWriter
+from tunesmith.sketches.cuda.tensor.shared_tile import SharedTile
+
+# Sums of a thread in a tile of 16x8.
+_SUMS = 4
+
+
+def tensor_program(operator: ProductOperator, product: Product, use: TileUse) -> Any:
+    """The module of a product, which an operator is, with the operator's epilogue."""
+    tile = use.tile
+    rows = emit.tile_count(product.rows, tile.block_m)
+    columns = emit.tile_count(product.columns, tile.block_n)
+    parameters = [*operator.arguments, operator.result]
+    with (
+        emit.module() as made,
+        emit.function("main", parameters) as buffers,
+        device.launch("blockIdx.x", product.batch * rows * columns) as block,
+        device.launch("threadIdx.x", tile.threads) as thread,
+    ):
+        batch, row, column = _tile_of_block(block, rows, columns, tile.group)
+        shared = emit.buffer("shared", (use.shared_bytes // 2,), operator.dtype, scope="shared.dyn")
+        warp, lane = emit.bind("warp", thread // WARP), emit.bind("lane", thread % WARP)
+        first_row = emit.bind("first_row", row * tile.block_m)
+        first_column = emit.bind("first_column", column * tile.block_n)
+        warp_row = emit.bind("warp_row", warp // tile.warps_n * tile.warp_m)
+        warp_column = emit.bind("warp_column", warp % tile.warps_n * tile.warp_n)
+        body = _Multiplication(operator, product, use, buffers, shared)
+        body.prepare(batch, first_row, first_column, thread)
+        body.prepare_warp(warp_row, warp_column, lane)
+        body.emit()
+        sums_in_rows = device.view(shared, use.shared_bytes // 4, operator.accumulate_dtype)
+        device.block_barrier()  # the last stage has been read
+        ResultWriter(operator, product, use, buffers, sums_in_rows).write(
+            body.sums,
+            batch=batch,
+            first_row=emit.bind("first_row", first_row + warp_row),
+            first_column=emit.bind("first_column", first_column + warp_column),
+            warp=warp,
+            lane=lane,
+        )
+    return made[0]
+
+
+def _tile_of_block(block: Any, rows: int, columns: int, group: int) -> tuple[Any, Any, Any]:
+    """The place in the batch, and row and column of a block's tile.
+
+    Blocks go down the rows of a group, then to the next column of it.
+    """
+    within = emit.bind("within", block % (rows * columns))
+    batch = emit.bind("batch", block // (rows * columns))
+    size = min(group, rows)
+    first = emit.bind("first", within // (size * columns) * size)
+    rest = emit.bind("rest", within % (size * columns))
+    height = size if rows % size == 0 else emit.bind("height", emit.minimum(size, rows - first))
+    return batch, emit.bind("row", first + rest % height), emit.bind("column", rest // height)
+
+
+@dataclass
+class _Multiplication:
+    """The sums of a block's tile, one stretch of them after the other."""
+
+    operator: ProductOperator
+    product: Product
+    use: TileUse
+    buffers: Sequence[Any]
+    shared: Any
+
+    def __post_init__(self) -> None:
+        tile, use = self.use.tile, self.use
+        self.stretches = emit.tile_count(self.product.depth, tile.block_k)
+        left, right = self.product.left, self.product.right
+        second = use.left_tile.elements
+        self.copiers = (
+            self._copier(left, use.left_tile, 0),
+            self._copier(right, use.right_tile, second),
+        )
+        self.left, self.right = (
+            Fragments(
+                matrix,
+                shared_tile,
+                is_left=matrix is left,
+                shared=self.shared,
+                first_element=first,
+                size=size,
+                steps=tile.steps,
+            )
+            for matrix, shared_tile, first, size in (
+                (left, use.left_tile, 0, tile.warp_m),
+                (right, use.right_tile, second, tile.warp_n),
+            )
+        )
+        self.across = tile.warp_n // 8
+        self.down = tile.warp_m // STEP
+        count = self.down * self.across * _SUMS
+        total = self.operator.accumulate_dtype
+        self._sums = emit.buffer("sums", (count,), total, scope="local")
+
+    def _copier(self, matrix: Matrix, tile: SharedTile, first: int) -> Copier:
+        named = {
+            "source": emit.flat(self.buffers[matrix.argument]),
+            "shared": self.shared,
+            "first_element": first,
+            "block_k": self.use.tile.block_k,
+            "threads": self.use.tile.threads,
+        }
+        if not matrix.gathered:
+            return AsyncCopier(matrix, tile, **named)
+        if matrix.taps is None:
+            return GatheringCopier(matrix, tile, **named)
+        words = device.view(self.shared, self.use.shared_bytes // 4, "int32")
+        start = self.use.table_start // 4
+        return WindowCopier(matrix, tile, **named, taps=matrix.taps, table=words, first_word=start)
+
+    def prepare(self, batch: Any, first_row: Any, first_column: Any, thread: Any) -> None:
+        """What a thread knows of its copies before the first one."""
+        for copier, first in zip(self.copiers, (first_row, first_column), strict=True):
+            copier.prepare(batch, first, thread)
+        if self.use.table_bytes:
+            device.block_barrier()
+
+    def prepare_warp(self, warp_row: Any, warp_column: Any, lane: Any) -> None:
+        """What a thread knows of its warp's tile."""
+        self.left.prepare(warp_row, lane)
+        self.right.prepare(warp_column, lane)
+
+    def sums(self, i: int, j: int) -> list[Any]:
+        """A thread's four sums of a tile of 16x8."""
+        first = (i * self.across + j) * _SUMS
+        return [self._sums[first + place] for place in range(_SUMS)]
+
+    def emit(self) -> None:
+        """All of it."""
+        zero = emit.constant(0, self.operator.accumulate_dtype)
+        for place in range(self.down * self.across * _SUMS):
+            emit.store(self._sums, zero, [place])
+        if self.use.tile.stages == 1:
+            self._one_after_the_other()
+        else:
+            self._pipelined()
+
+    def _one_after_the_other(self) -> None:
+        """Copy a stretch, then multiply it."""
+        with emit.serial(self.stretches, "stretch") as stretch:
+            self._begin(stretch, 0)
+            device.commit_copies()
+            self._finish(0)
+            self._wait(0)
+            for step in range(self.use.tile.steps):
+                self._load(step, 0)
+                self._multiply(step)
+            device.block_barrier()
+
+    def _pipelined(self) -> None:
+        """Copy stretches ahead, as many as there are stages but one; read factors a step ahead.
+
+        What was copied is waited for before the last step of the stretch before it. That barrier
+        also says that all warps are done with the stage that the next turn copies to.
+        """
+        stages, steps = self.use.tile.stages, self.use.tile.steps
+        first = min(stages - 1, self.stretches)
+        with emit.serial(first, "stretch") as stretch:
+            self._begin(stretch, self._stage(stretch))
+            self._finish(self._stage(stretch))
+            device.commit_copies()
+        for _ in range(first, stages - 1):  # so that groups can be counted
+            device.commit_copies()
+        self._wait(stages - 2)
+        self._load(0, 0)
+        with emit.serial(self.stretches, "stretch") as stretch:
+            now, then = (emit.bind("stage", self._stage(stretch + one)) for one in (0, 1))
+            ahead = stretch + (stages - 1)
+            target = emit.bind("stage_ahead", self._stage(ahead))
+            more = ahead < self.stretches
+            _where(more, lambda: self._begin(ahead, target))
+            device.commit_copies()
+            for step in range(steps):
+                if step == steps - 1:
+                    if any(copier.matrix.gathered for copier in self.copiers):
+                        _where(more, lambda: self._finish(target))
+                    self._wait(stages - 2)
+                if steps == 1:  # one set of factors, which is read after its use
+                    self._multiply(step)
+                    self._load(0, then)
+                else:
+                    self._load((step + 1) % steps, then if step == steps - 1 else now)
+                    self._multiply(step)
+
+    def _stage(self, stretch: Any) -> Any:
+        """The first element of a stretch's stage."""
+        return stretch % self.use.tile.stages * self.use.stage_elements
+
+    def _begin(self, stretch: Any, stage: Any) -> None:
+        for copier in self.copiers:
+            copier.begin(stretch, stage)
+
+    def _finish(self, stage: Any) -> None:
+        for copier in self.copiers:
+            copier.finish(stage)
+
+    def _wait(self, pending: int) -> None:
+        device.wait_for_copies(pending)
+        device.block_barrier()
+
+    def _load(self, step: int, stage: Any) -> None:
+        self.left.load(step, stage)
+        self.right.load(step, stage)
+
+    def _multiply(self, step: int) -> None:
+        for i in range(self.down):
+            for j in range(self.across):
+                # To and fro: neighbours share a factor.
+                column = j if i % 2 == 0 else self.across - 1 - j
+                device.multiply_add(
+                    self.operator.dtype,
+                    self.sums(i, column),
+                    self.left.left(step, i),
+                    self.right.right(step, column),
+                )
+
+
+def _where(condition: Any, emit_body: Callable[[], None]) -> None:
+    """Emit what happens only where a condition holds, which may be known."""
+    if condition is not False:
+        with emit.when(condition):
+            emit_body()

@@ -1,0 +1,150 @@
+"""What sketches for tensor cores share: their space, their default, and who can use them."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, cast
+
+from tunesmith.errors import UsageError
+from tunesmith.operators import Operator, ProductOperator
+from tunesmith.sketches.cuda.limits import shared_bytes_of
+from tunesmith.sketches.cuda.tensor.block_tile import STEP, BlockTile, TileUse
+from tunesmith.sketches.cuda.tensor.device import PTX_TYPES
+from tunesmith.sketches.cuda.tensor.matrix import Product
+from tunesmith.sketches.cuda.tensor.program import tensor_program
+from tunesmith.sketches.cuda.tensor.shared_tile import LAYOUTS, SWIZZLED
+from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.space import Categorical, Config, Constraint, Ordinal, Space
+from tunesmith.target import Target
+
+_BLOCK_SIZES = (16, 32, 64, 128, 256)
+_BLOCK_DEPTHS = (16, 32, 64)
+_WARPS = (1, 2, 4, 8)
+_STAGES = (1, 2, 3, 4, 5, 6)
+_GROUPS = (1, 2, 4, 8, 16)
+# A thread has no more than 128 registers for sums, or 64x64 a warp.
+_WARP_SUMS = 64 * 64
+
+# The default's tiles: the first of which there are enough to keep a large GPU's multiprocessors
+# busy, with the warps of each.
+_DEFAULT_TILES = (
+    (128, 128, 2, 2),
+    (128, 64, 2, 2),
+    (64, 64, 2, 2),
+    (64, 32, 2, 1),
+    (32, 32, 1, 1),
+)
+_ENOUGH_TILES = 128
+_DEFAULT_DEPTH = 32
+_DEFAULT_STAGES = 4
+_DEFAULT_GROUP = 8
+
+
+class TensorSketch(Sketch):
+    """Multiplies matrices of 16-bit elements on tensor cores, with sums in float32.
+
+    Each block has a tile of the result and each of its warps a part of that, in registers.
+    Stretches of the operands are copied to shared memory, several ahead of the one that is
+    multiplied.
+    """
+
+    @abstractmethod
+    def multiplies(self, operator: Operator) -> bool:
+        """Whether the operator is a product that this sketch knows."""
+
+    @abstractmethod
+    def product(self, operator: ProductOperator) -> Product:
+        """The product that an operator is."""
+
+    def supports(self, operator: Operator, target: Target) -> bool:
+        return (
+            target.kind == "cuda"
+            and operator.dtype in PTX_TYPES
+            and self.multiplies(operator)
+            and _has_instructions(target)
+        )
+
+    def space(self, operator: Operator, target: Target) -> Space:
+        product = self.product(self._known(operator))
+        most = shared_bytes_of(target.gpu_arch)
+        return Space(
+            [
+                Ordinal("block_m", _sizes(product.rows)),
+                Ordinal("block_n", _sizes(product.columns)),
+                Ordinal("block_k", _BLOCK_DEPTHS),
+                Ordinal("warps_m", _WARPS),
+                Ordinal("warps_n", _WARPS),
+                Ordinal("stages", _STAGES),
+                Categorical("layout", LAYOUTS),
+                Ordinal("group", _GROUPS),
+            ],
+            [
+                Constraint(f"warps_m * {STEP} <= block_m"),
+                Constraint(f"warps_n * {STEP} <= block_n"),
+                Constraint("warps_m * warps_n <= 32"),
+                Constraint(f"block_m * block_n <= warps_m * warps_n * {_WARP_SUMS}"),
+                Constraint(f"stages * block_k * (block_m + block_n) * 2 <= {most}"),
+            ],
+        )
+
+    def default(self, operator: Operator, target: Target) -> Config:
+        product, most = self.product(self._known(operator)), shared_bytes_of(target.gpu_arch)
+        fitting = [tile for tile in _defaults(product) if _use(product, tile).allowed(most)]
+        busy = (tile for tile in fitting if _blocks(product, tile) >= _ENOUGH_TILES)
+        return Config(dataclasses.asdict(next(busy, fitting[-1])))
+
+    def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        known = self._known(operator)
+        product = self.product(known)
+        with instantiating(self.space(operator, target), config):
+            settings: dict[str, Any] = dict(config)
+            use = _use(product, BlockTile(**settings))
+            use.check(shared_bytes_of(target.gpu_arch))
+            return tensor_program(known, product, use)
+
+    def _known(self, operator: Operator) -> ProductOperator:
+        if not self.multiplies(operator):
+            raise UsageError(f"sketch {self.name} does not know {operator.name}")
+        return cast(ProductOperator, operator)
+
+
+def _has_instructions(target: Target) -> bool:
+    """Whether it has ``mma`` with bfloat16 and ``cp.async``: from sm_80 on."""
+    try:
+        return shared_bytes_of(target.gpu_arch) > 0
+    except UsageError:  # there is no GPU, and none is named
+        return False
+
+
+def _sizes(extent: int) -> tuple[int, ...]:
+    """The sizes of tiles that are not twice as large as the result."""
+    return tuple(size for size in _BLOCK_SIZES if size == STEP or size < 2 * extent)
+
+
+def _use(product: Product, tile: BlockTile) -> TileUse:
+    return TileUse(tile, product.left, product.right)
+
+
+def _defaults(product: Product) -> Iterator[BlockTile]:
+    """Tiles that may be the default, the largest first."""
+    rows, columns = max(_sizes(product.rows)), max(_sizes(product.columns))
+    for block_m, block_n, warps_m, warps_n in _DEFAULT_TILES:
+        m, n = min(block_m, rows), min(block_n, columns)
+        yield BlockTile(
+            block_m=m,
+            block_n=n,
+            block_k=_DEFAULT_DEPTH,
+            warps_m=min(warps_m, m // STEP),
+            warps_n=min(warps_n, n // STEP),
+            stages=_DEFAULT_STAGES,
+            layout=SWIZZLED,
+            group=_DEFAULT_GROUP,
+        )
+
+
+def _blocks(product: Product, tile: BlockTile) -> int:
+    """How many tiles the result has."""
+    rows, columns = -(-product.rows // tile.block_m), -(-product.columns // tile.block_n)
+    return product.batch * rows * columns
