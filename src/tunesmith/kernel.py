@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -281,7 +281,7 @@ def _compiled(target: Target, program: Any) -> Any:
     tvm_target = target.to_tvm()
     try:
         if target.kind == "cuda":
-            return gpu_executable(program, tvm_target, target.gpu_arch)
+            return gpu_executable(partial(compiled, program, tvm_target), target.gpu_arch)
         return compiled(program, tvm_target)
     except TunesmithError:
         raise

@@ -17,6 +17,7 @@ from tests.on_gpus.kernel_calls import CONSTANT, GPU, preparing_kernel
 from tests.test_c_header import STRICT
 from tunesmith.cuda import executable
 from tunesmith.cuda.devices import gpus
+from tunesmith.cuda.driver import driver
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
 from tunesmith.kernel import Kernel
 from tunesmith.sketches import sketch_for
@@ -94,6 +95,11 @@ def _refuse(*_: Any) -> Any:
     ("setting", "kind", "message"),
     [
         ("ARCH=80", TunesmithError, r"the kernel was compiled for sm_90, which GPU 0 \(.+\) .+"),
+        (
+            "DRIVER=12080",
+            UsageError,
+            r"kernels for GPUs need a driver for CUDA 13\.0, .+ 12\.8: .+",
+        ),
         ("GPUS=0", UsageError, "no NVIDIA GPU can be used: .+"),
     ],
 )
@@ -107,11 +113,14 @@ def test_where_no_gpu_runs_it_loading_says_so(
     kernel_of(SQUARE, GPU).save(tmp_path / "kernel.so")
     name, value = setting.split("=")
     monkeypatch.setenv(f"TUNESMITH_EMULATED_{name}", value)
+    driver.cache_clear()
     gpus.cache_clear()
     try:
         with pytest.raises(kind, match=rf"\A{message}\Z"):
             Kernel.load(tmp_path / "kernel.so")
     finally:
+        monkeypatch.undo()
+        driver.cache_clear()
         gpus.cache_clear()
 
 

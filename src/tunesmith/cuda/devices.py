@@ -8,7 +8,7 @@ from ctypes import c_int, c_size_t
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tunesmith.cuda.driver import Driver, driver
+from tunesmith.cuda.driver import Driver, driver, version_text
 from tunesmith.errors import TunesmithError, UsageError
 
 # Numbers of the driver API's CUdevice_attribute.
@@ -17,6 +17,9 @@ _L2_BYTES = 38
 _MAJOR, _MINOR = 75, 76
 
 _NAME_LENGTH = 256
+
+# The CUDA of TVM's runtime, as cuDriverGetVersion says it. Measuring does without.
+KERNELS_NEED = 13000
 
 
 @dataclass(frozen=True)
@@ -91,11 +94,13 @@ def runs(gpu: str, arch: str) -> bool:
 
 
 def gpu_for(arch: str) -> GpuInfo:
-    """The first GPU that runs machine code for an instruction set.
+    """The first GPU that runs a kernel for an instruction set.
 
-    Raises ``TunesmithError`` where none of them does, and like ``gpus``.
+    Raises ``TunesmithError`` where none of them does, ``UsageError`` where the driver is older than
+    CUDA's runtime, and like ``gpus``.
     """
     found = gpus()
+    _check_driver()
     for gpu in found:
         if runs(gpu.arch, arch):
             return gpu
@@ -103,10 +108,20 @@ def gpu_for(arch: str) -> GpuInfo:
 
 
 def check_gpu(index: int, arch: str) -> None:
-    """Raises ``TunesmithError`` for a GPU that does not run code for an instruction set."""
+    """Raises like ``gpu_for`` unless this GPU runs a kernel for an instruction set."""
     gpu = gpus()[index]
+    _check_driver()
     if not runs(gpu.arch, arch):
         raise _foreign(arch, gpu)
+
+
+def _check_driver() -> None:
+    known = driver().version
+    if known < KERNELS_NEED:
+        raise UsageError(
+            f"kernels for GPUs need a driver for CUDA {version_text(KERNELS_NEED)}, and this one "
+            f"is for {version_text(known)}: update it"
+        )
 
 
 def _foreign(arch: str, gpu: GpuInfo) -> TunesmithError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,12 @@ _CUDA, _CUBIN = b"cuda", b"cubin"
 _SIZE = struct.Struct("<Q")
 
 
-def gpu_executable(program: Any, target: Any, arch: str) -> Any:
-    """What TVM makes of a module of functions for a ``tvm.target.Target``, by nvcc for ``arch``.
+def gpu_executable(compiled: Callable[[], Any], arch: str) -> Any:
+    """What TVM makes of a program, which ``compiled`` gives, by nvcc for ``arch``.
 
-    Raises what TVM raises, ``TunesmithError`` where nvcc fails, and ``MissingDependencyError``
-    without it.
+    Raises what ``compiled`` raises, ``TunesmithError`` where nvcc fails, and
+    ``MissingDependencyError`` without it.
     """
-    import tvm
-
     nvcc()
     with contextlib.suppress(UsageError, MissingDependencyError):  # calls will say why not
         load_runtime()
@@ -50,7 +49,7 @@ def gpu_executable(program: Any, target: Any, arch: str) -> Any:
 
     try:
         with compiling_by(compile):
-            executable = tvm.compile(program, target=target)
+            executable = compiled()
     except Exception as error:
         if failures:
             raise failures[0] from error
