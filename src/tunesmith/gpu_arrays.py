@@ -67,19 +67,24 @@ def launching(values: Sequence[Any], gpu: int, *, there: bool) -> Iterator[int]:
     device = gpu_device(gpu)
     used, stream = tvm_ffi.get_raw_stream(device), 0
     with contextlib.ExitStack() as stack:
-        if there and any(map(arrays.is_torch, values)):
-            torch = sys.modules["torch"]
-            # It gives none of its tensors away but those on the current GPU. And what TVM makes the
-            # current one ends to be that with the block.
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.cuda.is_initialized():
+            # It gives no tensors away but those on the current GPU. And what TVM makes the current
+            # one ends to be that with the block.
             stack.enter_context(torch.cuda.device(gpu))
-            if arrays.is_torch(values[0]):
-                stream = torch.cuda.current_stream(gpu).cuda_stream
-        if there and arrays.is_tvm(values[0]):
+        if torch is not None and there and arrays.is_torch(values[0]):
+            stream = _torch_stream(gpu)
+        elif there and arrays.is_tvm(values[0]):
             stream = used
-        elif there and any(map(arrays.is_tvm, values)):
+        if stream != used and there and any(map(arrays.is_tvm, values)):
             device.sync(used)
         stack.enter_context(tvm_ffi.use_raw_stream(device, stream))
         yield stream
+
+
+def _torch_stream(gpu: int) -> int:
+    """The handle of PyTorch's current stream."""
+    return int(sys.modules["torch"].cuda.current_stream(gpu).cuda_stream)
 
 
 def input_tensor(value: Any, argument: Argument, gpu: int, stream: int) -> Any:
@@ -89,8 +94,6 @@ def input_tensor(value: Any, argument: Argument, gpu: int, stream: int) -> Any:
     What other streams still do to it comes before what is launched on ``stream`` from now on.
     Raises ``UsageError`` for an array on a GPU that is neither PyTorch's nor usable as it is.
     """
-    import tvm
-
     if _place(value, argument) is None:
         return _uploaded(arrays.input_tensor(value, argument), argument, gpu)
     if arrays.is_torch(value):
@@ -98,10 +101,10 @@ def input_tensor(value: Any, argument: Argument, gpu: int, stream: int) -> Any:
     try:
         return _shared(value, stream)
     except Exception as error:
-        if not arrays.is_torch(value):
+        # On another stream a copy might be gone too soon.
+        if not arrays.is_torch(value) or _torch_stream(gpu) != stream:
             raise arrays.unusable(argument.name, error) from error
-    torch = sys.modules["torch"]
-    return tvm.runtime.from_dlpack(value.clone(memory_format=torch.contiguous_format))
+    return _shared(value.clone(memory_format=sys.modules["torch"].contiguous_format), stream)
 
 
 def copied_tensor(value: Any, argument: Argument, gpu: int, stream: int) -> Any:

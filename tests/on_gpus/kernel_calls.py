@@ -218,6 +218,9 @@ class FakeTorch(types.ModuleType):
         self.cuda = self
         self._stream = int(stream)
 
+    def is_initialized(self) -> bool:
+        return True
+
     def current_stream(self, _gpu: int) -> Any:
         return types.SimpleNamespace(cuda_stream=self._stream)
 
@@ -290,6 +293,8 @@ def test_tensors_of_pytorch_that_lie_otherwise_are_copied() -> None:
     result = kernel(*torch_inputs(contiguous=False))
     assert_right(SQUARE, result.tensor.numpy(), [DATA, WEIGHT])
     assert kernel(*torch_inputs(), out=out) is out
+    with pytest.raises(UsageError, match=r"\Aweight cannot be used as an array: not in C order\Z"):
+        kernel(*on(1, DATA), torch_inputs(contiguous=False)[1])
     assert_right(SQUARE, out.tensor.numpy(), [DATA, WEIGHT])
 
 
