@@ -23,7 +23,8 @@ _TESTS = Path(__file__).parent / "on_gpus"
 @pytest.mark.slow
 def test_they_are_called_saved_and_loaded_on_two_gpus() -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    files = [str(_TESTS / name) for name in ("kernel_calls.py", "saved_kernels.py")]
+    names = ("kernel_calls.py", "torch_calls.py", "program_calls.py", "saved_kernels.py")
+    files = [str(_TESTS / name) for name in names]
     path = os.pathsep.join(entry for entry in sys.path if entry)
     ran = subprocess.run(
         [*command, *files],

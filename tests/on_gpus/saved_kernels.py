@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from tests.kernels import BIASED, DATA, SQUARE, WEIGHT, assert_right, inputs_of, kernel_of
-from tests.on_gpus.kernel_calls import CONSTANT, GPU, preparing_kernel
+from tests.on_gpus.gpus import GPU
+from tests.on_gpus.program_calls import CONSTANT, preparing_kernel
 from tests.test_c_header import STRICT
 from tunesmith.cuda import executable
 from tunesmith.cuda.devices import gpus
