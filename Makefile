@@ -25,6 +25,8 @@ extras := dev$(if $(further),$(comma)$(further))
 
 venv := .venv
 bin := $(venv)/bin
+# Tests that neither measure nor start processes that do: several may run at a time.
+computing := $(addprefix tests/,cuda features models operators sketches space testing tuners)
 # Made when all packages are in place. It names the checkout, for the scripts of an environment do
 # not survive being moved.
 ready := $(venv)/.ready$(if $(further),-$(further))
@@ -60,8 +62,10 @@ test: setup
 	@$(bin)/mypy
 	@echo '== import-linter: who may import whom'
 	@$(bin)/lint-imports --no-logo
-	@echo '== pytest'
-	@$(bin)/python -m pytest
+	@echo '== pytest: what only computes, on all cores'
+	@$(bin)/python -m pytest -n logical --dist loadscope $(computing)
+	@echo '== pytest: what measures or starts processes, alone'
+	@$(bin)/python -m pytest $(addprefix --ignore=,$(computing))
 
 # The local part of a version (2.13.0+cpu) is left out: other indexes may have another one.
 constraints: setup

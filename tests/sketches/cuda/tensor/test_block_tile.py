@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from tunesmith.cuda.lowering import cuda_code
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import ProductOperator, batch_matmul, conv2d, matmul
+from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.limits import shared_bytes_of
 from tunesmith.sketches.cuda.tensor.block_tile import BlockTile, TileUse
 from tunesmith.sketches.cuda.tensor.tensor_sketch import TensorSketch
@@ -66,15 +66,16 @@ def test_shared_memory_and_threads_are_those_of_the_launch(
         ({"warps_m": 8, "warps_n": 4}, "registers a thread, 1024 threads a block"),
     ],
 )
-def test_what_is_too_much_is_said_at_once(changes: dict[str, Any], reason: str) -> None:
+def test_what_is_too_much_is_said_before_anything_is_written(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], reason: str
+) -> None:
     """Of what the space leaves: padding, and what threads need besides sums."""
+    monkeypatch.setattr(emit, "module", None)
     target = Target("cuda", arch="sm_86")
     config = GEMM.default(LARGE, target).replace(**changes)
     GEMM.space(LARGE, target).check(config)
-    started = time.perf_counter()
     with pytest.raises(InstantiationError, match=reason):
         GEMM.program(LARGE, target, config)
-    assert time.perf_counter() - started < 0.1  # milliseconds, on a machine that has nothing to do
 
 
 def test_gpus_differ_in_shared_memory() -> None:
