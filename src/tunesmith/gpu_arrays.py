@@ -134,6 +134,13 @@ def output_tensor(value: Any, argument: Argument, inputs: Sequence[Any], stream:
     return shared
 
 
+def wait(tensor: Any) -> None:
+    """Until what was launched on the GPU that has a tensor, on the stream to launch on, has ended."""
+    import tvm_ffi
+
+    tensor.device.sync(tvm_ffi.get_raw_stream(tensor.device))
+
+
 def result_tensor(example: Any, argument: Argument, gpu: int) -> Any:
     """A new tensor on a GPU, with memory of PyTorch if ``example`` is its: it keeps some ready."""
     import tvm

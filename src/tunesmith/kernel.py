@@ -199,6 +199,8 @@ class Kernel:
                 filled = gpu_arrays.poisoned_tensor(prepared, weight.device.index)
             prepare(weight, filled)
             main(*with_weights(tensors, filled))
+            if self.arch is not None:
+                gpu_arrays.wait(filled)  # which is gone afterwards
 
         return call
 

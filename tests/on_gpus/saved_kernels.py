@@ -88,6 +88,21 @@ def test_code_that_nvcc_refuses_is_said_in_its_words(monkeypatch: pytest.MonkeyP
         built()
 
 
+@pytest.mark.parametrize("runtime", ["with a runtime", "without"])
+def test_a_program_that_has_nothing_for_the_gpu_is_refused(
+    runtime: str, request: pytest.FixtureRequest
+) -> None:
+    if runtime == "without":
+        request.getfixturevalue("_no_runtime")
+    cpu = Target()
+    sketch = sketch_for(SQUARE, cpu, "cpu_tiled")
+    program = sketch.program(SQUARE, cpu, sketch.default(SQUARE, cpu))
+    with pytest.raises(
+        TunesmithError, match=r"\A(the compiler failed: .+|.*bind its loops to.*)\Z"
+    ):
+        Kernel.build(SQUARE, GPU, program)
+
+
 def _refuse(*_: Any) -> Any:
     raise TunesmithError("nvcc failed: too much shared data")
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from tunesmith.cuda.compiler import compile_cuda, nvcc
 from tunesmith.cuda.devices import gpu_for
-from tunesmith.cuda.lowering import compiling_by
+from tunesmith.cuda.lowering import WITHOUT_FUNCTION, compiling_by
 from tunesmith.cuda.runtime import has_runtime, load_runtime
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
 
@@ -30,22 +30,20 @@ _SIZE = struct.Struct("<Q")
 def gpu_executable(compiled: Callable[[], Any], arch: str) -> Any:
     """What TVM makes of a program, which ``compiled`` gives, by nvcc for ``arch``.
 
-    Raises what ``compiled`` raises, ``TunesmithError`` where nvcc fails, and
-    ``MissingDependencyError`` without it.
+    Raises what ``compiled`` raises, ``TunesmithError`` where nvcc fails and for a program that has
+    nothing for the GPU, and ``MissingDependencyError`` without nvcc.
     """
     nvcc()
     with contextlib.suppress(UsageError, MissingDependencyError):  # calls will say why not
         load_runtime()
-    codes: list[bytes] = []
     failures: list[TunesmithError] = []
 
     def compile(source: str) -> bytes:
         try:
-            codes.append(compile_cuda(source, arch).code)
+            return compile_cuda(source, arch).code
         except TunesmithError as error:
             failures.append(error)  # which on its way through TVM would become another one
             raise
-        return codes[-1]
 
     try:
         with compiling_by(compile):
@@ -54,6 +52,8 @@ def gpu_executable(compiled: Callable[[], Any], arch: str) -> Any:
         if failures:
             raise failures[0] from error
         raise
+    if not executable.mod.imports:
+        raise TunesmithError(WITHOUT_FUNCTION)
     if has_runtime():
         return executable
     source = str(executable.mod.imports[0].inspect_source())

@@ -19,6 +19,8 @@ from tunesmith.loop_passes import has_blocks, passes_for_loops
 
 Extents = tuple[int, int, int]
 
+WITHOUT_FUNCTION = "the program has no function for the GPU: bind its loops to threads"
+
 # What TVM calls its function that compiles CUDA C++.
 _COMPILE = "tvm_callback_cuda_compile"
 
@@ -94,7 +96,7 @@ def cuda_code(program: Any, target: Any) -> CudaCode:
         lower = passes_for_loops()
     host, devices = split_host_device_mods(lower(BindTarget(target)(program)))
     if len(devices) != 1:
-        raise TunesmithError("the program has no function for the GPU: bind its loops to threads")
+        raise TunesmithError(WITHOUT_FUNCTION)
     ((device_target, device),) = devices.items()
     with compiling_by(lambda _: b""):  # the code is all that is wanted
         code = codegen_build(finalize()(device), device_target)
