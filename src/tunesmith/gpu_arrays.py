@@ -135,7 +135,7 @@ def output_tensor(value: Any, argument: Argument, inputs: Sequence[Any], stream:
 
 
 def wait(tensor: Any) -> None:
-    """Until what was launched on the GPU that has a tensor, on the stream to launch on, has ended."""
+    """Until what was launched on the current stream of the GPU that has a tensor has ended."""
     import tvm_ffi
 
     tensor.device.sync(tvm_ffi.get_raw_stream(tensor.device))
