@@ -126,8 +126,9 @@ class Target:
         """Raises ``UsageError`` for a target whose programs this machine can only build."""
         if self.kind != "cuda":
             return
-        from tunesmith.cuda.compiler import has_nvcc
+        from tunesmith.cuda.compiler import has_nvcc, nvcc_version
         from tunesmith.cuda.devices import gpus, runs
+        from tunesmith.cuda.driver import version_text
 
         try:
             gpu = gpus()[0]
@@ -142,6 +143,12 @@ class Target:
             raise UsageError(
                 "measuring on a GPU needs nvcc: install the CUDA toolkit, or add its folder bin to "
                 "PATH"
+            )
+        compiler, newest = nvcc_version(), gpu.newest_cuda
+        if compiler // 1000 > newest // 1000:
+            raise UsageError(
+                f"nvcc is of CUDA {version_text(compiler)}, and the driver for "
+                f"{version_text(newest)}: update the driver, or take an older nvcc"
             )
 
     @property

@@ -37,7 +37,7 @@ def _serve(answers: TextIO) -> None:
         call = _PREPARE[described["kind"]](described)
         call()
     except Exception as error:
-        _answer(answers, {"error": _reason(error)})
+        _answer(answers, {"error": reason_of(error)})
         return
     _answer(answers, {"ready": True})
     way = None
@@ -48,7 +48,7 @@ def _serve(answers: TextIO) -> None:
         _answer(answers, {"seconds": seconds_a_call(call, seconds), "way": way})
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """One line."""
     first = (str(error).strip().splitlines() or [""])[0]
     if isinstance(error, TunesmithError):

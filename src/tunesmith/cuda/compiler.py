@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ _FUNCTION = re.compile(r"Compiling entry function '(\w+)'")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
+
+# Where nvcc says its version.
+_RELEASE = re.compile(r"release (\d+)\.(\d+)")
 
 # What nvcc is told besides the instruction set.
 _OPTIONS = ("-cubin", "-O3", "-Xptxas", "-v", "-std=c++17")
@@ -124,6 +128,9 @@ def summary(cubin: Cubin, functions: Mapping[str, Function], arch: str) -> dict[
     whose figures are not known here. ``functions`` are those of ``CudaCode``.
     """
     launches = [launch for function in functions.values() for launch in function.launches]
+    unknown = {launch.kernel for launch in launches} - cubin.resources.keys()
+    if unknown:
+        raise TunesmithError(f"nvcc says nothing of {', '.join(sorted(unknown))}: update Tunesmith")
     used = [cubin.resources[launch.kernel].with_shared(launch.shared_bytes) for launch in launches]
     threads = [math.prod(launch.block) for launch in launches]
     occupancies = [one.occupancy(count, arch) for one, count in zip(used, threads, strict=True)]
@@ -162,11 +169,28 @@ def compiler_text() -> str:
 
     Raises like ``nvcc``, and ``TunesmithError`` for one that does not run.
     """
+    return " ".join([_words(nvcc()).splitlines()[-1], *_OPTIONS])
+
+
+def nvcc_version() -> int:
+    """The CUDA that nvcc is of, as the driver says its own: 13000 for 13.0.
+
+    Raises like ``compiler_text``.
+    """
+    found = _RELEASE.search(_words(nvcc()))
+    if found is None:
+        raise TunesmithError(f"{nvcc()} does not say its version: install the CUDA toolkit anew")
+    return 1000 * int(found[1]) + 10 * int(found[2])
+
+
+@lru_cache(maxsize=4)
+def _words(path: str) -> str:
+    """What a compiler says of itself."""
     try:
-        done = subprocess.run([nvcc(), "--version"], capture_output=True, text=True, check=True)
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise TunesmithError(f"nvcc does not run: {error}") from error
-    return " ".join([done.stdout.strip().splitlines()[-1], *_OPTIONS])
+    return done.stdout.strip()
 
 
 def compile_cuda(source: str, arch: str) -> Cubin:

@@ -27,7 +27,7 @@ class GpuInfo:
     """A GPU as the driver knows it. ``index`` counts those that this process may use.
 
     ``arch`` is its instruction set, such as ``sm_90``; ``bus`` is its place on the PCI bus, by
-    which other tools know it.
+    which other tools know it. ``newest_cuda`` is that of its driver: 13000 for 13.0.
     """
 
     index: int
@@ -37,6 +37,7 @@ class GpuInfo:
     multiprocessors: int
     l2_bytes: int
     bus: str
+    newest_cuda: int
 
     @classmethod
     def of(cls, cuda: Driver, index: int) -> GpuInfo:
@@ -59,6 +60,7 @@ class GpuInfo:
             multiprocessors=attribute(_MULTIPROCESSORS),
             l2_bytes=attribute(_L2_BYTES),
             bus=text("cuDeviceGetPCIBusId"),
+            newest_cuda=cuda.version,
         )
 
 
@@ -100,7 +102,7 @@ def gpu_for(arch: str) -> GpuInfo:
     CUDA's runtime, and like ``gpus``.
     """
     found = gpus()
-    _check_driver()
+    _check_driver(found[0])
     for gpu in found:
         if runs(gpu.arch, arch):
             return gpu
@@ -110,17 +112,16 @@ def gpu_for(arch: str) -> GpuInfo:
 def check_gpu(index: int, arch: str) -> None:
     """Raises like ``gpu_for`` unless this GPU runs a kernel for an instruction set."""
     gpu = gpus()[index]
-    _check_driver()
+    _check_driver(gpu)
     if not runs(gpu.arch, arch):
         raise _foreign(arch, gpu)
 
 
-def _check_driver() -> None:
-    known = driver().version
-    if known < KERNELS_NEED:
+def _check_driver(gpu: GpuInfo) -> None:
+    if gpu.newest_cuda < KERNELS_NEED:
         raise UsageError(
             f"kernels for GPUs need a driver for CUDA {version_text(KERNELS_NEED)}, and this one "
-            f"is for {version_text(known)}: update it"
+            f"is for {version_text(gpu.newest_cuda)}: update it"
         )
 
 

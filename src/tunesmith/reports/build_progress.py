@@ -16,22 +16,31 @@ from tunesmith.reports.live import DRAW_EVERY, LINE_EVERY
 
 
 class BuildProgress:
-    """Shows how many of ``total`` programs are built while the context lasts.
+    """Shows how many of ``total`` things are done while the context lasts: programs are built.
+
+    ``doing`` and ``done`` are the words for it.
 
     Give a console on stderr, so that stdout stays the caller's.
     """
 
     def __init__(
-        self, console: Console, total: int, *, clock: Callable[[], float] = time.monotonic
+        self,
+        console: Console,
+        total: int,
+        *,
+        doing: str = "building",
+        done: str = "built",
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._console = console
         self._total = total
+        self._done = done
         self._clock = clock
         self._begun = clock()
         self._shown_at = -math.inf
         # Workers are forked while this shows: no thread may redraw it.
         self._bar = Progress(
-            TextColumn("building"),
+            TextColumn(doing),
             BarColumn(60),
             MofNCompleteColumn(),
             TimeRemainingColumn(compact=True),
@@ -40,7 +49,7 @@ class BuildProgress:
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._task = self._bar.add_task("building", total=total)
+        self._task = self._bar.add_task(doing, total=total)
 
     def __enter__(self) -> Self:
         if self._console.is_interactive:
@@ -57,7 +66,7 @@ class BuildProgress:
             self._bar.stop()
 
     def update(self, done: int) -> None:
-        """Take how many are built; cheap enough to call after each."""
+        """Take how many are done; cheap enough to call after each."""
         every = DRAW_EVERY if self._console.is_interactive else LINE_EVERY
         now = self._clock()
         if done < self._total and now - self._shown_at < every:
@@ -68,5 +77,6 @@ class BuildProgress:
         else:
             elapsed = now - self._begun
             left = fmt.duration(elapsed / done * (self._total - done))
-            text = f"built {done:,} of {self._total:,}, {fmt.duration(elapsed)}, about {left} left"
+            reached = f"{self._done} {done:,} of {self._total:,}"
+            text = f"{reached}, {fmt.duration(elapsed)}, about {left} left"
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)

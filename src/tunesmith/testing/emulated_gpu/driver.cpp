@@ -7,6 +7,7 @@
 //   TUNESMITH_EMULATED_ARCH    compute capability, such as 90
 //   TUNESMITH_EMULATED_MEMORY  bytes of memory
 //   TUNESMITH_EMULATED_GONE    a file: as long as it exists all GPUs have vanished
+//   TUNESMITH_EMULATED_BUSY    the index of a GPU that others have for themselves
 //   TUNESMITH_EMULATED_DRIVER  the driver's version, such as 13000
 #include <csetjmp>
 #include <csignal>
@@ -29,16 +30,17 @@ struct Kernel { int (*run)(const Launch*, void**); int parameters; const int* by
 
 namespace {
 enum Result {
-  SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100,
+  SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, DEVICE_UNAVAILABLE = 46, NO_DEVICE = 100,
   INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY = 209,
   NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, MISALIGNED = 716, LAUNCH_FAILED = 719,
-  NOT_SUPPORTED = 801, UNKNOWN = 999
+  NOT_SUPPORTED = 801, CAPTURE_UNSUPPORTED = 900, UNKNOWN = 999
 };
 const std::map<int, std::pair<const char*, const char*>> NAMES = {
   {0, {"CUDA_SUCCESS", "no error"}},
   {1, {"CUDA_ERROR_INVALID_VALUE", "invalid argument"}},
   {2, {"CUDA_ERROR_OUT_OF_MEMORY", "out of memory"}},
   {3, {"CUDA_ERROR_NOT_INITIALIZED", "initialization error"}},
+  {46, {"CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"}},
   {100, {"CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"}},
   {101, {"CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"}},
   {200, {"CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"}},
@@ -49,6 +51,7 @@ const std::map<int, std::pair<const char*, const char*>> NAMES = {
   {716, {"CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"}},
   {719, {"CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"}},
   {801, {"CUDA_ERROR_NOT_SUPPORTED", "operation not supported"}},
+  {900, {"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"}},
   {999, {"CUDA_ERROR_UNKNOWN", "unknown error"}},
 };
 
@@ -66,7 +69,8 @@ struct Piece { char* base; size_t mapped, bytes; };
 std::map<uint64_t, Piece> memory;
 size_t used = 0;
 int initialized_in = 0;  // the process: it does not survive a fork, as in NVIDIA's driver
-Result stuck = SUCCESS;
+Result stuck = SUCCESS, pending = SUCCESS;
+bool capturing = false;
 const char* fault = "";
 Stream default_stream;
 
@@ -91,7 +95,14 @@ Result state() {
   if (stuck == SUCCESS && gone()) stuck = UNKNOWN;
   return stuck;
 }
+// What waits for the GPU hears of errors, and must not be called while a graph is recorded.
+Result waited() {
+  if (capturing) return CAPTURE_UNSUPPORTED;
+  if (stuck == SUCCESS) stuck = pending;
+  return state();
+}
 #define CHECK if (Result error = state()) return error;
+#define WAIT if (Result error = waited()) return error;
 
 char* guarded(size_t bytes, size_t unit, Piece* piece) {
   size_t whole = (bytes + PAGE - 1) / PAGE * PAGE;
@@ -110,6 +121,7 @@ void leave(int signal, siginfo_t* info, void*) {
 }
 
 Result run(const Kernel* kernel, Launch launch, void** given) {
+  if (pending != SUCCESS) return SUCCESS;  // after an error nothing runs any more
   Piece shared = {nullptr, 0, 0};
   launch.shared = launch.shared_bytes ? guarded(launch.shared_bytes, PAGE, &shared) : nullptr;
   struct sigaction ours = {}, segv, bus, ill;
@@ -120,17 +132,17 @@ Result run(const Kernel* kernel, Launch launch, void** given) {
   sigaction(SIGILL, &ours, &ill);
   fault = "";
   if (int error = sigsetjmp(before_the_launch, 1)) {
-    stuck = Result(error);
+    pending = Result(error);
     fault = "an access outside of memory, or one that is not aligned";
   } else if (!kernel->run(&launch, given)) {
-    stuck = LAUNCH_FAILED;
+    pending = LAUNCH_FAILED;
     fault = "threads of a block do not come to the same barrier";
   }
   sigaction(SIGSEGV, &segv, nullptr);
   sigaction(SIGBUS, &bus, nullptr);
   sigaction(SIGILL, &ill, nullptr);
   if (shared.base) munmap(shared.base, shared.mapped);
-  return stuck;
+  return SUCCESS;
 }
 
 Stream* of(void* stream) { return stream ? static_cast<Stream*>(stream) : &default_stream; }
@@ -158,7 +170,7 @@ extern "C" {
 // What was wrong with the last launch, in words; for tests in the same process.
 const char* tunesmith_fault() { return fault; }
 // A new process, so to speak: what stayed of an error is forgotten.
-void tunesmith_reset() { stuck = SUCCESS; fault = ""; }
+void tunesmith_reset() { stuck = pending = SUCCESS; fault = ""; }
 
 int cuInit(unsigned) {
   if (initialized_in && initialized_in != getpid()) return NOT_INITIALIZED;
@@ -209,12 +221,13 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) {
   CHECK
+  if (device == setting("TUNESMITH_EMULATED_BUSY", -1)) return DEVICE_UNAVAILABLE;
   *context = reinterpret_cast<void*>(long(device + 1));
   return SUCCESS;
 }
 int cuDevicePrimaryCtxRelease_v2(int) { return SUCCESS; }
 int cuCtxSetCurrent(void*) { return state(); }
-int cuCtxSynchronize() { return state(); }
+int cuCtxSynchronize() { return waited(); }
 int cuGetErrorName(int code, const char** text) {
   auto found = NAMES.find(code);
   *text = found == NAMES.end() ? "CUDA_ERROR_UNKNOWN" : found->second.first;
@@ -227,19 +240,18 @@ int cuGetErrorString(int code, const char** text) {
 }
 
 int cuMemGetInfo_v2(size_t* left, size_t* whole) {
-  CHECK
+  WAIT
   *whole = capacity();
   *left = capacity() - used;
   return SUCCESS;
 }
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
-  CHECK
+  WAIT
   if (bytes == 0) return INVALID_VALUE;
   if (used + bytes > capacity()) return OUT_OF_MEMORY;
   Piece piece;
   char* start = guarded(bytes, UNIT, &piece);
   if (!start) return OUT_OF_MEMORY;
-  std::memset(start, 0xFF, bytes);
   *address = reinterpret_cast<uint64_t>(start);
   memory[*address] = piece;
   used += bytes;
@@ -254,17 +266,17 @@ int cuMemFree_v2(uint64_t address) {
   return state();
 }
 int cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
-  CHECK
+  WAIT
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return SUCCESS;
 }
 int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
-  CHECK
+  WAIT
   std::memcpy(to, reinterpret_cast<void*>(from), bytes);
   return SUCCESS;
 }
 int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes) {
-  CHECK
+  WAIT
   std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
   return SUCCESS;
 }
@@ -278,7 +290,7 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void*) {
 }
 
 int cuModuleLoadData(void** module, const void* image) {
-  CHECK
+  WAIT
   // As nvcc.py writes it: a line with the compute capability and the size, then a library.
   int capability = 0, start = 0;
   size_t bytes = 0;
@@ -345,17 +357,19 @@ int cuTensorMapEncodeTiled() { return NOT_SUPPORTED; }
 
 int cuStreamCreate(void** stream, unsigned) { CHECK *stream = new Stream; return SUCCESS; }
 int cuStreamDestroy_v2(void* stream) { delete static_cast<Stream*>(stream); return state(); }
-int cuStreamSynchronize(void*) { return state(); }
+int cuStreamSynchronize(void*) { return waited(); }
 int cuStreamWaitEvent(void*, void*, unsigned) { return state(); }
 int cuStreamBeginCapture_v2(void* stream, int) {
   CHECK
   of(stream)->captured = new Graph;
+  capturing = true;
   return SUCCESS;
 }
 int cuStreamEndCapture(void* stream, void** graph) {
   CHECK
   *graph = of(stream)->captured;
   of(stream)->captured = nullptr;
+  capturing = false;
   return SUCCESS;
 }
 int cuGraphInstantiateWithFlags(void** ready, void* graph, unsigned long long) {
@@ -378,7 +392,7 @@ int cuGraphDestroy(void* graph) { delete static_cast<Graph*>(graph); return stat
 int cuEventCreate(void** event, unsigned) { CHECK *event = new Event; return SUCCESS; }
 int cuEventDestroy_v2(void* event) { delete static_cast<Event*>(event); return state(); }
 int cuEventRecord(void* event, void*) { CHECK static_cast<Event*>(event)->seconds = now(); return SUCCESS; }
-int cuEventSynchronize(void*) { return state(); }
+int cuEventSynchronize(void*) { return waited(); }
 int cuEventElapsedTime(float* milliseconds, void* start, void* end) {
   CHECK
   *milliseconds = 1e3 * (static_cast<Event*>(end)->seconds - static_cast<Event*>(start)->seconds);
