@@ -49,7 +49,16 @@ class GpuData:
         """What is wrong with the output in one line; None if it is right, or not verified."""
         if self._check is None or self._check.passes(self.output):
             return None
-        return self._prepared.mismatch(self.gpu.read(self.output, self._unwritten))
+        return self._prepared.mismatch(self.read_output())
+
+    def read_output(self) -> Array:
+        """The output as it is."""
+        return self.gpu.read(self.output, self._unwritten)
+
+    def close(self) -> None:
+        """Free the memory of inputs and output."""
+        for address in (*self.inputs, self._blank, self.output):
+            self.gpu.free(address)
 
     def restore(self) -> None:
         """Copy everything to the GPU again: a program may have written over it."""
