@@ -87,9 +87,8 @@ def test_an_architecture_that_the_compiler_does_not_know() -> None:
     ("words", "complaint"),
     [
         (
-            ("build", *PRODUCT, *GPU, "--config", "default", "-o", "kernel.so"),
-            "a program for cuda(arch=sm_90) makes no kernel yet: tunesmith show --form cuda has "
-            "its code",
+            ("show", *PRODUCT, *GPU, "--config", "default", "--form", "asm"),
+            "a program for a GPU is not shown as asm: give --form cuda",
         ),
         (
             ("show", *PRODUCT, "--form", "cuda", "--config", "default"),
