@@ -45,7 +45,8 @@ def libraries() -> Path:
     compiler = shutil.which("g++") or shutil.which("c++")
     if compiler is None:
         raise MissingDependencyError("a C++ compiler is needed to emulate a GPU")
-    parts = [(_HERE / source).read_bytes() for source, _ in _LIBRARIES.values()]
+    sources = ["emulation.hpp", *(source for source, _ in _LIBRARIES.values())]
+    parts = [(_HERE / source).read_bytes() for source in sources]
     digest = hashlib.sha256(b"".join(parts) + sys.executable.encode()).hexdigest()[:16]
     folder = Path(tempfile.gettempdir(), f"tunesmith-emulated-gpu-{os.getuid()}-{digest}")
     if not folder.is_dir():
