@@ -154,6 +154,7 @@ def test_a_c_program_calls_a_saved_kernel(
     np.testing.assert_allclose(output, LAYER.reference(*inputs), relative, absolute)
 
 
+@pytest.mark.parametrize("arch", [None, "sm_90"], ids=["processor", "GPU"])
 @pytest.mark.parametrize("language", ["c", "c++"])
 @pytest.mark.parametrize(
     "operator",
@@ -169,12 +170,12 @@ def test_a_c_program_calls_a_saved_kernel(
     ids=lambda operator: operator.key,
 )
 def test_the_header_is_clean_c_and_c_plus_plus(
-    c_compiler: str, tmp_path: Path, operator: Operator, language: str
+    c_compiler: str, tmp_path: Path, operator: Operator, language: str, arch: str | None
 ) -> None:
     if language == "c++" and shutil.which("g++") is None and shutil.which("clang++") is None:
         pytest.skip("no C++ compiler on this machine (g++, clang++)")
     prepared = PREPARED if has_constant_weights(operator) else None
-    (tmp_path / "kernel.h").write_text(c_header(operator, "kernel", "x86-64", prepared))
+    (tmp_path / "kernel.h").write_text(c_header(operator, "kernel", "x86-64", prepared, arch))
     source = tmp_path / "source.c"
     source.write_text('#include "kernel.h"\n#include "kernel.h"\n')
     standard = "-std=c99" if language == "c" else "-std=c++11"
@@ -209,6 +210,19 @@ def test_the_header_says_in_which_order_to_call_with_constant_weights() -> None:
     ]
     assert "\n".join(sequence) in header
     assert "_prepare" not in c_header(operator, "product", "znver4")
+
+
+def test_the_header_for_a_gpu_says_where_tensors_are() -> None:
+    operator = matmul(m=2, n=3, k=4, constant_weights=True)
+    header = c_header(operator, "product", "znver4", PREPARED, "sm_90")
+    assert "an NVIDIA GPU like sm_90" in header
+    assert "in the memory of one GPU" in header
+    where = "int gpu, void* stream"
+    prepare = f"int product_prepare({where}, const float* weight, float* prepared)"
+    main = f"int product({where}, const float* data, const float* prepared, float* output)"
+    assert f"static inline {prepare}" in header
+    assert f"static inline {main}" in header
+    assert " *     product_prepare(gpu, stream, weight, prepared);" in header
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,9 @@ def test_the_description_says_how_to_call_it_and_where_it_comes_from() -> None:
     kernel = kernel_of(BIASED, Target(cores=1))
     described = kernel.describe()
     assert described["operator"] == BIASED.to_json()
-    assert described["target"] == {"kind": "cpu", "mcpu": None, "cores": 1}
+    assert described["target"] == {"kind": "cpu", "mcpu": None, "cores": 1, "arch": None}
     assert described["processor"] == host_processor()
+    assert described["arch"] is None
     assert kernel.config is not None
     assert described["config"] == kernel.config.to_json()
     assert described["arguments"] == [
@@ -170,7 +171,7 @@ def _without(name: str) -> Any:
         (lambda text: "null", "does not describe a kernel: "),
         (_without("format"), "does not describe a kernel: it lacks 'format'"),
         (_without("processor"), "does not describe a kernel: it lacks 'processor'"),
-        (_changed(format=0), "has format 0, this version reads 1 and 2: save the kernel again"),
+        (_changed(format=0), "has format 0, this version reads 1 to 3: save the kernel again"),
         (_changed(operator={"operator": "matmull", "options": {}}), ".+ did you mean matmul"),
         (_changed(operator=3), "does not describe a kernel: "),
         (_changed(config=3), "does not describe a kernel: "),

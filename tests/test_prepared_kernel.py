@@ -274,7 +274,7 @@ def test_a_loaded_kernel_prepares_the_same(saved: Path) -> None:
 
 def test_the_description_tells_of_the_prepared_weights() -> None:
     described = packed_kernel().describe()
-    assert described["format"] == 2
+    assert described["format"] == 3
     assert described["prepared"] == {
         "name": "prepared",
         "shape": (1, 4, 3, 3, 16),
@@ -284,11 +284,18 @@ def test_the_description_tells_of_the_prepared_weights() -> None:
     assert plain_kernel().describe()["prepared"] is None
 
 
-def test_files_of_the_first_format_are_read(c_compiler: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("format", "without"), [(1, ["arch", "workspace", "prepared"]), (2, ["arch", "workspace"])]
+)
+def test_files_of_older_formats_are_read(
+    c_compiler: str, tmp_path: Path, format: int, without: list[str]
+) -> None:
     library, _, description = kernel_of(SQUARE).save(tmp_path / "old.so")
     old = json.loads(description.read_text())
-    del old["prepared"]
-    description.write_text(json.dumps({**old, "format": 1}))
+    for name in without:
+        del old[name]
+    del old["target"]["arch"]
+    description.write_text(json.dumps({**old, "format": format}))
     inputs = inputs_of(SQUARE)
     assert_right(SQUARE, Kernel.load(library)(*inputs), inputs)
 
@@ -296,7 +303,7 @@ def test_files_of_the_first_format_are_read(c_compiler: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"format": 3}, "has format 3, this version reads 1 and 2: save the kernel again"),
+        ({"format": 4}, "has format 4, this version reads 1 to 3: save the kernel again"),
         ({"prepared": 7}, "does not describe a kernel: "),
         ({"prepared": {"name": "prepared"}}, "does not describe a kernel: it lacks 'shape'"),
         ({"prepared": {"name": "prepared", "shape": ["x"], "dtype": "float32"}}, "does not "),

@@ -163,8 +163,9 @@ def test_programs_for_gpus_can_only_be_built_where_there_is_none(
 def test_a_gpu_runs_code_for_its_own_generation(
     monkeypatch: pytest.MonkeyPatch, gpu: str, arch: str | None, runs: bool
 ) -> None:
-    _see(monkeypatch, [GpuInfo(0, "Some GPU", gpu, 1 << 30, 8, 1 << 20, "0000:01:00.0")])
+    _see(monkeypatch, [GpuInfo(0, "Some GPU", gpu, 1 << 30, 8, 1 << 20, "0000:01:00.0", 13000)])
     monkeypatch.setattr(compiler, "has_nvcc", lambda: True)
+    monkeypatch.setattr(compiler, "nvcc_version", lambda: 12080)
     target = Target("cuda", arch=arch)
     if runs:
         target.check_measurable()
@@ -174,9 +175,17 @@ def test_a_gpu_runs_code_for_its_own_generation(
 
 
 def test_measuring_on_a_gpu_needs_its_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    _see(monkeypatch, [GpuInfo(0, "Some GPU", "sm_90", 1 << 30, 8, 1 << 20, "0000:01:00.0")])
+    _see(monkeypatch, [GpuInfo(0, "Some GPU", "sm_90", 1 << 30, 8, 1 << 20, "0000:01:00.0", 13000)])
     monkeypatch.setattr(compiler, "has_nvcc", lambda: False)
     with pytest.raises(UsageError, match="needs nvcc: install the CUDA toolkit"):
+        Target("cuda").check_measurable()
+
+
+def test_a_compiler_that_is_newer_than_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    _see(monkeypatch, [GpuInfo(0, "Some GPU", "sm_90", 1 << 30, 8, 1 << 20, "0000:01:00.0", 12040)])
+    monkeypatch.setattr(compiler, "has_nvcc", lambda: True)
+    monkeypatch.setattr(compiler, "nvcc_version", lambda: 13000)
+    with pytest.raises(UsageError, match=r"nvcc is of CUDA 13\.0.* driver for 12\.4: update"):
         Target("cuda").check_measurable()
 
 

@@ -18,6 +18,26 @@ ALIGNMENT = 64
 _CPU = 1  # DLPack's number of the device
 
 
+def check(value: Any, argument: Argument) -> tuple[int, int]:
+    """Where an array is: DLPack's number of a kind of device, and the device's own.
+
+    Raises ``UsageError`` if it is no array, or of another type or shape than the argument.
+    """
+    if not hasattr(value, "__dlpack__"):
+        raise UsageError(f"{argument.name} must be an array (NumPy or DLPack), not {_kind(value)}")
+    given, shape = str(value.dtype).removeprefix("torch."), tuple(value.shape)
+    if shape != argument.shape or given != argument.dtype:
+        raise UsageError(
+            f"{argument.name} must be {argument.dtype} of shape {argument.shape}, "
+            f"not {given} of shape {shape}"
+        )
+    try:
+        device, number = value.__dlpack_device__()
+        return int(device), int(number)
+    except Exception as error:
+        raise unusable(argument.name, error) from error
+
+
 def input_tensor(value: Any, argument: Argument) -> Any:
     """``value`` as a tensor that TVM may read, on its own memory where that can be used as it is.
 
@@ -25,14 +45,14 @@ def input_tensor(value: Any, argument: Argument) -> Any:
     else is copied. Raises ``UsageError`` if it is no array in main memory, or of another type or
     shape than the argument.
     """
-    _check(value, argument)
+    _check_here(value, argument)
     shared = _shared(value)
     if shared is not None:
         return shared
     try:
         return _copied(value)
     except Exception as error:  # of a stranger's class, which may fail in any way
-        raise _unusable(argument.name, error) from error
+        raise unusable(argument.name, error) from error
 
 
 def output_tensor(value: Any, argument: Argument, inputs: Sequence[Any]) -> Any:
@@ -42,43 +62,51 @@ def output_tensor(value: Any, argument: Argument, inputs: Sequence[Any]) -> Any:
     (tensors of ``input_tensor``). Raises ``UsageError`` like ``input_tensor``, and for an array
     that is read-only, needs gradients, or is of another library than NumPy, PyTorch and TVM.
     """
-    _check(value, argument)
+    _check_here(value, argument)
+    check_writable(value, argument)
+    shared = _shared(value)
+    if shared is None or overlaps(shared, inputs):
+        return new_tensor(argument)
+    return shared
+
+
+def check_writable(value: Any, argument: Argument) -> None:
+    """Raises ``UsageError`` for an array that cannot be filled, or of which that is not known."""
     if isinstance(value, np.ndarray):
         if not value.flags.writeable:
             raise UsageError(f"{argument.name} is read-only: give an array that can be written")
-    elif _is_torch(value):
+    elif is_torch(value):
         if value.requires_grad:
             raise UsageError(f"{argument.name} requires gradients: give {argument.name}.detach()")
-    elif not _is_tvm(value):
+    elif not is_tvm(value):
         raise UsageError(
             f"{argument.name} must be a NumPy array or a PyTorch tensor, not {_kind(value)}"
         )
-    shared = _shared(value)
-    if shared is None or any(_overlap(shared, tensor) for tensor in inputs):
-        return new_tensor(argument)
-    return shared
 
 
 def store(tensor: Any, value: Any, argument: Argument) -> None:
     """Copy ``tensor``, which ``output_tensor`` gave for ``value``, into it if it is new memory."""
     try:
-        if _is_torch(value):
+        if is_torch(value):
             if value.data_ptr() != tensor.data_ptr():
                 value.copy_(like(value, tensor))
-        elif _is_tvm(value):
+        elif is_tvm(value):
             if value.data_ptr() != tensor.data_ptr():
                 value.copyfrom(tensor)
         elif value.ctypes.data != tensor.data_ptr():
             np.copyto(value, as_numpy(tensor))
     except Exception as error:
-        raise _unusable(argument.name, error) from error
+        raise unusable(argument.name, error) from error
 
 
-def new_tensor(argument: Argument) -> Any:
-    """An aligned tensor of the argument's shape and type, its contents undefined."""
+def new_tensor(argument: Argument, device: Any | None = None) -> Any:
+    """An aligned tensor of the argument's shape and type, its contents undefined.
+
+    ``device`` is TVM's; None means main memory.
+    """
     import tvm
 
-    return tvm.runtime.empty(argument.shape, argument.dtype, tvm.cpu())
+    return tvm.runtime.empty(argument.shape, argument.dtype, device or tvm.cpu())
 
 
 def copied_tensor(value: Any, argument: Argument) -> Any:
@@ -104,7 +132,7 @@ def like(example: Any, tensor: Any) -> Any:
 
     Memory is shared, except with NumPy arrays of bfloat16.
     """
-    if _is_tvm(example):
+    if is_tvm(example):
         return tensor
     if not isinstance(example, np.ndarray):
         library = sys.modules.get(type(example).__module__.partition(".")[0])
@@ -122,19 +150,8 @@ def as_numpy(tensor: Any) -> Any:
         return tensor.numpy()
 
 
-def _check(value: Any, argument: Argument) -> None:
-    if not hasattr(value, "__dlpack__"):
-        raise UsageError(f"{argument.name} must be an array (NumPy or DLPack), not {_kind(value)}")
-    given, shape = str(value.dtype).removeprefix("torch."), tuple(value.shape)
-    if shape != argument.shape or given != argument.dtype:
-        raise UsageError(
-            f"{argument.name} must be {argument.dtype} of shape {argument.shape}, "
-            f"not {given} of shape {shape}"
-        )
-    try:
-        device, _ = value.__dlpack_device__()
-    except Exception as error:
-        raise _unusable(argument.name, error) from error
+def _check_here(value: Any, argument: Argument) -> None:
+    device, _ = check(value, argument)
     if device != _CPU:
         raise UsageError(f"{argument.name} must be in main memory: copy it there from its device")
 
@@ -144,7 +161,7 @@ def _shared(value: Any) -> Any | None:
     import tvm
 
     try:
-        return tvm.runtime.from_dlpack(value.detach() if _is_torch(value) else value)
+        return tvm.runtime.from_dlpack(value.detach() if is_torch(value) else value)
     except Exception:  # not aligned, not in C order, read-only, a type that DLPack lacks
         return None
 
@@ -153,7 +170,7 @@ def _copied(value: Any) -> Any:
     """A tensor with a copy of ``value``."""
     import tvm
 
-    if not _is_torch(value):
+    if not is_torch(value):
         array = value if isinstance(value, np.ndarray) else np.from_dlpack(value)
         return tvm.runtime.tensor(np.ascontiguousarray(array))
     torch = sys.modules["torch"]
@@ -161,9 +178,11 @@ def _copied(value: Any) -> Any:
     return tvm.runtime.from_dlpack(value.detach().clone(memory_format=torch.contiguous_format))
 
 
-def _overlap(a: Any, b: Any) -> bool:
-    (start, end), (other_start, other_end) = _extent(a), _extent(b)
-    return start < other_end and other_start < end
+def overlaps(tensor: Any, others: Sequence[Any]) -> bool:
+    """Whether a tensor has memory in common with one of the others."""
+    start, end = _extent(tensor)
+    extents = map(_extent, others)
+    return any(start < other_end and other_start < end for other_start, other_end in extents)
 
 
 def _extent(tensor: Any) -> tuple[int, int]:
@@ -173,12 +192,14 @@ def _extent(tensor: Any) -> tuple[int, int]:
     return start, start + int(tensor.numel()) * itemsize
 
 
-def _is_torch(value: Any) -> bool:
+def is_torch(value: Any) -> bool:
+    """Whether it is a tensor of PyTorch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
 
-def _is_tvm(value: Any) -> bool:
+def is_tvm(value: Any) -> bool:
+    """Whether it is a tensor of TVM's runtime."""
     import tvm
 
     return isinstance(value, tvm.runtime.Tensor)
@@ -188,6 +209,7 @@ def _kind(value: Any) -> str:
     return type(value).__name__
 
 
-def _unusable(name: str, error: Exception) -> UsageError:
+def unusable(name: str, error: Exception) -> UsageError:
+    """The error for an array that its own library does not let be used."""
     reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
     return UsageError(f"{name} cannot be used as an array: {reason}")

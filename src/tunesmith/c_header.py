@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from string import Template
 
 from tunesmith.arrays import ALIGNMENT
+from tunesmith.c_header_parts import FOR_CPU, FOR_GPU, Parts
 from tunesmith.operators import Argument, Operator
 from tunesmith.sketches.weights import PREPARE, WEIGHT, with_weights
 
@@ -34,18 +35,7 @@ _RESERVED = (
 _HEADER = Template("""\
 /* $operator
  *
- * All tensors are dense, in C order, and start at multiples of $alignment bytes (use
- * aligned_alloc). What a function fills must not overlap what it reads. It returns 0, or -1 if the
- * call failed; then nothing is known of what it fills. Call from one thread at a time.
- * It needs a processor like $processor, and runs on as many threads as the environment variable
- * TVM_NUM_THREADS says (half of the processors if it is unset). All kernels have the same symbols:
- * link one to a program.
-$sequence *
- * Link with the shared library beside this header, libtvm_runtime and libtvm_ffi. With TVM and FFI
- * set to where these two are, which is lib in the folders of the Python packages tvm and tvm_ffi:
- *
- *   cc program.c $library -L"$$TVM" -L"$$FFI" -ltvm_runtime -ltvm_ffi -Wl,-rpath-link,"$$FFI"
- *   LD_LIBRARY_PATH=.:$$TVM:$$FFI ./a.out
+$about
  */
 #ifndef ${guard}_H
 #define ${guard}_H
@@ -78,19 +68,13 @@ typedef struct {
 typedef int ${name}_function(void*, const ${name}_any*, int32_t, ${name}_any*);
 $externs
 
-/* What the library calls at run time; the runtime provides it. */
-extern int TVMBackendParallelLaunch(void*, void*, int);
-extern void* TVMBackendAllocWorkspace(int, int, uint64_t, int, int);
-extern int TVMBackendFreeWorkspace(int, int, void*);
-extern void* __TVMBackendParallelLaunch __attribute__((weak));
-extern void* __TVMBackendAllocWorkspace __attribute__((weak));
-extern void* __TVMBackendFreeWorkspace __attribute__((weak));
+$runtime
 
 $sizes
 
-enum { ${name}_CPU = 1, ${name}_TENSOR = 7, ${name}_MOST_TENSORS = 8 };
+enum { ${name}_$device, ${name}_TENSOR = 7, ${name}_MOST_TENSORS = 8 };
 
-static inline int ${name}_call(${name}_function* function, ${name}_tensor* tensors, int count) {
+${loading}static inline int ${name}_call($call_parameters) {
   ${name}_any arguments[${name}_MOST_TENSORS], result = {0, 0, NULL};
   for (int i = 0; i < count; ++i) {
     if (!tensors[i].data || (uintptr_t)tensors[i].data % $alignment) return -1;
@@ -98,10 +82,7 @@ static inline int ${name}_call(${name}_function* function, ${name}_tensor* tenso
     arguments[i].padding = 0;
     arguments[i].pointer = &tensors[i];
   }
-  if (&__TVMBackendParallelLaunch) __TVMBackendParallelLaunch = (void*)TVMBackendParallelLaunch;
-  if (&__TVMBackendAllocWorkspace) __TVMBackendAllocWorkspace = (void*)TVMBackendAllocWorkspace;
-  if (&__TVMBackendFreeWorkspace) __TVMBackendFreeWorkspace = (void*)TVMBackendFreeWorkspace;
-  return function(NULL, arguments, count, &result) ? -1 : 0;
+$call
 }
 
 $functions
@@ -111,15 +92,14 @@ $functions
 #endif
 """)
 
-
 # What the header of a kernel with constant weights says besides.
 _SEQUENCE = Template("""\
  *
  * The weights are constant: lay them out once, then call as often as you like, with what came of
  * them in their place:
  *
- *     ${name}_prepare($weight, $prepared);
- *     $name($inputs, $result);
+ *     ${name}_prepare($given$weight, $prepared);
+ *     $name($given$inputs, $result);
 """)
 
 _FUNCTION = Template("""\
@@ -128,69 +108,86 @@ $shapes
   ${prefix}_tensor tensors[] = {
 $tensors
   };
-  return ${prefix}_call($symbol, tensors, $count);
+  return ${prefix}_call($given$symbol, tensors, $count);
 }
 """)
 
 
 def c_header(
-    operator: Operator, stem: str, processor: str, prepared: Argument | None = None
+    operator: Operator,
+    stem: str,
+    processor: str,
+    prepared: Argument | None = None,
+    arch: str | None = None,
 ) -> str:
-    """The text of the header for a library compiled for ``processor``.
+    """The text of the header for a library compiled for ``processor``, and for a GPU with ``arch``.
 
     The function is called like the file, ``stem``, as far as C and C++ allow. ``prepared`` is what
     the library's ``prepare`` makes of the weights, None where it has no such function; it is
     declared as a second function then.
     """
+    parts = FOR_CPU if arch is None else FOR_GPU
     name = _identifier(stem)
     inputs, result = operator.arguments, operator.result
     arguments = (*inputs, result)
-    functions = [_function(name, name, "main", inputs, result)]
+    functions = [_function(parts, name, name, "main", arguments)]
     sequence = ""
     if prepared is not None:
         weight = inputs[WEIGHT]
         given = with_weights(inputs, prepared)
         arguments = (*inputs, prepared, result)
         functions = [
-            _function(name, f"{name}_prepare", PREPARE, [weight], prepared),
-            _function(name, name, "main", given, result),
+            _function(parts, name, f"{name}_prepare", PREPARE, [weight, prepared]),
+            _function(parts, name, name, "main", [*given, result]),
         ]
         sequence = _SEQUENCE.substitute(
             name=name,
+            given=parts.given,
             weight=weight.name,
             prepared=prepared.name,
             inputs=", ".join(argument.name for argument in given),
             result=result.name,
         )
     symbols = ["main"] if prepared is None else [PREPARE, "main"]
-    return _HEADER.substitute(
-        operator=operator.key,
-        library=shlex.quote(f"{stem}.so"),
-        processor=processor,
-        alignment=ALIGNMENT,
-        name=name,
-        guard=name.upper(),
-        sequence=sequence,
-        externs="\n".join(f"extern {name}_function {_symbol(symbol)};" for symbol in symbols),
-        sizes="\n".join(_size(name, argument) for argument in arguments),
-        functions="\n".join(functions),
-    )
+    words = {
+        "operator": operator.key,
+        "library": shlex.quote(f"{stem}.so"),
+        "processor": processor,
+        "arch": arch,
+        "alignment": ALIGNMENT,
+        "name": name,
+        "guard": name.upper(),
+        "sequence": sequence,
+        "externs": "\n".join(f"extern {name}_function {_symbol(symbol)};" for symbol in symbols),
+        "sizes": "\n".join(_size(name, argument) for argument in arguments),
+        "functions": "\n".join(functions),
+    }
+    of_device = {part: Template(text).substitute(words) for part, text in _of_header(parts)}
+    return _HEADER.substitute(words, **of_device)
+
+
+def _of_header(parts: Parts) -> Iterator[tuple[str, str]]:
+    """The parts that are the header's own, each with its name."""
+    for part in ("about", "runtime", "device", "loading", "call_parameters", "call"):
+        yield part, getattr(parts, part)
 
 
 def _function(
-    prefix: str, name: str, symbol: str, inputs: Sequence[Argument], result: Argument
+    parts: Parts, prefix: str, name: str, symbol: str, arguments: Sequence[Argument]
 ) -> str:
-    """A function over plain pointers that calls one of the library's."""
-    arguments = (*inputs, result)
+    """A function over plain pointers that calls one of the library's, which fills the last."""
+    *inputs, result = arguments
     parameters = [f"const {_TYPES[a.dtype][2]}* {a.name}" for a in inputs]
     parameters.append(f"{_TYPES[result.dtype][2]}* {result.name}")
+    place = Template(parts.place).substitute(prefix=prefix)
     return _FUNCTION.substitute(
         prefix=prefix,
         name=name,
         symbol=_symbol(symbol),
-        parameters=", ".join(parameters),
+        given=parts.given,
+        parameters=parts.parameters + ", ".join(parameters),
         shapes="\n".join(_shape(argument) for argument in arguments),
-        tensors="\n".join(_tensor(prefix, argument) for argument in arguments),
+        tensors="\n".join(_tensor(place, argument) for argument in arguments),
         count=len(arguments),
     )
 
@@ -216,9 +213,9 @@ def _shape(argument: Argument) -> str:
     return f"  int64_t {argument.name}_shape[] = {{{extents}}};"
 
 
-def _tensor(prefix: str, argument: Argument) -> str:
+def _tensor(place: str, argument: Argument) -> str:
     code, bits, _ = _TYPES[argument.dtype]
     return (
-        f"      {{(void*){argument.name}, {prefix}_CPU, 0, {len(argument.shape)}, {code}, {bits}, "
+        f"      {{(void*){argument.name}, {place}, {len(argument.shape)}, {code}, {bits}, "
         f"1, {argument.name}_shape, NULL, 0}},"
     )

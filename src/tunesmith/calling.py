@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,64 +20,43 @@ from tunesmith.target import Target
 _THREADS_VARIABLE = "TVM_NUM_THREADS"
 
 
-@dataclass(frozen=True)
-class Calling:
+@dataclass(frozen=True, kw_only=True)
+class Calling(ABC):
     """A compiled function, and the arrays that a caller gives to it.
 
     ``name`` is what messages call it. ``constants`` are tensors that the function takes at these
-    places beside what the caller gives. It runs on ``cores`` threads.
+    places beside what the caller gives.
     """
 
     name: str
     function: Callable[..., None]
     arguments: Sequence[Argument]
     result: Argument
-    cores: int
     constants: Mapping[int, Any] = field(default_factory=dict)
 
+    @abstractmethod
     def __call__(self, inputs: Sequence[Any], out: Any | None) -> Any:
         """The result as a new array of the kind of the first input, or ``out`` filled with it.
 
         Raises ``UsageError`` for arrays that do not fit.
         """
-        self._check_count(inputs)
-        tensors = [
-            arrays.input_tensor(value, argument)
-            for value, argument in zip(inputs, self.arguments, strict=True)
-        ]
-        result = self.result
-        if out is None:
-            output = arrays.new_tensor(result)
-        else:
-            result = Argument("out", result.shape, result.dtype)
-            output = arrays.output_tensor(out, result, tensors)
-        use_threads(self.cores)
-        self.function(*self._complete(tensors), output)
-        if out is None:
-            return arrays.like(inputs[0], output)
-        arrays.store(output, out, result)
-        return out
 
+    @abstractmethod
     def bind(self, inputs: Sequence[Any]) -> Callable[[], None]:
         """A call on copies of these arrays into one buffer, with nothing left to check: for timing.
 
         Raises ``UsageError`` for arrays that do not fit.
         """
-        self._check_count(inputs)
-        copies = [
-            arrays.copied_tensor(value, argument)
-            for value, argument in zip(inputs, self.arguments, strict=True)
-        ]
-        use_threads(self.cores)
-        return partial(self.function, *self._complete(copies), arrays.new_tensor(self.result))
 
-    def _complete(self, tensors: Sequence[Any]) -> list[Any]:
+    def complete(self, tensors: Sequence[Any]) -> list[Any]:
+        """What the function takes before its result."""
         given = list(tensors)
         for place, constant in sorted(self.constants.items()):
             given.insert(place, constant)
         return given
 
-    def _check_count(self, inputs: Sequence[Any]) -> None:
+    def check_count(self, inputs: Sequence[Any]) -> None:
+        """Raises ``UsageError`` for too many or too few inputs."""
         if len(inputs) != len(self.arguments):
             names = ", ".join(argument.name for argument in self.arguments)
             plural = "s" * (len(self.arguments) != 1)
@@ -84,6 +64,63 @@ class Calling:
                 f"{self.name} takes {len(self.arguments)} array{plural} ({names}), "
                 f"not {len(inputs)}"
             )
+
+    def named_out(self) -> Argument:
+        """The result, by the name that a caller gives it."""
+        return Argument("out", self.result.shape, self.result.dtype)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuCalling(Calling):
+    """A function that runs on ``cores`` threads of the processor, on arrays in main memory."""
+
+    cores: int
+
+    def __call__(self, inputs: Sequence[Any], out: Any | None) -> Any:
+        self.check_count(inputs)
+        tensors = [
+            arrays.input_tensor(value, argument)
+            for value, argument in zip(inputs, self.arguments, strict=True)
+        ]
+        result = self.named_out()
+        if out is None:
+            output = arrays.new_tensor(result)
+        else:
+            output = arrays.output_tensor(out, result, tensors)
+        use_threads(self.cores)
+        self.function(*self.complete(tensors), output)
+        if out is None:
+            return arrays.like(inputs[0], output)
+        arrays.store(output, out, result)
+        return out
+
+    def bind(self, inputs: Sequence[Any]) -> Callable[[], None]:
+        self.check_count(inputs)
+        copies = [
+            arrays.copied_tensor(value, argument)
+            for value, argument in zip(inputs, self.arguments, strict=True)
+        ]
+        use_threads(self.cores)
+        return partial(self.function, *self.complete(copies), arrays.new_tensor(self.result))
+
+
+def laid_out(
+    weights: Any,
+    argument: Argument,
+    prepared: Argument | None,
+    prepare: Callable[..., None] | None,
+    cores: int,
+) -> Any:
+    """Weights as ``prepare`` lays them out; a copy where there is no such function.
+
+    Raises ``UsageError`` for an array that does not fit.
+    """
+    if prepared is None or prepare is None:
+        return arrays.copied_tensor(weights, argument)
+    weight, filled = arrays.input_tensor(weights, argument), arrays.poisoned_tensor(prepared)
+    use_threads(cores)
+    prepare(weight, filled)
+    return filled
 
 
 _used = threading.local()

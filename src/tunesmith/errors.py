@@ -46,6 +46,12 @@ def system_reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
+def last_line(error: Exception) -> str:
+    """The end of what an error of the compiler says, which is what is wrong."""
+    lines = str(error).strip().splitlines()
+    return lines[-1].strip() if lines else type(error).__name__
+
+
 # More names than this help nobody who mistyped one.
 _MOST_NAMES = 8
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
-from tunesmith import arrays, kernel_files
-from tunesmith.calling import Calling, use_threads
+from tunesmith import arrays, calling, gpu_arrays, gpu_calling, kernel_files
+from tunesmith.calling import Calling, CpuCalling
 from tunesmith.compiler import compiled
-from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.kernel_files import Description, last_line
+from tunesmith.cuda.executable import gpu_executable, takes_memory
+from tunesmith.errors import TunesmithError, UsageError, last_line
+from tunesmith.gpu_calling import GpuCalling
+from tunesmith.kernel_files import Description
 from tunesmith.operators import Argument, Operator, ProductOperator
 from tunesmith.prepared_kernel import PreparedKernel
 from tunesmith.sketches.weights import (
@@ -35,11 +37,15 @@ class Kernel:
     shape; those that are not in C order or do not start at a multiple of 64 bytes are copied. It
     runs on as many threads as the target has cores.
 
+    For a GPU, arrays are all in main memory or all on one GPU. The former are copied there and the
+    result back. With the latter the result is on that GPU, too, and the call runs on PyTorch's
+    current stream if the first array is PyTorch's, and may return before it has ended.
+
     Where the operator has constant weights, ``prepare`` lays them out once and gives a callable
     over the other arguments; a call of the kernel itself does so anew each time.
 
     Calling raises ``UsageError`` for arrays that do not fit, and ``TunesmithError`` on a processor
-    that lacks instructions that the kernel was compiled for.
+    that lacks instructions that the kernel was compiled for, or a GPU of another generation.
     """
 
     def __init__(
@@ -50,10 +56,14 @@ class Kernel:
         module: Any,
         processor: str | None = None,
         *,
+        arch: str | None = None,
+        workspace: bool = False,
         prepared: Argument | None = None,
     ) -> None:
-        """``module`` is what TVM built or loaded, for ``processor``; None means the target's.
+        """``module`` is what TVM built or loaded, for ``processor`` and the ``arch`` of a GPU; None
+        means the target's.
 
+        ``workspace`` says that it takes memory of the GPU for what is between its launches.
         ``prepared`` is what its function ``prepare`` makes of the weights; None: there is no such
         function.
         """
@@ -61,7 +71,9 @@ class Kernel:
         self.target = target
         self.config = config
         self.processor = processor or target.processor
+        self.arch = (arch or target.gpu_arch) if target.kind == "cuda" else None
         self._module = module
+        self._workspace = workspace
         self._prepared = prepared
         # What was compiled; None for a kernel that was loaded.
         self._program: Any | None = None
@@ -76,15 +88,18 @@ class Kernel:
         """Compile a scheduled module.
 
         Raises ``TunesmithError`` if the compiler fails, ``UsageError`` if it does not know the
-        target's processor, and for a GPU, whose programs can only be built.
+        target's processor, and ``MissingDependencyError`` for a GPU without nvcc. A kernel for a
+        GPU is built and saved on any machine; where it cannot be called, calls say why.
         """
-        if target.kind != "cpu":
-            raise UsageError(
-                f"a program for {target.key} makes no kernel yet: tunesmith show --form cuda has "
-                "its code"
-            )
         module = _compiled(target, program)
-        kernel = cls(operator, target, config, module, prepared=prepared_weights(program))
+        kernel = cls(
+            operator,
+            target,
+            config,
+            module,
+            workspace=target.kind == "cuda" and takes_memory(module),
+            prepared=prepared_weights(program),
+        )
         kernel._program = program
         return kernel
 
@@ -104,40 +119,39 @@ class Kernel:
                 "tune the operator with constant_weights=True"
             )
         main, plain = self._function("main"), operator.arguments[WEIGHT]
-        if self._prepared is None:
-            laid_out = arrays.copied_tensor(weights, plain)
+        prepare = None if self._prepared is None else self._function(PREPARE)
+        if self.arch is None:
+            cores = self.target.core_count
+            weight = calling.laid_out(weights, plain, self._prepared, prepare, cores)
         else:
-            weight, laid_out = arrays.input_tensor(weights, plain), self._new_prepared()
-            use_threads(self.target.core_count)
-            self._function(PREPARE)(weight, laid_out)
-        calling = Calling(
-            f"{operator.name} with prepared weights",
-            main,
-            without_weights(operator.arguments),
-            operator.result,
-            self.target.core_count,
-            {WEIGHT: laid_out},
-        )
-        return PreparedKernel(operator, self.target, self.config, calling)
+            weight = gpu_calling.laid_out(weights, plain, self._prepared, prepare, self.arch)
+        name = f"{operator.name} with prepared weights"
+        rest = self._new_calling(name, main, without_weights(operator.arguments), {WEIGHT: weight})
+        return PreparedKernel(operator, self.target, self.config, rest)
 
     def bind(self, *inputs: Any) -> Callable[[], None]:
         """A call on copies of these arrays into one buffer, with nothing left to check: for timing.
 
-        Raises ``UsageError`` for arrays that do not fit.
+        On a GPU it waits until it has ended. Raises ``UsageError`` for arrays that do not fit.
         """
         return self._calling.bind(inputs)
 
     def source(self, kind: str, function: str | None = None) -> str:
-        """The compiled program as text: ``ll`` for LLVM-IR, ``asm`` for assembly.
+        """The compiled program as text: ``ll`` for LLVM-IR, ``asm`` for assembly; for a GPU
+        ``cuda``, its CUDA C++.
 
-        All of it, or of one ``function`` alone (``main``, or ``prepare`` where there is one).
-        Raises ``UsageError`` for another kind, and for a kernel that was loaded.
+        All of it, or on a processor one ``function`` alone (``main``, or ``prepare`` where there is
+        one). Raises ``UsageError`` for another kind, and for a kernel that was loaded.
         """
-        if kind not in ("ll", "asm"):
+        if self.arch is not None and kind != "cuda":
+            raise UsageError(f"the source of a kernel for a GPU is cuda (CUDA C++), not {kind}")
+        if self.arch is None and kind not in ("ll", "asm"):
             raise UsageError(f"a kernel's source is ll (LLVM-IR) or asm (assembly), not {kind}")
         if self._program is None:
             raise UsageError("a loaded kernel has no source: ask the one that was compiled")
         module = self._module
+        if self.arch is not None:
+            return str(module.mod.imports[0].inspect_source(kind))
         if function is not None and self._prepared is not None:
             import tvm
 
@@ -149,33 +163,57 @@ class Kernel:
     def _calling(self) -> Calling:
         operator = self.operator
         function = self._function("main") if self._prepared is None else self._preparing()
-        return Calling(
-            operator.name, function, operator.arguments, operator.result, self.target.core_count
-        )
+        return self._new_calling(operator.name, function, operator.arguments, {})
+
+    def _new_calling(
+        self,
+        name: str,
+        function: Callable[..., None],
+        arguments: Sequence[Argument],
+        constants: Mapping[int, Any],
+    ) -> Calling:
+        """``constants`` are tensors, where the kernel runs."""
+        fields: dict[str, Any] = {
+            "name": name,
+            "function": function,
+            "arguments": arguments,
+            "result": self.operator.result,
+            "constants": constants,
+        }
+        if self.arch is None:
+            return CpuCalling(**fields, cores=self.target.core_count)
+        gpu = next((constant.device.index for constant in constants.values()), None)
+        return GpuCalling(**fields, arch=self.arch, gpu=gpu)
 
     def _preparing(self) -> Callable[..., None]:
         """Both functions one after the other."""
-        prepare, main = self._function(PREPARE), self._function("main")
+        prepare, main, prepared = self._function(PREPARE), self._function("main"), self._prepared
+        assert prepared is not None
 
         def call(*tensors: Any) -> None:
-            laid_out = self._new_prepared()
-            prepare(tensors[WEIGHT], laid_out)
-            main(*with_weights(tensors, laid_out))
+            weight = tensors[WEIGHT]
+            # What a program leaves unset there must not matter, whatever the memory held before.
+            if self.arch is None:
+                filled = arrays.poisoned_tensor(prepared)
+            else:
+                filled = gpu_arrays.poisoned_tensor(prepared, weight.device.index)
+            prepare(weight, filled)
+            main(*with_weights(tensors, filled))
+            if self.arch is not None:
+                gpu_arrays.wait(filled)  # which is gone afterwards
 
         return call
-
-    def _new_prepared(self) -> Any:
-        assert self._prepared is not None
-        # What a program leaves unset there must not matter, whatever the memory held before.
-        return arrays.poisoned_tensor(self._prepared)
 
     def _function(self, name: str) -> Any:
         """Raises ``TunesmithError`` where it cannot run."""
         self._check_processor()
         try:
-            return self._module[name]
+            function = self._module[name]
+        except TunesmithError:
+            raise
         except Exception as error:
             raise TunesmithError(f"the program cannot be called: {last_line(error)}") from error
+        return gpu_calling.in_turn(function) if self._workspace else function
 
     def _check_processor(self) -> None:
         """Without its instructions the kernel would take the whole process down."""
@@ -206,7 +244,8 @@ class Kernel:
         """A kernel from the files that ``save`` wrote: the library, and the JSON beside it.
 
         Raises ``TunesmithError`` if one of them is missing or is not such a file, and if this
-        processor lacks instructions that the kernel needs.
+        processor lacks instructions that the kernel needs, or no GPU here runs it; ``UsageError``
+        where there is no GPU, and ``MissingDependencyError`` without CUDA's runtime.
         """
         module, saved = kernel_files.read(path)
         kernel = cls(
@@ -215,6 +254,8 @@ class Kernel:
             saved.config,
             module,
             saved.processor,
+            arch=saved.arch,
+            workspace=saved.workspace,
             prepared=saved.prepared,
         )
         kernel._check_processor()
@@ -226,13 +267,25 @@ class Kernel:
 
     @property
     def _description(self) -> Description:
-        return Description(self.operator, self.target, self.config, self.processor, self._prepared)
+        return Description(
+            self.operator,
+            self.target,
+            self.config,
+            self.processor,
+            self.arch,
+            self._workspace,
+            self._prepared,
+        )
 
 
 def _compiled(target: Target, program: Any) -> Any:
     """What TVM makes of a module. Raises as ``Kernel.build`` does."""
     tvm_target = target.to_tvm()
     try:
+        if target.kind == "cuda":
+            return gpu_executable(partial(compiled, program, tvm_target), target.gpu_arch)
         return compiled(program, tvm_target)
+    except TunesmithError:
+        raise
     except Exception as error:
         raise TunesmithError(f"the compiler failed: {last_line(error)}") from error

@@ -11,27 +11,39 @@ from typing import Any, Self
 
 from tunesmith.arrays import ALIGNMENT
 from tunesmith.c_header import c_header
-from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError, system_reason
+from tunesmith.cuda.devices import gpu_for
+from tunesmith.cuda.runtime import load_runtime
+from tunesmith.errors import (
+    MissingDependencyError,
+    TunesmithError,
+    UsageError,
+    last_line,
+    system_reason,
+)
 from tunesmith.operators import Argument, Operator, operator_from_json
 from tunesmith.space import Config
 from tunesmith.target import Target
 
-# Format 1 knew no prepared weights.
-FORMAT = 2
-_READABLE = (1, 2)
+# Format 1 knew no prepared weights, format 2 no GPUs.
+FORMAT = 3
+_READABLE = (1, 2, 3)
 
 
 @dataclass(frozen=True)
 class Description:
     """What there is to know of a kernel beside its code.
 
-    ``prepared`` is the tensor that ``prepare`` makes of the weights, where there is that function.
+    ``arch`` is the instruction set of the GPU that it was compiled for, None for a processor alone;
+    ``workspace`` says that it takes memory of the GPU between its launches. ``prepared`` is the
+    tensor that ``prepare`` makes of the weights, where there is that function.
     """
 
     operator: Operator
     target: Target
     config: Config | None
     processor: str
+    arch: str | None = None
+    workspace: bool = False
     prepared: Argument | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -43,8 +55,11 @@ class Description:
                 "kind": self.target.kind,
                 "mcpu": self.target.mcpu,
                 "cores": self.target.cores,
+                "arch": self.target.arch,
             },
             "processor": self.processor,
+            "arch": self.arch,
+            "workspace": self.workspace,
             "config": None if self.config is None else self.config.to_json(),
             "arguments": [_tensor(argument) for argument in self.operator.arguments],
             "prepared": None if self.prepared is None else _tensor(self.prepared),
@@ -59,17 +74,21 @@ class Description:
         try:
             saved = json.loads(path.read_text(encoding="utf-8"))
             if saved["format"] not in _READABLE:
-                known = " and ".join(map(str, _READABLE))
+                known = f"{_READABLE[0]} to {_READABLE[-1]}"
                 raise TunesmithError(
                     f"{path} has format {saved['format']}, this version reads {known}: "
                     "save the kernel again"
                 )
             prepared = saved["prepared"] if saved["format"] > 1 else None
+            arch = saved["arch"] if saved["format"] > 2 else None
+            workspace = saved["workspace"] if saved["format"] > 2 else False
             return cls(
                 operator=operator_from_json(saved["operator"]),
                 target=Target(**saved["target"]),
                 config=None if saved["config"] is None else Config.from_json(saved["config"]),
                 processor=str(saved["processor"]),
+                arch=None if arch is None else str(arch),
+                workspace=bool(workspace),
                 prepared=None if prepared is None else _argument(prepared),
             )
         except KeyError as error:
@@ -94,7 +113,7 @@ def write(library: Path, module: Any, description: Description) -> list[Path]:
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
         _link(module, library)
-        text = c_header(operator, library.stem, description.processor, prepared)
+        text = c_header(operator, library.stem, description.processor, prepared, description.arch)
         header.write_text(text, encoding="utf-8")
         text = json.dumps(description.to_json(), indent=2)
         described.write_text(f"{text}\n", encoding="utf-8")
@@ -109,7 +128,8 @@ def write(library: Path, module: Any, description: Description) -> list[Path]:
 def read(path: str | Path) -> tuple[Any, Description]:
     """The module of a saved library, and what the JSON beside it says.
 
-    Raises ``TunesmithError`` if one of them is missing or is not such a file.
+    Raises ``TunesmithError`` if one of them is missing or is not such a file, and for a kernel of a
+    GPU as ``gpu_for`` and ``load_runtime`` do.
     """
     library = Path(path).resolve()
     described = library.with_suffix(".json")
@@ -117,6 +137,9 @@ def read(path: str | Path) -> tuple[Any, Description]:
         if not needed.is_file():
             raise TunesmithError(f"no file {needed}: a kernel is a library and its .json")
     description = Description.read(described)
+    if description.arch is not None:
+        gpu_for(description.arch)
+        load_runtime()
     try:
         module = _load_library(library)
         for name in ("main",) if description.prepared is None else ("main", "prepare"):
@@ -124,12 +147,6 @@ def read(path: str | Path) -> tuple[Any, Description]:
     except Exception as error:
         raise TunesmithError(f"{library} is not a kernel's library: save it again") from error
     return module, description
-
-
-def last_line(error: Exception) -> str:
-    """The end of what an error of the compiler says, which is what is wrong."""
-    lines = str(error).strip().splitlines()
-    return lines[-1].strip() if lines else type(error).__name__
 
 
 def _tensor(argument: Argument) -> dict[str, Any]:

@@ -20,7 +20,8 @@ class MeasureSettings:
     A candidate that an estimate of a call or two puts at more than ``cut_off`` times the best time
     so far gets that one figure. ``min_repeat_time`` is how long one repeat lasts at least,
     ``repeats`` how many there are; there are more if something on the machine disturbs them.
-    ``flush_cache`` empties the caches before each repeat (one call a repeat then). ``workers`` is
+    ``flush_cache`` empties the caches before each repeat (one call a repeat then), on a GPU before
+    each call. ``workers`` is
     how many programs are built at a time, None: as many as there are cores.
 
     Raises ``UsageError`` for a value that makes no sense.

@@ -126,14 +126,15 @@ class Target:
         """Raises ``UsageError`` for a target whose programs this machine can only build."""
         if self.kind != "cuda":
             return
-        from tunesmith.cuda.compiler import has_nvcc
-        from tunesmith.cuda.devices import gpus
+        from tunesmith.cuda.compiler import has_nvcc, nvcc_version
+        from tunesmith.cuda.devices import gpus, runs
+        from tunesmith.cuda.driver import version_text
 
         try:
             gpu = gpus()[0]
         except UsageError as error:
             raise UsageError(f"{error}; --build-only needs no GPU") from error
-        if self.arch is not None and not _runs(gpu.arch, self.arch):
+        if self.arch is not None and not runs(gpu.arch, self.arch):
             raise UsageError(
                 f"this machine's GPU ({gpu.name}) does not run code for {self.arch}: leave out "
                 f"--arch, which then is {gpu.arch}; or take --build-only"
@@ -142,6 +143,12 @@ class Target:
             raise UsageError(
                 "measuring on a GPU needs nvcc: install the CUDA toolkit, or add its folder bin to "
                 "PATH"
+            )
+        compiler, newest = nvcc_version(), gpu.newest_cuda
+        if compiler // 1000 > newest // 1000:
+            raise UsageError(
+                f"nvcc is of CUDA {version_text(compiler)}, and the driver for "
+                f"{version_text(newest)}: update the driver, or take an older nvcc"
             )
 
     @property
@@ -178,18 +185,6 @@ def host_gpu_arch() -> str:
         return gpus()[0].arch
     except UsageError as error:
         raise UsageError(f"{error}; or name one to build for, such as --arch sm_90") from error
-
-
-def _runs(gpu: str, arch: str) -> bool:
-    """Whether a GPU runs machine code for an instruction set.
-
-    It does for its own generation and no newer member of it; code for one with a letter runs on
-    that alone. (The CUDA programming guide, "Binary Compatibility".)
-    """
-    own, asked = (int(re.sub(r"\D", "", each)) for each in (gpu, arch))
-    if arch[-1].isalpha():
-        return own == asked
-    return own // 10 == asked // 10 and own >= asked
 
 
 def instructions(processor: str) -> frozenset[str]:

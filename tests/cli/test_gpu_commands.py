@@ -76,6 +76,32 @@ def test_a_space_is_recorded_and_searched_anywhere(tuned: Path) -> None:
     assert ran.returncode == 0, ran.stderr
 
 
+CALL = """
+import sys
+import numpy as np
+from tunesmith.kernel import Kernel
+kernel = Kernel.load(sys.argv[1])
+inputs = kernel.operator.make_inputs(0)
+np.testing.assert_allclose(kernel(*inputs), kernel.operator.reference(*inputs), 1e-4, 1e-4)
+print(kernel.arch, kernel.config.key)
+"""
+
+
+def test_the_best_is_built_as_a_kernel_that_another_process_calls(tuned: Path) -> None:
+    best = json.loads(tunesmith(tuned, "best", *PRODUCT, "--store", "t.db", "--json").stdout)
+    words = ("--store", "t.db", "--output", "built.so", "--json")
+    built = json.loads(tunesmith(tuned, "build", *PRODUCT, *words).stdout)
+    assert built["config"] == best["best"]["config"]
+    ran = subprocess.run(
+        [sys.executable, "-c", CALL, str(tuned / built["files"]["library"])],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout.startswith("sm_90 {"), ran.stderr
+
+
 def test_without_a_gpu_there_is_a_line_and_no_store(tmp_path: Path) -> None:
     ran = tunesmith(tmp_path, "tune", *PRODUCT, "--store", "t.db", gpus=0)
     assert ran.returncode == 2

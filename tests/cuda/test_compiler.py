@@ -11,7 +11,6 @@ import pytest
 from tunesmith.cuda.compiler import (
     Cubin,
     Resources,
-    capability,
     compile_cuda,
     has_nvcc,
     nvcc,
@@ -19,6 +18,7 @@ from tunesmith.cuda.compiler import (
     summary,
 )
 from tunesmith.cuda.lowering import Function, Launch
+from tunesmith.cuda.multiprocessors import capability
 from tunesmith.errors import MissingDependencyError, TunesmithError
 
 needs_nvcc = pytest.mark.skipif(not has_nvcc(), reason="no CUDA compiler on this machine (nvcc)")

@@ -66,7 +66,7 @@ def test_what_is_broken_is_compiled_again(
     compiler = Compiler()
     kept = KeptPrograms(tmp_path, "nvcc 13")
     kept.compiled("0123", "sm_90", SOURCE, compiler)
-    file = tmp_path / f"0123-sm_90{suffix}"
+    (file,) = tmp_path.glob(f"0123-sm_90-*{suffix}")
     if content is None:
         file.unlink()
     else:
@@ -83,14 +83,21 @@ def test_a_folder_that_cannot_be_made_does_no_harm(tmp_path: Path) -> None:
     kept.shrink()
 
 
-def test_what_was_used_longest_ago_goes_first(tmp_path: Path) -> None:
+def test_what_was_used_longest_ago_goes_first_and_whole(tmp_path: Path) -> None:
     kept = KeptPrograms(tmp_path, "nvcc 13")
-    for age, name in enumerate(("new", "old")):
+    for name in ("used", "unused"):
         kept.compiled(name, "sm_90", SOURCE, Compiler())
-        for file in tmp_path.glob(f"{name}-*"):
-            os.utime(file, (1000 - age, 1000 - age))
+    for file in tmp_path.iterdir():
+        os.utime(file, (1000, 1000))
+    kept.compiled("used", "sm_90", SOURCE, Compiler())
     (tmp_path / "a stranger's file").write_bytes(b"x" * 100)
-    whole = sum(file.stat().st_size for file in tmp_path.glob("*-sm_90.*"))
+    (tmp_path / "unused-sm_90-0123.cubinx8y2").write_bytes(b"a draft")
+    os.utime(tmp_path / "unused-sm_90-0123.cubinx8y2", (1000, 1000))
+    whole = sum(file.stat().st_size for file in tmp_path.glob("*-sm_90*"))
     kept.shrink(most=whole // 2)
-    assert {file.name.partition("-")[0] for file in tmp_path.glob("*-sm_90.*")} == {"new"}
+    assert {file.name.partition("-")[0] for file in tmp_path.glob("*-sm_90*")} == {"used"}
     assert len(list(tmp_path.iterdir())) == 4
+    kept.shrink(most=0)
+    assert len(list(tmp_path.iterdir())) == 4, "what was used just now stays"
+    kept.shrink(most=0, spare=-1.0)
+    assert len(list(tmp_path.iterdir())) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -22,7 +23,7 @@ __all__ = ["have_gpus"]
 
 pytestmark = needs_compiler
 
-SETTINGS = MeasureSettings(run_timeout=2.0, min_repeat_time=0.001, workers=2)
+SETTINGS = MeasureSettings(build_timeout=60.0, run_timeout=2.0, min_repeat_time=0.001, workers=2)
 JOB = Job(matmul(m=16, n=16, k=16), FaultyGpuSketch(), Target("cuda"), SETTINGS)
 
 _numbers = itertools.count(1)
@@ -93,6 +94,40 @@ def test_several_gpus_run_at_the_same_time(have_gpus: Gpus) -> None:
     assert all(it.valid for it in found["none"])
     spent = sum(it.run_time for it in found["endless"])
     assert split["run"] < spent
+
+
+def test_a_gpu_that_others_have_is_left_alone(have_gpus: Gpus) -> None:
+    have_gpus(2, busy=1)
+    with LocalMeasurer(JOB) as measurer:
+        measurer.submit(healthy(4))
+        assert all(it.valid for it in collect_all(measurer)["none"])
+
+
+def test_the_only_gpu_is_in_use_by_others(have_gpus: Gpus) -> None:
+    have_gpus(busy=0)
+    with LocalMeasurer(JOB) as measurer:
+        measurer.submit(healthy(1))
+        with pytest.raises(TunesmithError, match=r"GPU 0 cannot be used: it is in use by others"):
+            collect_all(measurer)
+
+
+def test_what_is_cancelled_does_not_keep_a_play_off_from_its_gpu(measurer: LocalMeasurer) -> None:
+    good, *others = healthy(5)
+    measurer.submit(others)
+    measurer.collect(60.0)
+    measurer.cancel()
+    (figure,) = measurer.play_off([good], 2)
+    assert len(figure.run_seconds) == 2
+    assert measurer.pending == 0
+
+
+def test_calls_with_an_empty_cache(have_gpus: Gpus) -> None:
+    have_gpus()
+    job = replace(JOB, settings=replace(SETTINGS, flush_cache=True))
+    with LocalMeasurer(job) as measurer:
+        measurer.submit(healthy(1))
+        (measurement,) = collect_all(measurer)["none"]
+    assert len(measurement.run_seconds) >= SETTINGS.repeats
 
 
 def test_a_gpu_that_vanishes_ends_measuring_and_blames_nobody(

@@ -10,9 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from tests.emulated import needs_compiler
-from tunesmith.cuda.compiler import Cubin
-from tunesmith.measure import gpu_check
-from tunesmith.measure.gpu_check import GpuCheck
+from tunesmith.measure.gpu_check import GpuCheck, check_source
 from tunesmith.measure.verify import find_mismatch
 from tunesmith.testing.emulated_gpu.in_process import emulated_gpu
 from tunesmith.testing.emulated_gpu.nvcc import compile_emulated
@@ -25,19 +23,16 @@ FLOATS = (np.float64, np.float32, np.float16, ml_dtypes.bfloat16)
 ODD = [0.0, -0.0, 1.0, -1.5, 1e-5, 6e-8, 3e4, np.inf, -np.inf, np.nan]
 
 
-@pytest.fixture(autouse=True)
-def compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    def emulated(source: str, arch: str) -> Cubin:
-        return Cubin(compile_emulated(source, arch), source, {})
-
-    monkeypatch.setattr(gpu_check, "compile_cuda", emulated)
+def check_of(output: npt.NDArray[Any], reference: npt.NDArray[Any]) -> GpuCheck:
+    source = check_source(output.dtype, reference, TOLERANCE)
+    return GpuCheck(emulated_gpu(), compile_emulated(source, "sm_90"), reference)
 
 
 def agree(output: npt.NDArray[Any], reference: npt.NDArray[Any]) -> bool:
     """Whether the GPU passes each element that NumPy passes, and no other; and the whole."""
     gpu = emulated_gpu()
     verdicts = []
-    check = GpuCheck(gpu, output, reference, TOLERANCE)
+    check = check_of(output, reference)
     verdicts.append((check.passes(gpu.upload(output)), output))
     for place in range(output.size):
         # One wrong element, if it is, among right ones.
@@ -71,7 +66,7 @@ def test_integers(kind: Any) -> None:
 def test_elements_beyond_the_first_round_of_the_threads() -> None:
     gpu = emulated_gpu()
     reference = np.zeros(3 * 1024 * 256 + 5, np.int8)
-    check = GpuCheck(gpu, reference, reference, (0.0, 0.0))
+    check = check_of(reference, reference)
     right = gpu.upload(reference)
     assert check.passes(right)
     reference[-1] = 1

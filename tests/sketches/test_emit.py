@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tunesmith.compiler import compiled
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Argument
-from tunesmith.sketches import emit
+from tunesmith.sketches import emit, shuffles
 from tunesmith.target import Target
 
 
@@ -75,7 +75,7 @@ def test_turned_rows_are_columns_one_after_the_other(rows: int, lanes: int, dtyp
     def body(buffers: list[Any]) -> None:
         source, result = buffers
         loaded = [emit.load(source, [row, 0], lanes) for row in range(rows)]
-        for number, vector in enumerate(emit.turned(loaded, lanes)):
+        for number, vector in enumerate(shuffles.turned(loaded, lanes)):
             emit.store(result, vector, [number * lanes], lanes)
 
     source = np.arange(rows * lanes).reshape(rows, lanes).astype(dtype)

@@ -37,11 +37,10 @@ class GpuKernel:
         program = problem.program(Config.from_json(described["config"]))
         built = prepared.device.build(Build(program, prepared.target, described["program_hash"]))
         assert built.code is not None
-        self._gpu = gpu
         self._data = GpuData(gpu, prepared)
         self._program = LoadedGpuProgram(self._data, built.code)
         self._program.call()
-        output = gpu.read(self._data.output, self._data.blank)
+        output = self._data.read_output()
         reference = operator.reference(*operator.make_inputs(seed=0))
         wrong = find_mismatch(output, reference, *operator.tolerance)
         if wrong is not None:
@@ -56,5 +55,4 @@ class GpuKernel:
     def close(self) -> None:
         """Leave the GPU as it was."""
         self._program.close()
-        for address in (*self._data.inputs, self._data.output):
-            self._gpu.free(address)
+        self._data.close()

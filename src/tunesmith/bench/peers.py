@@ -79,8 +79,25 @@ def compare_with_peers(result: Result, say: Callable[[str], None]) -> Mapping[st
         return {}
     say("comparing with PyTorch, in turn ...")
     try:
-        comparison = compare_with_torch(result.best)
+        if result.best.problem.task.target.kind == "cuda":
+            ratio = _ratio_on_gpu(result.best)
+        else:
+            ratio = compare_with_torch(result.best).ratio
     except TunesmithError as error:
         say(f"PyTorch cannot be compared with: {error}")
         return {}
-    return {"PyTorch": result.best.seconds * comparison.ratio}
+    return {"PyTorch": result.best.seconds * ratio}
+
+
+def _ratio_on_gpu(found: Found, rounds: int = 25) -> float:
+    """How much faster the found config is than what PyTorch has of NVIDIA's libraries.
+
+    Raises ``TunesmithError`` if PyTorch cannot run the operator on the GPU.
+    """
+    from tunesmith.bench.gpu_peers import GpuPeers
+
+    assert isinstance(found.problem, TaskProblem)
+    described = {**kernel_side(found), "program_hash": found.measurement.program_hash}
+    with GpuPeers() as peers:
+        row = peers.compare(found.problem.task.operator, described, rounds)
+    return float(row["ratio"])

@@ -217,6 +217,8 @@ def show(
     if form not in FORMS:
         raise unknown_name("form", form, FORMS)
     choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, arch, sketch)
+    if choice.task().target.kind == "cuda" and form in ("llvm", "asm"):
+        raise UsageError(f"a program for a GPU is not shown as {form}: give --form cuda")
     problem, chosen = chosen_config(choice.problems(), store, config)
     if form == "tvmscript":
         text = str(problem.program(chosen).script())

@@ -9,10 +9,12 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from tunesmith.cuda.lowering import Function
+from tunesmith.cuda.multiprocessors import multiprocessor
 from tunesmith.errors import MissingDependencyError, TunesmithError
 
 # What ptxas says of each function, in this order.
@@ -20,6 +22,9 @@ _FUNCTION = re.compile(r"Compiling entry function '(\w+)'")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
+
+# Where nvcc says its version.
+_RELEASE = re.compile(r"release (\d+)\.(\d+)")
 
 # What nvcc is told besides the instruction set.
 _OPTIONS = ("-cubin", "-O3", "-Xptxas", "-v", "-std=c++17")
@@ -30,37 +35,6 @@ _REGISTER_UNIT = 256
 _SHARED_UNIT = 128
 # Its warps are shared out among four parts, each with registers of its own.
 _PARTS = 4
-
-
-@dataclass(frozen=True)
-class Multiprocessor:
-    """What one multiprocessor has for the blocks that run on it at a time.
-
-    ``reserved_bytes`` of shared memory are the system's, of each block.
-    """
-
-    threads: int
-    blocks: int
-    shared_bytes: int
-    registers: int = 65536
-    reserved_bytes: int = 1024
-
-
-# By compute capability: the CUDA programming guide, "Technical Specifications per Compute
-# Capability".
-_MULTIPROCESSORS = {
-    75: Multiprocessor(1024, 16, 64 * 1024, reserved_bytes=0),
-    80: Multiprocessor(2048, 32, 164 * 1024),
-    86: Multiprocessor(1536, 16, 100 * 1024),
-    87: Multiprocessor(1536, 16, 164 * 1024),
-    89: Multiprocessor(1536, 24, 100 * 1024),
-    90: Multiprocessor(2048, 32, 228 * 1024),
-    100: Multiprocessor(2048, 32, 228 * 1024),
-    103: Multiprocessor(2048, 32, 228 * 1024),
-    110: Multiprocessor(1536, 24, 228 * 1024),
-    120: Multiprocessor(1536, 24, 100 * 1024),
-    121: Multiprocessor(1536, 24, 100 * 1024),
-}
 
 
 @dataclass(frozen=True)
@@ -82,7 +56,7 @@ class Resources:
 
         None for a GPU whose figures are not known here.
         """
-        known = _MULTIPROCESSORS.get(capability(arch))
+        known = multiprocessor(arch)
         if known is None:
             return None
         warps = math.ceil(threads / _WARP)
@@ -96,11 +70,6 @@ class Resources:
             known.shared_bytes // shared,
         )
         return min(1.0, blocks * threads / known.threads)
-
-
-def capability(arch: str) -> int:
-    """The compute capability of ``sm_90a`` as a number: 90."""
-    return int(re.sub(r"\D", "", arch))
 
 
 def _up(value: int, unit: int) -> int:
@@ -124,6 +93,9 @@ def summary(cubin: Cubin, functions: Mapping[str, Function], arch: str) -> dict[
     whose figures are not known here. ``functions`` are those of ``CudaCode``.
     """
     launches = [launch for function in functions.values() for launch in function.launches]
+    unknown = {launch.kernel for launch in launches} - cubin.resources.keys()
+    if unknown:
+        raise TunesmithError(f"nvcc says nothing of {', '.join(sorted(unknown))}: update Tunesmith")
     used = [cubin.resources[launch.kernel].with_shared(launch.shared_bytes) for launch in launches]
     threads = [math.prod(launch.block) for launch in launches]
     occupancies = [one.occupancy(count, arch) for one, count in zip(used, threads, strict=True)]
@@ -162,11 +134,28 @@ def compiler_text() -> str:
 
     Raises like ``nvcc``, and ``TunesmithError`` for one that does not run.
     """
+    return " ".join([_words(nvcc()).splitlines()[-1], *_OPTIONS])
+
+
+def nvcc_version() -> int:
+    """The CUDA that nvcc is of, as the driver says its own: 13000 for 13.0.
+
+    Raises like ``compiler_text``.
+    """
+    found = _RELEASE.search(_words(nvcc()))
+    if found is None:
+        raise TunesmithError(f"{nvcc()} does not say its version: install the CUDA toolkit anew")
+    return 1000 * int(found[1]) + 10 * int(found[2])
+
+
+@lru_cache(maxsize=4)
+def _words(path: str) -> str:
+    """What a compiler says of itself."""
     try:
-        done = subprocess.run([nvcc(), "--version"], capture_output=True, text=True, check=True)
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise TunesmithError(f"nvcc does not run: {error}") from error
-    return " ".join([done.stdout.strip().splitlines()[-1], *_OPTIONS])
+    return done.stdout.strip()
 
 
 def compile_cuda(source: str, arch: str) -> Cubin:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from ctypes import c_int, c_size_t
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tunesmith.cuda.driver import Driver, driver
-from tunesmith.errors import UsageError
+from tunesmith.cuda.driver import Driver, driver, version_text
+from tunesmith.errors import TunesmithError, UsageError
 
 # Numbers of the driver API's CUdevice_attribute.
 _MULTIPROCESSORS = 16
@@ -17,13 +18,16 @@ _MAJOR, _MINOR = 75, 76
 
 _NAME_LENGTH = 256
 
+# The CUDA of TVM's runtime, as cuDriverGetVersion says it. Measuring does without.
+KERNELS_NEED = 13000
+
 
 @dataclass(frozen=True)
 class GpuInfo:
     """A GPU as the driver knows it. ``index`` counts those that this process may use.
 
     ``arch`` is its instruction set, such as ``sm_90``; ``bus`` is its place on the PCI bus, by
-    which other tools know it.
+    which other tools know it. ``newest_cuda`` is that of its driver: 13000 for 13.0.
     """
 
     index: int
@@ -33,6 +37,7 @@ class GpuInfo:
     multiprocessors: int
     l2_bytes: int
     bus: str
+    newest_cuda: int
 
     @classmethod
     def of(cls, cuda: Driver, index: int) -> GpuInfo:
@@ -55,6 +60,7 @@ class GpuInfo:
             multiprocessors=attribute(_MULTIPROCESSORS),
             l2_bytes=attribute(_L2_BYTES),
             bus=text("cuDeviceGetPCIBusId"),
+            newest_cuda=cuda.version,
         )
 
 
@@ -75,3 +81,52 @@ def gpus() -> tuple[GpuInfo, ...]:
 def alike(found: tuple[GpuInfo, ...]) -> tuple[GpuInfo, ...]:
     """Those that are as fast as the first: of the same name."""
     return tuple(one for one in found if one.name == found[0].name)
+
+
+def runs(gpu: str, arch: str) -> bool:
+    """Whether a GPU runs machine code for an instruction set.
+
+    It does for its own generation and no newer member of it; code for one with a letter runs on
+    that alone. (The CUDA programming guide, "Binary Compatibility".)
+    """
+    own, asked = (int(re.sub(r"\D", "", each)) for each in (gpu, arch))
+    if arch[-1].isalpha():
+        return own == asked
+    return own // 10 == asked // 10 and own >= asked
+
+
+def gpu_for(arch: str) -> GpuInfo:
+    """The first GPU that runs a kernel for an instruction set.
+
+    Raises ``TunesmithError`` where none of them does, ``UsageError`` where the driver is older than
+    CUDA's runtime, and like ``gpus``.
+    """
+    found = gpus()
+    _check_driver(found[0])
+    for gpu in found:
+        if runs(gpu.arch, arch):
+            return gpu
+    raise _foreign(arch, found[0])
+
+
+def check_gpu(index: int, arch: str) -> None:
+    """Raises like ``gpu_for`` unless this GPU runs a kernel for an instruction set."""
+    gpu = gpus()[index]
+    _check_driver(gpu)
+    if not runs(gpu.arch, arch):
+        raise _foreign(arch, gpu)
+
+
+def _check_driver(gpu: GpuInfo) -> None:
+    if gpu.newest_cuda < KERNELS_NEED:
+        raise UsageError(
+            f"kernels for GPUs need a driver for CUDA {version_text(KERNELS_NEED)}, and this one "
+            f"is for {version_text(gpu.newest_cuda)}: update it"
+        )
+
+
+def _foreign(arch: str, gpu: GpuInfo) -> TunesmithError:
+    return TunesmithError(
+        f"the kernel was compiled for {arch}, which GPU {gpu.index} ({gpu.name}, {gpu.arch}) does "
+        "not run: build it for that"
+    )

@@ -25,7 +25,7 @@ from tunesmith.errors import TunesmithError, UsageError
 
 LIBRARY = "libcuda.so.1"
 
-# The oldest driver that runs what CUDA 12 and 13 compile, as cuDriverGetVersion says it.
+# The oldest driver that has all of the functions below, as cuDriverGetVersion says it.
 _OLDEST = 12000
 
 _NAMED = POINTER(c_char_p)
@@ -47,6 +47,7 @@ _SIGNATURES: dict[str, list[Any]] = {
     "cuGetErrorString": [c_int, _NAMED],
     "cuMemAlloc_v2": [POINTER(c_uint64), c_size_t],
     "cuMemFree_v2": [c_uint64],
+    "cuMemGetInfo_v2": [POINTER(c_size_t), POINTER(c_size_t)],
     "cuMemcpyHtoD_v2": [c_uint64, c_void_p, c_size_t],
     "cuMemcpyDtoH_v2": [c_void_p, c_uint64, c_size_t],
     "cuMemcpyDtoD_v2": [c_uint64, c_uint64, c_size_t],
@@ -71,20 +72,19 @@ _SIGNATURES: dict[str, list[Any]] = {
 }
 
 OUT_OF_MEMORY = 2
-NO_DEVICE = 100
-INVALID_IMAGE = 200
-NO_BINARY_FOR_GPU = 209
+_NO_DEVICE = 100
 
-# After these the context is of no use any more: the process has to end. (The driver API reference,
-# "CUresult": the context is left in an inconsistent state.)
-_STICKY = frozenset({214, 700, 702, 710, 714, 715, 716, 717, 718, 719, 999})
+# After these all goes on as before: of arguments, memory, code and launches. Any other one may have
+# left the context of no use, as the driver API reference says of most ("CUresult").
+_HARMLESS = frozenset({1, 2, 101, 200, 209, 218, 221, 222, 223, 300, 301, 500, 701, 801, 900, 901})
 
-# What these mean to a user.
+# What some of them mean to a user.
 _REASONS = {
-    NO_DEVICE: "no NVIDIA GPU is there, or CUDA_VISIBLE_DEVICES hides it",
-    3: "the driver is shutting down: start again",
+    3: "CUDA does not survive a fork: begin to measure in a process that was started anew",
     34: "a stub of the driver is installed: install the driver itself",
-    46: "the GPU is in use by others alone (exclusive mode), or has been lost",
+    46: "it is in use by others alone (exclusive mode), or has been lost",
+    _NO_DEVICE: "no NVIDIA GPU is there, or CUDA_VISIBLE_DEVICES hides it",
+    802: "it is not ready: on machines with NVSwitch nvidia-fabricmanager has to run",
     803: "the driver's library and its kernel module differ: restart the machine, or install one "
     "version of both",
     804: "this driver is too old for its library: update the driver",
@@ -104,7 +104,12 @@ class CudaError(TunesmithError):
 
     @property
     def sticky(self) -> bool:
-        return self.code in _STICKY
+        return self.code not in _HARMLESS
+
+    @property
+    def reason(self) -> str:
+        """What it means to a user."""
+        return _REASONS.get(self.code, str(self))
 
 
 class Driver:
@@ -130,8 +135,7 @@ class Driver:
         try:
             self.call("cuInit", 0)
         except CudaError as error:
-            reason = _REASONS.get(error.code, str(error))
-            raise UsageError(f"no NVIDIA GPU can be used: {reason}") from error
+            raise UsageError(f"no NVIDIA GPU can be used: {error.reason}") from error
         if self.version < _OLDEST:
             raise UsageError(
                 f"the NVIDIA driver is for CUDA {version_text(self.version)}: update it to one for "

@@ -1,10 +1,7 @@
-"""A GPU with a context of this process: memory, programs, calls, and the time that they take."""
+"""A GPU with a context of this process: memory, and calls in the order in which they are made."""
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-from collections.abc import Iterator, Mapping, Sequence
 from ctypes import c_float, c_int, c_uint64, c_void_p
 from typing import Any
 
@@ -13,20 +10,12 @@ import numpy.typing as npt
 
 from tunesmith.cuda.devices import GpuInfo
 from tunesmith.cuda.driver import Driver
-from tunesmith.cuda.lowering import Function, Launch
 
 Array = npt.NDArray[Any]
 
-# The number of CUfunction_attribute for shared memory that is given at the launch; a function may
-# use so much of it without asking.
-_MOST_DYNAMIC_SHARED = 8
-_UNASKED_SHARED = 48 * 1024
-
-# How many calls are recorded in a graph at the most: more of them are several launches of it.
-_CALLS_OF_A_GRAPH = 100
-
-# Emptying the cache writes so many times what it holds.
-_FLUSHED = 2
+# Emptying the cache writes so many times what it holds, and so often: it takes longer than the
+# processor needs to queue the calls that follow, whose time would have gaps otherwise.
+_FLUSHED, _FLUSHES = 2, 10
 
 
 class Gpu:
@@ -41,9 +30,9 @@ class Gpu:
         device = cuda.number("cuDeviceGet", c_int, index)
         context = cuda.number("cuDevicePrimaryCtxRetain", c_void_p, device)
         cuda.call("cuCtxSetCurrent", context)
+        # It takes turns with the driver's own stream, where copies are made.
         self.stream = cuda.number("cuStreamCreate", c_void_p, 0)
-        self._start = cuda.number("cuEventCreate", c_void_p, 0)
-        self._end = cuda.number("cuEventCreate", c_void_p, 0)
+        self._events: list[Any] = []
         self._flushed: int | None = None
 
     # -- memory ----------------------------------------------------------------------------------
@@ -54,17 +43,6 @@ class Gpu:
 
     def free(self, address: int) -> None:
         self.cuda.call("cuMemFree_v2", address)
-
-    @contextlib.contextmanager
-    def borrowed(self, sizes: Sequence[int]) -> Iterator[list[int]]:
-        """Addresses of pieces of so many bytes, for a while."""
-        with contextlib.ExitStack() as stack:
-            yield [self._borrow(stack, size) for size in sizes]
-
-    def _borrow(self, stack: contextlib.ExitStack, size: int) -> int:
-        address = self.allocate(size)
-        stack.callback(self.free, address)
-        return address
 
     def upload(self, array: Array) -> int:
         """A copy of an array in new memory. Raises ``CudaError``."""
@@ -82,7 +60,7 @@ class Gpu:
         self.cuda.call("cuMemcpyDtoD_v2", to, origin, size)
 
     def read(self, address: int, like: Array) -> Array:
-        """What is there, as an array of the same shape and type."""
+        """What is there, as an array of the same shape and type, in C order."""
         self.wait()
         array = np.empty_like(like, order="C")
         self.cuda.call("cuMemcpyDtoH_v2", array.ctypes.data, address, array.nbytes)
@@ -97,7 +75,8 @@ class Gpu:
         size = _FLUSHED * max(1, self.info.l2_bytes)
         if self._flushed is None:
             self._flushed = self.allocate(size)
-        self.fill(self._flushed, 0, size)
+        for _ in range(_FLUSHES):
+            self.fill(self._flushed, 0, size)
 
     # -- time ------------------------------------------------------------------------------------
 
@@ -105,119 +84,13 @@ class Gpu:
         """Until all that was called has ended. Raises ``CudaError`` with what went wrong."""
         self.cuda.call("cuStreamSynchronize", self.stream)
 
-    @contextlib.contextmanager
-    def timed(self) -> Iterator[list[float]]:
-        """Between two events of the GPU: the list has the seconds afterwards."""
-        seconds: list[float] = []
-        self.cuda.call("cuEventRecord", self._start, self.stream)
-        yield seconds
-        self.cuda.call("cuEventRecord", self._end, self.stream)
-        self.cuda.call("cuEventSynchronize", self._end)
-        elapsed = self.cuda.number("cuEventElapsedTime", c_float, self._start, self._end)
-        seconds.append(elapsed / 1e3)
+    def mark(self, number: int) -> None:
+        """Note the time on the GPU when it comes to this point, under a number from 0."""
+        while len(self._events) <= number:
+            self._events.append(self.cuda.number("cuEventCreate", c_void_p, 0))
+        self.cuda.call("cuEventRecord", self._events[number], self.stream)
 
-
-class GpuProgram:
-    """Machine code on a GPU. ``close`` unloads it.
-
-    ``functions`` are those of ``CudaCode``. Raises ``CudaError``, for code of another instruction
-    set and for functions that want more of a block than there is.
-    """
-
-    def __init__(self, gpu: Gpu, cubin: bytes, functions: Mapping[str, Function]) -> None:
-        self._gpu = gpu
-        self._cuda = gpu.cuda
-        self._functions = functions
-        self._module = self._cuda.number("cuModuleLoadData", c_void_p, cubin)
-        self._kernels: dict[str, Any] = {}
-        for function in functions.values():
-            for launch in function.launches:
-                self._kernels[launch.kernel] = self._kernel(launch)
-        self._workspaces = {
-            name: [gpu.allocate(size) for size in function.workspaces]
-            for name, function in functions.items()
-        }
-
-    def call(self, function: str, arguments: Sequence[int]) -> None:
-        """Call a function with addresses; it ends later, see ``Gpu.wait``. Raises ``CudaError``."""
-        memory = [*arguments, *self._workspaces[function]]
-        for launch in self._functions[function].launches:
-            self._launch(launch, memory)
-
-    def seconds(
-        self, function: str, arguments: Sequence[int], calls: int, repeats: int, flush: bool
-    ) -> list[float]:
-        """Mean seconds of a call on the GPU, one figure for each repeat of so many calls.
-
-        The calls follow each other without the processor: a CUDA graph has them. With ``flush`` the
-        L2 cache is emptied before each call, which then is timed by itself.
-        """
-        if flush:
-            return [self._flushed_seconds(function, arguments, calls) for _ in range(repeats)]
-        size = min(calls, _CALLS_OF_A_GRAPH)
-        rounds = -(-calls // size)
-        with self._recorded(function, arguments, size) as graph:
-            figures = []
-            for _ in range(repeats):
-                with self._gpu.timed() as seconds:
-                    for _ in range(rounds):
-                        self._cuda.call("cuGraphLaunch", graph, self._gpu.stream)
-                figures.append(seconds[0] / (rounds * size))
-            return figures
-
-    def _flushed_seconds(self, function: str, arguments: Sequence[int], calls: int) -> float:
-        total = 0.0
-        for _ in range(calls):
-            self._gpu.flush()
-            with self._gpu.timed() as seconds:
-                self.call(function, arguments)
-            total += seconds[0]
-        return total / calls
-
-    @contextlib.contextmanager
-    def _recorded(self, function: str, arguments: Sequence[int], calls: int) -> Iterator[Any]:
-        """A CUDA graph of so many calls, one after the other."""
-        stream = self._gpu.stream
-        self._cuda.call("cuStreamBeginCapture_v2", stream, 0)
-        try:
-            for _ in range(calls):
-                self.call(function, arguments)
-        finally:
-            graph = self._cuda.number("cuStreamEndCapture", c_void_p, first=(stream,))
-        ready = self._cuda.number("cuGraphInstantiateWithFlags", c_void_p, graph, 0)
-        try:
-            yield ready
-        finally:
-            self._cuda.call("cuGraphExecDestroy", ready)
-            self._cuda.call("cuGraphDestroy", graph)
-
-    def _kernel(self, launch: Launch) -> Any:
-        kernel = self._cuda.number(
-            "cuModuleGetFunction", c_void_p, self._module, launch.kernel.encode()
-        )
-        if launch.shared_bytes > _UNASKED_SHARED:
-            self._cuda.call("cuFuncSetAttribute", kernel, _MOST_DYNAMIC_SHARED, launch.shared_bytes)
-        return kernel
-
-    def _launch(self, launch: Launch, memory: Sequence[int]) -> None:
-        values = [c_uint64(memory[place]) for place in launch.arguments]
-        pointers = (c_void_p * len(values))(
-            *(ctypes.cast(ctypes.byref(value), c_void_p) for value in values)
-        )
-        self._cuda.call(
-            "cuLaunchKernel",
-            self._kernels[launch.kernel],
-            *launch.grid,
-            *launch.block,
-            launch.shared_bytes,
-            self._gpu.stream,
-            pointers,
-            None,
-        )
-
-    def close(self) -> None:
-        """Unload the code and free the workspaces."""
-        for workspaces in self._workspaces.values():
-            for address in workspaces:
-                self._gpu.free(address)
-        self._cuda.call("cuModuleUnload", self._module)
+    def seconds_between(self, start: int, end: int) -> float:
+        """Seconds on the GPU from one mark to another, which have both been reached."""
+        events = self._events[start], self._events[end]
+        return float(self.cuda.number("cuEventElapsedTime", c_float, *events)) / 1e3

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,8 @@ from tunesmith.errors import TunesmithError
 from tunesmith.loop_passes import has_blocks, passes_for_loops
 
 Extents = tuple[int, int, int]
+
+WITHOUT_FUNCTION = "the program has no function for the GPU: bind its loops to threads"
 
 # What TVM calls its function that compiles CUDA C++.
 _COMPILE = "tvm_callback_cuda_compile"
@@ -85,18 +87,21 @@ def _launch_from_json(launch: Mapping[str, Any]) -> Launch:
 
 def cuda_code(program: Any, target: Any) -> CudaCode:
     """The CUDA C++ of a scheduled module, for a ``tvm.target.Target``. Raises what TVM raises."""
+    from tvm.ir.transform import PassContext
     from tvm.tirx import get_default_tir_pipeline
     from tvm.tirx.build import codegen_build, split_host_device_mods
     from tvm.tirx.transform import BindTarget
 
-    lower, _, finalize = get_default_tir_pipeline(target)
-    if not has_blocks(program):
-        lower = passes_for_loops()
-    host, devices = split_host_device_mods(lower(BindTarget(target)(program)))
+    # Only such copies become asynchronous as the program says.
+    with PassContext(config={"tirx.use_async_copy": True}):
+        lower, _, finalize = get_default_tir_pipeline(target)
+        if not has_blocks(program):
+            lower = passes_for_loops()
+        host, devices = split_host_device_mods(lower(BindTarget(target)(program)))
     if len(devices) != 1:
-        raise TunesmithError("the program has no function for the GPU: bind its loops to threads")
+        raise TunesmithError(WITHOUT_FUNCTION)
     ((device_target, device),) = devices.items()
-    with _uncompiled():
+    with compiling_by(lambda _: b""):  # the code is all that is wanted
         code = codegen_build(finalize()(device), device_target)
     # For ever: TVM begins to use the GPU when it lets go of code, which takes long, and is the end
     # of CUDA for processes that are forked from this one.
@@ -198,12 +203,12 @@ def _bytes(buffer: Any) -> int:
 
 
 @contextlib.contextmanager
-def _uncompiled() -> Iterator[None]:
-    """Keep TVM from compiling the code that it writes, as it may where there is a GPU."""
+def compiling_by(compile: Callable[[str], bytes]) -> Iterator[None]:
+    """Let TVM have the CUDA C++ that it writes compiled by this function, where it does at all."""
     import tvm_ffi
 
     before = tvm_ffi.get_global_func(_COMPILE, allow_missing=True)
-    tvm_ffi.register_global_func(_COMPILE, lambda _: b"", override=True)
+    tvm_ffi.register_global_func(_COMPILE, compile, override=True)
     try:
         yield
     finally:

@@ -29,5 +29,14 @@ class CpuProgram:
     def mismatch(self) -> str | None:
         return self._prepared.mismatch(self._arguments[-1].numpy())
 
+    def late_mismatch(self) -> str | None:
+        return None  # looking at all of it takes as long as measuring
+
+    def estimate(self, first: float, hopeless: float) -> float:
+        return timing.estimate(self.call, self._time_calls, first, hopeless)
+
+    def _time_calls(self, calls: int) -> float:
+        return self.seconds(calls, 1, False)[0]
+
     def seconds(self, calls: int, repeats: int, flush_cache: bool) -> list[float]:
         return timing.time_repeats(self._module, self._arguments, calls, repeats, flush_cache)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
-from tunesmith.cuda.compiler import compile_cuda, compiler_text, has_nvcc, summary
+from tunesmith.cuda.compiler import Cubin, compile_cuda, compiler_text, has_nvcc, summary
 from tunesmith.cuda.kept import KeptPrograms, default_folder
 from tunesmith.cuda.lowering import cuda_code
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.device import Build, BuiltProgram, DeviceCodeError, small_schedule
+from tunesmith.measure.gpu_check import check_source
 from tunesmith.sketches.weights import prepared_weights
 
 
@@ -40,12 +42,7 @@ class CudaDevice:
         code = cuda_code(build.program, build.target)
         if self._kept is None:
             return BuiltProgram()
-        try:
-            cubin, path = self._kept.compiled(
-                build.hash, self._arch, code.source, lambda: compile_cuda(code.source, self._arch)
-            )
-        except TunesmithError as error:
-            raise DeviceCodeError(str(error)) from error
+        cubin, path = self._compiled(self._kept, build.hash, code.source)
         functions = {name: dataclasses.asdict(one) for name, one in code.functions.items()}
         weights = prepared_weights(build.program)
         return BuiltProgram(
@@ -57,3 +54,18 @@ class CudaDevice:
                 "weights_bytes": 0 if weights is None else weights.bytes,
             },
         )
+
+    def compile_check(
+        self, output: Any, reference: Any, tolerance: tuple[float, float]
+    ) -> bytes | None:
+        if self._kept is None:
+            return None
+        source = check_source(output, reference, tolerance)
+        cubin, _ = self._compiled(self._kept, "check", source)
+        return cubin.code
+
+    def _compiled(self, kept: KeptPrograms, name: str, source: str) -> tuple[Cubin, Path]:
+        try:
+            return kept.compiled(name, self._arch, source, lambda: compile_cuda(source, self._arch))
+        except TunesmithError as error:
+            raise DeviceCodeError(str(error)) from error

@@ -59,6 +59,15 @@ class Device(Protocol):
         """
         ...
 
+    def compile_check(
+        self, output: Any, reference: Any, tolerance: tuple[float, float]
+    ) -> bytes | None:
+        """Machine code that compares outputs of a NumPy type with a reference on the device.
+
+        None where NumPy does that. Raises like ``build``.
+        """
+        ...
+
 
 def device_of(target: Target) -> Device:
     """The device of a target."""
@@ -89,6 +98,9 @@ class CpuDevice:
         # TVM generates code at the look-up.
         prepare = None if weights is None else module[PREPARE]
         return BuiltProgram(module, module["main"], prepare, weights)
+
+    def compile_check(self, *_: Any) -> None:
+        """NumPy compares."""
 
 
 def small_schedule() -> Any:

@@ -31,6 +31,14 @@ class LoadedProgram(Protocol):
         """What is wrong with its output in one line, or None where it is right or not verified."""
         ...
 
+    def late_mismatch(self) -> str | None:
+        """The same of another call, after all that were timed; None where it is not looked at."""
+        ...
+
+    def estimate(self, first: float, hopeless: float) -> float:
+        """Seconds of a call, given those of the first one: see ``timing.estimate``."""
+        ...
+
     def seconds(self, calls: int, repeats: int, flush_cache: bool) -> list[float]:
         """Mean seconds of a call, one figure for each repeat of so many calls."""
         ...
@@ -59,12 +67,8 @@ class Execution:
         settings, program = self._settings, self._program
         start = time.perf_counter()
         first = self._guard(lambda: timing.seconds_of(program.call))
-        mismatch = self._guard(program.mismatch)
-        if mismatch is not None:
-            raise FailedTrialError(Outcome.WRONG_ANSWER, mismatch)
-        seconds = self._guard(
-            lambda: timing.estimate(program.call, self._time_calls, first, cut_off_seconds)
-        )
+        self._judge(self._guard(program.mismatch))
+        seconds = self._guard(lambda: program.estimate(first, cut_off_seconds))
         self._calls = timing.calls_a_repeat(seconds, settings.min_repeat_time)
         # One figure of a slow program is worth more than a run that times out.
         spent = time.perf_counter() - start
@@ -72,19 +76,22 @@ class Execution:
         if seconds > cut_off_seconds or spent + needed > settings.run_timeout:
             return [seconds], True
         affordable = spent + needed * timing.MOST_SERIES <= settings.run_timeout / 2
-        return timing.until_steady(
+        figures = timing.until_steady(
             lambda: self.repeat(settings.repeats),
             timing.MOST_SERIES if affordable else 1,
             best=cut_off_seconds / settings.cut_off,
-        ), False
+        )
+        self._judge(self._guard(program.late_mismatch))
+        return figures, False
+
+    def _judge(self, mismatch: str | None) -> None:
+        if mismatch is not None:
+            raise FailedTrialError(Outcome.WRONG_ANSWER, mismatch)
 
     def repeat(self, repeats: int) -> list[float]:
         """So many repeats more, of as many calls each as the first run has found."""
         flush = self._settings.flush_cache
         return self._guard(lambda: self._program.seconds(self._calls, repeats, flush))
-
-    def _time_calls(self, calls: int) -> float:
-        return self._program.seconds(calls, 1, False)[0]
 
     def _guard(self, step: Callable[[], T]) -> T:
         return guarded(Outcome.RUNTIME_DEVICE, step, self._settings.memory_limit)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.cuda.compiler import compile_cuda
-from tunesmith.cuda.gpu import Gpu, GpuProgram
+from tunesmith.cuda.gpu import Gpu
+from tunesmith.cuda.gpu_program import GpuProgram
 from tunesmith.cuda.lowering import Function, Launch
 
 _KERNEL = "find_wrong"
@@ -57,49 +57,47 @@ _TYPES = {
 _THREADS = 256
 _MOST_BLOCKS = 1024
 
+_NONE = np.zeros(1, np.int32)
+
 Array = npt.NDArray[Any]
 
 
 class GpuCheck:
     """A reference on a GPU, and the program that compares outputs with it.
 
-    ``output`` is an array of the outputs' shape and type. Raises ``CudaError``, and
-    ``TunesmithError`` if the program does not compile.
+    ``cubin`` is the machine code of ``check_source``. Raises ``CudaError``.
     """
 
-    def __init__(
-        self, gpu: Gpu, output: Array, reference: Array, tolerance: tuple[float, float]
-    ) -> None:
+    def __init__(self, gpu: Gpu, cubin: bytes, reference: Array) -> None:
         self._gpu = gpu
-        blocks = min(_MOST_BLOCKS, -(-reference.size // _THREADS))
-        source = check_source(output.dtype, reference.dtype, reference.size, blocks, tolerance)
-        launch = Launch(_KERNEL, (blocks, 1, 1), (_THREADS, 1, 1), 0, (0, 1, 2))
-        cubin = compile_cuda(source, gpu.info.arch)
-        self._program = GpuProgram(gpu, cubin.code, {_KERNEL: Function((launch,))})
+        launch = Launch(_KERNEL, (_blocks(reference), 1, 1), (_THREADS, 1, 1), 0, (0, 1, 2))
+        self._program = GpuProgram(gpu, cubin, {_KERNEL: Function((launch,))})
+        self._array = reference
         self._reference = gpu.upload(reference)
-        self._wrong = gpu.upload(np.zeros(1, np.int32))
+        self._wrong = gpu.allocate(_NONE.nbytes)
 
     def passes(self, output: int) -> bool:
         """Whether every element at that address is right."""
-        none = np.zeros(1, np.int32)
-        self._gpu.write(self._wrong, none)
+        self._gpu.fill(self._wrong, 0, _NONE.nbytes)
         self._program.call(_KERNEL, [output, self._reference, self._wrong])
-        return not self._gpu.read(self._wrong, none).any()
+        return not self._gpu.read(self._wrong, _NONE).any()
+
+    def restore(self) -> None:
+        """Copy the reference to the GPU again."""
+        self._gpu.write(self._reference, self._array)
 
 
-def check_source(
-    output: Any, reference: Any, elements: int, blocks: int, tolerance: tuple[float, float]
-) -> str:
-    """The CUDA C++ that compares elements of two NumPy types."""
+def check_source(output: Any, reference: Array, tolerance: tuple[float, float]) -> str:
+    """The CUDA C++ that compares outputs of a NumPy type with a reference."""
     (output_type, of_output), (reference_type, of_reference) = (
-        _TYPES[str(dtype)] for dtype in (output, reference)
+        _TYPES[str(dtype)] for dtype in (output, reference.dtype)
     )
     relative, absolute = tolerance
     return _SOURCE.substitute(
         kernel=_KERNEL,
         threads=_THREADS,
-        stride=blocks * _THREADS,
-        elements=elements,
+        stride=_blocks(reference) * _THREADS,
+        elements=reference.size,
         output=output_type,
         of_output=of_output,
         reference=reference_type,
@@ -107,3 +105,7 @@ def check_source(
         relative=relative.hex(),
         absolute=absolute.hex(),
     )
+
+
+def _blocks(reference: Array) -> int:
+    return min(_MOST_BLOCKS, -(-reference.size // _THREADS))

@@ -13,12 +13,13 @@ from tunesmith.measure.channel import ChannelClosedError, GarbledError, Message
 from tunesmith.measure.child import Child
 from tunesmith.measure.failure import Verdict, describe_death, one_line
 from tunesmith.measure.gpu_worker import run_worker
+from tunesmith.measure.order import Phase
 from tunesmith.measure.prepared import Prepared
 from tunesmith.measure.trial_process import TrialProcess
 from tunesmith.measurement import Outcome
 
 # How long a worker may take to get hold of its GPU, in seconds.
-_START = 60.0
+_START = 30.0
 
 
 class GpuTrial(TrialProcess):
@@ -28,6 +29,11 @@ class GpuTrial(TrialProcess):
     """
 
     worker: WorkerProcess | None = None
+
+    def cancel(self, verdict: Verdict) -> None:
+        """What is running ends by itself, in less time than it takes to replace its worker."""
+        if self.phase is not Phase.RUN:
+            super().cancel(verdict)
 
     def wait_again(self) -> None:
         """Its GPU has gone while it was running: be ready for another one."""
@@ -61,13 +67,13 @@ class WorkerProcess:
         threads = prepared.job.target.core_count
         # Without a limit of memory: a context takes much of what would count, and uses little.
         self.child = Child(lambda end: run_worker(prepared, end, gpu), None, threads)
-        self._ending = False
+        self.ending = False
         self._known: set[int] = set()
 
     @property
     def free(self) -> bool:
         """Whether it could run something now."""
-        return self.ready and not self._ending and self.trial is None
+        return self.ready and not self.ending and self.trial is None
 
     def run(self, trial: GpuTrial, command: Message) -> None:
         """Run a trial's program."""
@@ -78,6 +84,8 @@ class WorkerProcess:
 
     def forget(self, trial: GpuTrial) -> None:
         """The trial has ended. If it is still running here, nothing else would stop it."""
+        if self.inheritance is not None and self.inheritance[0] is trial:
+            self.inheritance = None
         if self.trial is trial:
             self.trial = None
             self.kill()
@@ -98,7 +106,7 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """End it; it takes a moment, in which it runs nothing more."""
-        self._ending = True
+        self.ending = True
         self.child.kill()
 
     def _take(self, message: Message) -> None:
@@ -115,7 +123,7 @@ class WorkerProcess:
             case _ if self.trial is not None and message["id"] == self.trial.order.id:
                 trial, self.trial = self.trial, None
                 if message.get("broken"):
-                    self._ending = True
+                    self.ending = True
                     self.inheritance = trial, message
                 else:
                     trial.take(message)
@@ -167,7 +175,8 @@ class GpuPool:
     @property
     def wait_left(self) -> float:
         """Seconds until one has taken too long to start; infinity if none starts."""
-        deadlines = [worker.deadline for worker in self._workers if not worker.ready]
+        starting = (worker for worker in self._workers if not (worker.ready or worker.ending))
+        deadlines = [worker.deadline for worker in starting]
         return min(deadlines, default=float("inf")) - time.monotonic()
 
     def forget(self, trial: GpuTrial) -> None:
@@ -178,7 +187,7 @@ class GpuPool:
     def check_starts(self) -> None:
         """End workers that take too long to start."""
         for worker in self._workers:
-            if not worker.ready and time.monotonic() > worker.deadline:
+            if not worker.ready and not worker.ending and time.monotonic() > worker.deadline:
                 worker.refusal = f"GPU {worker.gpu} does not answer for {_START:g} s"
                 worker.kill()
 
@@ -213,12 +222,13 @@ class GpuPool:
         self._unwatch(worker.child.handle)
         death = worker.child.reap()
         self._workers.remove(worker)
-        reason = describe_death(death.status, death.words)
+        reason = worker.refusal or describe_death(death.status, death.words)
         if worker.trial is not None:
             worker.trial.decide(Verdict(Outcome.RUNTIME_DEVICE, reason))
         if worker.ready:
             self._start(worker.gpu, worker.inheritance)
         elif not self._workers:
-            raise TunesmithError(worker.refusal or f"GPU {worker.gpu} cannot be used: {reason}")
+            told = worker.refusal or f"GPU {worker.gpu} cannot be used: {reason}"
+            raise TunesmithError(f"{told} (CUDA_VISIBLE_DEVICES chooses among GPUs)")
         elif worker.inheritance is not None:
             worker.inheritance[0].wait_again()

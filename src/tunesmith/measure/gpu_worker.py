@@ -45,8 +45,8 @@ def _work(prepared: Prepared, channel: Channel, index: int) -> None:
                 worker.forget(command["id"])
             else:
                 channel.send(worker.obey(command))
-                if worker.broken:
-                    return
+            if worker.broken:
+                return
 
 
 class _Worker:
@@ -62,11 +62,12 @@ class _Worker:
             self._gpu = Gpu(driver(), index)
             self._data = GpuData(self._gpu, prepared)
         except CudaError as error:
-            reason = f"GPU {index} cannot be used: {error}"
+            reason = f"GPU {index} cannot be used: {error.reason}"
             if error.code == OUT_OF_MEMORY:
                 reason = (
                     f"GPU {index} has too little free memory for the operator's data: end other "
-                    "programs on it, or take a smaller operator"
+                    "programs on it, choose another one by CUDA_VISIBLE_DEVICES, or take a smaller "
+                    "operator"
                 )
             raise TunesmithError(reason) from error
         self._clocks = Clocks(self._gpu.info.bus)
@@ -96,7 +97,11 @@ class _Worker:
         )
         execution = Execution(program, self._settings)
         if command["kind"] == "run again":
-            execution.run(math.inf)
+            try:
+                execution.run(math.inf)
+            except FailedTrialError:
+                program.close()
+                raise
         return program, execution
 
     def _notice(self, failure: FailedTrialError) -> None:
@@ -108,4 +113,7 @@ class _Worker:
         """Let go of a program, if it is there."""
         loaded = self._loaded.pop(id, None)
         if loaded is not None:
-            loaded[0].close()
+            try:
+                loaded[0].close()
+            except CudaError:
+                self.broken = True  # by whom is not known any more

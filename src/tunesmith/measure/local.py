@@ -53,7 +53,7 @@ class LocalMeasurer:
         self._unsent: set[int] = set()
         self._suspects: list[int] = []
         self._building: set[int] = set()
-        self._running: int | None = None
+        self._running: set[int] = set()
         self._finished: list[Measurement] = []
         self._played: dict[int, Measurement] = {}
         self._built: dict[int, BuildResult] = {}
@@ -240,15 +240,16 @@ class LocalMeasurer:
                 self._building.add(message["id"])
             case "running":
                 self._building.discard(message["id"])
-                self._running = message["id"]
+                # On a processor nothing else runs then.
+                others = self._running if self._job.target.kind == "cuda" else set()
+                self._running = others | {message["id"]}
             case "measured":
                 self._hear_result(message["id"], message)
 
     def _hear_result(self, id: int, message: Message) -> None:
         self._deaths = 0
         self._building.discard(id)
-        if self._running == id:
-            self._running = None
+        self._running.discard(id)
         if id in self._orders:  # it may have been cancelled
             self._settle(id, message)
 
@@ -260,9 +261,11 @@ class LocalMeasurer:
         if not server.started or self._deaths >= _DEATHS:
             self._give_up(words or "its process dies")
         self._clock.change(Activity.IDLE, time.monotonic())
-        self._blame(self._building if self._running is None else {self._running})
+        # A processor runs one at a time, with all builds paused; GPUs run beside them.
+        alone = self._running if self._job.target.kind != "cuda" else set()
+        self._blame(alone or self._building | self._running)
         self._building.clear()
-        self._running = None
+        self._running.clear()
         self._unsent = set(self._orders)
         self._heard = time.monotonic()
         self._server = ServerProcess(self._job, self._best)

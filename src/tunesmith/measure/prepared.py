@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,8 @@ _SEED = 0
 class Prepared:
     """The job, the device, the target as TVM knows it, inputs as TVM tensors, what must come out.
 
-    ``reference`` and ``poison`` (see ``poison_like``) are None where outputs are not verified.
+    ``reference`` and ``poison`` (see ``poison_like``) are None where outputs are not verified;
+    ``check`` is the machine code that compares with the reference on a device with its own memory.
     """
 
     job: Job
@@ -31,6 +32,7 @@ class Prepared:
     inputs: list[Any]
     reference: npt.NDArray[Any] | None
     poison: npt.NDArray[Any] | None
+    check: bytes | None = None
 
     @classmethod
     def of(cls, job: Job) -> Prepared:
@@ -58,6 +60,10 @@ class Prepared:
             poison=None if reference is None else poison_like(reference),
         )
         _rehearse(prepared)
+        if reference is not None:
+            output = prepared.new_output().numpy()
+            check = device.compile_check(output.dtype, reference, job.operator.tolerance)
+            prepared = replace(prepared, check=check)
         # Collected objects would write to memory that parent and children share until then.
         gc.collect()
         gc.freeze()

@@ -103,7 +103,7 @@ class Server:
             self._scheduler.cancel(ids)
             for trial in self._scheduler.live:
                 if trial.order.id in ids:
-                    trial.decide(_CANCELLED)
+                    trial.cancel(_CANCELLED)
 
     def _wait_for_something(self) -> None:
         """Wait for the next message, death or deadline, and take it in."""

@@ -14,6 +14,9 @@ _ESTIMATE_TIME = 0.001
 # What the first call may lose in seconds on starting threads, page faults and cold caches.
 _WARM_UP = 0.02
 
+# What the first call on a device may lose on loading its code, in seconds.
+_LOADING = 0.2
+
 # Repeats that differ by more than this factor were disturbed by something else on the machine.
 _SPREAD = 1.25
 
@@ -49,6 +52,22 @@ def estimate(
     seconds = min(first, seconds_of(call))
     if seconds < _ESTIMATE_TIME:
         seconds = time_calls(calls_a_repeat(seconds, _ESTIMATE_TIME))
+    return seconds
+
+
+def estimate_by_device(time_calls: Callable[[int], float], first: float, hopeless: float) -> float:
+    """The same by a device's own clock alone.
+
+    The processor's would count what else it is doing; so would a single look, and what seems to
+    take more than ``hopeless`` seconds is looked at twice.
+    """
+    if first > hopeless + _LOADING:
+        return first
+    seconds = time_calls(1)
+    if seconds < _ESTIMATE_TIME:
+        seconds = time_calls(calls_a_repeat(seconds, _ESTIMATE_TIME))
+    if seconds > hopeless:
+        seconds = min(seconds, time_calls(calls_a_repeat(seconds, _ESTIMATE_TIME)))
     return seconds
 
 

@@ -79,8 +79,13 @@ class TrialProcess:
 
     def decide(self, verdict: Verdict) -> None:
         """End the trial with this verdict, unless it has one."""
-        self.verdict = self.verdict or verdict
-        self.kill()
+        if self.verdict is None:
+            self.verdict = verdict
+            self.kill()
+
+    def cancel(self, verdict: Verdict) -> None:
+        """Nobody wants to know any more what comes of it."""
+        self.decide(verdict)
 
     def kill(self) -> None:
         """Kill the child with all its descendants that did not leave its group."""

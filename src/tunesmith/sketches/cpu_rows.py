@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 
-from tunesmith.errors import UsageError
 from tunesmith.operators import Operator
 from tunesmith.sketches.loop_nest import lower
 from tunesmith.sketches.machine import Machine
+from tunesmith.sketches.row_stages import RowStages, known_row_stages, row_stages
 from tunesmith.sketches.sketch import Sketch, instantiating
 from tunesmith.space import Categorical, Config, Factorization, Ordinal, Parameter, Space
 from tunesmith.target import Target
@@ -26,21 +24,6 @@ _DEFAULT_LANES = 16
 _FUNCTION_CYCLES = 7.0
 
 
-@dataclass(frozen=True)
-class _Stages:
-    """The stages of an operator in order; ``reductions`` and ``elementwise`` leave out the last.
-
-    Of the elementwise ones, ``long`` are those with a value for each element of a row.
-    """
-
-    rows: int
-    length: int
-    reductions: tuple[str, ...]
-    elementwise: tuple[str, ...]
-    long: tuple[str, ...]
-    output: str
-
-
 class CpuRows(Sketch):
     """Shares rows among the cores and does all of a row's stages while the row is in cache.
 
@@ -53,10 +36,10 @@ class CpuRows(Sketch):
     version: ClassVar[int] = 1
 
     def supports(self, operator: Operator, target: Target) -> bool:
-        return target.kind == "cpu" and _stages(operator) is not None
+        return target.kind == "cpu" and row_stages(operator) is not None
 
     def space(self, operator: Operator, target: Target) -> Space:
-        stages = _known_stages(operator)
+        stages = known_row_stages(operator, self.name)
         lanes = _lanes(stages.length)
         parameters: list[Parameter] = [Factorization("tile_rows", stages.rows, 2)]
         parameters += [Ordinal(f"lanes_{name}", lanes) for name in stages.reductions]
@@ -67,7 +50,7 @@ class CpuRows(Sketch):
         return Space(parameters)
 
     def default(self, operator: Operator, target: Target) -> Config:
-        stages = _known_stages(operator)
+        stages = known_row_stages(operator, self.name)
         lanes = max(lane for lane in _lanes(stages.length) if lane <= _DEFAULT_LANES)
         values: dict[str, Any] = {"tile_rows": (stages.rows, 1), "lanes_output": lanes}
         values |= {f"lanes_{name}": 1 for name in stages.reductions}
@@ -76,10 +59,10 @@ class CpuRows(Sketch):
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         with instantiating(self.space(operator, target), config):
-            return _schedule(operator, _known_stages(operator), config)
+            return _schedule(operator, known_row_stages(operator, self.name), config)
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        stages, machine = _known_stages(operator), Machine.of(target)
+        stages, machine = known_row_stages(operator, self.name), Machine.of(target)
         tasks, rows = _tile_rows(config)
         size = machine.vector_bytes / machine.lanes(operator.result.dtype)
         cycles = stages.length * _element_cycles(stages, machine, size, config)
@@ -89,41 +72,11 @@ class CpuRows(Sketch):
         return machine.seconds(machine.rounds(tasks) * rows * cycles)
 
 
-def _known_stages(operator: Operator) -> _Stages:
-    stages = _stages(operator)
-    if stages is None:
-        raise UsageError(
-            f"sketch {CpuRows.name} needs several reductions over rows, {operator.name} has not"
-        )
-    return stages
-
-
-@lru_cache(maxsize=64)
-def _stages(operator: Operator) -> _Stages | None:
-    """The stages of a row-wise operator, or None if it is not one."""
-    from tvm.s_tir import Schedule
-
-    shape = operator.result.shape
-    if len(shape) != 2:
-        return None
-    schedule = Schedule(lower(operator))
-    blocks = [schedule.get(b) for b in schedule.get_child_blocks(schedule.get_sblock("root"))]
-    reductions = tuple(block.name_hint for block in blocks[:-1] if block.init is not None)
-    between = [block for block in blocks[:-1] if block.init is None]
-    elementwise = tuple(block.name_hint for block in between)
-    long = tuple(block.name_hint for block in between if len(block.iter_vars) > 1)
-    rows = {int(block.iter_vars[0].dom.extent) for block in blocks}
-    ranks = {len(block.iter_vars) for block in blocks if block.init is not None}
-    if len(reductions) < 2 or rows != {shape[0]} or ranks != {2} or blocks[-1].init is not None:
-        return None
-    return _Stages(shape[0], shape[1], reductions, elementwise, long, blocks[-1].name_hint)
-
-
 def _lanes(length: int) -> tuple[int, ...]:
     return tuple(d for d in range(1, min(length, MAX_LANES) + 1) if length % d == 0)
 
 
-def _schedule(operator: Operator, stages: _Stages, config: Config) -> Any:
+def _schedule(operator: Operator, stages: RowStages, config: Config) -> Any:
     from tvm.s_tir import Schedule
 
     schedule = Schedule(lower(operator))
@@ -147,7 +100,7 @@ def _schedule(operator: Operator, stages: _Stages, config: Config) -> Any:
     return schedule.mod
 
 
-def _element_cycles(stages: _Stages, machine: Machine, size: float, config: Config) -> float:
+def _element_cycles(stages: RowStages, machine: Machine, size: float, config: Config) -> float:
     """Cycles of all stages for one element of a row."""
 
     def passes(lanes: int, least: float) -> float:
@@ -178,7 +131,7 @@ def _block_names(schedule: Any) -> list[str]:
     return [str(schedule.get(block).name_hint) for block in blocks]
 
 
-def _split_reductions(schedule: Any, stages: _Stages, config: Config) -> list[str]:
+def _split_reductions(schedule: Any, stages: RowStages, config: Config) -> list[str]:
     """Let reductions keep ``lanes`` partial results; returns the names of the stages with those."""
     partial = []
     for name in stages.reductions:
@@ -190,7 +143,7 @@ def _split_reductions(schedule: Any, stages: _Stages, config: Config) -> list[st
     return partial
 
 
-def _tile_output(schedule: Any, stages: _Stages, config: Config) -> Any:
+def _tile_output(schedule: Any, stages: RowStages, config: Config) -> Any:
     """Tile the last stage; returns the loop that the other stages are computed in."""
     rows, columns = schedule.get_loops(schedule.get_sblock(stages.output))
     outer, inner = schedule.split(rows, list(_tile_rows(config)))

@@ -39,7 +39,11 @@ class CudaConv2dDirect(TiledSketch):
     def loops(self, nest: LoopNest) -> Loops:  # noqa: ARG002 - the same for all
         return _LOOPS
 
-    def parameters(self, nest: LoopNest) -> Sequence[Parameter]:  # noqa: ARG002
+    def parameters(
+        self,
+        nest: LoopNest,  # noqa: ARG002 - the same for all
+        target: Target,  # noqa: ARG002
+    ) -> Sequence[Parameter]:
         return (
             Ordinal("auto_unroll_max_step", (0, 512, 1500)),
             Categorical("unroll_explicit", (0, 1)),

@@ -22,6 +22,7 @@ from tunesmith.sketches.cuda_conv2d_direct import CudaConv2dDirect
 from tunesmith.sketches.cuda_conv2d_opevo import CudaConv2dOpEvo
 from tunesmith.sketches.cuda_gemm_424 import CudaGemm424
 from tunesmith.sketches.cuda_matmul_opevo import CudaMatmulOpEvo
+from tunesmith.sketches.cuda_rows import CudaRows
 from tunesmith.sketches.cuda_tensor_conv2d import CudaTensorConv2d
 from tunesmith.sketches.cuda_tensor_gemm import CudaTensorGemm
 from tunesmith.sketches.cuda_tiled import CudaTiled
@@ -43,6 +44,7 @@ _OURS: dict[str, Sketch] = {
         CpuIm2col(),
         CpuGemm424(),
         CudaTiled(),
+        CudaRows(),
         CudaConv2dDirect(),
         CudaTensorGemm(),
         CudaTensorConv2d(),

@@ -7,7 +7,7 @@ from functools import reduce
 from operator import and_
 from typing import Any
 
-from tunesmith.sketches import emit
+from tunesmith.sketches import emit, shuffles
 
 
 def within(start: Any, lanes: int, size: int, condition: Any = None) -> Any:
@@ -102,4 +102,4 @@ def to_bfloat16(value: Any, lanes: int) -> Any:
     # Not shifted and narrowed: where LLVM 22 makes that a part of a masked store and knows the mask
     # to have a single lane, it writes 32 bits.
     halves = emit.reinterpreted(rounded, emit.vector_type("uint16", 2 * lanes))
-    return emit.shuffled([halves], range(1, 2 * lanes, 2))
+    return shuffles.shuffled([halves], range(1, 2 * lanes, 2))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-import re
-
 import numpy as np
 import pytest
 
-from tunesmith.cuda.lowering import cuda_source
+from tests.sketches.cuda.declarations import declared_shared_bytes
+from tunesmith.cuda.lowering import cuda_code
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import (
     Operator,
@@ -43,30 +41,24 @@ TARGET = Target("cuda", arch="sm_90")
 def test_shared_memory_and_threads_are_those_of_the_code(operator: Operator) -> None:
     """What is counted before anything is compiled is what TVM declares in the end."""
     sketch, checked = CudaTiled(), 0
-    for config in sketch.space(operator, TARGET).sample_many(12, np.random.default_rng(2)):
+    for config in sketch.space(operator, TARGET).sample_many(40, np.random.default_rng(2)):
         try:
-            source = cuda_source(sketch.program(operator, TARGET, config), TARGET.to_tvm())
+            code = cuda_code(sketch.program(operator, TARGET, config), TARGET.to_tvm())
         except InstantiationError:
             continue
         nest = sketch._nest(operator)
-        use = sketch._tiling(nest, config).use(operator, nest)
-        assert declared_shared_bytes(source) == use.shared_bytes, config.key
-        found = re.findall(r"__launch_bounds__\((\d+)\) \w+\([^)]*\) \{", source)
-        # TVM leaves it out where a block is one thread.
-        assert list(map(int, found or ["1"])) == [math.prod(use.threads)]
+        tiling = sketch._tiling(nest, config)
+        use = tiling.use(operator, nest)
+        (launch,) = code.functions["main"].launches
+        declared = declared_shared_bytes(code.source) + launch.shared_bytes
+        # The totals of slices that do not come out even may take less.
+        assert declared == use.shared_bytes or (tiling.slices > 1 and declared < use.shared_bytes)
+        assert launch.block == use.threads
+        assert launch.grid == use.grid
         checked += 1
+        if checked == 12:
+            break
     assert checked >= 3
-
-
-def declared_shared_bytes(source: str) -> int:
-    """The bytes of all arrays that the code has in shared memory."""
-    sizes = {"float": 4, "double": 8, "signed char": 1, "int": 4}
-    return sum(
-        sizes[kind] * int(count)
-        for kind, count in re.findall(
-            r"__shared__ (?:alignas\(\d+\) )?((?:signed )?\w+) \w+\[(\d+)\]", source
-        )
-    )
 
 
 def test_a_window_needs_what_its_ends_reach() -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator, element_bits
 from tunesmith.sketches.cuda.limits import BlockUse
 from tunesmith.sketches.loop_nest import Access, LoopNest
@@ -14,6 +15,9 @@ Parts = tuple[int, ...]
 
 DIMENSIONS = ("x", "y", "z")
 """Of the grid and of a block, the fastest first."""
+
+# Bytes of an asynchronous copy: 4, 8 or 16.
+_LEAST_COPY = 4
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,13 @@ class Tiling:
     ``write_vector`` how many of the result it writes at a time, fewer where it has not so many.
     ``auto_unroll_max_step`` is the length of code up to which loops are unrolled: by TVM if
     ``unroll_explicit``, else by the CUDA compiler.
+
+    With ``stages`` of more than one, copies run ahead of the sums: one step ahead by way of
+    registers, or as many as there are stages less one if they are ``asynchronous``, each with a
+    part of shared memory of its own.
+
+    The threads of a block come in so many ``slices`` along y, which share every sum: in each step
+    a slice has its own part of the axis ``sliced``. No spatial axis may be along y then.
     """
 
     spatial: Mapping[str, Parts]
@@ -41,6 +52,10 @@ class Tiling:
     write_vector: int = 1
     auto_unroll_max_step: int = 0
     unroll_explicit: bool = False
+    stages: int = 1
+    asynchronous: bool = False
+    slices: int = 1
+    sliced: str | None = None
 
     @property
     def depth(self) -> int:
@@ -53,7 +68,12 @@ class Tiling:
             math.prod(parts[part] for axis, parts in self.spatial.items() if self.places[axis] == d)
             for d in DIMENSIONS
         )
-        return x, y, z
+        return x, y * (self.slices if part == 2 else 1), z
+
+    @property
+    def steps(self) -> int:
+        """How many steps a block does, one after the other."""
+        return math.prod(parts[0] for parts in self.reduction.values())
 
     def use(self, operator: Operator, nest: LoopNest) -> BlockUse:
         """What a block takes of the GPU."""
@@ -66,17 +86,78 @@ class Tiling:
             grid=self.along(0),
             vthreads=vthreads,
             register_bytes=sums * _bytes(operator.accumulate_dtype)
-            + sum(self.copied_elements(access) * sizes[access.buffer] for access in staged),
+            + sum(self.copied_elements(access) * sizes[access.buffer] for access in staged)
+            + sum(self.ahead_elements(access) * sizes[access.buffer] for access in staged),
             shared_bytes=sum(
                 self.shared_elements(access) * sizes[access.buffer] for access in staged
-            ),
+            )
+            * (self.stages if self.asynchronous else 1)
+            + (self._partial_sums() * _bytes(operator.accumulate_dtype) if self.slices > 1 else 0),
         )
+
+    def _partial_sums(self) -> int:
+        """How many sums the slices of a block have to be added up, at the most.
+
+        TVM rounds the longest stride up to what all threads of the block read in whole turns.
+        """
+        tiles = [math.prod(parts[1:]) for parts in self.spatial.values()]
+        rest = math.prod(tiles) // next((tile for tile in tiles if tile > 1), 1)
+        turn = math.prod(self.along(2))
+        read = -(-math.prod(tiles) // turn) * turn
+        return self.slices * -(-read // rest) * rest
+
+    def check_stages(self, operator: Operator, nest: LoopNest) -> None:
+        """Raises ``InstantiationError`` where the copies cannot run that far ahead."""
+        if self.stages == 1:
+            return
+        if self.stages > self.steps:
+            raise InstantiationError(f"{self.stages} stages of {self.steps} steps")
+        for access in nest.inputs:
+            size = _bytes(_dtype(operator, access)) * self.copy_width(access)
+            if self.asynchronous and access.buffer in self.staged and size < _LEAST_COPY:
+                raise InstantiationError(
+                    f"copies of {size} bytes of {access.buffer}: asynchronous ones have "
+                    f"{_LEAST_COPY} at the least"
+                )
+
+    def copy_width(self, access: Access) -> int:
+        """How many elements of an input a thread copies to shared memory at a time."""
+        width = 1 if any(access.groups) else self.vector
+        threads = math.prod(self.along(2))
+        # TVM cannot vectorise a copy whose last round is for some of the threads alone.
+        while width > 1 and self.shared_elements(access) % (threads * width):
+            width //= 2
+        if self.stages > 1:
+            return math.gcd(width, self._run(access))
+        return width
+
+    def _run(self, access: Access) -> int:
+        """A size whose multiples are where rows of an input begin and end, in shared memory too.
+
+        Copies that run ahead are vectors that lie side by side, or none.
+        """
+        axis = access.axes[-1]
+        if access.produced or axis is None:
+            return 1
+        spatial = self.spatial.get(axis)
+        tile = math.prod(spatial[1:]) if spatial else self._of_a_step(axis)
+        return math.gcd(access.shape[-1], tile)
+
+    def ahead_elements(self, access: Access) -> int:
+        """How many elements of an input a thread has in registers for the next step."""
+        if self.stages == 1 or self.asynchronous:
+            return 0
+        return math.ceil(self.shared_elements(access) / math.prod(self.along(2)))
 
     def shared_elements(self, access: Access) -> int:
         """How many elements of an input a block has in shared memory at a time."""
         tiles = {axis: math.prod(parts[1:]) for axis, parts in self.spatial.items()}
-        tiles |= {axis: math.prod(parts[1:]) for axis, parts in self.reduction.items()}
+        tiles |= {axis: self._of_a_step(axis) for axis in self.reduction}
         return access.elements(tiles)
+
+    def _of_a_step(self, axis: str) -> int:
+        """How much of an axis of the sum all threads of a block do in a step."""
+        return math.prod(self.reduction[axis][1:]) * (self.slices if axis == self.sliced else 1)
 
     def copied_elements(self, access: Access) -> int:
         """How many elements of an input a thread copies to registers at a time."""

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tunesmith.errors import InstantiationError
+from tunesmith.cuda.multiprocessors import capability, multiprocessor
+from tunesmith.errors import InstantiationError, UsageError
+from tunesmith.target import Target
+
+WARP = 32
+"""Threads that run together, and see each other's registers."""
+
+# The compute capability from which on there is the instruction cp.async.
+_ASYNCHRONOUS = 80
+# What every GPU has that has this instruction, if a launch asks for it.
+_LEAST_SHARED_BYTES = 99 * 1024
 
 
 @dataclass(frozen=True)
@@ -26,12 +36,12 @@ class BlockUse:
 
 @dataclass(frozen=True)
 class BlockLimits:
-    """The most that a block may take, the same on every GPU that CUDA 13 compiles for.
+    """The most that a block may take.
 
-    The figures are those of the CUDA programming guide's table of compute capabilities; shared
-    memory is what a block has without asking for more at the launch. A thread has 255 registers of
-    four bytes. Virtual threads are copies of a thread's code, so many of them are a
-    program that takes minutes to compile.
+    The figures are those of the CUDA programming guide's table of compute capabilities, the same on
+    every GPU that CUDA 13 compiles for; shared memory is what a block has without asking for more
+    at the launch. A thread has 255 registers of four bytes. Virtual threads are copies of a
+    thread's code, so many of them are a program that takes minutes to compile.
     """
 
     threads: int = 1024
@@ -82,12 +92,32 @@ class BlockLimits:
 
 
 LIMITS = BlockLimits()
+"""Of every GPU."""
 
-# KiB of shared memory that a block can have if it asks at the launch, by compute capability: the
-# CUDA programming guide, "Technical Specifications per Compute Capability".
-_SHARED_KIB = {80: 163, 86: 99, 87: 163, 89: 99, 90: 227, 100: 227, 103: 227, 110: 227}
-_LEAST_SHARED_KIB = 99
-_FIRST_CAPABILITY = 80
+
+def limits_of(target: Target) -> BlockLimits:
+    """The limits of a target: with all the shared memory that a block may have there.
+
+    A GPU that is not known, or not there to be asked, has what every GPU has.
+    """
+    arch = _arch(target)
+    known = multiprocessor(arch) if arch else None
+    if known is None:
+        return LIMITS
+    return replace(LIMITS, shared_bytes=known.shared_bytes - known.reserved_bytes)
+
+
+def copies_asynchronously(target: Target) -> bool:
+    """Whether threads can have memory copied to shared memory, and go on in the meantime."""
+    arch = _arch(target)
+    return arch is not None and capability(arch) >= _ASYNCHRONOUS
+
+
+def _arch(target: Target) -> str | None:
+    try:
+        return target.gpu_arch
+    except UsageError:
+        return None
 
 
 def shared_bytes_of(arch: str) -> int:
@@ -95,7 +125,12 @@ def shared_bytes_of(arch: str) -> int:
 
     Of GPUs that are not known it is what all of them have.
     """
-    capability = int("".join(filter(str.isdigit, arch)))
-    if capability < _FIRST_CAPABILITY:
+    if capability(arch) < _ASYNCHRONOUS:
         return 0
-    return _SHARED_KIB.get(capability, _LEAST_SHARED_KIB) * 1024
+    known = multiprocessor(arch)
+    return known.shared_bytes - known.reserved_bytes if known else _LEAST_SHARED_BYTES
+
+
+def shared_scope(bytes_of_a_block: int) -> str:
+    """Where TVM puts shared memory of that size: what a launch has to ask for is another place."""
+    return "shared" if bytes_of_a_block <= LIMITS.shared_bytes else "shared.dyn"

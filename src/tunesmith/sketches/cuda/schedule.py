@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.block_tiling import DIMENSIONS, Tiling
+from tunesmith.sketches.cuda.limits import shared_scope
 from tunesmith.sketches.loop_nest import Access, LoopNest, lower
 
 # The slowest first, as loops are nested.
@@ -20,18 +23,58 @@ def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
     from tvm.s_tir import Schedule
 
     schedule = Schedule(lower(operator))
-    schedule_nest(schedule, nest, tiling)
+    scope = shared_scope(tiling.use(operator, nest).shared_bytes)
+    schedule_nest(schedule, nest, tiling, scope)
     return schedule.mod
 
 
-def schedule_nest(schedule: Any, nest: LoopNest, tiling: Tiling) -> None:
+def schedule_nest(schedule: Any, nest: LoopNest, tiling: Tiling, scope: str = "shared") -> None:
     """Schedule one reduction of a function and the stages around it, as far as the nest has them.
 
-    Raises what TVM raises where the tiling is impossible.
+    ``scope`` is where inputs are staged. Raises what TVM raises where the tiling is impossible.
     """
     sums = schedule.get_sblock(nest.block)
-    copies = [
-        (schedule.cache_read(sums, access.buffer, "shared"), access)
+    copies = stage_inputs(schedule, sums, nest, tiling, scope)
+    output = output_stage(schedule, sums, nest)
+    outermost, threads = _bind_output(schedule, output, nest, tiling)
+    schedule.compute_at(sums, threads[-1], preserve_unit_loops=True)
+    count = len(nest.spatial) + len(nest.reduction)
+    loops: Sequence[Any] = schedule.get_loops(sums)[-count:]
+    spatial, reduction = loops[: len(nest.spatial)], loops[len(nest.spatial) :]
+    split = [
+        schedule.split(loop, list(tiling.reduction[axis.name]))
+        for axis, loop in zip(nest.reduction, reduction, strict=True)
+    ]
+    levels = [[parts[level] for parts in split] for level in range(tiling.depth)]
+    sum_in_steps(schedule, sums, SumLoops(outermost, levels, spatial), copies, tiling)
+    _write_vectors(schedule, output, tiling)
+
+
+@dataclass(frozen=True)
+class SumLoops:
+    """The loop over ``blocks``, and those of a thread's sums.
+
+    ``levels`` are the loops of each level of the sum, those of the steps first, ``tile`` those of
+    what a thread does by itself.
+    """
+
+    blocks: Any
+    levels: Sequence[Sequence[Any]]
+    tile: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Copies:
+    """The stages that copy inputs: to shared memory, and from there to a thread's registers."""
+
+    shared: Sequence[tuple[Any, Access]]
+    own: Sequence[Any]
+
+
+def stage_inputs(schedule: Any, sums: Any, nest: LoopNest, tiling: Tiling, scope: str) -> Copies:
+    """Let the sums read copies of inputs; padding happens where these are made."""
+    shared = [
+        (schedule.cache_read(sums, access.buffer, scope), access)
         for access in nest.inputs
         if access.buffer in tiling.staged
     ]
@@ -41,27 +84,55 @@ def schedule_nest(schedule: Any, nest: LoopNest, tiling: Tiling) -> None:
         for place, access in enumerate(nest.inputs)
         if tiling.depth > 2 and access.buffer in tiling.staged
     ]
-    for name in nest.producers:  # padding happens where an input is copied
+    for name in nest.producers:
         schedule.compute_inline(schedule.get_sblock(name))
-    output = _output_stage(schedule, sums, nest)
+    return Copies(shared, own)
 
-    outermost, threads = _bind_output(schedule, output, nest, tiling)
-    schedule.compute_at(sums, threads[-1], preserve_unit_loops=True)
-    levels = _split_sums(schedule, sums, nest, tiling)
-    steps = levels[0]
-    for copy in own:
+
+def sum_in_steps(
+    schedule: Any,
+    sums: Any,
+    loops: SumLoops,
+    copies: Copies,
+    tiling: Tiling,
+) -> None:
+    """Order the loops of a thread's sums: steps outside, what it does in each of them inside."""
+    levels = loops.levels
+    schedule.reorder(*(loop for level in levels for loop in level), *loops.tile)
+    steps = levels[0] if tiling.stages == 1 else [schedule.fuse(*levels[0])]
+    for copy in copies.own:
         schedule.compute_at(copy, levels[1][-1], preserve_unit_loops=True)
-    for copy, access in copies:
+    for copy, access in copies.shared:
         schedule.compute_at(copy, steps[-1], preserve_unit_loops=True)
         _copy_together(schedule, copy, access, tiling)
-    _write_vectors(schedule, output, tiling)
     if tiling.auto_unroll_max_step:
-        schedule.annotate(outermost, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
-        schedule.annotate(outermost, "pragma_unroll_explicit", int(tiling.unroll_explicit))
+        # The pipeline has loops of its own, which TVM must unroll in any case.
+        place = loops.blocks if tiling.stages == 1 else levels[1][0]
+        schedule.annotate(place, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
+        schedule.annotate(place, "pragma_unroll_explicit", int(tiling.unroll_explicit))
     schedule.decompose_reduction(sums, steps[0])
+    if tiling.stages > 1:
+        _run_ahead(schedule, steps[0], [copy for copy, _ in copies.shared], tiling)
 
 
-def _output_stage(schedule: Any, sums: Any, nest: LoopNest) -> Any:
+def _run_ahead(schedule: Any, step: Any, copies: Sequence[Any], tiling: Tiling) -> None:
+    """Let the copies of a step come before the sums of earlier ones."""
+    count = len(copies)
+    if tiling.asynchronous:
+        stage, order = [0] * count + [tiling.stages - 1], list(range(count + 1))
+        schedule.annotate(step, "software_pipeline_async_stages", [0])
+    else:
+        # Each copy is a load to registers and a store from there: the sums come in between.
+        for copy in copies:
+            schedule.annotate(copy, "tirx.manifest_shared_memory_local_stage", 1)
+        stage = [0, 0] * count + [1]
+        places = ((one, count + 1 + one) for one in range(count))
+        order = [*itertools.chain.from_iterable(places), count]
+    schedule.annotate(step, "software_pipeline_stage", stage)
+    schedule.annotate(step, "software_pipeline_order", order)
+
+
+def output_stage(schedule: Any, sums: Any, nest: LoopNest) -> Any:
     """The stage that writes the result: the epilogue, or a copy of the sums; these are local."""
     if not nest.consumers:
         return schedule.cache_write(sums, 0, "local")
@@ -94,32 +165,12 @@ def _bind_output(
     return bound[0][0], bound[2]
 
 
-def _split_sums(schedule: Any, sums: Any, nest: LoopNest, tiling: Tiling) -> list[list[Any]]:
-    """Split the sum: its steps outside, what a thread does in each of them inside.
-
-    Returns the loops of each level of the sum, those of the steps first.
-    """
-    count = len(nest.spatial) + len(nest.reduction)
-    loops: Sequence[Any] = schedule.get_loops(sums)[-count:]
-    spatial, reduction = loops[: len(nest.spatial)], loops[len(nest.spatial) :]
-    split = [
-        schedule.split(loop, list(tiling.reduction[axis.name]))
-        for axis, loop in zip(nest.reduction, reduction, strict=True)
-    ]
-    levels = [[parts[level] for parts in split] for level in range(tiling.depth)]
-    schedule.reorder(*(loop for level in levels for loop in level), *spatial)
-    return levels
-
-
 def _copy_together(schedule: Any, copy: Any, access: Access, tiling: Tiling) -> None:
     """Let all threads of a block copy their share of an input."""
     rank = len(schedule.get(copy).iter_vars)
     fused = schedule.fuse(*schedule.get_loops(copy)[-rank:])
     x, y, z = tiling.along(2)
-    width = 1 if any(access.groups) else tiling.vector
-    # TVM cannot vectorise a copy whose last round is for some of the threads alone.
-    while width > 1 and int(schedule.get(fused).extent) % (x * y * z * width):
-        width //= 2
+    width = tiling.copy_width(access)
     _, *threads, vector = schedule.split(fused, [None, z, y, x, width])
     for dimension, loop in zip(_NESTED, threads, strict=True):
         schedule.bind(loop, f"threadIdx.{dimension}")

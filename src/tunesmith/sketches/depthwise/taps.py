@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tunesmith.sketches import emit
+from tunesmith.sketches import emit, shuffles
 from tunesmith.sketches.depthwise.windows import Axis
 from tunesmith.sketches.vectors import load_masked, store_masked, within
 
@@ -116,7 +116,7 @@ class RowOfTaps:
         key = (offsets, picks[0])
         if key not in self._made:
             whole = [self._zero if source is None else source for source in sources]
-            self._made[key] = emit.bind("tap", emit.shuffled(whole, picks))
+            self._made[key] = emit.bind("tap", shuffles.shuffled(whole, picks))
         return self._made[key]
 
     def _source(self, offset: int) -> Any | None:

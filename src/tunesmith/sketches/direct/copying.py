@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tunesmith.sketches import emit
+from tunesmith.sketches import emit, shuffles
 from tunesmith.sketches.direct.control import cast, outside, span, within
 from tunesmith.sketches.direct.plan import Plan
 from tunesmith.sketches.direct.transpose import transposed
@@ -165,7 +165,7 @@ def strided(source: Any, start: Any, lanes: int, stride: int) -> Any:
     # The second half ends with the last element that is asked for: beyond may be no memory.
     halves = [emit.load(source, [start + first], lanes) for first in (0, lanes - 1)]
     even = range(0, lanes, 2)
-    return emit.shuffled(halves, [*even, *(lanes + 1 + lane for lane in even)])
+    return shuffles.shuffled(halves, [*even, *(lanes + 1 + lane for lane in even)])
 
 
 def _zero(row: _Block, first: int, last: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tunesmith.sketches import emit
+from tunesmith.sketches import emit, shuffles
 
 
 def pieces(extent: int, most: int) -> list[tuple[int, int]]:
@@ -26,11 +26,11 @@ def pieces(extent: int, most: int) -> list[tuple[int, int]]:
 def transposed(rows: Sequence[Any], lanes: int) -> list[Any]:
     """The columns of rows of ``lanes`` elements, whose number is a power of two up to that."""
     count = len(rows)
-    vectors = emit.turned(rows, lanes)
+    vectors = shuffles.turned(rows, lanes)
     if count == lanes:
         return vectors
     starts = range(0, lanes * count, count)
     return [
-        emit.shuffled([vectors[start // lanes]], range(start % lanes, start % lanes + count))
+        shuffles.shuffled([vectors[start // lanes]], range(start % lanes, start % lanes + count))
         for start in starts
     ]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.sketches import emit
+from tunesmith.sketches import emit, shuffles
 from tunesmith.sketches.gemm.precision import Precision
 
 ALONG_SIZE = "size"
@@ -119,7 +119,7 @@ class Panel:
                     for inner in range(group)
                 ]
                 words = size // group
-                for part, row in enumerate(emit.turned(rows, size)):
+                for part, row in enumerate(shuffles.turned(rows, size)):
                     value = self._finished(self.precision.packed(row, words), words)
                     self.place.store(value, word * self.width + place + part * words, words)
         for place, size in parts:
@@ -154,12 +154,12 @@ class Panel:
             rows.append(self._finished(words, lanes))
         # Columns that fill the panel's width follow each other: whole vectors can be stored.
         step = lanes if size == self.width else min(size, lanes)
-        for number, vector in enumerate(emit.turned(rows, lanes)):
+        for number, vector in enumerate(shuffles.turned(rows, lanes)):
             for lane in range(0, lanes, step):
                 column, row = divmod(number * lanes + lane, size)
                 piece = vector
                 if step < lanes:
-                    piece = emit.shuffled([vector], range(lane, lane + step))
+                    piece = shuffles.shuffled([vector], range(lane, lane + step))
                 self.place.store(piece, (word + column) * self.width + place + row, step)
 
     def _gather(self, word: int, count: int, place: int, size: int) -> None:

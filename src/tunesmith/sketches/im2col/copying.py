@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.sketches import emit
+from tunesmith.sketches import emit, shuffles
 from tunesmith.sketches.im2col.planes import Planes
 
 
@@ -98,7 +98,7 @@ class _Line:
             if size > 1:
                 parts = [start + (place * stride + part * size) for part in range(stride)]
                 vectors = [emit.load(self.data, [part], size) for part in parts]
-                value = emit.shuffled(vectors, range(0, size * stride, stride))
+                value = shuffles.shuffled(vectors, range(0, size * stride, stride))
             emit.store(self.filled, value, [self.to + (at + place)], size)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tunesmith.sketches import emit
+from tunesmith.sketches import emit, shuffles
 
 
 def transposed(rows: Sequence[Any], lanes: int) -> list[Any]:
@@ -35,7 +35,7 @@ def columns_of(matrix: Sequence[Any], height: int) -> list[Any]:
             continue
         for column in range(count):
             lanes = range(column * height, (column + 1) * height)
-            found.append(emit.bind("column", emit.shuffled([vector], list(lanes))))
+            found.append(emit.bind("column", shuffles.shuffled([vector], list(lanes))))
     return found
 
 
@@ -61,7 +61,7 @@ def _interleaved(
             for lane in range(height)
         ]
         for start in range(0, len(order), longest):
-            part = emit.shuffled([above, below], order[start : start + longest])
+            part = shuffles.shuffled([above, below], order[start : start + longest])
             found.append(emit.bind("turned", part))
     return found
 

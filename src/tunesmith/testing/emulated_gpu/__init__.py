@@ -45,7 +45,8 @@ def libraries() -> Path:
     compiler = shutil.which("g++") or shutil.which("c++")
     if compiler is None:
         raise MissingDependencyError("a C++ compiler is needed to emulate a GPU")
-    parts = [(_HERE / source).read_bytes() for source, _ in _LIBRARIES.values()]
+    sources = ["emulation.hpp", *(source for source, _ in _LIBRARIES.values())]
+    parts = [(_HERE / source).read_bytes() for source in sources]
     digest = hashlib.sha256(b"".join(parts) + sys.executable.encode()).hexdigest()[:16]
     folder = Path(tempfile.gettempdir(), f"tunesmith-emulated-gpu-{os.getuid()}-{digest}")
     if not folder.is_dir():
@@ -80,21 +81,29 @@ def environment(
     arch: int = 90,
     memory: int | None = None,
     driver: int | None = None,
+    busy: int | None = None,
     gone: Path | None = None,
     base: Mapping[str, str] = os.environ,
 ) -> dict[str, str]:
     """The environment of a process that is to see so many emulated GPUs, and no other.
 
     ``arch`` is their compute capability, ``memory`` what each has in bytes, ``driver`` the newest
-    CUDA that the driver knows (13000 for 13.0); as long as the file ``gone`` exists, they are not
-    there. Raises like ``libraries``.
+    CUDA that the driver knows (13000 for 13.0), ``busy`` the index of one that others have for
+    themselves; as long as the file ``gone`` exists, none is there. Raises like ``libraries``.
     """
     folder = str(libraries())
 
     def before(name: str) -> str:
         return os.pathsep.join([folder, *filter(None, [base.get(name)])])
 
-    settings = {"GPUS": gpus, "ARCH": arch, "MEMORY": memory, "DRIVER": driver, "GONE": gone}
+    settings: dict[str, object] = {
+        "GPUS": gpus,
+        "ARCH": arch,
+        "MEMORY": memory,
+        "DRIVER": driver,
+        "BUSY": busy,
+        "GONE": gone,
+    }
     return {
         **base,
         "PATH": before("PATH"),

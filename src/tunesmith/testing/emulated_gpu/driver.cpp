@@ -7,158 +7,15 @@
 //   TUNESMITH_EMULATED_ARCH    compute capability, such as 90
 //   TUNESMITH_EMULATED_MEMORY  bytes of memory
 //   TUNESMITH_EMULATED_GONE    a file: as long as it exists all GPUs have vanished
+//   TUNESMITH_EMULATED_BUSY    the index of a GPU that others have for themselves
 //   TUNESMITH_EMULATED_DRIVER  the driver's version, such as 13000
-#include <csetjmp>
-#include <csignal>
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <ctime>
-#include <dlfcn.h>
-#include <map>
-#include <string>
-#include <sys/mman.h>
-#include <unistd.h>
-#include <vector>
-
-extern "C" {
-struct Launch { unsigned grid[3], block[3]; unsigned shared_bytes; char* shared; };
-struct Kernel { int (*run)(const Launch*, void**); int parameters; const int* bytes; };
-}
-
-namespace {
-enum Result {
-  SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, NO_DEVICE = 100,
-  INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY = 209,
-  NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, MISALIGNED = 716, LAUNCH_FAILED = 719,
-  NOT_SUPPORTED = 801, UNKNOWN = 999
-};
-const std::map<int, std::pair<const char*, const char*>> NAMES = {
-  {0, {"CUDA_SUCCESS", "no error"}},
-  {1, {"CUDA_ERROR_INVALID_VALUE", "invalid argument"}},
-  {2, {"CUDA_ERROR_OUT_OF_MEMORY", "out of memory"}},
-  {3, {"CUDA_ERROR_NOT_INITIALIZED", "initialization error"}},
-  {100, {"CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"}},
-  {101, {"CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"}},
-  {200, {"CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"}},
-  {201, {"CUDA_ERROR_INVALID_CONTEXT", "invalid device context"}},
-  {209, {"CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"}},
-  {500, {"CUDA_ERROR_NOT_FOUND", "named symbol not found"}},
-  {700, {"CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"}},
-  {716, {"CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"}},
-  {719, {"CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"}},
-  {801, {"CUDA_ERROR_NOT_SUPPORTED", "operation not supported"}},
-  {999, {"CUDA_ERROR_UNKNOWN", "unknown error"}},
-};
-
-const unsigned STATIC_SHARED = 48 << 10, MOST_SHARED = 227 << 10;
-const size_t PAGE = 4096, UNIT = 256;
-
-struct Function { const Kernel* kernel; unsigned most_shared; };
-struct Module { void* library; int file; std::map<std::string, Function*> functions; };
-struct Node { const Kernel* kernel; Launch launch; std::vector<std::vector<char>> given; };
-struct Graph { std::vector<Node> nodes; };
-struct Stream { Graph* captured = nullptr; };
-struct Event { double seconds = 0; };
-struct Piece { char* base; size_t mapped, bytes; };
-
-std::map<uint64_t, Piece> memory;
-size_t used = 0;
-int initialized_in = 0;  // the process: it does not survive a fork, as in NVIDIA's driver
-Result stuck = SUCCESS;
-const char* fault = "";
-Stream default_stream;
-
-long setting(const char* name, long otherwise) {
-  const char* value = std::getenv(name);
-  return value && *value ? std::strtol(value, nullptr, 10) : otherwise;
-}
-bool gone() {
-  const char* file = std::getenv("TUNESMITH_EMULATED_GONE");
-  return file && access(file, F_OK) == 0;
-}
-int devices() { return gone() ? 0 : setting("TUNESMITH_EMULATED_GPUS", 1); }
-size_t capacity() { return setting("TUNESMITH_EMULATED_MEMORY", 4l << 30); }
-int arch() { return setting("TUNESMITH_EMULATED_ARCH", 90); }
-double now() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return time.tv_sec + 1e-9 * time.tv_nsec;
-}
-Result state() {
-  if (initialized_in != getpid()) return NOT_INITIALIZED;
-  if (stuck == SUCCESS && gone()) stuck = UNKNOWN;
-  return stuck;
-}
-#define CHECK if (Result error = state()) return error;
-
-char* guarded(size_t bytes, size_t unit, Piece* piece) {
-  size_t whole = (bytes + PAGE - 1) / PAGE * PAGE;
-  void* base = mmap(nullptr, whole + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED) return nullptr;
-  mprotect(static_cast<char*>(base) + whole, PAGE, PROT_NONE);
-  *piece = {static_cast<char*>(base), whole + PAGE, bytes};
-  return piece->base + (whole - (bytes + unit - 1) / unit * unit);
-}
-
-sigjmp_buf before_the_launch;
-void leave(int signal, siginfo_t* info, void*) {
-  // Without an address it is an instruction that wants its operand aligned.
-  bool aligned = signal != SIGBUS && !(signal == SIGSEGV && info->si_code == SI_KERNEL);
-  siglongjmp(before_the_launch, signal == SIGILL ? LAUNCH_FAILED : aligned ? ILLEGAL_ADDRESS : MISALIGNED);
-}
-
-Result run(const Kernel* kernel, Launch launch, void** given) {
-  Piece shared = {nullptr, 0, 0};
-  launch.shared = launch.shared_bytes ? guarded(launch.shared_bytes, PAGE, &shared) : nullptr;
-  struct sigaction ours = {}, segv, bus, ill;
-  ours.sa_sigaction = leave;
-  ours.sa_flags = SA_SIGINFO | SA_NODEFER;
-  sigaction(SIGSEGV, &ours, &segv);
-  sigaction(SIGBUS, &ours, &bus);
-  sigaction(SIGILL, &ours, &ill);
-  fault = "";
-  if (int error = sigsetjmp(before_the_launch, 1)) {
-    stuck = Result(error);
-    fault = "an access outside of memory, or one that is not aligned";
-  } else if (!kernel->run(&launch, given)) {
-    stuck = LAUNCH_FAILED;
-    fault = "threads of a block do not come to the same barrier";
-  }
-  sigaction(SIGSEGV, &segv, nullptr);
-  sigaction(SIGBUS, &bus, nullptr);
-  sigaction(SIGILL, &ill, nullptr);
-  if (shared.base) munmap(shared.base, shared.mapped);
-  return stuck;
-}
-
-Stream* of(void* stream) { return stream ? static_cast<Stream*>(stream) : &default_stream; }
-
-Result launch(const Kernel* kernel, unsigned most, const Launch& launch, void* stream, void** given) {
-  CHECK
-  unsigned threads = launch.block[0] * launch.block[1] * launch.block[2];
-  if (threads == 0 || threads > 1024 || launch.block[2] > 64 || launch.shared_bytes > most)
-    return INVALID_VALUE;
-  if (launch.grid[1] > 65535 || launch.grid[2] > 65535 || !launch.grid[0]) return INVALID_VALUE;
-  if (Graph* graph = of(stream)->captured) {
-    Node node = {kernel, launch, {}};
-    for (int i = 0; i < kernel->parameters; ++i) {
-      char* from = static_cast<char*>(given[i]);
-      node.given.emplace_back(from, from + kernel->bytes[i]);
-    }
-    graph->nodes.push_back(node);
-    return SUCCESS;
-  }
-  return run(kernel, launch, given);
-}
-}  // namespace
+#include "emulation.hpp"
 
 extern "C" {
 // What was wrong with the last launch, in words; for tests in the same process.
 const char* tunesmith_fault() { return fault; }
 // A new process, so to speak: what stayed of an error is forgotten.
-void tunesmith_reset() { stuck = SUCCESS; fault = ""; }
+void tunesmith_reset() { stuck = pending = SUCCESS; fault = ""; }
 
 int cuInit(unsigned) {
   if (initialized_in && initialized_in != getpid()) return NOT_INITIALIZED;
@@ -209,12 +66,13 @@ int cuDeviceGetAttribute(int* value, int attribute, int device) {
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) {
   CHECK
+  if (device == setting("TUNESMITH_EMULATED_BUSY", -1)) return DEVICE_UNAVAILABLE;
   *context = reinterpret_cast<void*>(long(device + 1));
   return SUCCESS;
 }
 int cuDevicePrimaryCtxRelease_v2(int) { return SUCCESS; }
 int cuCtxSetCurrent(void*) { return state(); }
-int cuCtxSynchronize() { return state(); }
+int cuCtxSynchronize() { return waited(); }
 int cuGetErrorName(int code, const char** text) {
   auto found = NAMES.find(code);
   *text = found == NAMES.end() ? "CUDA_ERROR_UNKNOWN" : found->second.first;
@@ -227,19 +85,18 @@ int cuGetErrorString(int code, const char** text) {
 }
 
 int cuMemGetInfo_v2(size_t* left, size_t* whole) {
-  CHECK
+  WAIT
   *whole = capacity();
   *left = capacity() - used;
   return SUCCESS;
 }
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
-  CHECK
+  WAIT
   if (bytes == 0) return INVALID_VALUE;
   if (used + bytes > capacity()) return OUT_OF_MEMORY;
   Piece piece;
   char* start = guarded(bytes, UNIT, &piece);
   if (!start) return OUT_OF_MEMORY;
-  std::memset(start, 0xFF, bytes);
   *address = reinterpret_cast<uint64_t>(start);
   memory[*address] = piece;
   used += bytes;
@@ -254,17 +111,17 @@ int cuMemFree_v2(uint64_t address) {
   return state();
 }
 int cuMemcpyHtoD_v2(uint64_t to, const void* from, size_t bytes) {
-  CHECK
+  WAIT
   std::memcpy(reinterpret_cast<void*>(to), from, bytes);
   return SUCCESS;
 }
 int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
-  CHECK
+  WAIT
   std::memcpy(to, reinterpret_cast<void*>(from), bytes);
   return SUCCESS;
 }
 int cuMemcpyDtoD_v2(uint64_t to, uint64_t from, size_t bytes) {
-  CHECK
+  WAIT
   std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes);
   return SUCCESS;
 }
@@ -278,7 +135,7 @@ int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void*) {
 }
 
 int cuModuleLoadData(void** module, const void* image) {
-  CHECK
+  WAIT
   // As nvcc.py writes it: a line with the compute capability and the size, then a library.
   int capability = 0, start = 0;
   size_t bytes = 0;
@@ -345,17 +202,19 @@ int cuTensorMapEncodeTiled() { return NOT_SUPPORTED; }
 
 int cuStreamCreate(void** stream, unsigned) { CHECK *stream = new Stream; return SUCCESS; }
 int cuStreamDestroy_v2(void* stream) { delete static_cast<Stream*>(stream); return state(); }
-int cuStreamSynchronize(void*) { return state(); }
+int cuStreamSynchronize(void*) { return waited(); }
 int cuStreamWaitEvent(void*, void*, unsigned) { return state(); }
 int cuStreamBeginCapture_v2(void* stream, int) {
   CHECK
   of(stream)->captured = new Graph;
+  capturing = true;
   return SUCCESS;
 }
 int cuStreamEndCapture(void* stream, void** graph) {
   CHECK
   *graph = of(stream)->captured;
   of(stream)->captured = nullptr;
+  capturing = false;
   return SUCCESS;
 }
 int cuGraphInstantiateWithFlags(void** ready, void* graph, unsigned long long) {
@@ -378,7 +237,7 @@ int cuGraphDestroy(void* graph) { delete static_cast<Graph*>(graph); return stat
 int cuEventCreate(void** event, unsigned) { CHECK *event = new Event; return SUCCESS; }
 int cuEventDestroy_v2(void* event) { delete static_cast<Event*>(event); return state(); }
 int cuEventRecord(void* event, void*) { CHECK static_cast<Event*>(event)->seconds = now(); return SUCCESS; }
-int cuEventSynchronize(void*) { return state(); }
+int cuEventSynchronize(void*) { return waited(); }
 int cuEventElapsedTime(float* milliseconds, void* start, void* end) {
   CHECK
   *milliseconds = 1e3 * (static_cast<Event*>(end)->seconds - static_cast<Event*>(start)->seconds);

@@ -10,6 +10,10 @@ template <int EXPONENT, int FRACTION> struct alignas(2) Float16 {
 
   Float16() = default;
   template <typename T> Float16(T value) : bits(rounded(static_cast<float>(value))) {}
+  Float16(const volatile Float16& other) : bits(other.bits) {}
+  Float16(const Float16& other) = default;
+  Float16& operator=(const Float16& other) = default;
+  void operator=(const Float16& other) volatile { bits = other.bits; }
   operator float() const {
     const int exponent = bits >> FRACTION & MOST, fraction = bits & ((1 << FRACTION) - 1);
     const float sign = bits >> 15 ? -1.0f : 1.0f;

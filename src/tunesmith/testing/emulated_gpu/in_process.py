@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.cuda.driver import CudaError, Driver
-from tunesmith.cuda.gpu import Gpu, GpuProgram
+from tunesmith.cuda.gpu import Gpu
+from tunesmith.cuda.gpu_program import GpuProgram
 from tunesmith.cuda.lowering import CudaCode, cuda_code
 from tunesmith.errors import TunesmithError
 from tunesmith.target import Target

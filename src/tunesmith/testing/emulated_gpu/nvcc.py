@@ -69,7 +69,7 @@ def shared_bytes(source: str) -> int:
 def main(arguments: list[str]) -> int:
     """Compile as the options say. Returns the exit status."""
     if arguments == ["--version"]:
-        print("nvcc of the emulated GPU")
+        print("Emulated nvcc, release 13.0")
         return 0
     output = Path(arguments[arguments.index("-o") + 1])
     arch = next(one.partition("=")[2] for one in arguments if one.startswith("-arch="))

@@ -11,7 +11,9 @@ _DYNAMIC = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?([\w ]+?) (\w+)\
 _KERNEL = re.compile(r'extern "C" __global__ void .*?(\w+)\(([^)]*)\)\s*\{')
 
 # A statement of PTX: its text, results, operands, and what else it changes.
-_ASM = re.compile(r'asm volatile\("([^"]*)"((?:[^;"]|"[^"]*")*)\);')
+_ASM = re.compile(
+    r'(?:__asm__ __volatile__|asm volatile)\(\s*((?:"[^"]*"\s*)+)((?:[^;"]|"[^"]*")*)\);'
+)
 _OPERAND = re.compile(r'"=?\+?\w"\((\w+)\)')
 
 # What PTX is called in warp.hpp, where it takes results and operands in the order of the statement:
@@ -22,6 +24,11 @@ _PTX = {
     r"ldmatrix\.sync\.aligned\.m8n8\.(x[124])(\.trans|)\.shared\.b16 "
     r"{%0(?:, %\d)*}, \[%\d\];": "ldmatrix_{}<{}>",
     r"cp\.async\.(?:ca|cg)\.shared\.global \[%0\], \[%1\], (\d+)(?:, %2)?;": "cp_async<{}>",
+    r"cp\.async\.(?:ca|cg)\.shared\.global \[%0\], \[%1\], %2;": "cp_async_of",
+    # A copy, or zeros at once.
+    r"{ \.reg \.pred p; setp\.eq\.u32 p, %3, 1; "
+    r"@p cp\.async\.(?:ca|cg)\.shared\.global \[%0\], \[%1\], %2; "
+    r"@!p st\.shared(?:\.v[24])?\.u32 \[%0\], {%4(?:, %\d)*}; }": "cp_async_or_zeros",
     r"cp\.async\.commit_group;": "cp_async_commit_group",
     r"cp\.async\.wait_group (\d+);": "cp_async_wait_group<{}>",
 }
@@ -54,12 +61,13 @@ def to_cpp(source: str) -> str:
 
 def _call(statement: re.Match[str]) -> str:
     """The call of a function of ``warp.hpp`` that does what a statement of PTX does."""
+    text = " ".join("".join(re.findall(r'"([^"]*)"', statement[1])).replace(r"\n", " ").split())
     for known, name in _PTX.items():
-        found = re.fullmatch(known, statement[1])
+        found = re.fullmatch(known, text)
         if found:
             parts = (_WORDS.get(part, part) for part in found.groups())
             return f"{name.format(*parts)}({', '.join(_OPERAND.findall(statement[2]))});"
-    raise TunesmithError(f"the emulated GPU does not know this PTX: {statement[1]}")
+    raise TunesmithError(f"the emulated GPU does not know this PTX: {text}")
 
 
 def kernels_of(source: str) -> list[str]:

@@ -109,12 +109,25 @@ static Copies& copies_of_thread() {
   const Index& thread = current->thread;
   return copies[(thread.z * blockDim.y + thread.y) * blockDim.x + thread.x];
 }
+static void cp_async_of(uint32_t address, const void* from, uint32_t bytes, uint32_t read) {
+  char* to = shared_pointer(address, bytes);
+  if (reinterpret_cast<uintptr_t>(from) % bytes || read > bytes) raise(SIGBUS);
+  std::memset(to, 0xFF, bytes);
+  copies_of_thread().begun.push_back({to, static_cast<const char*>(from), bytes, read});
+}
+static void cp_async_of(uint32_t address, const void* from, uint32_t bytes) {
+  cp_async_of(address, from, bytes, bytes);
+}
 template <uint32_t BYTES>
 static void cp_async(uint32_t address, const void* from, uint32_t read = BYTES) {
-  char* to = shared_pointer(address, BYTES);
-  if (reinterpret_cast<uintptr_t>(from) % BYTES || read > BYTES) raise(SIGBUS);
-  std::memset(to, 0xFF, BYTES);
-  copies_of_thread().begun.push_back({to, static_cast<const char*>(from), BYTES, read});
+  cp_async_of(address, from, BYTES, read);
+}
+// TVM's copy of what may lie in padding.
+template <typename... ZEROS>
+static void cp_async_or_zeros(
+    uint32_t address, const void* from, uint32_t bytes, int present, ZEROS...) {
+  if (present) return cp_async_of(address, from, bytes);
+  std::memset(shared_pointer(address, bytes), 0, bytes);
 }
 static void cp_async_commit_group() {
   Copies& copies = copies_of_thread();

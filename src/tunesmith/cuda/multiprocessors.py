@@ -1,0 +1,48 @@
+"""What the multiprocessors of each generation of NVIDIA GPUs have."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Multiprocessor:
+    """What one multiprocessor has for the blocks that run on it at a time.
+
+    ``reserved_bytes`` of shared memory are the system's, of each block; one block may have all the
+    rest.
+    """
+
+    threads: int
+    blocks: int
+    shared_bytes: int
+    registers: int = 65536
+    reserved_bytes: int = 1024
+
+
+# By compute capability: the CUDA programming guide, "Technical Specifications per Compute
+# Capability".
+_MULTIPROCESSORS = {
+    75: Multiprocessor(1024, 16, 64 * 1024, reserved_bytes=0),
+    80: Multiprocessor(2048, 32, 164 * 1024),
+    86: Multiprocessor(1536, 16, 100 * 1024),
+    87: Multiprocessor(1536, 16, 164 * 1024),
+    89: Multiprocessor(1536, 24, 100 * 1024),
+    90: Multiprocessor(2048, 32, 228 * 1024),
+    100: Multiprocessor(2048, 32, 228 * 1024),
+    103: Multiprocessor(2048, 32, 228 * 1024),
+    110: Multiprocessor(1536, 24, 228 * 1024),
+    120: Multiprocessor(1536, 24, 100 * 1024),
+    121: Multiprocessor(1536, 24, 100 * 1024),
+}
+
+
+def multiprocessor(arch: str) -> Multiprocessor | None:
+    """That of an instruction set such as ``sm_90``; None for one whose figures are not known."""
+    return _MULTIPROCESSORS.get(capability(arch))
+
+
+def capability(arch: str) -> int:
+    """The compute capability of ``sm_90a`` as a number: 90."""
+    return int(re.sub(r"\D", "", arch))
