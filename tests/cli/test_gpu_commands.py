@@ -60,7 +60,7 @@ def test_a_run_is_resumed_on_its_gpu_and_not_on_the_processor(tuned: Path) -> No
 
 def test_the_report_tells_of_the_gpu(tuned: Path) -> None:
     page = (tuned / "r.html").read_text(encoding="utf-8")
-    assert "Emulated GPU, 1,000–1,000 MHz, 41–41 °C" in page
+    assert "Emulated GPU, 1,000 MHz, 41 °C" in page
     assert "The GPU was idle for " in page
 
 

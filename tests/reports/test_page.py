@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import hashlib
+import itertools
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tunesmith.errors import TunesmithError
+from tunesmith.measurement import DeviceState
 from tunesmith.reports import MeasuredConfig, RunReport, SketchShare, render, write_report
 from tunesmith.reports.page import headline
 
@@ -197,3 +199,16 @@ def test_what_each_sketch_had_is_told_where_there_was_a_choice(report: RunReport
     assert any(tr.text.startswith("sketch") and "cpu_gemm" in tr.text for tr in shown.all("tr"))
     alone = read(render(dataclasses.replace(report, sketches=shares[:1])))
     assert "Sketches" not in [h.text for h in alone.all("h2")]
+
+
+def test_a_gpu_is_told_with_its_clocks_and_idle_share(report: RunReport, text: str) -> None:
+    states = [DeviceState(sm_mhz=1755, celsius=41), DeviceState(sm_mhz=1980, celsius=41), None]
+    trials = [
+        dataclasses.replace(trial, device_state=state)
+        for trial, state in zip(report.trials, itertools.cycle(states), strict=False)
+    ]
+    time = {"search": 1.0, "build": 2.0, "run": 6.0, "record": 0.5, "idle": 0.5}
+    page = render(dataclasses.replace(report, trials=trials, gpu="Some GPU", time=time))
+    assert "Some GPU, 1,755–1,980 MHz, 41 °C" in page
+    assert "The GPU was idle for 40 % of it." in page
+    assert "The GPU was idle" not in text

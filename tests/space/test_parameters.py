@@ -138,7 +138,7 @@ def test_sampling_is_uniform(parameter: Parameter) -> None:
     assert chi_square < freedom + 4 * (2 * freedom) ** 0.5
 
 
-STRANGERS: list[object] = [None, [], {}, object(), 3.5, "x", (), ([1], [2]), (1, 2, 12.0), True, -1]
+STRANGERS: list[object] = [None, [], {}, range, 3.5, "x", (), ([1], [2]), (1, 2, 12.0), True, -1]
 
 
 @pytest.mark.parametrize("stranger", STRANGERS, ids=repr)

@@ -136,7 +136,8 @@ def _report(
     return RunReport(
         task=problem.key,
         title=problem.task.operator.label,
-        target=_listed(last.target),
+        # The processor beside a GPU is under "machine".
+        target=_listed({name: it for name, it in last.target.items() if name != "host"}),
         machine=f"{machine.get('cpu', 'unknown')}, {machine.get('cores', '?')} cores",
         tuner=": ".join(filter(None, [last.tuner, _listed(last.tuner_settings)])),
         started=sessions[0].started,

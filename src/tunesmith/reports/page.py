@@ -145,7 +145,8 @@ def _gpu(report: RunReport) -> str:
     ):
         known = [figure for figure in figures if figure is not None]
         if known:
-            parts.append(f"{fmt.count(min(known))}–{fmt.count(max(known))} {unit}")
+            bounds = dict.fromkeys(map(fmt.count, (min(known), max(known))))
+            parts.append(f"{'–'.join(bounds)} {unit}")
     return ", ".join(filter(None, parts))
 
 
