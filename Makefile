@@ -25,8 +25,8 @@ extras := dev$(if $(further),$(comma)$(further))
 
 venv := .venv
 bin := $(venv)/bin
-# Tests that neither measure nor start processes that do: several may run at a time.
-computing := $(addprefix tests/,cuda features models operators sketches space testing tuners)
+# Tests to which it does not matter how long something takes: several may run at a time.
+computing := $(addprefix tests/,cuda docs features models operators reports sketches space testing tuners)
 # Made when all packages are in place. It names the checkout, for the scripts of an environment do
 # not survive being moved.
 ready := $(venv)/.ready$(if $(further),-$(further))
@@ -63,7 +63,7 @@ test: setup
 	@echo '== import-linter: who may import whom'
 	@$(bin)/lint-imports --no-logo
 	@echo '== pytest: what only computes, on all cores'
-	@$(bin)/python -m pytest -n logical --dist loadscope $(computing)
+	@$(bin)/python -m pytest -n logical --dist worksteal $(computing)
 	@echo '== pytest: what measures or starts processes, alone'
 	@$(bin)/python -m pytest $(addprefix --ignore=,$(computing))
 

@@ -127,9 +127,7 @@ class GpuBench:
             try:
                 steps[part](plan.begin(part))
             except Exception as error:
-                kind = "" if isinstance(error, TunesmithError) else f"{type(error).__name__}: "
-                self.failed[part] = kind + " ".join(str(error).split())
-                self.screen.say(f"{part}: {self.failed[part]}")
+                self.failed[part] = self._told(error, f"{part}: ")
             self._figures["parts"][part] = {
                 "seconds": plan.spent - begun,
                 "failed": self.failed.get(part),
@@ -171,6 +169,13 @@ class GpuBench:
         return write_gpu(self.folder, {**self._figures, "rows": list(self._rows.values())})
 
     # -- the parts -------------------------------------------------------------------------------
+
+    def _told(self, error: Exception, where: str = "") -> str:
+        """What went wrong, in one line that is shown, too."""
+        kind = "" if isinstance(error, TunesmithError) else f"{type(error).__name__}: "
+        reason = kind + " ".join(str(error).split())
+        self.screen.say(where + reason)
+        return reason
 
     def _sketches(self, deadline: Deadline) -> None:
         total = self.check.planned
@@ -216,9 +221,8 @@ class GpuBench:
                     fresh=self.settings.fresh,
                     watch=watch,
                 )
-            except TunesmithError as error:
-                self.screen.say(str(error))
-                return {"missing": str(error)}, Stop.FAILED
+            except Exception as error:
+                return {"missing": self._told(error)}, Stop.FAILED
         return {**fields, "clocks": read_clocks()}, stop
 
     def _peers(self, deadline: Deadline) -> None:
@@ -257,9 +261,8 @@ class GpuBench:
             return {"missing": NO_TIME}
         try:
             compared = peers.compare(operator, found, self.settings.pairs)
-        except TunesmithError as error:
-            self.screen.say(f"{name}: {error}")
-            return {"missing": str(error)}
+        except Exception as error:
+            return {"missing": self._told(error, f"{name}: ")}
         library = compared["library"]
         self.screen.say(
             f"{name}: {fmt.speed(compared['seconds'], operator.flops)}, {compared['ratio']:.2f} "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from tunesmith.bench.gpu_time import calls_of
@@ -45,12 +46,16 @@ class GpuKernel:
         wrong = find_mismatch(output, reference, *operator.tolerance)
         if wrong is not None:
             raise TunesmithError(f"the output is wrong: {wrong}")
-        self._once = self._program.seconds(1, 2, False)[-1]
 
     def seconds(self, duration: float) -> float:
         """Mean seconds of a call in a round of about ``duration``: the second time, when the GPU is
         at work."""
         return self._program.seconds(calls_of(duration, self._once), 2, False)[-1]
+
+    @cached_property
+    def _once(self) -> float:
+        """Seconds of a call; asked for when the other side stands still."""
+        return self._program.seconds(1, 2, False)[-1]
 
     def close(self) -> None:
         """Leave the GPU as it was."""

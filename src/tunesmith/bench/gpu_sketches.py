@@ -25,14 +25,20 @@ from tunesmith.space import Config
 from tunesmith.target import Target
 from tunesmith.task import Task
 
+# A measurer needs some seconds of one core before it measures: others get ready meanwhile.
+_CORES_A_MEASURER = 3
+
 # What is asked is whether a program is right: one short repeat is enough of it.
-_SETTINGS = MeasureSettings(repeats=1, min_repeat_time=1e-4, build_timeout=30.0, cut_off=1.0)
+_SETTINGS = MeasureSettings(
+    repeats=1,
+    min_repeat_time=1e-4,
+    build_timeout=30.0,
+    cut_off=1.0,
+    workers=2 * _CORES_A_MEASURER,
+)
 
 # How often to look at the clock while waiting for a measurement, in seconds.
 _LOOK_UP = 0.25
-
-# A measurer needs some seconds of one core before it measures: others get ready meanwhile.
-_CORES_A_MEASURER = 3
 
 # So many failures of a sketch are told in full.
 _MOST_FAILURES = 5
@@ -169,11 +175,14 @@ class SketchCheck:
         for name in unfinished:
             self._tallies[name].operators.append(operator)
         try:
-            while measurer.pending and deadline.left > 0:
-                for measurement in measurer.collect(min(_LOOK_UP, deadline.left)):
+            while measurer.pending:
+                late = deadline.left <= 0  # what has been measured by then still counts
+                for measurement in measurer.collect(0.0 if late else _LOOK_UP):
                     name, config = sketch_and_config(measurement.config)
                     self._tallies[name].count(operator, config, measurement)
                     unfinished[name] -= 1
+                if late:
+                    break
         finally:
             for name, count in unfinished.items():
                 self._tallies[name].unfinished += count

@@ -20,6 +20,9 @@ from tunesmith.tuning import tune
 
 Watch = Callable[[Progress], None]
 
+# Of less time nothing can be told of the pace, in seconds.
+_SHORTEST = 0.1
+
 _PACE = ("start_seconds", "trials_per_second", "valid_per_second", "gpu_idle")
 
 
@@ -49,6 +52,8 @@ class Pace:
         if first is None or last is None or last.trials == first.trials:
             return dict.fromkeys(_PACE)
         seconds = last.elapsed - first.elapsed
+        if seconds < _SHORTEST:
+            return dict.fromkeys(_PACE)
         return {
             "start_seconds": first.elapsed,
             "trials_per_second": (last.trials - first.trials) / seconds,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
-from collections.abc import Mapping, Sequence
-from typing import Any
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from tunesmith.bench.operator_workloads import BATCHED, RESNET, operator_workloads
 from tunesmith.errors import unknown_name
@@ -25,10 +26,14 @@ from tunesmith.operators import (
     softmax,
 )
 
+T = TypeVar("T")
+
 SQUARE = ("matmul.1024", "matmul.2048", "matmul.4096")
 BFLOAT = tuple(f"{name}+bfloat16" for name in SQUARE)
 HALF = ("matmul.4096+float16",)
 HALF_LAYERS = tuple(f"resnet18.{layer}+float16+NHWC" for layer in ("C2", "C6", "C9", "C12"))
+
+_KINDS = (RESNET, SQUARE, BFLOAT, BATCHED, (*HALF, *HALF_LAYERS))
 
 RECORDED = "resnet18.C12"
 """The layer whose space is recorded: the one that the NoSE paper measured as a whole."""
@@ -40,7 +45,7 @@ DTYPES = ("float32", "float16", "bfloat16")
 
 
 def gpu_workloads() -> Mapping[str, Operator]:
-    """All workloads by name, in the order in which they are done.
+    """All workloads by name, kind by kind.
 
     Weights of layers are constant, as in ``operator_workloads``.
     """
@@ -57,12 +62,19 @@ def gpu_workloads() -> Mapping[str, Operator]:
     return known
 
 
+def _in_turn(groups: Iterable[Sequence[T]]) -> list[T]:
+    """The first of each group, then the second ones, and so on."""
+    rounds = itertools.zip_longest(*groups)
+    return [one for each in rounds for one in each if one is not None]
+
+
 def _options(changes: Sequence[str]) -> dict[str, Any]:
     return {"layout" if change == "NHWC" else "dtype": change for change in changes}
 
 
 def chosen_workloads(patterns: Sequence[str]) -> Mapping[str, Operator]:
-    """Those whose names fit one of the patterns, as in a shell.
+    """Those whose names fit one of the patterns, as in a shell, in the order to do them: one of
+    each kind in turn, so that what time does not suffice for is a part of each.
 
     Raises ``UsageError`` for a pattern that no workload fits.
     """
@@ -71,8 +83,8 @@ def chosen_workloads(patterns: Sequence[str]) -> Mapping[str, Operator]:
         if not fnmatch.filter(known, pattern):
             raise unknown_name("workload", pattern, known)
     return {
-        name: operator
-        for name, operator in known.items()
+        name: known[name]
+        for name in _in_turn(_KINDS)
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
     }
 
@@ -80,7 +92,7 @@ def chosen_workloads(patterns: Sequence[str]) -> Mapping[str, Operator]:
 def small_operators() -> list[Operator]:
     """One operator or more of each kind, in each type: sizes with few divisors and with many, all
     that can come after a sum, and what is particular to a sketch (tiles of 16, windows of 3)."""
-    return [operator for dtype in DTYPES for operator in _small_operators(dtype)]
+    return _in_turn(map(_small_operators, DTYPES))
 
 
 def _small_operators(dtype: str) -> list[Operator]:

@@ -35,13 +35,17 @@ def library_of(operator: Operator) -> str:
 
 
 def use_full_precision() -> None:
-    """Have float32 computed in float32, and cuDNN try all of its algorithms; learn nothing."""
+    """Have float32 computed in float32, and cuDNN try all of its algorithms; learn nothing.
+
+    Sums of 16-bit products may be reduced in 16 bits, as PyTorch has it.
+    """
     import torch
 
     torch.set_grad_enabled(False)
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.benchmark_limit = 0  # the first ten, unless told so
 
 
 def torch_ways(operator: Operator, inputs: Sequence[Any], device: str) -> dict[str, Call]:

@@ -96,14 +96,14 @@ def gpu(
     from tunesmith.bench.gpu_bench import GpuBench, GpuSettings
     from tunesmith.bench.gpu_recording import SpaceSample
     from tunesmith.bench.gpu_sketches import SketchCheck
-    from tunesmith.bench.gpu_workloads import RECORDED_SKETCH, gpu_workloads, small_operators
+    from tunesmith.bench.gpu_workloads import RECORDED_SKETCH, small_operators
     from tunesmith.measure.prepared import load_compiler
     from tunesmith.store import open_store
 
     chosen = [part.value for part in only or Part]
     parts = tuple(part for part in chosen if peers or part != Part.PEERS.value)
     settings = GpuSettings(seconds, parts, configs, pairs, seed, fresh)
-    workloads = _workloads(workload) if workload else dict(gpu_workloads())
+    workloads = _workloads(workload or ["*"])
     operators = [_operator(text) for text in small] if small else small_operators()
     make_folder(output)
     load_compiler()  # or the first sketch would, and PyTorch with it
