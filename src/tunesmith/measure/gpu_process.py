@@ -223,7 +223,9 @@ class GpuPool:
         death = worker.child.reap()
         self._workers.remove(worker)
         reason = worker.refusal or describe_death(death.status, death.words)
-        if worker.trial is not None:
+        if worker.trial is not None and death.status == 0:
+            worker.trial.wait_again()  # it was of no use any more before it began with this one
+        elif worker.trial is not None:
             worker.trial.decide(Verdict(Outcome.RUNTIME_DEVICE, reason))
         if worker.ready:
             self._start(worker.gpu, worker.inheritance)
