@@ -28,7 +28,7 @@ def work(measurer):
     measurer.submit([config("none", 1)])
     assert measurer.collect(60.0)[0].valid
     measurer.submit([config("hang_run"), config("leave_a_process_and_spin")])
-    while measurer._running is None:
+    while not measurer._running:
         measurer._pump(1.0)
     print("busy", flush=True)
     end = sys.stdin.readline().strip()
