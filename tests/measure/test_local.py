@@ -140,7 +140,7 @@ def test_a_death_after_a_cancelled_run_is_nobody_elses_fault() -> None:
     settings = MeasureSettings(workers=1)
     with LocalMeasurer(Job(MATMUL, FaultySketch(), Target(), settings)) as measurer:
         measurer.submit([config("hang_run")])
-        while measurer._running is None:
+        while not measurer._running:
             measurer._pump(60.0)
         measurer.cancel()
         measurer.submit([config("kill_worker_late"), config("none")])
