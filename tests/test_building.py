@@ -9,8 +9,9 @@ from tunesmith.cuda.compiler import has_nvcc
 from tunesmith.errors import UsageError
 from tunesmith.measure.portfolio import problems_of
 from tunesmith.measurement import Outcome
-from tunesmith.operators import conv2d, matmul
+from tunesmith.operators import Operator, batch_matmul, conv2d, matmul, softmax
 from tunesmith.problem import MeasureSettings
+from tunesmith.sketches import sketches
 from tunesmith.space import Config
 from tunesmith.target import Target
 from tunesmith.task import Task
@@ -25,22 +26,44 @@ def configs_of(builds: Builds) -> dict[str, list[Config]]:
     return {name: [one.config for one in results] for name, results in builds.results.items()}
 
 
+# Small operators among which each sketch for GPUs finds one.
+OPERATORS = (
+    LAYER,
+    PRODUCT,
+    batch_matmul(b=2, m=16, n=16, k=16),
+    softmax(m=4, n=64),
+    matmul(m=64, n=64, k=64, dtype="bfloat16"),
+    conv2d(ci=16, h=8, w=8, co=32, kernel=3, padding=1, dtype="float16"),
+)
+
+
+def sketches_of(operator: Operator) -> list[str]:
+    """The sketches for GPUs that support it, those that have to be named too."""
+    return [
+        name
+        for name, sketch in sketches().items()
+        if name.startswith("cuda") and sketch.supports(operator, GPU)
+    ]
+
+
+def test_each_sketch_for_gpus_is_among_these() -> None:
+    tried = {name for operator in OPERATORS for name in sketches_of(operator)}
+    assert tried == {name for name in sketches() if name.startswith("cuda")}
+
+
 @pytest.mark.slow
-def test_programs_for_a_gpu_that_is_not_there() -> None:
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.key)
+def test_programs_for_a_gpu_that_is_not_there(operator: Operator) -> None:
+    names = sketches_of(operator)
+    problems = problems_of(Task(operator, GPU), names)
     seen: list[int] = []
-    problems = problems_of(Task(LAYER, GPU))
-    builds = build_sample(problems, 6, settings=SETTINGS, progress=seen.append)
-    assert seen == [1, 2, 3, 4, 5, 6]
-    assert builds.task == f"{LAYER.key}@cuda(arch=sm_90)"
+    builds = build_sample(problems, 2 * len(names), settings=SETTINGS, progress=seen.append)
+    assert seen == list(range(1, 2 * len(names) + 1))
+    assert builds.task == f"{operator.key}@cuda(arch=sm_90)"
     assert builds.outcomes.keys() <= {Outcome.NO_ERROR, Outcome.INSTANTIATION_ERROR}
     configs = configs_of(builds)
-    assert {name: len(each) for name, each in configs.items()} == {
-        "cuda_tiled": 2,
-        "cuda_conv2d_direct": 2,
-        "cuda_winograd": 2,
-    }
+    assert {name: len(each) for name, each in configs.items()} == dict.fromkeys(names, 2)
     for problem in problems:
-        assert problem.default in configs[problem.sketch.name]
         (default,) = (
             one for one in builds.results[problem.sketch.name] if one.config == problem.default
         )
