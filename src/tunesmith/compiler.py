@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from tunesmith.loop_passes import has_blocks, passes_for_loops
+from tunesmith.loop_passes import has_blocks, lowering_for, passes_for_loops
 
 # By this name TVM knows the passes for loops.
 _PASSES_FOR_LOOPS = "tunesmith_loops"
@@ -20,9 +20,10 @@ def compiled(program: Any, target: Any) -> Any:
     """
     import tvm
 
-    if has_blocks(program):
-        return tvm.compile(program, target=target)
-    return tvm.compile(program, target=target, tir_pipeline=_name_of_passes())
+    with lowering_for(target):
+        if has_blocks(program):
+            return tvm.compile(program, target=target)
+        return tvm.compile(program, target=target, tir_pipeline=_name_of_passes())
 
 
 @lru_cache(maxsize=1)

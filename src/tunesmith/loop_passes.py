@@ -1,7 +1,8 @@
-"""TVM's passes for programs that are written loop by loop, without schedulable blocks."""
+"""How programs are lowered: alike for measuring and for kernels, and without blocks for loops."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 
@@ -36,3 +37,14 @@ def passes_for_loops() -> Any:
             transform.BF16StorageLegalize(),
         ]
     )
+
+
+def lowering_for(target: Any) -> AbstractContextManager[Any]:
+    """TVM's context in which programs are lowered for a ``tvm.target.Target``."""
+    from tvm.ir.transform import PassContext
+
+    if target.kind.name != "cuda":
+        return nullcontext()
+    # Only such copies become asynchronous as the program says.
+    context: AbstractContextManager[Any] = PassContext(config={"tirx.use_async_copy": True})
+    return context

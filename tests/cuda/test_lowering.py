@@ -10,8 +10,18 @@ import numpy as np
 import pytest
 
 from tests.emulated import needs_compiler
-from tunesmith.cuda.lowering import Function, Launch, cuda_code, functions_from_json
+from tunesmith.compiler import compiled
+from tunesmith.cuda.lowering import (
+    Function,
+    Launch,
+    compiling_by,
+    cuda_code,
+    cuda_source,
+    functions_from_json,
+)
 from tunesmith.errors import TunesmithError
+from tunesmith.operators import Operator, conv2d, matmul, softmax
+from tunesmith.sketches.registry import sketches_for
 from tunesmith.target import Target
 from tunesmith.testing.emulated_gpu.in_process import run_cuda
 
@@ -85,5 +95,24 @@ def test_a_program_without_threads_is_none_for_a_gpu() -> None:
     program = te.create_prim_func([a, te.compute((4,), lambda i: a[i] + 1.0, name="b")])
     import tvm
 
-    with pytest.raises((TunesmithError, RuntimeError)):
+    with pytest.raises(TunesmithError, match="bind its loops to threads"):
         cuda_code(tvm.IRModule({"main": program}), TARGET.to_tvm())
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [
+        matmul(m=64, n=64, k=64),
+        matmul(m=64, n=64, k=64, dtype="float16"),
+        conv2d(ci=16, h=14, w=14, co=16, kernel=3, padding=1),
+        softmax(m=8, n=64),
+    ],
+    ids=lambda operator: operator.key,
+)
+def test_a_kernel_has_the_code_that_was_measured(operator: Operator) -> None:
+    target = TARGET.to_tvm()
+    for sketch in sketches_for(operator, TARGET):
+        program = sketch.program(operator, TARGET, sketch.default(operator, TARGET))
+        with compiling_by(lambda _: b""):
+            kernel = compiled(program, target).mod.imports[0].inspect_source()
+        assert kernel == cuda_source(program, target), sketch.name

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tunesmith.errors import TunesmithError
-from tunesmith.loop_passes import has_blocks, passes_for_loops
+from tunesmith.loop_passes import has_blocks, lowering_for, passes_for_loops
 
 Extents = tuple[int, int, int]
 
@@ -87,13 +87,11 @@ def _launch_from_json(launch: Mapping[str, Any]) -> Launch:
 
 def cuda_code(program: Any, target: Any) -> CudaCode:
     """The CUDA C++ of a scheduled module, for a ``tvm.target.Target``. Raises what TVM raises."""
-    from tvm.ir.transform import PassContext
     from tvm.tirx import get_default_tir_pipeline
     from tvm.tirx.build import codegen_build, split_host_device_mods
     from tvm.tirx.transform import BindTarget
 
-    # Only such copies become asynchronous as the program says.
-    with PassContext(config={"tirx.use_async_copy": True}):
+    with lowering_for(target):
         lower, _, finalize = get_default_tir_pipeline(target)
         if not has_blocks(program):
             lower = passes_for_loops()
