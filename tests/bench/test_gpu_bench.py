@@ -87,10 +87,7 @@ class Peers:
     def __init__(self, device: str) -> None:
         assert device == "cuda"
 
-    def __enter__(self) -> Peers:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         pass
 
     def versions(self) -> dict[str, str]:

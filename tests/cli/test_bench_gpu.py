@@ -122,6 +122,7 @@ def test_what_was_measured_outlives_the_run(tmp_path: Path) -> None:
 
 _COMPARISON = """
 import json
+from contextlib import closing
 from dataclasses import asdict
 from tunesmith.bench.gpu_peers import GpuPeers
 from tunesmith.measure.task_problem import TaskProblem
@@ -133,7 +134,7 @@ from tunesmith.task import Task
 target = Target("cuda")
 layer = conv2d(ci=4, h=4, w=4, co=4, kernel=3, padding=1, constant_weights=True)
 found = []
-with GpuPeers("cpu") as peers:
+with closing(GpuPeers("cpu")) as peers:
     peers.versions()
     for operator in (matmul(m=8, n=8, k=8), layer):
         problem = TaskProblem.of(Task(operator, target))

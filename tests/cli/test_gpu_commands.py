@@ -55,7 +55,8 @@ def test_a_run_is_resumed_on_its_gpu_and_not_on_the_processor(tuned: Path) -> No
     ran = tunesmith(tuned, "tune", *PRODUCT, "--trials", 8, "--store", "t.db", "--json", gpus=1)
     assert json.loads(ran.stdout)["resumed"] == 8
     ran = tunesmith(tuned, "best", *PRODUCT[:-2], "--store", "t.db")
-    assert ran.returncode != 0
+    assert ran.returncode == 2
+    assert "nothing valid is recorded for " in ran.stderr
 
 
 def test_the_report_tells_of_the_gpu(tuned: Path) -> None:

@@ -14,6 +14,7 @@ from tunesmith.compiler import compiled
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Argument
 from tunesmith.sketches import emit, shuffles
+from tunesmith.sketches.gemm.blocking import share
 from tunesmith.target import Target
 
 
@@ -58,7 +59,7 @@ def test_the_last_tile_begins_early_enough_to_be_whole(extent: int, size: int) -
 def test_shares_are_all_of_a_total_and_differ_by_one_at_most(parts: int, total: int) -> None:
     def body(buffers: list[Any]) -> None:
         with emit.serial(parts, "part") as part:
-            first, count = emit.share(part, parts, total)
+            first, count = share(part, parts, total)
             emit.store(buffers[0], first, [part, 0])
             emit.store(buffers[0], count, [part, 1])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -232,7 +233,7 @@ class GpuBench:
             )
         self.screen.say("peers: PyTorch gets ready ...")
         try:
-            with GpuPeers(self.settings.device) as peers:
+            with contextlib.closing(GpuPeers(self.settings.device)) as peers:
                 self._figures["libraries"] = {"missing": None, "versions": peers.versions()}
                 for name, operator in self.workloads.items():
                     if name in self._rows:

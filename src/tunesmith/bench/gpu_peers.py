@@ -11,8 +11,7 @@ import contextlib
 import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from tunesmith.bench.gpu_facts import read_clocks
 from tunesmith.bench.line_process import LineProcess
@@ -79,7 +78,7 @@ class GpuSide(LineProcess):
 
 
 class GpuPeers:
-    """Both sides, as long as the context lasts; a side that breaks down is started anew.
+    """Both sides, until ``close``; a side that breaks down is started anew.
 
     ``device`` is where PyTorch computes: ``cuda``, or ``cpu`` to try all of this without a GPU.
     Raises ``MissingDependencyError`` where PyTorch is not installed.
@@ -168,17 +167,6 @@ class GpuPeers:
         for side in self._sides.values():
             side.close()
         self._sides.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _speed(turns: Turns, operator: Operator) -> dict[str, Any]:

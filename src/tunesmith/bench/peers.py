@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Mapping
@@ -98,6 +99,6 @@ def _ratio_on_gpu(found: Found, rounds: int = 25) -> float:
 
     assert isinstance(found.problem, TaskProblem)
     described = {**kernel_side(found), "program_hash": found.measurement.program_hash}
-    with GpuPeers() as peers:
+    with contextlib.closing(GpuPeers()) as peers:
         row = peers.compare(found.problem.task.operator, described, rounds)
     return float(row["ratio"])

@@ -13,6 +13,9 @@ from tunesmith.cuda.driver import Driver
 
 Array = npt.NDArray[Any]
 
+# NaN in each type of float.
+_UNWRITTEN = 0xFF
+
 # Emptying the cache writes so many times what it holds, and so often: it takes longer than the
 # processor needs to queue the calls that follow, whose time would have gaps otherwise.
 _FLUSHED, _FLUSHES = 2, 10
@@ -69,6 +72,10 @@ class Gpu:
     def fill(self, address: int, byte: int, size: int) -> None:
         """Set so many bytes, after what was called before."""
         self.cuda.call("cuMemsetD8Async", address, byte, size, self.stream)
+
+    def spoil(self, address: int, size: int) -> None:
+        """Make so many bytes what nothing was written to: NaN. After what was called before."""
+        self.fill(address, _UNWRITTEN, size)
 
     def flush(self) -> None:
         """Empty the L2 cache, after what was called before: write to more than it holds."""

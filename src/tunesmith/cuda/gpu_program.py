@@ -25,9 +25,6 @@ _SHORT = 10
 # Calls with an empty cache take much longer than what is timed of them: no more of them a repeat.
 _FLUSHED_CALLS = 20
 
-# What memory holds that nothing was written to: NaN in each type of float.
-_UNWRITTEN = 0xFF
-
 
 @dataclass(frozen=True)
 class _ReadyLaunch:
@@ -82,7 +79,7 @@ class GpuProgram:
         address = self._gpu.allocate(size)
         stack.callback(self._gpu.free, address)
         # What a program leaves unset there must not matter, whatever the memory held before.
-        self._gpu.fill(address, _UNWRITTEN, size)
+        self._gpu.spoil(address, size)
         return address
 
     def call(self, function: str, arguments: Sequence[int]) -> None:

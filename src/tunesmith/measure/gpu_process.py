@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -177,7 +178,7 @@ class GpuPool:
         """Seconds until one has taken too long to start; infinity if none starts."""
         starting = (worker for worker in self._workers if not (worker.ready or worker.ending))
         deadlines = [worker.deadline for worker in starting]
-        return min(deadlines, default=float("inf")) - time.monotonic()
+        return min(deadlines, default=math.inf) - time.monotonic()
 
     def forget(self, trial: GpuTrial) -> None:
         """A trial has ended."""
@@ -230,7 +231,6 @@ class GpuPool:
         if worker.ready:
             self._start(worker.gpu, worker.inheritance)
         elif not self._workers:
-            told = worker.refusal or f"GPU {worker.gpu} cannot be used: {reason}"
-            raise TunesmithError(f"{told} (CUDA_VISIBLE_DEVICES chooses among GPUs)")
+            raise TunesmithError(worker.refusal or f"GPU {worker.gpu} cannot be used: {reason}")
         elif worker.inheritance is not None:
             worker.inheritance[0].wait_again()

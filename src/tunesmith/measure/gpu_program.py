@@ -19,9 +19,6 @@ from tunesmith.sketches.weights import PREPARE, WEIGHT, with_weights
 
 Array = npt.NDArray[Any]
 
-# What memory holds that nothing was written to: NaN in each type of float.
-_UNWRITTEN = 0xFF
-
 
 class GpuData:
     """What all programs of a job share on a GPU: the inputs, the output, and how that is checked.
@@ -96,7 +93,7 @@ class LoadedGpuProgram:
         """Lay weights out, and see that nothing is in the output that could pass."""
         if self._weights_bytes:
             laid_out = self._inputs[WEIGHT]
-            self._data.gpu.fill(laid_out, _UNWRITTEN, self._weights_bytes)
+            self._data.gpu.spoil(laid_out, self._weights_bytes)
             self._program.call(PREPARE, [self._data.inputs[WEIGHT], laid_out])
         self._data.clear_output()
 

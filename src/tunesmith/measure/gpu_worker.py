@@ -62,7 +62,9 @@ class _Worker:
             self._gpu = Gpu(driver(), index)
             self._data = GpuData(self._gpu, prepared)
         except CudaError as error:
-            reason = f"GPU {index} cannot be used: {error.reason}"
+            reason = (
+                f"GPU {index} cannot be used: {error.reason}; CUDA_VISIBLE_DEVICES chooses another"
+            )
             if error.code == OUT_OF_MEMORY:
                 reason = (
                     f"GPU {index} has too little free memory for the operator's data: end other "

@@ -233,19 +233,6 @@ def digits(number: Any, **extents: int) -> list[Any]:
     return found
 
 
-def share(part: Any, parts: int, total: Any) -> tuple[Any, Any]:
-    """The first and the count of those steps of a total that fall to one of so many parts.
-
-    The parts differ by one step at most. Where they are known to be equal, the count is a number.
-    """
-    if parts == 1:
-        return 0, total
-    if isinstance(total, int) and total % parts == 0:
-        return part * (total // parts), total // parts
-    first = bind("first", part * total // parts)
-    return first, bind("count", (part + 1) * total // parts - first)
-
-
 def tile_count(extent: int, size: int) -> int:
     """How many tiles of a size cover an extent."""
     return -(-extent // size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from tunesmith.operators import Argument
 from tunesmith.sketches import emit
@@ -120,3 +121,16 @@ class Plan:
         shape = (self.batch, tiles, self.panel_length(side, self.words))
         name = "left_panels" if side is Side.ROWS else "right_panels"
         return Argument(name, shape, self.precision.word)
+
+
+def share(part: Any, parts: int, total: Any) -> tuple[Any, Any]:
+    """The first and the count of those steps of a total that fall to one of so many parts.
+
+    The parts differ by one step at most. Where they are known to be equal, the count is a number.
+    """
+    if parts == 1:
+        return 0, total
+    if isinstance(total, int) and total % parts == 0:
+        return part * (total // parts), total // parts
+    first = emit.bind("first", part * total // parts)
+    return first, emit.bind("count", (part + 1) * total // parts - first)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tunesmith.sketches import emit
-from tunesmith.sketches.gemm.blocking import Packing, Plan, Side
+from tunesmith.sketches.gemm.blocking import Packing, Plan, Side, share
 from tunesmith.sketches.gemm.microkernel import Reader, RegisterTile
 from tunesmith.sketches.gemm.operand import Operand, Panel, Place
 from tunesmith.sketches.gemm.precision import SHIFT_WORD
@@ -155,7 +155,7 @@ class _Sheet:
         self.tiles = self.plan.row_tiles if rows else self.plan.column_tiles
         self.parts = blocking.row_parts if rows else blocking.column_parts
         self.packing = blocking.pack_left if rows else blocking.pack_right
-        self.first, self.count = emit.share(self.part, self.parts, self.tiles)
+        self.first, self.count = share(self.part, self.parts, self.tiles)
         self.most = -(-self.tiles // self.parts)
         self._own: Any | None = None
 
@@ -231,7 +231,7 @@ class _Task:
         with emit.serial(plan.depth_blocks, "depth_block") as depth_block:
             first_word = emit.bind("first_word", depth_block * blocking.depth)
             with emit.serial(blocking.blocks, "block") as block:
-                first, count = emit.share(block, blocking.blocks, inner.count)
+                first, count = share(block, blocking.blocks, inner.count)
                 if inner.packing is Packing.BLOCK:
                     with emit.serial(count, "slot") as slot:
                         inner.pack(inner.first + first + slot, slot, first_word)
