@@ -29,13 +29,6 @@ _RELEASE = re.compile(r"release (\d+)\.(\d+)")
 # What nvcc is told besides the instruction set.
 _OPTIONS = ("-cubin", "-O3", "-Xptxas", "-v", "-std=c++17")
 
-# Registers are given to warps of 32 threads in units of so many, shared memory to blocks in bytes.
-_WARP = 32
-_REGISTER_UNIT = 256
-_SHARED_UNIT = 128
-# Its warps are shared out among four parts, each with registers of its own.
-_PARTS = 4
-
 
 @dataclass(frozen=True)
 class Resources:
@@ -59,21 +52,8 @@ class Resources:
         known = multiprocessor(arch)
         if known is None:
             return None
-        warps = math.ceil(threads / _WARP)
-        of_a_warp = _up(self.registers * _WARP, _REGISTER_UNIT)
-        shared = max(1, _up(self.shared_bytes + known.reserved_bytes, _SHARED_UNIT))
-        warps_at_a_time = known.registers // _PARTS // max(1, of_a_warp) * _PARTS
-        blocks = min(
-            known.blocks,
-            known.threads // (warps * _WARP),
-            warps_at_a_time // warps,
-            known.shared_bytes // shared,
-        )
+        blocks = known.blocks_at_a_time(threads, self.registers, self.shared_bytes)
         return min(1.0, blocks * threads / known.threads)
-
-
-def _up(value: int, unit: int) -> int:
-    return -(-value // unit) * unit
 
 
 @dataclass(frozen=True)

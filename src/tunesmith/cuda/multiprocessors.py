@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
+
+# Registers are given to warps of 32 threads in units of so many, shared memory to blocks in bytes.
+_WARP = 32
+_REGISTER_UNIT = 256
+_SHARED_UNIT = 128
+# Its warps are shared out among four parts, each with registers of its own.
+_PARTS = 4
 
 
 @dataclass(frozen=True)
@@ -19,6 +27,26 @@ class Multiprocessor:
     shared_bytes: int
     registers: int = 65536
     reserved_bytes: int = 1024
+
+    def blocks_at_a_time(self, threads: int, registers: int, shared_bytes: int) -> int:
+        """How many blocks of so many threads run at a time; 0 where not even one can.
+
+        ``registers`` are those of a thread, ``shared_bytes`` those of a block.
+        """
+        warps = math.ceil(threads / _WARP)
+        of_a_warp = _up(registers * _WARP, _REGISTER_UNIT)
+        shared = max(1, _up(shared_bytes + self.reserved_bytes, _SHARED_UNIT))
+        warps_at_a_time = self.registers // _PARTS // max(1, of_a_warp) * _PARTS
+        return min(
+            self.blocks,
+            self.threads // (warps * _WARP),
+            warps_at_a_time // warps,
+            self.shared_bytes // shared,
+        )
+
+
+def _up(value: int, unit: int) -> int:
+    return -(-value // unit) * unit
 
 
 # By compute capability: the CUDA programming guide, "Technical Specifications per Compute

@@ -14,6 +14,8 @@ from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.block_tiling import Parts
 from tunesmith.sketches.cuda.defaults import largest_divisor
 from tunesmith.sketches.cuda.limits import LIMITS
+from tunesmith.sketches.cuda.model.gpu import Gpu
+from tunesmith.sketches.cuda.winograd.estimate import winograd_seconds
 from tunesmith.sketches.cuda.winograd.program import winograd_program
 from tunesmith.sketches.cuda.winograd.sizes import Sizes
 from tunesmith.sketches.sketch import Sketch, instantiating
@@ -73,6 +75,15 @@ class CudaWinograd(Sketch):
 
     def default(self, operator: Operator, target: Target) -> Config:
         return _default(cast(Conv2d, operator))
+
+    def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
+        gpu = Gpu.of(target)
+        if gpu is None:
+            return None
+        sizes = Sizes.of(cast(Conv2d, operator), config)
+        if not LIMITS.allow(sizes.tiling.use(operator, sizes.nest)):
+            return math.inf
+        return winograd_seconds(sizes, gpu)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         with instantiating(self.space(operator, target), config):

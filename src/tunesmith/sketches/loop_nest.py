@@ -44,7 +44,11 @@ class Access:
 
         That is the box that holds them, the size of its dimensions multiplied.
         """
-        return math.prod(
+        return math.prod(self.box(tiles))
+
+    def box(self, tiles: Mapping[str, int]) -> tuple[int, ...]:
+        """The sizes of the dimensions of that box."""
+        return tuple(
             min(size, 1 + _reach(steps, tiles) + _reach_of_groups(groups, tiles))
             for size, steps, groups in zip(self.shape, self.steps, self.groups, strict=True)
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator, element_bits
@@ -80,7 +81,7 @@ class Tiling:
         vthreads = math.prod(self.along(1))
         sums = vthreads * math.prod(parts[3] for parts in self.spatial.values())
         staged = [access for access in nest.inputs if access.buffer in self.staged]
-        sizes = {access.buffer: _bytes(_dtype(operator, access)) for access in staged}
+        sizes = {access.buffer: element_bytes(operator, access) for access in staged}
         return BlockUse(
             threads=self.along(2),
             grid=self.along(0),
@@ -113,7 +114,7 @@ class Tiling:
         if self.stages > self.steps:
             raise InstantiationError(f"{self.stages} stages of {self.steps} steps")
         for access in nest.inputs:
-            size = _bytes(_dtype(operator, access)) * self.copy_width(access)
+            size = element_bytes(operator, access) * self.copy_width(access)
             if self.asynchronous and access.buffer in self.staged and size < _LEAST_COPY:
                 raise InstantiationError(
                     f"copies of {size} bytes of {access.buffer}: asynchronous ones have "
@@ -168,11 +169,16 @@ class Tiling:
         return access.elements(tiles)
 
 
+def element_bytes(operator: Operator, access: Access) -> int:
+    """The bytes of an element; a stage before the sum does not change the type of what it reads."""
+    sizes = _argument_bytes(operator)
+    return sizes.get(access.buffer, next(iter(sizes.values())))
+
+
+@lru_cache(maxsize=64)
+def _argument_bytes(operator: Operator) -> Mapping[str, int]:
+    return {argument.name: _bytes(argument.dtype) for argument in operator.arguments}
+
+
 def _bytes(dtype: str) -> int:
     return element_bits(dtype) // 8
-
-
-def _dtype(operator: Operator, access: Access) -> str:
-    """The type of an input; a stage before the sum does not change that of what it reads."""
-    types = {argument.name: argument.dtype for argument in operator.arguments}
-    return types.get(access.buffer, operator.arguments[0].dtype)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,9 @@ from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.block_tiling import Parts, Tiling
 from tunesmith.sketches.cuda.defaults import default_tiles
 from tunesmith.sketches.cuda.limits import LIMITS, BlockLimits
+from tunesmith.sketches.cuda.model.block_work import bytes_of_tensors
+from tunesmith.sketches.cuda.model.gpu import Gpu
+from tunesmith.sketches.cuda.model.tiled_work import tiled_seconds
 from tunesmith.sketches.cuda.schedule import scheduled
 from tunesmith.sketches.cuda.sliced_schedule import scheduled_in_slices
 from tunesmith.sketches.loop_nest import LoopNest, main_loop_nest
@@ -139,20 +143,29 @@ class TiledSketch(Sketch):
 
     def _allows(self, operator: Operator, nest: LoopNest, config: Config) -> bool:
         """Whether every GPU can do that, without asking for more shared memory."""
-        tiling = self._tiling(nest, config)
         try:
-            tiling.check_stages(operator, nest)
-            LIMITS.check(tiling.use(operator, nest))
+            _check(operator, nest, self._tiling(nest, config), LIMITS)
         except InstantiationError:
             return False
         return True
+
+    def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
+        gpu = Gpu.of(target)
+        if gpu is None:
+            return None
+        nest = self._nest(operator)
+        tiling = self._tiling(nest, config)
+        try:
+            _check(operator, nest, tiling, self.limits(target))
+        except InstantiationError:
+            return math.inf
+        return tiled_seconds(operator, nest, tiling, gpu, bytes_of_tensors(operator))
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         nest = self._nest(operator)
         with instantiating(self.space(operator, target), config):
             tiling = self._tiling(nest, config)
-            tiling.check_stages(operator, nest)
-            self.limits(target).check(tiling.use(operator, nest))
+            _check(operator, nest, tiling, self.limits(target))
             schedule = scheduled_in_slices if tiling.slices > 1 else scheduled
             return schedule(operator, nest, tiling)
 
@@ -201,6 +214,12 @@ class TiledSketch(Sketch):
             slices=max(loops.slices(axis, parts) for axis, parts in sums.items()),
             sliced=loops.sliced,
         )
+
+
+def _check(operator: Operator, nest: LoopNest, tiling: Tiling, limits: BlockLimits) -> None:
+    """Raises ``InstantiationError`` where a tiling cannot be, or is more than a block may take."""
+    tiling.check_stages(operator, nest)
+    limits.check(tiling.use(operator, nest))
 
 
 def _stage(buffer: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, cast
@@ -10,8 +11,11 @@ from typing import Any, cast
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, ProductOperator
 from tunesmith.sketches.cuda.limits import shared_bytes_of
+from tunesmith.sketches.cuda.model.block_work import bytes_of_tensors
+from tunesmith.sketches.cuda.model.gpu import Gpu
 from tunesmith.sketches.cuda.tensor.block_tile import STEP, BlockTile, TileUse
 from tunesmith.sketches.cuda.tensor.device import PTX_TYPES
+from tunesmith.sketches.cuda.tensor.estimate import tensor_seconds
 from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.cuda.tensor.program import tensor_program
 from tunesmith.sketches.cuda.tensor.shared_tile import LAYOUTS, SWIZZLED
@@ -94,6 +98,18 @@ class TensorSketch(Sketch):
         fitting = [tile for tile in _defaults(product) if _use(product, tile).allowed(most)]
         busy = (tile for tile in fitting if _blocks(product, tile) >= _ENOUGH_TILES)
         return Config(dataclasses.asdict(next(busy, fitting[-1])))
+
+    def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
+        gpu = Gpu.of(target)
+        if gpu is None:
+            return None
+        known = self._known(operator)
+        product = self.product(known)
+        settings: dict[str, Any] = dict(config)
+        use = _use(product, BlockTile(**settings))
+        if not use.allowed(shared_bytes_of(target.gpu_arch)):
+            return math.inf
+        return tensor_seconds(product, use, gpu, bytes_of_tensors(known))
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         known = self._known(operator)

@@ -1,0 +1,1 @@
+"""About how many seconds a config of a GPU sketch takes: what counts is the order of configs."""

@@ -1,0 +1,36 @@
+"""How the threads of a warp meet in shared memory and in the L1 cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from tunesmith.sketches.cuda.limits import WARP
+
+_BANKS = 32
+_LINE = 128
+
+
+@lru_cache(maxsize=4096)
+def wavefronts(words: Sequence[int], width: int) -> int:
+    """In how many turns a warp reads shared memory: one, unless threads meet in a bank.
+
+    ``words`` is where each thread's ``width`` words begin, in words of four bytes. There are 32
+    banks, a word each; threads that read the same word share it. Of wider reads, as many threads
+    have a turn together as read all banks once (CUDA programming guide, "Shared Memory").
+    """
+    together = WARP // width
+    turns = 0
+    for first in range(0, WARP, together):
+        read = {word + place for word in words[first : first + together] for place in range(width)}
+        counts = [0] * _BANKS
+        for word in read:
+            counts[word % _BANKS] += 1
+        turns += max(counts)
+    return turns
+
+
+@lru_cache(maxsize=4096)
+def lines(addresses: Sequence[int]) -> int:
+    """How many lines of the L1 cache, of 128 bytes, a warp reads: it looks them up in turn."""
+    return len({address // _LINE for address in addresses})

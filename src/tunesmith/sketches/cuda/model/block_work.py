@@ -1,0 +1,104 @@
+"""How long a GPU takes for blocks of threads, by what each of them does.
+
+The parts of a multiprocessor work side by side: lanes for arithmetic, shared memory, the issue of
+instructions, the path to the L2 cache. The busiest decides how long many blocks take that run at a
+time; how long one block waits decides where there are too few of them to fill the time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tunesmith.operators import Operator, element_bits
+from tunesmith.sketches.cuda.limits import WARP
+from tunesmith.sketches.cuda.model.gpu import Gpu
+
+# Instructions that a multiprocessor issues a cycle, bytes that it gets from the L2 cache.
+_ISSUE = 4
+_BYTES = 64
+# Cycles from one instruction of a warp to its next, where it is alone.
+_ALONE = 2.0
+# Of what takes shorter than the busiest part, so much is not hidden behind it.
+_EXPOSED = 0.3
+# Cycles until a block's first step: launching it, computing where it is, the first data.
+_BLOCK_CYCLES = 1000
+# Seconds of a launch that follows another one in a CUDA graph.
+_LAUNCH_SECONDS = 2e-6
+# By how much a thread is slower that keeps much of its work in memory for want of registers.
+_SPILLING = 8.0
+_THREAD_REGISTERS = 255
+
+
+@dataclass(frozen=True)
+class BlockWork:
+    """What a block of ``threads`` does, which has so many ``registers`` a thread.
+
+    Its ``steps`` follow each other. Each keeps the lanes for ``arithmetic`` cycles and shared
+    memory for ``shared`` cycles, issues ``instructions`` of warps, and reads ``bytes`` of the L2
+    cache. ``waiting`` are the cycles of a step in which its threads only wait, for data and for
+    each other. ``outside`` are instructions of warps before and after all steps.
+    """
+
+    threads: int
+    registers: int
+    shared_bytes: int
+    steps: int
+    arithmetic: float
+    shared: float
+    instructions: float
+    bytes: float
+    waiting: float
+    outside: float = 0.0
+
+    def step_cycles(self, blocks: int) -> float:
+        """Cycles of a step of so many blocks on one multiprocessor."""
+        *_, second, busiest = sorted(
+            (self.arithmetic, self.shared, self.instructions / _ISSUE, self.bytes / _BYTES)
+        )
+        busy = busiest + _EXPOSED * second
+        of_a_warp = self.instructions / math.ceil(self.threads / WARP)
+        alone = self.waiting + max(busy, of_a_warp * _ALONE)
+        return max(blocks * busy, alone)
+
+    def cycles(self, blocks: int) -> float:
+        """Cycles of so many blocks that begin together on one multiprocessor."""
+        around = _BLOCK_CYCLES + blocks * self.outside / _ISSUE
+        return self.steps * self.step_cycles(blocks) + around
+
+
+def seconds(work: BlockWork, grid: int, gpu: Gpu, compulsory_bytes: float = 0.0) -> float:
+    """About how long a launch of ``grid`` blocks takes; infinity where not one can run.
+
+    ``compulsory_bytes`` is what it has to read and write at the least. What of that is more than
+    the L2 cache comes from the GPU's memory even where calls follow each other.
+    """
+    spilled = max(0, work.registers - min(_THREAD_REGISTERS, _most_registers(work, gpu)))
+    at_a_time = gpu.multiprocessor.blocks_at_a_time(
+        work.threads, work.registers - spilled, work.shared_bytes
+    )
+    if at_a_time == 0:
+        return math.inf
+    full, rest = divmod(grid, at_a_time * gpu.count)
+    cycles = full * work.cycles(at_a_time)
+    if rest:
+        cycles += work.cycles(math.ceil(rest / gpu.count))
+    computing = cycles / gpu.hertz * (1 + _SPILLING * spilled / work.registers)
+    from_l2 = grid * work.steps * work.bytes / gpu.l2_bytes
+    from_memory = max(0.0, compulsory_bytes - gpu.l2_size) / gpu.memory_bytes
+    *_, second, busiest = sorted((computing, from_l2, from_memory))
+    return busiest + _EXPOSED * second + _LAUNCH_SECONDS
+
+
+def _most_registers(work: BlockWork, gpu: Gpu) -> int:
+    """Registers of a thread with which a block can run at all."""
+    warps = math.ceil(work.threads / WARP)
+    return gpu.multiprocessor.registers // (warps * WARP) // 8 * 8
+
+
+@lru_cache(maxsize=64)
+def bytes_of_tensors(operator: Operator) -> int:
+    """What an operator reads and writes at the least."""
+    tensors = [*operator.arguments, operator.result]
+    return sum(math.prod(each.shape) * element_bits(each.dtype) // 8 for each in tensors)

@@ -1,0 +1,63 @@
+"""Figures of GPUs by generation, each those of a large GPU that is often used for computing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tunesmith.cuda.multiprocessors import Multiprocessor, capability, multiprocessor
+from tunesmith.errors import UsageError
+from tunesmith.target import Target
+
+# Between a multiprocessor and the L2 cache, bytes a cycle, all multiprocessors at work.
+_L2_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU in figures.
+
+    It has ``count`` multiprocessors, each with ``lanes`` for multiply-adds in float32 and, of all
+    its tensor cores, ``tensor_lanes`` for those of 16-bit elements by ``mma``, at ``hertz``.
+    ``memory_bytes`` are read from its memory a second, ``l2_size`` bytes are in its cache.
+    """
+
+    multiprocessor: Multiprocessor
+    count: int
+    lanes: int
+    tensor_lanes: int
+    hertz: float
+    memory_bytes: float
+    l2_size: float
+
+    @staticmethod
+    def of(target: Target) -> Gpu | None:
+        """The figures of a target; None for one that is not known, or not there to be asked."""
+        try:
+            arch = target.gpu_arch
+        except UsageError:
+            return None
+        known, figures = multiprocessor(arch), _FIGURES.get(capability(arch))
+        return None if known is None or figures is None else Gpu(known, *figures)
+
+    @property
+    def l2_bytes(self) -> float:
+        """Bytes a second from the L2 cache to all multiprocessors."""
+        return _L2_BYTES * self.count * self.hertz
+
+
+# By compute capability, as in NVIDIA's white papers and data sheets of these: T4, A100, A40, Orin,
+# L40S, H100, B200, B300, Thor, RTX PRO 6000, GB10. Of Hopper's tensor cores ``mma`` reaches about
+# 0.6 (Luo et al. 2024, arXiv 2402.13499, table 9).
+_FIGURES: dict[int, tuple[int, int, int, float, float, float]] = {
+    75: (40, 64, 512, 1.59e9, 0.32e12, 4e6),
+    80: (108, 64, 1024, 1.41e9, 1.9e12, 40e6),
+    86: (84, 128, 512, 1.74e9, 0.7e12, 6e6),
+    87: (16, 128, 512, 1.3e9, 0.2e12, 4e6),
+    89: (142, 128, 512, 2.5e9, 0.86e12, 96e6),
+    90: (132, 128, 1280, 1.75e9, 3.3e12, 50e6),
+    100: (148, 128, 1024, 1.85e9, 8e12, 126e6),
+    103: (148, 128, 1024, 1.85e9, 8e12, 126e6),
+    110: (20, 128, 1024, 1.57e9, 0.27e12, 32e6),
+    120: (188, 128, 512, 2.4e9, 1.79e12, 128e6),
+    121: (48, 128, 512, 2.4e9, 0.27e12, 24e6),
+}

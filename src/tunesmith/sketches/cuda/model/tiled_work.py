@@ -1,0 +1,189 @@
+"""What the blocks of a tiled reduction do in each step, read off a tiling without its program.
+
+Its figures are those of machine code that nvcc 13.0 makes for sm_90 of random configs of
+``cuda_tiled`` and ``cuda_conv2d_direct``: registers, loads for each multiply-add, instructions
+around them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tunesmith.operators import Operator
+from tunesmith.sketches.cuda.block_tiling import Tiling, element_bytes
+from tunesmith.sketches.cuda.limits import WARP
+from tunesmith.sketches.cuda.model.block_work import BlockWork, seconds
+from tunesmith.sketches.cuda.model.gpu import Gpu
+from tunesmith.sketches.cuda.model.reads import Reads, reads_of
+from tunesmith.sketches.loop_nest import Access, Axis, LoopNest
+
+# Statements that the CUDA compiler unrolls unasked.
+_UNROLLED = 192
+# Instructions for a copy of one vector: a load and a store, and their indices; more where padding
+# or groups have to be told apart; fewer where the copy is asynchronous.
+_COPY, _COMPUTED_COPY, _ASYNC_COPY = 6, 17, 4
+# Instructions around an unrolled stretch of the sums, around a step, and for each sum at the end.
+_AROUND_STRETCH, _AROUND_STEP, _A_SUM = 6, 15, 4
+# Registers of a thread besides its sums, its factors and what it copies.
+_OTHER_REGISTERS = 26
+# Of what a stretch reads, this part is in registers ahead of its use, but no more than so many.
+_AHEAD, _MOST_AHEAD = 1 / 8, 32
+# Cycles until what was asked of the L2 cache is there, until threads have met, and until what was
+# asked of shared memory is there.
+_L2_CYCLES, _BARRIER_CYCLES, _SHARED_CYCLES = 300, 40, 25
+# Of the loads of a stretch that go to the L1 cache so many find something.
+_L1_HITS = 0.5
+_WORD, _SECTOR = 4, 32
+
+
+def tiled_seconds(
+    operator: Operator, nest: LoopNest, tiling: Tiling, gpu: Gpu, compulsory_bytes: float
+) -> float:
+    """About how long the launch takes that sums a nest as tiled.
+
+    ``compulsory_bytes`` is what it reads and writes at the least.
+    """
+    work = _TiledWork(operator, nest, tiling).of_a_block(gpu)
+    return seconds(work, math.prod(tiling.along(0)), gpu, compulsory_bytes)
+
+
+@dataclass(frozen=True)
+class _TiledWork:
+    operator: Operator
+    nest: LoopNest
+    tiling: Tiling
+
+    def of_a_block(self, gpu: Gpu) -> BlockWork:
+        tiling = self.tiling
+        use = tiling.use(self.operator, self.nest)
+        warps = math.ceil(math.prod(use.threads) / WARP)
+        reads = [self._reads(access) for access in self.nest.inputs]
+        copies = [self._copies(access) for access in self._staged]
+        multiply_adds = self._sums * self._terms
+        loading = _AROUND_STRETCH + sum(one.loads * one.instructions for one in reads)
+        copying = _AROUND_STEP + sum(copy.count * copy.instructions for copy in copies)
+        reading = sum(one.loads * one.turns for one in reads)
+        writing = sum(copy.count * copy.words for copy in copies)
+        return BlockWork(
+            threads=math.prod(use.threads),
+            registers=self._registers(reads),
+            shared_bytes=use.shared_bytes,
+            steps=tiling.steps,
+            arithmetic=warps * WARP * multiply_adds / gpu.lanes,
+            shared=warps * (self._stretches * reading + writing),
+            instructions=warps * (multiply_adds + self._stretches * loading + copying),
+            bytes=sum(self._bytes(access) for access in self.nest.inputs),
+            waiting=self._waiting(reads_memory=len(copies) < len(reads)),
+            outside=warps * self._sums * _A_SUM,
+        )
+
+    @property
+    def _staged(self) -> list[Access]:
+        return [access for access in self.nest.inputs if access.buffer in self.tiling.staged]
+
+    # -- a thread's sums -------------------------------------------------------------------------
+
+    @cached_property
+    def _sums(self) -> int:
+        """How many sums a thread has."""
+        return math.prod(parts[1] * parts[3] for parts in self.tiling.spatial.values())
+
+    @property
+    def _terms(self) -> int:
+        """How many terms a thread adds to each of them in a step."""
+        return math.prod(math.prod(parts[1:]) for parts in self.tiling.reduction.values())
+
+    @cached_property
+    def _stretch(self) -> Mapping[str, int]:
+        """The part of a step that is unrolled, of each axis: what it needs twice, it reads once."""
+        limit = max(self.tiling.auto_unroll_max_step, _UNROLLED)
+        stretch = dict.fromkeys(self.tiling.reduction, 1)
+        for level, axis in self._loops():
+            extent = self.tiling.reduction[axis.name][level]
+            if self._sums * math.prod(stretch.values()) * extent > limit:
+                break
+            stretch[axis.name] *= extent
+        return stretch
+
+    def _loops(self) -> Iterator[tuple[int, Axis]]:
+        """The loops of a step, the innermost first."""
+        levels = range(self.tiling.depth - 1, 0, -1)
+        return itertools.product(levels, reversed(self.nest.reduction))
+
+    @property
+    def _stretches(self) -> float:
+        """How many stretches a step has."""
+        return self._terms / math.prod(self._stretch.values())
+
+    def _registers(self, reads: Sequence[Reads]) -> int:
+        factors = sum(one.factors for one in reads)
+        ahead = min(_MOST_AHEAD, int(_AHEAD * sum(one.elements for one in reads)))
+        copied = sum(self.tiling.ahead_elements(access) for access in self._staged)
+        return self._sums + factors + ahead + copied + _OTHER_REGISTERS
+
+    def _reads(self, access: Access) -> Reads:
+        size = element_bytes(self.operator, access)
+        return reads_of(self.tiling, access, size, block=self._block, stretch=self._stretch)
+
+    # -- what a block copies ---------------------------------------------------------------------
+
+    @cached_property
+    def _block(self) -> Mapping[str, int]:
+        """How much of each axis a block does in a step."""
+        tiling = self.tiling
+        tiles = {axis: math.prod(parts[1:]) for axis, parts in tiling.spatial.items()}
+        for axis, parts in tiling.reduction.items():
+            tiles[axis] = math.prod(parts[1:]) * (tiling.slices if axis == tiling.sliced else 1)
+        return tiles
+
+    def _copies(self, access: Access) -> _Copies:
+        tiling = self.tiling
+        width = tiling.copy_width(access)
+        together = math.prod(tiling.along(2)) * width
+        if access.produced or any(access.groups):
+            instructions = _COMPUTED_COPY
+        else:
+            instructions = _ASYNC_COPY if tiling.asynchronous else _COPY
+        return _Copies(
+            math.ceil(tiling.shared_elements(access) / together),
+            instructions,
+            max(1.0, width * element_bytes(self.operator, access) / _WORD),
+        )
+
+    def _bytes(self, access: Access) -> float:
+        """What a block reads of an input in a step, in whole sectors of the cache."""
+        run, rows, whole = 1, 1, True
+        for extent, size in zip(
+            reversed(access.box(self._block)), reversed(access.shape), strict=True
+        ):
+            if whole:
+                run *= extent
+                whole = extent == size
+            else:
+                rows *= extent
+        length = run * element_bytes(self.operator, access)
+        return rows * _SECTOR * (math.ceil(length / _SECTOR) + (length % _SECTOR > 0) / 2)
+
+    def _waiting(self, *, reads_memory: bool) -> float:
+        """Cycles of a step in which a thread waits: for its factors, for memory, for the others."""
+        a_load = (1 - _L1_HITS) * _L2_CYCLES if reads_memory else _SHARED_CYCLES
+        waiting = self._stretches * a_load
+        if self.tiling.staged:
+            # Copies that run ahead have the time of the steps between to arrive.
+            ahead = self.tiling.stages - 1
+            waiting += _BARRIER_CYCLES + _L2_CYCLES / (1 + 2 * ahead)
+        return waiting
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """Of an input in a step: how many a thread makes, by how many instructions, of how many
+    words."""
+
+    count: int
+    instructions: int
+    words: float
