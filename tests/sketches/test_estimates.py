@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.operators.strategies import any_operator
+from tunesmith.errors import InstantiationError
 from tunesmith.operators import (
     Operator,
     batch_matmul,
@@ -48,7 +49,8 @@ OPERATORS: tuple[Operator, ...] = (
     softmax(m=32, n=96),
     layer_norm(m=32, n=97),
 )
-TARGETS = (Target(cores=2), Target(mcpu="haswell", cores=4))
+GPUS = (Target("cuda", arch="sm_80"), Target("cuda", arch="sm_90"))
+TARGETS = (Target(cores=2), Target(mcpu="haswell", cores=4), *GPUS)
 
 
 def ranks(values: list[float]) -> list[float]:
@@ -74,7 +76,9 @@ def test_estimates_are_positive_and_finite(operator: Operator, target: Target) -
         ]:
             seconds = sketch.estimate(operator, target, config)
             assert seconds is not None, sketch.name
-            assert 0 < seconds < math.inf, sketch.name
+            assert seconds > 0, sketch.name
+            possible = target.kind == "cpu" or config == sketch.default(operator, target)
+            assert seconds < math.inf or not possible, sketch.name
 
 
 @settings(deadline=None, max_examples=40)  # the first config of an operator waits for TVM
@@ -85,6 +89,27 @@ def test_any_operator_has_estimates(operator: Operator, seed: int) -> None:
         config = sketch.space(operator, target).sample(np.random.default_rng(seed))
         seconds = sketch.estimate(operator, target, config)
         assert seconds is None or 0 < seconds < math.inf
+
+
+@settings(deadline=None, max_examples=40)  # the first config of an operator waits for TVM
+@given(any_operator, st.integers(0, 999), st.sampled_from(GPUS))
+def test_what_a_gpu_cannot_do_takes_for_ever(operator: Operator, seed: int, gpu: Target) -> None:
+    for sketch in sketches_for(operator, gpu):
+        config = sketch.space(operator, gpu).sample(np.random.default_rng(seed))
+        seconds = sketch.estimate(operator, gpu, config)
+        assert seconds is not None, sketch.name
+        try:
+            sketch.program(operator, gpu, config)
+        except InstantiationError:
+            continue  # TVM may refuse what looks possible
+        assert 0 < seconds < math.inf, sketch.name
+
+
+def test_a_gpu_that_is_not_known_has_no_estimates() -> None:
+    operator, gpu = matmul(m=64, n=64, k=64), Target("cuda", arch="sm_999")
+    for sketch in sketches_for(operator, gpu):
+        config = sketch.default(operator, gpu)
+        assert sketch.estimate(operator, gpu, config) is None
 
 
 # -- what must be slower --------------------------------------------------------------------------

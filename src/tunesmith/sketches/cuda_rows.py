@@ -4,10 +4,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
+from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.limits import LIMITS, WARP, limits_of
+from tunesmith.sketches.cuda.model.gpu import Gpu
+from tunesmith.sketches.cuda.model.row_work import row_seconds
 from tunesmith.sketches.cuda.row_tiling import (
     COMPUTED_AGAIN,
     REGISTERS,
@@ -80,13 +84,30 @@ class CudaRows(Sketch):
         again = {f"keep_{name}": COMPUTED_AGAIN for name in kept(operator, stages)}
         return Config({**config, **again})
 
+    def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
+        gpu = Gpu.of(target)
+        if gpu is None:
+            return None
+        stages = known_row_stages(operator, self.name)
+        tiling = tiling_of(operator, stages, config)
+        try:
+            _check(operator, target, stages, tiling)
+        except InstantiationError:
+            return math.inf
+        return row_seconds(operator, stages, tiling, gpu)
+
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         stages = known_row_stages(operator, self.name)
         with instantiating(self.space(operator, target), config):
             tiling = tiling_of(operator, stages, config)
-            tiling.check(operator, stages)
-            limits_of(target).check(tiling.use(operator, stages))
+            _check(operator, target, stages, tiling)
             return scheduled_rows(operator, stages, tiling)
+
+
+def _check(operator: Operator, target: Target, stages: RowStages, tiling: RowTiling) -> None:
+    """Raises ``InstantiationError`` for what TVM gets wrong, or is more than a block may have."""
+    tiling.check(operator, stages)
+    limits_of(target).check(tiling.use(operator, stages))
 
 
 def tiling_of(operator: Operator, stages: RowStages, config: Config) -> RowTiling:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator, element_bits
@@ -152,9 +152,13 @@ class Tiling:
 
     def shared_elements(self, access: Access) -> int:
         """How many elements of an input a block has in shared memory at a time."""
+        return access.elements(self.step)
+
+    @cached_property
+    def step(self) -> Mapping[str, int]:
+        """How much of each axis a block does in a step."""
         tiles = {axis: math.prod(parts[1:]) for axis, parts in self.spatial.items()}
-        tiles |= {axis: self._of_a_step(axis) for axis in self.reduction}
-        return access.elements(tiles)
+        return tiles | {axis: self._of_a_step(axis) for axis in self.reduction}
 
     def _of_a_step(self, axis: str) -> int:
         """How much of an axis of the sum all threads of a block do in a step."""

@@ -30,19 +30,9 @@ class Reads:
     turns: int
 
 
-def reads_of(
-    tiling: Tiling,
-    access: Access,
-    size: int,
-    *,
-    block: Mapping[str, int],
-    stretch: Mapping[str, int],
-) -> Reads:
-    """Of an input with elements of ``size`` bytes.
-
-    ``block`` is how much of each axis a block does in a step, ``stretch`` how much of each axis of
-    the sum is unrolled.
-    """
+def reads_of(tiling: Tiling, access: Access, size: int, stretch: Mapping[str, int]) -> Reads:
+    """Of an input with elements of ``size`` bytes; ``stretch`` is how much of each axis of the sum
+    is unrolled."""
     own = {axis: parts[3] for axis, parts in tiling.spatial.items()}
     # Those of its virtual threads lie apart.
     copies = math.prod(
@@ -52,7 +42,7 @@ def reads_of(
     elements = copies * access.elements(stretched)
     factors = copies * access.elements(own)
     staged = access.buffer in tiling.staged
-    strides = _strides(access.box(block) if staged else access.shape)
+    strides = _strides(access.box(tiling.step) if staged else access.shape)
     places = _places(tiling, access, strides)
     if not staged:
         instructions = _COMPUTED_LOAD if access.produced or any(access.groups) else 1

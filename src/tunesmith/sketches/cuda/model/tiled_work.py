@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +19,7 @@ from tunesmith.sketches.cuda.limits import WARP
 from tunesmith.sketches.cuda.model.block_work import BlockWork, seconds
 from tunesmith.sketches.cuda.model.gpu import Gpu
 from tunesmith.sketches.cuda.model.reads import Reads, reads_of
-from tunesmith.sketches.loop_nest import Access, Axis, LoopNest
+from tunesmith.sketches.loop_nest import Access, LoopNest
 
 # Statements that the CUDA compiler unrolls unasked.
 _UNROLLED = 192
@@ -47,8 +47,30 @@ def tiled_seconds(
 
     ``compulsory_bytes`` is what it reads and writes at the least.
     """
-    work = _TiledWork(operator, nest, tiling).of_a_block(gpu)
+    work = work_of_a_block(operator, nest, tiling, gpu)
     return seconds(work, math.prod(tiling.along(0)), gpu, compulsory_bytes)
+
+
+def work_of_a_block(operator: Operator, nest: LoopNest, tiling: Tiling, gpu: Gpu) -> BlockWork:
+    """What each block does in that launch."""
+    return _TiledWork(operator, nest, tiling).of_a_block(gpu)
+
+
+def unrolled_stretch(nest: LoopNest, tiling: Tiling) -> Mapping[str, int]:
+    """The part of a step that is unrolled, of each axis of the sum.
+
+    What a thread needs several times in such a stretch it reads once.
+    """
+    limit = max(tiling.auto_unroll_max_step, _UNROLLED)
+    unrolled = math.prod(parts[1] * parts[3] for parts in tiling.spatial.values())
+    stretch = dict.fromkeys(tiling.reduction, 1)
+    for level, axis in itertools.product(range(tiling.depth - 1, 0, -1), reversed(nest.reduction)):
+        extent = tiling.reduction[axis.name][level]
+        unrolled *= extent
+        if unrolled > limit:
+            break
+        stretch[axis.name] *= extent
+    return stretch
 
 
 @dataclass(frozen=True)
@@ -99,20 +121,7 @@ class _TiledWork:
 
     @cached_property
     def _stretch(self) -> Mapping[str, int]:
-        """The part of a step that is unrolled, of each axis: what it needs twice, it reads once."""
-        limit = max(self.tiling.auto_unroll_max_step, _UNROLLED)
-        stretch = dict.fromkeys(self.tiling.reduction, 1)
-        for level, axis in self._loops():
-            extent = self.tiling.reduction[axis.name][level]
-            if self._sums * math.prod(stretch.values()) * extent > limit:
-                break
-            stretch[axis.name] *= extent
-        return stretch
-
-    def _loops(self) -> Iterator[tuple[int, Axis]]:
-        """The loops of a step, the innermost first."""
-        levels = range(self.tiling.depth - 1, 0, -1)
-        return itertools.product(levels, reversed(self.nest.reduction))
+        return unrolled_stretch(self.nest, self.tiling)
 
     @property
     def _stretches(self) -> float:
@@ -127,18 +136,9 @@ class _TiledWork:
 
     def _reads(self, access: Access) -> Reads:
         size = element_bytes(self.operator, access)
-        return reads_of(self.tiling, access, size, block=self._block, stretch=self._stretch)
+        return reads_of(self.tiling, access, size, stretch=self._stretch)
 
     # -- what a block copies ---------------------------------------------------------------------
-
-    @cached_property
-    def _block(self) -> Mapping[str, int]:
-        """How much of each axis a block does in a step."""
-        tiling = self.tiling
-        tiles = {axis: math.prod(parts[1:]) for axis, parts in tiling.spatial.items()}
-        for axis, parts in tiling.reduction.items():
-            tiles[axis] = math.prod(parts[1:]) * (tiling.slices if axis == tiling.sliced else 1)
-        return tiles
 
     def _copies(self, access: Access) -> _Copies:
         tiling = self.tiling
@@ -158,7 +158,7 @@ class _TiledWork:
         """What a block reads of an input in a step, in whole sectors of the cache."""
         run, rows, whole = 1, 1, True
         for extent, size in zip(
-            reversed(access.box(self._block)), reversed(access.shape), strict=True
+            reversed(access.box(self.tiling.step)), reversed(access.shape), strict=True
         ):
             if whole:
                 run *= extent

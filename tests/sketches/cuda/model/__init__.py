@@ -1,0 +1,1 @@
+"""The model of a GPU that estimates are made of."""
