@@ -29,6 +29,11 @@ _RELEASE = re.compile(r"release (\d+)\.(\d+)")
 # What nvcc is told besides the instruction set.
 _OPTIONS = ("-cubin", "-O3", "-Xptxas", "-v", "-std=c++17")
 
+# Where TVM shuffles, it names those threads of a warp that happen to be together. After a branch
+# that may be some of them, though all are about to come: who names all has them waited for (CUDA
+# programming guide, "Warp Shuffle Functions").
+_TOGETHER, _ALL = "__activemask()", "0xffffffffu"
+
 
 @dataclass(frozen=True)
 class Resources:
@@ -146,7 +151,7 @@ def compile_cuda(source: str, arch: str) -> Cubin:
     """
     with tempfile.TemporaryDirectory() as folder:
         path, output = Path(folder, "kernel.cu"), Path(folder, "kernel.cubin")
-        path.write_text(source, encoding="utf-8")
+        path.write_text(source.replace(_TOGETHER, _ALL), encoding="utf-8")
         command = [nvcc(), *_OPTIONS, f"-arch={arch}", "-o", str(output), str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
