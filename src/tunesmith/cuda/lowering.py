@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tunesmith.errors import TunesmithError
-from tunesmith.loop_passes import has_blocks, lowering_for, passes_for_loops
+from tunesmith.passes.pipelines import lowering_for, pipeline_of
 
 Extents = tuple[int, int, int]
 
@@ -87,20 +87,17 @@ def _launch_from_json(launch: Mapping[str, Any]) -> Launch:
 
 def cuda_code(program: Any, target: Any) -> CudaCode:
     """The CUDA C++ of a scheduled module, for a ``tvm.target.Target``. Raises what TVM raises."""
-    from tvm.tirx import get_default_tir_pipeline
     from tvm.tirx.build import codegen_build, split_host_device_mods
     from tvm.tirx.transform import BindTarget
 
     with lowering_for(target):
-        lower, _, finalize = get_default_tir_pipeline(target)
-        if not has_blocks(program):
-            lower = passes_for_loops()
+        lower, _, finish_device = pipeline_of(program, target)
         host, devices = split_host_device_mods(lower(BindTarget(target)(program)))
     if len(devices) != 1:
         raise TunesmithError(WITHOUT_FUNCTION)
     ((device_target, device),) = devices.items()
     with compiling_by(lambda _: b""):  # the code is all that is wanted
-        code = codegen_build(finalize()(device), device_target)
+        code = codegen_build(finish_device()(device), device_target)
     # For ever: TVM begins to use the GPU when it lets go of code, which takes long, and is the end
     # of CUDA for processes that are forked from this one.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))

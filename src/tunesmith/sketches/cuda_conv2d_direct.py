@@ -26,7 +26,7 @@ class CudaConv2dDirect(TiledSketch):
     """
 
     name: ClassVar[str] = "cuda_conv2d_direct"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def supports(self, operator: Operator, target: Target) -> bool:
         return (

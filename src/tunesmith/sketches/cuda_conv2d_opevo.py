@@ -20,7 +20,7 @@ class CudaConv2dOpEvo(CudaConv2dDirect):
     """
 
     name: ClassVar[str] = "cuda_conv2d_opevo"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     only_by_name: ClassVar[bool] = True
     choices: ClassVar[Mapping[str, Any]] = {**CudaConv2dDirect.choices, "auto_unroll_max_step": 125}
 

@@ -22,7 +22,7 @@ class CudaGemm424(TiledSketch):
     """
 
     name: ClassVar[str] = "cuda_gemm_424"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     only_by_name: ClassVar[bool] = True
 
     def supports(self, operator: Operator, target: Target) -> bool:

@@ -23,7 +23,7 @@ class CudaMatmulOpEvo(TiledSketch):
     """
 
     name: ClassVar[str] = "cuda_matmul_opevo"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     only_by_name: ClassVar[bool] = True
 
     def supports(self, operator: Operator, target: Target) -> bool:

@@ -171,11 +171,22 @@ def _copy_together(schedule: Any, copy: Any, access: Access, tiling: Tiling) -> 
     fused = schedule.fuse(*schedule.get_loops(copy)[-rank:])
     x, y, z = tiling.along(2)
     width = tiling.copy_width(access)
-    _, *threads, vector = schedule.split(fused, [None, z, y, x, width])
+    turn, *threads, vector = schedule.split(fused, [None, z, y, x, width])
+    turns, rest = divmod(tiling.shared_elements(access), x * y * z * width)
+    if turns and rest:
+        only_last_turn_looks(schedule, turn)
     for dimension, loop in zip(_NESTED, threads, strict=True):
         schedule.bind(loop, f"threadIdx.{dimension}")
     if width > 1:
         schedule.vectorize(vector)
+
+
+def only_last_turn_looks(schedule: Any, turn: Any) -> None:
+    """Split the last turn of a loop off, in which some threads have nothing left to do.
+
+    If all turns asked whether they have, a thread would wait in each for what it loads there.
+    """
+    schedule.annotate(turn, "pragma_loop_partition_hint", 1)
 
 
 def _write_vectors(schedule: Any, output: Any, tiling: Tiling) -> None:

@@ -1,0 +1,1 @@
+"""How programs are lowered: TVM's passes, and what is done besides."""

@@ -1,0 +1,85 @@
+"""Which passes lower a program: alike for measuring and for kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from tunesmith.passes.unconditional_loads import unconditional_loads
+
+Pipeline = tuple[Any, Callable[[], Any], Callable[[], Any]]
+"""The pass that lowers a module, and what makes those that finish its functions of the processor
+and of the GPU."""
+
+
+def pipeline_name(program: Any, target: Any) -> str:
+    """The name by which TVM finds the passes for a module on a ``tvm.target.Target``."""
+    from tvm.tirx.compilation_pipeline import register_tir_pipeline
+
+    blocks, kind = _has_blocks(program), target.kind.name
+    name = f"tunesmith_{'blocks' if blocks else 'loops'}_{kind}"
+    register_tir_pipeline(name, lambda: _pipeline(blocks=blocks, kind=kind))
+    return name
+
+
+def pipeline_of(program: Any, target: Any) -> Pipeline:
+    """The passes themselves."""
+    return _pipeline(blocks=_has_blocks(program), kind=target.kind.name)
+
+
+def lowering_for(target: Any) -> AbstractContextManager[Any]:
+    """TVM's context in which programs are lowered for a ``tvm.target.Target``."""
+    from tvm.ir.transform import PassContext
+
+    if target.kind.name != "cuda":
+        return nullcontext()
+    # Only such copies become asynchronous as the program says.
+    context: AbstractContextManager[Any] = PassContext(config={"tirx.use_async_copy": True})
+    return context
+
+
+def _has_blocks(program: Any) -> bool:
+    """Whether a function of a module has blocks, which only TVM's own passes can lower."""
+    from tvm.s_tir import SBlockRealize
+
+    return any(isinstance(function.body, SBlockRealize) for function in program.functions.values())
+
+
+def _pipeline(*, blocks: bool, kind: str) -> Pipeline:
+    from tvm.ir.transform import Sequential
+    from tvm.s_tir.pipeline import default_s_tir_pipeline
+
+    lower, finish_host, finish_device = default_s_tir_pipeline()
+    if not blocks:
+        lower = _passes_for_loops()
+    if kind != "cuda":
+        return lower, finish_host, finish_device
+    return lower, finish_host, lambda: Sequential([unconditional_loads(), finish_device()])
+
+
+def _passes_for_loops() -> Any:
+    """Those of TVM's passes that loops need, in its order.
+
+    Left out are those that lower blocks, and what LLVM and nvcc do again: on long straight code
+    these take half of the time of a build, and the machine code is as fast without. They add no
+    barriers: a program for a GPU has its own.
+    """
+    from tvm.ir.transform import Sequential
+    from tvm.tirx import transform
+
+    return Sequential(
+        [
+            transform.FlattenBuffer(),
+            transform.BF16ComputeLegalize(),
+            transform.VectorizeLoop(),
+            transform.StorageRewrite(),
+            transform.UnrollLoop(),
+            transform.StmtSimplify(),
+            transform.VerifyMemory(),
+            transform.AnnotateEntryFunc(),
+            transform.SplitHostDevice(),
+            transform.MakePackedAPI(),
+            transform.BF16StorageLegalize(),
+        ]
+    )

@@ -1,0 +1,80 @@
+"""Loads of padded images: all of them are made, and what is not there is not used."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.emulated import needs_compiler
+from tests.kernels import poison_like
+from tests.sketches.cuda.compiled import needs_nvcc, ptx_of
+from tunesmith.cuda.lowering import cuda_source
+from tunesmith.operators import Operator, conv2d, pool2d, workload
+from tunesmith.passes.pipelines import pipeline_of
+from tunesmith.sketches import sketches
+from tunesmith.target import Target
+from tunesmith.testing.emulated_gpu.in_process import run_cuda
+
+TARGET = Target("cuda", arch="sm_90")
+SMALL = conv2d(ci=2, h=6, w=6, co=2, kernel=3, padding=1)
+
+
+def program_of(operator: Operator, sketch: str, **changes: Any) -> Any:
+    chosen = sketches()[sketch]
+    config = chosen.default(operator, TARGET).replace(**changes)
+    return chosen.program(operator, TARGET, config)
+
+
+@needs_compiler
+@pytest.mark.parametrize("stage", [True, False], ids=["staged", "in place"])
+def test_the_first_element_is_read_in_vain(stage: bool) -> None:
+    """It may be anything: only the windows that it lies in have to do with it."""
+    rng = np.random.default_rng(0)
+    data, weight = (rng.normal(size=a.shape).astype("float32") for a in SMALL.arguments)
+    expected = SMALL.reference(data, weight)
+    data[0, 0, 0, 0] = np.nan
+    program = program_of(SMALL, "cuda_tiled", stage_pad=stage)
+    output = run_cuda(program, TARGET, [data, weight, poison_like(expected)])
+    touched = np.zeros(expected.shape, bool)
+    touched[:, :, :2, :2] = True
+    assert np.isnan(output[touched]).all()
+    np.testing.assert_allclose(output[~touched], expected[~touched], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("operator", "sketch"),
+    [
+        (workload("resnet18.C6"), "cuda_conv2d_direct"),
+        (workload("resnet18.C1"), "cuda_tiled"),
+        (pool2d(c=8, h=12, w=12, kernel=3, stride=2, padding=1), "cuda_tiled"),
+    ],
+    ids=lambda given: getattr(given, "name", given),
+)
+def test_no_load_stands_in_a_branch(operator: Operator, sketch: str) -> None:
+    source = cuda_source(program_of(operator, sketch), TARGET.to_tvm())
+    assert re.search(r"float loaded\w* = data_ptr\[", source)
+    assert "condval" not in source, "TVM's name for what a branch computes"
+
+
+@needs_nvcc
+def test_nvcc_makes_no_branches_either(tmp_path: Path) -> None:
+    """All loads of a step come before the first store, so that none waits for another."""
+    source = cuda_source(program_of(workload("resnet18.C6"), "cuda_conv2d_direct"), TARGET.to_tvm())
+    ptx = ptx_of(source, tmp_path)
+    step = ptx.split("bar.sync")[1]
+    assert step.count("ld.global") >= 20
+    assert " bra " not in step.rpartition("ld.global")[0]
+
+
+def test_processors_branch_as_before() -> None:
+    target = Target().to_tvm()
+    operator = conv2d(ci=4, h=8, w=8, co=4, kernel=3, padding=1)
+    program = sketches()["cpu_tiled"].program(
+        operator, Target(), sketches()["cpu_tiled"].default(operator, Target())
+    )
+    _, _, finish_device = pipeline_of(program, target)
+    assert "UnconditionalLoads" not in str(finish_device().pass_info)
