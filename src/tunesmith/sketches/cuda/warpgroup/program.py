@@ -154,18 +154,13 @@ class _Multiplication:
     def _descriptors(self, own_row: Any) -> tuple[Any, Any]:
         """Those of the first stage: of the left tile from the warpgroup's first row on."""
         rows_before = own_row // ROWS * self.left.start(ROWS, 0)
-        left = _descriptor(self.shared, 0, self.left) + rows_before.astype("uint64")
+        left = _descriptor(self.shared, 0, self.left) + _wide(rows_before)
         right = _descriptor(self.shared, self.left.elements, self.right)
         return emit.bind("left", left), emit.bind("right", right)
 
     def _multiply(self, left: Any, right: Any, stage: Any) -> None:
         """Begin the products of a stage: one group."""
-        from tvm import tirx
-
-        def part(descriptor: Any, tile: OperandTile, along: int, depth: int) -> Any:
-            return descriptor + tirx.const(tile.start(along, depth), "uint64")
-
-        units = (stage // CHUNK).astype("uint64")
+        units = _wide(stage // CHUNK)
         left, right = emit.bind("left_now", left + units), emit.bind("right_now", right + units)
         instructions.order_registers()
         for step in range(self.use.tile.steps):
@@ -174,8 +169,8 @@ class _Multiplication:
                 instructions.begin_product(
                     self.operator.dtype,
                     [self._sums[first + place] for place in range(self.sums_of_product)],
-                    part(left, self.left, i * ROWS, step * STEP),
-                    part(right, self.right, 0, step * STEP),
+                    left + self.left.start(i * ROWS, step * STEP),
+                    right + self.right.start(0, step * STEP),
                     left_turned=not self.left.along_depth,
                     right_turned=not self.right.along_depth,
                 )
@@ -187,4 +182,9 @@ def _descriptor(shared: Any, first_element: int, tile: OperandTile) -> Any:
     from tvm import tirx
 
     address = device.shared_address(shared, first_element) // tirx.const(UNIT, "uint32")
-    return address.astype("uint64") + tirx.const(tile.descriptor, "uint64")
+    return _wide(address) + tirx.const(tile.descriptor, "uint64")
+
+
+def _wide(number: Any) -> Any:
+    """A number in 64 bits, as descriptors are."""
+    return number if isinstance(number, int) else number.astype("uint64")
