@@ -51,14 +51,14 @@ def function(name: str, parameters: Sequence[Argument]) -> Iterator[list[Any]]:
 
 
 @contextmanager
-def serial(extent: Any, name: str) -> Iterator[Any]:
+def serial(extent: Any, name: str, *, rolled: bool = False) -> Iterator[Any]:
     """A loop over an extent, a number or an expression; yields its variable, or 0 where there is
-    a single step."""
+    a single step. ``rolled`` means that nvcc is not to unroll it."""
     if isinstance(extent, int) and extent == 1:
         yield 0
         return
     t = _builder()
-    with t.serial(0, extent) as variable:
+    with t.serial(0, extent, annotations={"disable_unroll": True} if rolled else None) as variable:
         yield _named(name, variable)
 
 

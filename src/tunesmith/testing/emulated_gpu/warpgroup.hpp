@@ -15,7 +15,7 @@ static Published& published() {
   static Published memory;
   static long of_block = -1;
   if (of_block != block_number) {
-    memory.bytes.assign(dynamic_shared_memory, dynamic_shared_memory + dynamic_shared_bytes);
+    memory.bytes.assign(dynamic_shared_bytes, '\xFF');
     memory.owners.assign(dynamic_shared_bytes / 4, 0);
   }
   of_block = block_number;
@@ -178,7 +178,7 @@ static void wgmma_mma_async(GIVEN&... given) {
     product.sums.push_back(static_cast<float*>(operands[place]));
   product.factors = product.read();
   Products& products = products_of_thread();
-  Totals& totals = products.totals[product.sums[0]];
+  Totals& totals = products.totals.insert({product.sums[0], {{}, 0}}).first->second;
   if (totals.values.empty()) {  // none under way has these registers
     if (!products.fenced) raise(SIGILL);
     for (float* sum : product.sums) {
@@ -200,7 +200,7 @@ template <uint32_t PENDING> static void wgmma_wait_group() {
   Products& products = products_of_thread();
   for (; products.groups.size() > PENDING; products.groups.pop_front())
     for (const Product& product : products.groups.front()) {
-      Totals& totals = products.totals[product.sums[0]];
+      Totals& totals = products.totals.find(product.sums[0])->second;
       product.add_to(totals.values);
       if (--totals.products) continue;
       for (size_t place = 0; place < product.sums.size(); ++place) {

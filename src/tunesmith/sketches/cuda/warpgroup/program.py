@@ -121,7 +121,8 @@ class _Multiplication:
             device.commit_copies()
         for _ in range(first, tile.ahead):  # so that groups can be counted
             device.commit_copies()
-        with emit.serial(self.stretches, "stretch") as stretch:
+        # Unrolled, ptxas would wait for products to move their sums to other registers.
+        with emit.serial(self.stretches, "stretch", rolled=True) as stretch:
             now = emit.bind("stage", self._stage(stretch))
             then = stretch + tile.ahead
             target = emit.bind("stage_ahead", self._stage(then))
