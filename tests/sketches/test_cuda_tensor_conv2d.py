@@ -72,6 +72,7 @@ def test_it_is_for_one_group_of_16_bits() -> None:
         "cuda_tiled",
         "cuda_conv2d_direct",
         "cuda_tensor_conv2d",
+        "cuda_wgmma_conv2d",
     ]
     assert not SKETCH.supports(layer, Target("cuda", arch="sm_75"))
     assert not SKETCH.supports(conv2d(ci=8, h=8, w=8, co=8, kernel=3), TARGET)

@@ -139,7 +139,11 @@ def test_it_is_for_16_bits_on_gpus_that_can() -> None:
     assert not SKETCH.supports(product, Target())
     assert not SKETCH.supports(matmul(m=64, n=64, k=64), TARGET)
     assert not SKETCH.supports(conv2d(ci=8, h=8, w=8, co=8, kernel=1, dtype="float16"), TARGET)
-    assert [it.name for it in sketches_for(product, TARGET)] == ["cuda_tiled", "cuda_tensor_gemm"]
+    assert [it.name for it in sketches_for(product, TARGET)] == [
+        "cuda_tiled",
+        "cuda_tensor_gemm",
+        "cuda_wgmma_gemm",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""What a warpgroup does on the emulated GPU, against the layouts of the PTX ISA written down by hand;
-and what a GPU would get wrong is wrong here, too."""
+"""What a warpgroup does on the emulated GPU, against the layouts of the PTX ISA written down by
+hand; and what a GPU would get wrong is wrong here, too."""
 
 from __future__ import annotations
 

@@ -173,7 +173,8 @@ def compile_cuda(source: str, arch: str) -> Cubin:
     with tempfile.TemporaryDirectory() as folder:
         path, output = Path(folder, "kernel.cu"), Path(folder, "kernel.cubin")
         path.write_text(source, encoding="utf-8")
-        command = [nvcc(), *_OPTIONS, f"-arch={_WITH_FEATURES.get(arch, arch)}", "-o", str(output), str(path)]
+        told = f"-arch={_WITH_FEATURES.get(arch, arch)}"
+        command = [nvcc(), *_OPTIONS, told, "-o", str(output), str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             complaint = _complaint(done.stderr).replace(f"{path}", path.name)

@@ -16,8 +16,8 @@ _ASM = re.compile(
 )
 _OPERAND = re.compile(r'"=?\+?\w"\((\w+)\)')
 
-# What PTX is called in warp.hpp and warpgroup.hpp, where it takes results and operands in the order of the statement:
-# each statement with its name, to be filled in with parts of the statement.
+# What PTX is called in warp.hpp and warpgroup.hpp, where it takes results and operands in the order
+# of the statement: each statement with its name, to be filled in with parts of the statement.
 _PTX = {
     r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(f16|bf16)\.\1\.f32 "
     r"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};": "mma_m16n8k16<{}>",

@@ -234,13 +234,19 @@ class WindowCopier(GatheringCopier):
 
 
 def copier(
-    matrix: Matrix, tile: SharedTile, use: TileUse, buffers: Sequence[Any], shared: Any, first: int
+    matrix: Matrix,
+    tile: SharedTile,
+    use: TileUse,
+    *,
+    buffers: Sequence[Any],
+    shared: Any,
+    first_element: int,
 ) -> Copier:
-    """What copies an operand to its tile, which begins at element ``first`` of each stage."""
+    """What copies an operand to its tile, which begins at that element of each stage."""
     named = {
         "source": emit.flat(buffers[matrix.argument]),
         "shared": shared,
-        "first_element": first,
+        "first_element": first_element,
         "block_k": use.tile.block_k,
         "threads": use.tile.threads,
     }

@@ -85,9 +85,10 @@ class _Multiplication:
         self.stretches = emit.tile_count(self.product.depth, tile.block_k)
         left, right = self.product.left, self.product.right
         second = use.left_tile.elements
+        memory: dict[str, Any] = {"buffers": self.buffers, "shared": self.shared}
         self.copiers = (
-            copier(left, use.left_tile, use, self.buffers, self.shared, 0),
-            copier(right, use.right_tile, use, self.buffers, self.shared, second),
+            copier(left, use.left_tile, use, **memory, first_element=0),
+            copier(right, use.right_tile, use, **memory, first_element=second),
         )
         self.left, self.right = (
             Fragments(

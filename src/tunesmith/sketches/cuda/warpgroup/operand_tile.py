@@ -1,4 +1,4 @@
-"""Tiles of operands in shared memory, as ``wgmma`` reads them, and how it is told where they are."""
+"""Tiles of operands in shared memory as ``wgmma`` reads them, and how it is told where they are."""
 
 from __future__ import annotations
 

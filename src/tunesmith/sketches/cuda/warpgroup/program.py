@@ -81,9 +81,10 @@ class _Multiplication:
         self.stretches = emit.tile_count(self.product.depth, tile.block_k)
         self.left = tile.shared_tile(left, tile.block_m)
         self.right = tile.shared_tile(right, tile.block_n)
+        memory: dict[str, Any] = {"buffers": self.buffers, "shared": self.shared}
         self.copiers = (
-            copier(left, self.left, use, self.buffers, self.shared, 0),
-            copier(right, self.right, use, self.buffers, self.shared, self.left.elements),
+            copier(left, self.left, use, **memory, first_element=0),
+            copier(right, self.right, use, **memory, first_element=self.left.elements),
         )
         self.down = tile.warpgroup_m // ROWS
         self.sums_of_product = ROWS * tile.block_n // WARPGROUP

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tunesmith.operators import Operator
+from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.limits import shared_bytes_of
 from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.cuda.tensor.product_sketch import ProductSketch
@@ -79,9 +80,9 @@ class WarpgroupSketch(ProductSketch):
 
     def default(self, operator: Operator, target: Target) -> Config:
         product, most = self.product(self.known(operator)), shared_bytes_of(target.gpu_arch)
-        fitting = [it for it in _defaults(product) if _use(product, it).allowed(most)]
-        busy = (it for it in fitting if _blocks(product, it) >= _ENOUGH_TILES)
-        return next(busy, fitting[-1])
+        fitting = [tile for tile in _defaults(product) if _use(product, tile).allowed(most)]
+        busy = (tile for tile in fitting if _blocks(product, tile) >= _ENOUGH_TILES)
+        return Config(next(busy, fitting[-1]))
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         known = self.known(operator)
@@ -97,30 +98,27 @@ def _sizes(sizes: tuple[int, ...], extent: int) -> tuple[int, ...]:
     return tuple(size for size in sizes if size == sizes[0] or size < 2 * extent)
 
 
-def _use(product: Product, config: Config) -> WarpgroupUse:
-    settings: dict[str, Any] = dict(config)
+def _use(product: Product, settings: Mapping[str, Any]) -> WarpgroupUse:
     return WarpgroupUse(WarpgroupTile.of(**settings), product.left, product.right)
 
 
-def _defaults(product: Product) -> Iterator[Config]:
+def _defaults(product: Product) -> Iterator[dict[str, int]]:
     """Configs that may be the default, the largest tiles first."""
     rows, columns = _sizes(_BLOCK_M, product.rows)[-1], _sizes(_BLOCK_N, product.columns)[-1]
     for block_m, block_n, warpgroups, stages in _DEFAULT_TILES:
         m = min(block_m, rows)
-        yield Config(
-            {
-                "block_m": m,
-                "block_n": min(block_n, columns),
-                "block_k": _DEFAULT_DEPTH,
-                "warpgroups": min(warpgroups, m // ROWS),
-                "stages": stages,
-                "pending": _DEFAULT_PENDING,
-                "group": _DEFAULT_GROUP,
-            }
-        )
+        yield {
+            "block_m": m,
+            "block_n": min(block_n, columns),
+            "block_k": _DEFAULT_DEPTH,
+            "warpgroups": min(warpgroups, m // ROWS),
+            "stages": stages,
+            "pending": _DEFAULT_PENDING,
+            "group": _DEFAULT_GROUP,
+        }
 
 
-def _blocks(product: Product, config: Config) -> int:
+def _blocks(product: Product, settings: Mapping[str, int]) -> int:
     """How many tiles the result has."""
-    rows = -(-product.rows // config["block_m"])
-    return product.batch * rows * -(-product.columns // config["block_n"])
+    rows = emit.tile_count(product.rows, settings["block_m"])
+    return product.batch * rows * emit.tile_count(product.columns, settings["block_n"])
