@@ -122,6 +122,18 @@ def test_code_is_compiled() -> None:
 
 
 @needs_nvcc
+def test_code_for_hopper_has_the_instructions_of_hopper() -> None:
+    source = """
+    extern "C" __global__ void kernel() {
+      asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
+    }
+    """
+    assert compile_cuda(source, "sm_90").resources.keys() == {"kernel"}
+    with pytest.raises(TunesmithError, match=r"nvcc failed: .*wgmma"):
+        compile_cuda(source, "sm_100")
+
+
+@needs_nvcc
 def test_code_that_is_none() -> None:
     with pytest.raises(TunesmithError, match=r"^nvcc failed: .*error: .*nothing.*$"):
         compile_cuda(SOURCE.replace("tile[threadIdx.x] =", "nothing ="), "sm_90")
