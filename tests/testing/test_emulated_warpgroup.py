@@ -3,6 +3,7 @@ hand; and what a GPU would get wrong is wrong here, too."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -13,6 +14,7 @@ import pytest
 from tunesmith.cuda.lowering import CudaCode, Function, Launch
 from tunesmith.errors import TunesmithError
 from tunesmith.testing.emulated_gpu.in_process import run_cuda_code
+from tunesmith.testing.emulated_gpu.nvcc import main
 
 Array = npt.NDArray[Any]
 
@@ -289,6 +291,16 @@ def test_memory_that_may_begin_anywhere_gives_wrong_results() -> None:
 def test_four_warps_do_the_same(before: str, after: str, threads: int) -> None:
     with pytest.raises(TunesmithError, match="not carried out like that"):
         changed(before, after, 1 if threads == 128 else 0, threads)
+
+
+@pytest.mark.parametrize(("arch", "status"), [("sm_90a", 0), ("sm_90", 1), ("sm_100a", 1)])
+def test_it_is_compiled_for_the_one_instruction_set_that_has_it(
+    arch: str, status: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    kernel, cubin = tmp_path / "kernel.cu", tmp_path / "kernel.cubin"
+    kernel.write_text(source(PLAIN, PLAIN))
+    assert main(["-cubin", f"-arch={arch}", "-o", str(cubin), str(kernel)]) == status
+    assert ("not supported on .target" in capfd.readouterr().err) == bool(status)
 
 
 @pytest.mark.parametrize(

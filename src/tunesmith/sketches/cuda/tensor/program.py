@@ -171,12 +171,12 @@ class _Multiplication:
             ahead = stretch + (stages - 1)
             target = emit.bind("stage_ahead", self._stage(ahead))
             more = ahead < self.stretches
-            _where(more, lambda: self._begin(ahead, target))
+            where(more, lambda: self._begin(ahead, target))
             device.commit_copies()
             for step in range(steps):
                 if step == steps - 1:
                     if any(each.matrix.gathered for each in self.copiers):
-                        _where(more, lambda: self._finish(target))
+                        where(more, lambda: self._finish(target))
                     self._wait(stages - 2)
                 if steps == 1:  # one set of factors, which is read after its use
                     self._multiply(step)
@@ -218,7 +218,7 @@ class _Multiplication:
                 )
 
 
-def _where(condition: Any, emit_body: Callable[[], None]) -> None:
+def where(condition: Any, emit_body: Callable[[], None]) -> None:
     """Emit what happens only where a condition holds, which may be known."""
     if condition is not False:
         with emit.when(condition):

@@ -13,7 +13,7 @@ from tunesmith.sketches.cuda.tensor.block_tile import STEP
 from tunesmith.sketches.cuda.tensor.copies import copier
 from tunesmith.sketches.cuda.tensor.device import WARP
 from tunesmith.sketches.cuda.tensor.matrix import Product
-from tunesmith.sketches.cuda.tensor.program import tile_of_block
+from tunesmith.sketches.cuda.tensor.program import tile_of_block, where
 from tunesmith.sketches.cuda.tensor.result import ResultWriter
 from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK
 from tunesmith.sketches.cuda.warpgroup import instructions
@@ -132,13 +132,11 @@ class _Multiplication:
             instructions.publish_copies()
             device.block_barrier()
             self._multiply(left, right, now)
-            with emit.when(more):
-                self._begin(then, target)
+            where(more, lambda: self._begin(then, target))
             device.commit_copies()
             instructions.wait_for_products(tile.pending)
             if any(each.matrix.gathered for each in self.copiers):
-                with emit.when(more):
-                    self._finish(target)
+                where(more, lambda: self._finish(target))
         instructions.wait_for_products(0)
 
     def _stage(self, stretch: Any) -> Any:
