@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.command import tunesmith
 from tests.cli.conftest import Command
+from tests.compiled import needs_nvcc
 from tunesmith.cuda.compiler import has_nvcc
 
 PRODUCT = ("matmul", "--m", 64, "--n", 64, "--k", 64)
@@ -76,7 +77,7 @@ def test_a_gpu_is_missing_or_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert list(tmp_path.iterdir()) == [], "nothing is made of it"
 
 
-@pytest.mark.skipif(not has_nvcc(), reason="no CUDA compiler on this machine (nvcc)")
+@needs_nvcc
 def test_an_architecture_that_the_compiler_does_not_know() -> None:
     ran = tunesmith("tune", *PRODUCT, *GPU[:2], "--arch", "sm_999", "--build-only")
     assert ran.code == 1

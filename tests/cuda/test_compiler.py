@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiled import needs_nvcc
 from tunesmith.cuda.compiler import (
     Cubin,
     Resources,
@@ -23,8 +24,6 @@ from tunesmith.errors import MissingDependencyError, TunesmithError
 from tunesmith.operators import softmax
 from tunesmith.sketches import sketch_for
 from tunesmith.target import Target
-
-needs_nvcc = pytest.mark.skipif(not has_nvcc(), reason="no CUDA compiler on this machine (nvcc)")
 
 REPORT = """\
 ptxas info    : 0 bytes gmem
@@ -134,6 +133,18 @@ def test_a_shuffle_waits_for_all_threads_of_a_warp() -> None:
     named = source.replace("__activemask()", "0xffffffffu")
     assert source != named, "TVM names them by itself now: nothing is to be replaced any more"
     assert compile_cuda(source, "sm_90").code == compile_cuda(named, "sm_90").code
+
+
+@needs_nvcc
+def test_code_for_hopper_has_the_instructions_of_hopper() -> None:
+    source = """
+    extern "C" __global__ void kernel() {
+      asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
+    }
+    """
+    assert compile_cuda(source, "sm_90").resources.keys() == {"kernel"}
+    with pytest.raises(TunesmithError, match=r"nvcc failed: .*wgmma"):
+        compile_cuda(source, "sm_100")
 
 
 @needs_nvcc

@@ -109,10 +109,11 @@ def test_several_kernels_with_memory_between_them(constant_weights: bool) -> Non
     assert_right(layer, kernel(data, weight), [data, weight])
 
 
+@pytest.mark.parametrize("name", ["cuda_tensor_gemm", "cuda_wgmma_gemm"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_a_kernel_for_tensor_cores(dtype: str) -> None:
+def test_a_kernel_for_tensor_cores(name: str, dtype: str) -> None:
     product = matmul(m=33, n=41, k=37, dtype=dtype, bias=True)
-    sketch = sketch_for(product, GPU, "cuda_tensor_gemm")
+    sketch = sketch_for(product, GPU, name)
     config = sketch.default(product, GPU)
     kernel = Kernel.build(product, GPU, sketch.program(product, GPU, config), config)
     inputs = inputs_of(product)

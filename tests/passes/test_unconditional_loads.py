@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.compiled import needs_nvcc, ptx_of
 from tests.emulated import needs_compiler
-from tests.kernels import poison_like
-from tests.sketches.cuda.compiled import needs_nvcc, ptx_of
 from tunesmith.cuda.lowering import cuda_source
+from tunesmith.measure.verify import poison_like
 from tunesmith.operators import Operator, conv2d, pool2d, workload
 from tunesmith.passes.pipelines import pipeline_of
 from tunesmith.sketches import sketches

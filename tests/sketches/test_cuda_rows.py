@@ -8,8 +8,9 @@ import re
 import numpy as np
 import pytest
 
+from tests.compiled import needs_nvcc
 from tests.sketches.cuda.declarations import declared_shared_bytes
-from tunesmith.cuda.compiler import compile_cuda, has_nvcc
+from tunesmith.cuda.compiler import compile_cuda
 from tunesmith.cuda.lowering import cuda_source
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator, layer_norm, matmul, softmax
@@ -106,7 +107,7 @@ def test_shared_memory_and_threads_are_those_of_the_code(operator: Operator) -> 
     assert checked >= 3
 
 
-@pytest.mark.skipif(not has_nvcc(), reason="nvcc is not installed")
+@needs_nvcc
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("operator", [softmax, layer_norm])
 def test_the_default_needs_few_registers(operator: type[Operator], dtype: str) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.sketches.cuda.tensor.compiled import resources
-from tunesmith.cuda.compiler import has_nvcc
+from tests.compiled import needs_nvcc, resources
 from tunesmith.operators import Conv2d, conv2d, matmul
 from tunesmith.sketches import sketches_for
 from tunesmith.sketches.cuda_tensor_conv2d import CudaTensorConv2d
@@ -56,7 +55,7 @@ def test_what_lies_side_by_side_is_copied_together(
     assert (product.left.vector, product.right.vector) == vectors
 
 
-@pytest.mark.skipif(not has_nvcc(), reason="no CUDA compiler on this machine (nvcc)")
+@needs_nvcc
 @pytest.mark.parametrize(("layout", "arch"), [("NCHW", "sm_80"), ("NHWC", "sm_90")])
 def test_nvcc_compiles_it_without_spilling(layout: str, arch: str) -> None:
     operator = conv2d(
@@ -72,6 +71,7 @@ def test_it_is_for_one_group_of_16_bits() -> None:
         "cuda_tiled",
         "cuda_conv2d_direct",
         "cuda_tensor_conv2d",
+        "cuda_wgmma_conv2d",
     ]
     assert not SKETCH.supports(layer, Target("cuda", arch="sm_75"))
     assert not SKETCH.supports(conv2d(ci=8, h=8, w=8, co=8, kernel=3), TARGET)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +11,7 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from tests.sketches.cuda.tensor.compiled import resources
-from tunesmith.cuda.compiler import has_nvcc, nvcc
+from tests.compiled import needs_nvcc, ptx_of, resources
 from tunesmith.cuda.lowering import cuda_code, cuda_source
 from tunesmith.errors import InstantiationError
 from tunesmith.measure.verify import poison_like
@@ -27,8 +25,6 @@ from tunesmith.testing.sketch import SketchConformance, mismatch
 TARGET = Target("cuda", arch="sm_90")
 SKETCH = CudaTensorGemm()
 LARGE = matmul(m=4096, n=4096, k=4096, dtype="bfloat16")
-
-needs_nvcc = pytest.mark.skipif(not has_nvcc(), reason="no CUDA compiler on this machine (nvcc)")
 
 
 class TestCudaTensorGemm(SketchConformance):
@@ -104,11 +100,8 @@ def test_nvcc_compiles_it_without_spilling(operator: Operator, arch: str) -> Non
 def test_it_is_made_of_the_instructions_that_it_is_meant_to_be(tmp_path: Path) -> None:
     """Of the default for a large product: each warp has 64x64, in stretches of two steps of 16."""
     config = SKETCH.default(LARGE, TARGET)
-    source, ptx = tmp_path / "kernel.cu", tmp_path / "kernel.ptx"
-    source.write_text(cuda_source(SKETCH.program(LARGE, TARGET, config), TARGET.to_tvm()))
-    command = [nvcc(), "-ptx", "-arch=sm_90", "-O3", "-std=c++17", "-o", str(ptx), str(source)]
-    subprocess.run(command, check=True, capture_output=True)
-    text = ptx.read_text()
+    source = cuda_source(SKETCH.program(LARGE, TARGET, config), TARGET.to_tvm())
+    text = ptx_of(source, tmp_path)
 
     def count(pattern: str) -> int:
         return len(re.findall(pattern, text))
@@ -139,7 +132,11 @@ def test_it_is_for_16_bits_on_gpus_that_can() -> None:
     assert not SKETCH.supports(product, Target())
     assert not SKETCH.supports(matmul(m=64, n=64, k=64), TARGET)
     assert not SKETCH.supports(conv2d(ci=8, h=8, w=8, co=8, kernel=1, dtype="float16"), TARGET)
-    assert [it.name for it in sketches_for(product, TARGET)] == ["cuda_tiled", "cuda_tensor_gemm"]
+    assert [it.name for it in sketches_for(product, TARGET)] == [
+        "cuda_tiled",
+        "cuda_tensor_gemm",
+        "cuda_wgmma_gemm",
+    ]
 
 
 @pytest.mark.parametrize(

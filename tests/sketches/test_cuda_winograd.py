@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tunesmith.cuda.compiler import compile_cuda, has_nvcc
+from tests.compiled import needs_nvcc
+from tunesmith.cuda.compiler import compile_cuda
 from tunesmith.cuda.lowering import cuda_code
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import (
@@ -104,7 +105,7 @@ def test_the_defaults_use_the_gpu(name: str) -> None:
     assert sizes.tile_count * operator.co >= 0.75 * sizes.padded_tiles * sizes.padded_co
 
 
-@pytest.mark.skipif(not has_nvcc(), reason="no CUDA compiler on this machine (nvcc)")
+@needs_nvcc
 @pytest.mark.parametrize(
     ("name", "images", "registers"), [*((name, 1, 64) for name in LAYERS), ("C9", 64, 128)]
 )

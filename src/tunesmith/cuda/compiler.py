@@ -34,6 +34,11 @@ _OPTIONS = ("-cubin", "-O3", "-Xptxas", "-v", "-std=c++17")
 # programming guide, "Warp Shuffle Functions").
 _TOGETHER, _ALL = "__activemask()", "0xffffffffu"
 
+# What nvcc is told of an instruction set: with what this generation alone has (``wgmma`` of sm_90).
+# Machine code for it without that would run on later members of the generation, too, but there are
+# none: GPUs of compute capability 9.0 are all that it is ever loaded on (``devices.runs``).
+_WITH_FEATURES = {"sm_90": "sm_90a"}
+
 
 @dataclass(frozen=True)
 class Resources:
@@ -144,7 +149,8 @@ def _words(path: str) -> str:
 
 
 def compile_cuda(source: str, arch: str) -> Cubin:
-    """Compile CUDA C++ for an instruction set such as ``sm_90``.
+    """Compile CUDA C++ for an instruction set such as ``sm_90``, with all features that the GPUs
+    of its generation have.
 
     Raises ``MissingDependencyError`` without nvcc, and ``TunesmithError`` with the compiler's first
     complaint where it fails.
@@ -152,7 +158,8 @@ def compile_cuda(source: str, arch: str) -> Cubin:
     with tempfile.TemporaryDirectory() as folder:
         path, output = Path(folder, "kernel.cu"), Path(folder, "kernel.cubin")
         path.write_text(source.replace(_TOGETHER, _ALL), encoding="utf-8")
-        command = [nvcc(), *_OPTIONS, f"-arch={arch}", "-o", str(output), str(path)]
+        told = f"-arch={_WITH_FEATURES.get(arch, arch)}"
+        command = [nvcc(), *_OPTIONS, told, "-o", str(output), str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             complaint = _complaint(done.stderr).replace(f"{path}", path.name)

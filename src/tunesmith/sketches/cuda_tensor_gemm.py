@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from tunesmith.operators import Operator, ProductOperator
-from tunesmith.sketches.cuda.tensor.matrix import (
-    DEPTH,
-    SIZE,
-    Product,
-    plain_matrix,
-    widest_vector,
-)
+from tunesmith.sketches.cuda.tensor.gemm import gemm_product
+from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.cuda.tensor.tensor_sketch import TensorSketch
 from tunesmith.sketches.gemm.matrices import OPERATORS
 
@@ -31,17 +26,4 @@ class CudaTensorGemm(TensorSketch):
         return operator.name in OPERATORS
 
     def product(self, operator: ProductOperator) -> Product:
-        *batch, rows, columns = operator.output_shape
-        depth = operator.reduction_length
-        transpose = getattr(operator, "transpose", "NT" if operator.name == "dense" else "NN")
-
-        def place(b: Any, row: Any, column: Any) -> Any:
-            return (b * rows + row) * columns + column
-
-        return Product(
-            batch=batch[0] if batch else 1,
-            left=plain_matrix(0, rows, depth, SIZE if transpose == "TN" else DEPTH),
-            right=plain_matrix(1, columns, depth, DEPTH if transpose == "NT" else SIZE),
-            place=place,
-            vector=widest_vector(columns),
-        )
+        return gemm_product(operator)

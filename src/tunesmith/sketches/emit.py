@@ -51,14 +51,14 @@ def function(name: str, parameters: Sequence[Argument]) -> Iterator[list[Any]]:
 
 
 @contextmanager
-def serial(extent: Any, name: str) -> Iterator[Any]:
+def serial(extent: Any, name: str, *, rolled: bool = False) -> Iterator[Any]:
     """A loop over an extent, a number or an expression; yields its variable, or 0 where there is
-    a single step."""
+    a single step. ``rolled`` means that nvcc is not to unroll it."""
     if isinstance(extent, int) and extent == 1:
         yield 0
         return
     t = _builder()
-    with t.serial(0, extent) as variable:
+    with t.serial(0, extent, annotations={"disable_unroll": True} if rolled else None) as variable:
         yield _named(name, variable)
 
 
@@ -159,11 +159,19 @@ def bind(name: str, value: Any) -> Any:
     return _named(name, _builder().Bind(value))
 
 
-def buffer(name: str, shape: Sequence[int], dtype: str, scope: str = "global") -> Any:
+def buffer(
+    name: str,
+    shape: Sequence[int],
+    dtype: str,
+    scope: str = "global",
+    alignment: int | None = None,
+) -> Any:
     """Memory of the enclosing loop's own: the function's outside of a parallel loop, a thread's
-    inside. Raises ``InstantiationError`` where 32 bits cannot number its elements."""
+    inside. It begins at a multiple of ``alignment`` bytes, by default one that is enough for
+    vectors. Raises ``InstantiationError`` where 32 bits cannot number its elements."""
     _check_size(name, shape)
-    return _named(name, _builder().alloc_buffer(tuple(shape), dtype, scope=scope))
+    align = -1 if alignment is None else alignment
+    return _named(name, _builder().alloc_buffer(tuple(shape), dtype, scope=scope, align=align))
 
 
 def intermediate(name: str, shape: Sequence[int], dtype: str) -> Any:

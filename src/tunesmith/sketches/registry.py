@@ -26,6 +26,8 @@ from tunesmith.sketches.cuda_rows import CudaRows
 from tunesmith.sketches.cuda_tensor_conv2d import CudaTensorConv2d
 from tunesmith.sketches.cuda_tensor_gemm import CudaTensorGemm
 from tunesmith.sketches.cuda_tiled import CudaTiled
+from tunesmith.sketches.cuda_wgmma_conv2d import CudaWgmmaConv2d
+from tunesmith.sketches.cuda_wgmma_gemm import CudaWgmmaGemm
 from tunesmith.sketches.cuda_winograd import CudaWinograd
 from tunesmith.sketches.sketch import Sketch
 from tunesmith.target import Target
@@ -48,6 +50,8 @@ _OURS: dict[str, Sketch] = {
         CudaConv2dDirect(),
         CudaTensorGemm(),
         CudaTensorConv2d(),
+        CudaWgmmaGemm(),
+        CudaWgmmaConv2d(),
         CudaWinograd(),
         CudaGemm424(),
         CudaMatmulOpEvo(),

@@ -20,6 +20,7 @@ static ucontext_t scheduler;
 static Fiber* current;
 static long block_number;  // counts all blocks of all launches
 static char* dynamic_shared_memory;
+static size_t dynamic_shared_bytes;
 
 static void barrier(int line, bool in_warp = false) {
   current->place = line;
@@ -74,6 +75,7 @@ VECTORS(char, signed char)
 
 struct alignas(4) uint1 { unsigned x; };
 #include "warp.hpp"
+#include "warpgroup.hpp"
 
 // A function of the CUDA code, as the emulated driver (driver.cpp) finds it.
 struct Launch { unsigned grid[3], block[3]; unsigned shared_bytes; char* shared; };
@@ -151,6 +153,7 @@ static bool run_grid(const Launch* launch, void (*of_a_thread)()) {
     blockIdx.y = b / gridDim.x % gridDim.y;
     blockIdx.z = b / gridDim.x / gridDim.y;
     dynamic_shared_memory = launch->shared;
+    dynamic_shared_bytes = launch->shared_bytes;
     if (launch->shared_bytes) std::memset(launch->shared, 0xFF, launch->shared_bytes);
     together = run_block(fibers, count, stacks);
   }

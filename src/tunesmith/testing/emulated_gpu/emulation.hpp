@@ -124,7 +124,9 @@ Result run(const Kernel* kernel, Launch launch, void** given) {
   fault = "";
   if (int error = sigsetjmp(before_the_launch, 1)) {
     pending = Result(error);
-    fault = "an access outside of memory, or one that is not aligned";
+    fault = error == LAUNCH_FAILED
+      ? "an instruction that is not carried out like that"
+      : "an access outside of memory, or one that is not aligned";
   } else if (!kernel->run(&launch, given)) {
     pending = LAUNCH_FAILED;
     fault = "threads of a block do not come to the same barrier";

@@ -28,6 +28,9 @@ _BYTES = {"double": 8, "int64_t": 8, "half": 2, "signed char": 1, "char": 1, "uc
 # The most shared memory that ptxas lets a function declare.
 _MOST_SHARED = 48 * 1024
 
+# The one instruction set that has the instructions of warpgroups.
+_WARPGROUPS = "sm_90a"
+
 
 def compile_emulated(source: str, arch: str) -> bytes:
     """The code of CUDA C++ for the emulated driver, and for none else.
@@ -77,6 +80,9 @@ def main(arguments: list[str]) -> int:
     shared = shared_bytes(source)
     if shared > _MOST_SHARED:
         print(f"ptxas error   : too much shared data ({shared:#x} bytes)", file=sys.stderr)
+        return 1
+    if "wgmma." in source and arch != _WARPGROUPS:
+        print(f"ptxas error   : 'wgmma' not supported on .target '{arch}'", file=sys.stderr)
         return 1
     try:
         output.write_bytes(compile_emulated(source, arch))

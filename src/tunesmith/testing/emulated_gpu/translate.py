@@ -7,7 +7,7 @@ import re
 from tunesmith.errors import TunesmithError
 
 _SHARED = re.compile(r"__shared__ (alignas\(\d+\) )?([\w ]+? (\w+)\[\d+\];)")
-_DYNAMIC = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?([\w ]+?) (\w+)\[\];")
+_DYNAMIC = re.compile(r"extern __shared__ __align__\((\d+)\) ([\w ]+?) (\w+)\[\];")
 _KERNEL = re.compile(r'extern "C" __global__ void .*?(\w+)\(([^)]*)\)\s*\{')
 
 # A statement of PTX: its text, results, operands, and what else it changes.
@@ -16,8 +16,8 @@ _ASM = re.compile(
 )
 _OPERAND = re.compile(r'"=?\+?\w"\((\w+)\)')
 
-# What PTX is called in warp.hpp, where it takes results and operands in the order of the statement:
-# each statement with its name, to be filled in with parts of the statement.
+# What PTX is called in warp.hpp and warpgroup.hpp, where it takes results and operands in the order
+# of the statement: each statement with its name, to be filled in with parts of the statement.
 _PTX = {
     r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(f16|bf16)\.\1\.f32 "
     r"{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};": "mma_m16n8k16<{}>",
@@ -31,6 +31,16 @@ _PTX = {
     r"@!p st\.shared(?:\.v[24])?\.u32 \[%0\], {%4(?:, %\d)*}; }": "cp_async_or_zeros",
     r"cp\.async\.commit_group;": "cp_async_commit_group",
     r"cp\.async\.wait_group (\d+);": "cp_async_wait_group<{}>",
+    # The predicate says whether to add to the sums.
+    r"{ \.reg \.pred (\w+); setp\.ne\.b32 \1, %\d+, 0; "
+    r"wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16\.f32\.(f16|bf16)\.\3 "
+    r"{%0(?:, %\d+)*}, %\d+, %\d+, \1, 1, 1, ([01]), ([01]); }": (
+        "wgmma_mma_async<{2}, {1}, {3}, {4}>"
+    ),
+    r"wgmma\.fence\.sync\.aligned;": "wgmma_fence",
+    r"wgmma\.commit_group\.sync\.aligned;": "wgmma_commit_group",
+    r"wgmma\.wait_group\.sync\.aligned (\d+);": "wgmma_wait_group<{}>",
+    r"fence\.proxy\.async(?:\.shared::cta)?;": "fence_proxy_async",
 }
 _WORDS = {"f16": "half", "bf16": "nv_bfloat16", ".trans": "true", "": "false"}
 
@@ -54,13 +64,15 @@ def to_cpp(source: str) -> str:
     entries = "".join(_entry(name, words) for name, words in _KERNEL.findall(source))
     # Shared memory is that of the one block that runs; C++ wants its words in this order.
     source = _SHARED.sub(r"\1static \2 UNWRITTEN(\3)", source)
-    source = _DYNAMIC.sub(r"\1* \2 = (\1*)dynamic_shared_memory;", source)
+    source = _DYNAMIC.sub(
+        r"\2* \3 = (\2*)dynamic_shared_memory; dynamic_shared_start = \1;", source
+    )
     source = _ASM.sub(_call, source)
     return f'#include "device.hpp"\n{source}{entries}'
 
 
 def _call(statement: re.Match[str]) -> str:
-    """The call of a function of ``warp.hpp`` that does what a statement of PTX does."""
+    """The call of a function of the headers that does what a statement of PTX does."""
     text = " ".join("".join(re.findall(r'"([^"]*)"', statement[1])).replace(r"\n", " ").split())
     for known, name in _PTX.items():
         found = re.fullmatch(known, text)

@@ -11,17 +11,20 @@
 
 #define __syncwarp() barrier(__LINE__, true)
 
-// Addresses of 32 bits: places in the memory given at the launch, or near a static variable.
+// Addresses of 32 bits: places in the memory given at the launch, or near a static variable. The
+// former begins where the code can rely on, at its alignment and at no multiple of more than that.
+static uint32_t dynamic_shared_start;
 alignas(256) static char near_static_memory;
 static const int64_t STATIC = int64_t(3) << 30, REACH = 1 << 20;
 static uint32_t __cvta_generic_to_shared(const void* pointer) {
   const int64_t place = static_cast<const char*>(pointer) - dynamic_shared_memory;
-  if (dynamic_shared_memory && place >= 0 && place < REACH) return uint32_t(place);
+  if (dynamic_shared_memory && place >= 0 && place < REACH) return dynamic_shared_start + uint32_t(place);
   return uint32_t(STATIC + (static_cast<const char*>(pointer) - &near_static_memory));
 }
 static char* shared_pointer(uint32_t address, uint32_t alignment) {
   if (address % alignment) raise(SIGBUS);
-  return address < REACH ? dynamic_shared_memory + address : &near_static_memory + (address - STATIC);
+  if (address < REACH) return dynamic_shared_memory + (int64_t(address) - dynamic_shared_start);
+  return &near_static_memory + (address - STATIC);
 }
 
 // Where lanes leave what the others need. It stands from the first meeting to the second.
@@ -99,21 +102,27 @@ static void mma_m16n8k16(
 // What a copy brings is there when it has been waited for, and not before: until then its place
 // holds NaN, for it may be written to at any time.
 struct Copy { char* to; const char* from; uint32_t bytes, read; };
-struct Copies { std::vector<Copy> begun; std::deque<std::vector<Copy>> groups; };
+struct Copies { std::vector<Copy> begun, done; std::deque<std::vector<Copy>> groups; };
+static void unpublish(const Copy& copy);  // warpgroup.hpp
+static int number_of_thread() {
+  const Index& thread = current->thread;
+  return (thread.z * blockDim.y + thread.y) * blockDim.x + thread.x;
+}
 static Copies& copies_of_thread() {
   static Copies copies[1024];
   static long of_block = -1;
   if (of_block != block_number)
     for (Copies& each : copies) each = Copies();
   of_block = block_number;
-  const Index& thread = current->thread;
-  return copies[(thread.z * blockDim.y + thread.y) * blockDim.x + thread.x];
+  return copies[number_of_thread()];
 }
 static void cp_async_of(uint32_t address, const void* from, uint32_t bytes, uint32_t read) {
   char* to = shared_pointer(address, bytes);
   if (reinterpret_cast<uintptr_t>(from) % bytes || read > bytes) raise(SIGBUS);
   std::memset(to, 0xFF, bytes);
-  copies_of_thread().begun.push_back({to, static_cast<const char*>(from), bytes, read});
+  const Copy copy = {to, static_cast<const char*>(from), bytes, read};
+  copies_of_thread().begun.push_back(copy);
+  unpublish(copy);
 }
 static void cp_async_of(uint32_t address, const void* from, uint32_t bytes) {
   cp_async_of(address, from, bytes, bytes);
@@ -140,5 +149,6 @@ template <uint32_t PENDING> static void cp_async_wait_group() {
     for (const Copy& copy : copies.groups.front()) {
       std::memset(copy.to, 0, copy.bytes);
       if (copy.read) std::memcpy(copy.to, copy.from, copy.read);
+      copies.done.push_back(copy);
     }
 }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tunesmith.cuda.compiler import has_nvcc, nvcc
+from tests.compiled import needs_nvcc, ptx_of
 from tunesmith.cuda.lowering import cuda_source
 from tunesmith.operators import Operator, conv2d, depthwise_conv2d, matmul
 from tunesmith.sketches.cuda.block_tiling import Tiling
@@ -135,7 +134,7 @@ def with_tiles(tiling: Tiling, **tiles: tuple[int, ...]) -> Tiling:
     return replace(tiling, spatial={**tiling.spatial, **tiles})
 
 
-@pytest.mark.skipif(not has_nvcc(), reason="no CUDA compiler on this machine (nvcc)")
+@needs_nvcc
 @pytest.mark.parametrize(
     ("operator", "tiling"),
     [
@@ -158,12 +157,3 @@ def test_loads_are_those_of_the_machine_code(
     loads = sum(reads_of(tiling, access, 4, stretch).loads for access in nest.inputs)
     found = ptx.count("ld.shared") / ptx.count("fma.rn.f32")
     assert found == pytest.approx(loads / (sums * math.prod(stretch.values())), rel=0.1)
-
-
-def ptx_of(source: str, folder: Path) -> str:
-    """What nvcc makes of a program before it is machine code."""
-    code, ptx = folder / "kernel.cu", folder / "kernel.ptx"
-    code.write_text(source)
-    command = [nvcc(), "-ptx", "-arch=sm_90", "-O3", "-std=c++17", "-o", str(ptx), str(code)]
-    subprocess.run(command, check=True, capture_output=True)
-    return ptx.read_text()

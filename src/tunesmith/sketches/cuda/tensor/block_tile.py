@@ -126,17 +126,22 @@ class TileUse:
         return math.ceil(pieces / self.tile.threads)
 
     @property
+    def factors(self) -> int:
+        """Registers of a thread for factors: two sets, where there are as many steps."""
+        tile = self.tile
+        return (tile.warp_m + tile.warp_n) * STEP // WARP // 2 * min(2, tile.steps)
+
+    @property
     def registers(self) -> int:
-        """About how many registers a thread needs: sums, two sets of factors, what it gathers."""
+        """About how many registers a thread needs: sums, factors, what it gathers."""
         tile = self.tile
         sums = tile.warp_m * tile.warp_n // WARP
-        factors = (tile.warp_m + tile.warp_n) * STEP // WARP // 2
         gathered = sum(
             self.copies(matrix, size) * CHUNK
             for matrix, size in ((self.left, tile.block_m), (self.right, tile.block_n))
             if matrix.gathered
         )
-        return sums + factors * min(2, tile.steps) + gathered + _OTHER_REGISTERS
+        return sums + self.factors + gathered + _OTHER_REGISTERS
 
     def check(self, shared_bytes: int) -> None:
         """Raises ``InstantiationError`` with what is too much, given the limit of shared memory."""

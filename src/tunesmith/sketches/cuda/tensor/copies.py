@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor import device
+from tunesmith.sketches.cuda.tensor.block_tile import TileUse
 from tunesmith.sketches.cuda.tensor.matrix import DEPTH, Line, Matrix, Taps
 from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK, SharedTile
 
@@ -230,6 +231,32 @@ class WindowCopier(GatheringCopier):
                 absent = (taps_there[0] & bit) == 0
                 emit.store(self._places, tirx.Select(absent, nowhere, start + offset), [number])
                 self._read_place(number, zero)
+
+
+def copier(
+    matrix: Matrix,
+    tile: SharedTile,
+    use: TileUse,
+    *,
+    buffers: Sequence[Any],
+    shared: Any,
+    first_element: int,
+) -> Copier:
+    """What copies an operand to its tile, which begins at that element of each stage."""
+    named = {
+        "source": emit.flat(buffers[matrix.argument]),
+        "shared": shared,
+        "first_element": first_element,
+        "block_k": use.tile.block_k,
+        "threads": use.tile.threads,
+    }
+    if not matrix.gathered:
+        return AsyncCopier(matrix, tile, **named)
+    if matrix.taps is None:
+        return GatheringCopier(matrix, tile, **named)
+    words = device.view(shared, use.shared_bytes // 4, "int32")
+    start = use.table_start // 4
+    return WindowCopier(matrix, tile, **named, taps=matrix.taps, table=words, first_word=start)
 
 
 def _row_and_column(thread: Any, turn: int, threads: int, width: int) -> tuple[Any, Any]:

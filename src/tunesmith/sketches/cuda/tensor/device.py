@@ -34,7 +34,7 @@ def load_matrices(registers: Sequence[Any], address: Any, *, transposed: bool) -
     "Warp-level matrix load instruction").
     """
     turned = ".trans" if transposed else ""
-    _ptx(f"ldmatrix.sync.aligned.m8n8.x4{turned}.shared.b16", *registers, address)
+    ptx(f"ldmatrix.sync.aligned.m8n8.x4{turned}.shared.b16", *registers, address)
 
 
 def multiply_add(
@@ -47,7 +47,7 @@ def multiply_add(
     """
     kind = PTX_TYPES[dtype]
     name = f"mma.sync.aligned.m16n8k16.row.col.f32.{kind}.{kind}.f32"
-    _ptx(name, *sums, *left, *right, *sums)
+    ptx(name, *sums, *left, *right, *sums)
 
 
 def copy_async(target: Any, source: Any, size: int, present: Any | None) -> None:
@@ -59,20 +59,20 @@ def copy_async(target: Any, source: Any, size: int, present: Any | None) -> None
 
     name = f"cp.async.{'cg' if size == 16 else 'ca'}.shared.global"
     if present is None:
-        _ptx(name, target, source, size)
+        ptx(name, target, source, size)
         return
     bytes_read = tirx.Select(present, tirx.const(size, "uint32"), tirx.const(0, "uint32"))
-    _ptx(name, target, source, size, bytes_read)
+    ptx(name, target, source, size, bytes_read)
 
 
 def commit_copies() -> None:
     """All copies that this thread began since the last time are one group."""
-    _ptx("cp.async.commit_group")
+    ptx("cp.async.commit_group")
 
 
 def wait_for_copies(pending: int) -> None:
     """Until no more than so many of this thread's latest groups of copies are under way."""
-    _ptx("cp.async.wait_group", pending)
+    ptx("cp.async.wait_group", pending)
 
 
 def block_barrier() -> None:
@@ -93,12 +93,20 @@ def address(buffer: Any, index: Any) -> Any:
     return _builder().address_of(buffer[index])
 
 
+def shared_address(buffer: Any, index: Any) -> Any:
+    """Where an element lies in shared memory, as a number of 32 bits."""
+    from tvm.script import tirx as script
+
+    return script.cuda.cvta_generic_to_shared(address(buffer, index))
+
+
 def view(buffer: Any, size: int, dtype: str) -> Any:
     """The same shared memory as so many elements of another type."""
     return _builder().decl_buffer((size,), dtype, data=buffer.data, scope="shared.dyn")
 
 
-def _ptx(name: str, *operands: Any) -> None:
+def ptx(name: str, *operands: Any) -> None:
+    """A statement of PTX, for what has no function here."""
     from tvm.script import tirx as script
 
     _builder().evaluate(script.ptx[name](*operands))

@@ -19,34 +19,63 @@ _LOAD_TURNS = 4
 _COPY, _GATHER, _AROUND, _A_SUM = 4, 8, 20, 6
 # Cycles until data of the L2 cache are there, and until threads have met.
 _L2_CYCLES, _BARRIER_CYCLES = 300, 40
-_ELEMENT, _BANKS_BYTES = 2, 128
+_ELEMENT, _BYTES_OF_BANKS = 2, 128
 
 
 def tensor_seconds(product: Product, use: TileUse, gpu: Gpu, compulsory_bytes: float) -> float:
     """About how long it takes; ``compulsory_bytes`` is what it reads and writes at the least."""
     tile = use.tile
-    warps = tile.threads // WARP
-    operands = ((product.left, tile.block_m), (product.right, tile.block_n))
     multiplications = tile.steps * (tile.warp_m // STEP) * (tile.warp_n // _COLUMNS)
     loads = tile.steps * (tile.warp_m + tile.warp_n) // STEP
+    work = work_of_a_block(
+        product,
+        use,
+        arithmetic=tile.block_m * tile.block_n * tile.block_k / gpu.tensor_lanes,
+        reading=tile.threads // WARP * loads * _LOAD_TURNS,
+        instructions=multiplications + loads,
+        ahead=tile.stages - 1,
+    )
+    return seconds(work, blocks_of(product, use), gpu, compulsory_bytes)
+
+
+def blocks_of(product: Product, use: TileUse) -> int:
+    """How many tiles the result has."""
+    rows = emit.tile_count(product.rows, use.tile.block_m)
+    return product.batch * rows * emit.tile_count(product.columns, use.tile.block_n)
+
+
+def work_of_a_block(
+    product: Product,
+    use: TileUse,
+    *,
+    arithmetic: float,
+    reading: float,
+    instructions: float,
+    ahead: int,
+) -> BlockWork:
+    """What a block does whose copies are so many stretches ahead.
+
+    In a stretch its tensor cores are busy for ``arithmetic`` cycles and shared memory is read for
+    ``reading`` cycles; each warp has so many ``instructions`` for that.
+    """
+    tile = use.tile
+    warps = tile.threads // WARP
+    operands = ((product.left, tile.block_m), (product.right, tile.block_n))
     copying = sum(use.copies(matrix, size) * _copy(matrix) for matrix, size in operands)
     copied = (tile.block_m + tile.block_n) * tile.block_k * _ELEMENT
-    sums = tile.warp_m * tile.warp_n // WARP
-    work = BlockWork(
+    sums = tile.block_m * tile.block_n // WARP
+    return BlockWork(
         threads=tile.threads,
         registers=use.registers,
         shared_bytes=use.shared_bytes,
         steps=emit.tile_count(product.depth, tile.block_k),
-        arithmetic=tile.block_m * tile.block_n * tile.block_k / gpu.tensor_lanes,
-        shared=warps * loads * _LOAD_TURNS + copied / _BANKS_BYTES,
-        instructions=warps * (multiplications + loads + copying + _AROUND),
+        arithmetic=arithmetic,
+        shared=reading + copied / _BYTES_OF_BANKS,
+        instructions=warps * (instructions + copying + _AROUND),
         bytes=copied,
-        waiting=_BARRIER_CYCLES + _L2_CYCLES / (2 * tile.stages - 1),
-        outside=warps * sums * _A_SUM,
+        waiting=_BARRIER_CYCLES + _L2_CYCLES / (1 + 2 * ahead),
+        outside=sums * _A_SUM,
     )
-    rows = emit.tile_count(product.rows, tile.block_m)
-    columns = emit.tile_count(product.columns, tile.block_n)
-    return seconds(work, product.batch * rows * columns, gpu, compulsory_bytes)
 
 
 def _copy(matrix: Matrix) -> int:

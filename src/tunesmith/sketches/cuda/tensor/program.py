@@ -10,12 +10,11 @@ from tunesmith.operators import ProductOperator
 from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor import device
 from tunesmith.sketches.cuda.tensor.block_tile import STEP, TileUse
-from tunesmith.sketches.cuda.tensor.copies import AsyncCopier, Copier, GatheringCopier, WindowCopier
+from tunesmith.sketches.cuda.tensor.copies import copier
 from tunesmith.sketches.cuda.tensor.device import WARP
 from tunesmith.sketches.cuda.tensor.fragments import Fragments
-from tunesmith.sketches.cuda.tensor.matrix import Matrix, Product
+from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.cuda.tensor.result import ResultWriter
-from tunesmith.sketches.cuda.tensor.shared_tile import SharedTile
 
 # Sums of a thread in a tile of 16x8.
 _SUMS = 4
@@ -33,7 +32,7 @@ def tensor_program(operator: ProductOperator, product: Product, use: TileUse) ->
         device.launch("blockIdx.x", product.batch * rows * columns) as block,
         device.launch("threadIdx.x", tile.threads) as thread,
     ):
-        batch, row, column = _tile_of_block(block, rows, columns, tile.group)
+        batch, row, column = tile_of_block(block, rows, columns, tile.group)
         shared = emit.buffer("shared", (use.shared_bytes // 2,), operator.dtype, scope="shared.dyn")
         warp, lane = emit.bind("warp", thread // WARP), emit.bind("lane", thread % WARP)
         first_row = emit.bind("first_row", row * tile.block_m)
@@ -57,7 +56,7 @@ def tensor_program(operator: ProductOperator, product: Product, use: TileUse) ->
     return made[0]
 
 
-def _tile_of_block(block: Any, rows: int, columns: int, group: int) -> tuple[Any, Any, Any]:
+def tile_of_block(block: Any, rows: int, columns: int, group: int) -> tuple[Any, Any, Any]:
     """The place in the batch, and row and column of a block's tile.
 
     Blocks go down the rows of a group, then to the next column of it.
@@ -86,9 +85,10 @@ class _Multiplication:
         self.stretches = emit.tile_count(self.product.depth, tile.block_k)
         left, right = self.product.left, self.product.right
         second = use.left_tile.elements
+        memory: dict[str, Any] = {"buffers": self.buffers, "shared": self.shared}
         self.copiers = (
-            self._copier(left, use.left_tile, 0),
-            self._copier(right, use.right_tile, second),
+            copier(left, use.left_tile, use, **memory, first_element=0),
+            copier(right, use.right_tile, use, **memory, first_element=second),
         )
         self.left, self.right = (
             Fragments(
@@ -111,26 +111,10 @@ class _Multiplication:
         total = self.operator.accumulate_dtype
         self._sums = emit.buffer("sums", (count,), total, scope="local")
 
-    def _copier(self, matrix: Matrix, tile: SharedTile, first: int) -> Copier:
-        named = {
-            "source": emit.flat(self.buffers[matrix.argument]),
-            "shared": self.shared,
-            "first_element": first,
-            "block_k": self.use.tile.block_k,
-            "threads": self.use.tile.threads,
-        }
-        if not matrix.gathered:
-            return AsyncCopier(matrix, tile, **named)
-        if matrix.taps is None:
-            return GatheringCopier(matrix, tile, **named)
-        words = device.view(self.shared, self.use.shared_bytes // 4, "int32")
-        start = self.use.table_start // 4
-        return WindowCopier(matrix, tile, **named, taps=matrix.taps, table=words, first_word=start)
-
     def prepare(self, batch: Any, first_row: Any, first_column: Any, thread: Any) -> None:
         """What a thread knows of its copies before the first one."""
-        for copier, first in zip(self.copiers, (first_row, first_column), strict=True):
-            copier.prepare(batch, first, thread)
+        for each, first in zip(self.copiers, (first_row, first_column), strict=True):
+            each.prepare(batch, first, thread)
         if self.use.table_bytes:
             device.block_barrier()
 
@@ -187,12 +171,12 @@ class _Multiplication:
             ahead = stretch + (stages - 1)
             target = emit.bind("stage_ahead", self._stage(ahead))
             more = ahead < self.stretches
-            _where(more, lambda: self._begin(ahead, target))
+            where(more, lambda: self._begin(ahead, target))
             device.commit_copies()
             for step in range(steps):
                 if step == steps - 1:
-                    if any(copier.matrix.gathered for copier in self.copiers):
-                        _where(more, lambda: self._finish(target))
+                    if any(each.matrix.gathered for each in self.copiers):
+                        where(more, lambda: self._finish(target))
                     self._wait(stages - 2)
                 if steps == 1:  # one set of factors, which is read after its use
                     self._multiply(step)
@@ -206,12 +190,12 @@ class _Multiplication:
         return stretch % self.use.tile.stages * self.use.stage_elements
 
     def _begin(self, stretch: Any, stage: Any) -> None:
-        for copier in self.copiers:
-            copier.begin(stretch, stage)
+        for each in self.copiers:
+            each.begin(stretch, stage)
 
     def _finish(self, stage: Any) -> None:
-        for copier in self.copiers:
-            copier.finish(stage)
+        for each in self.copiers:
+            each.finish(stage)
 
     def _wait(self, pending: int) -> None:
         device.wait_for_copies(pending)
@@ -234,7 +218,7 @@ class _Multiplication:
                 )
 
 
-def _where(condition: Any, emit_body: Callable[[], None]) -> None:
+def where(condition: Any, emit_body: Callable[[], None]) -> None:
     """Emit what happens only where a condition holds, which may be known."""
     if condition is not False:
         with emit.when(condition):

@@ -22,7 +22,8 @@ class ResultWriter:
     """Writes a warp's tile of the result, 16 rows at a time.
 
     A thread of ``mma`` holds two neighbours of each row. Through rows in shared memory that are the
-    warp's own, each thread gets as many as it can write at a time.
+    warp's own, each thread gets as many as it can write at a time. The 16 rows of a time begin
+    ``rows_apart`` rows after those of the time before.
     """
 
     operator: ProductOperator
@@ -30,6 +31,7 @@ class ResultWriter:
     use: TileUse
     buffers: Sequence[Any]
     rows: Any
+    rows_apart: int = STEP
 
     def write(
         self,
@@ -55,7 +57,7 @@ class ResultWriter:
                         at = own + half * 8 * stride + j * 8 + column
                         emit.store(self.rows, values[half * 2 + column], [at])
             device.warp_barrier()
-            self._write_rows(batch, first_row + i * STEP, first_column, start, lane)
+            self._write_rows(batch, first_row + i * self.rows_apart, first_column, start, lane)
 
     def _write_rows(self, batch: Any, row: Any, column: Any, start: Any, lane: Any) -> None:
         vector = self.product.vector

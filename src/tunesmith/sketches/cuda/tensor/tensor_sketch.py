@@ -1,27 +1,27 @@
-"""What sketches for tensor cores share: their space, their default, and who can use them."""
+"""What sketches for ``mma`` share: their space, and their default."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
-from tunesmith.errors import UsageError
-from tunesmith.operators import Operator, ProductOperator
+from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.limits import shared_bytes_of
 from tunesmith.sketches.cuda.model.block_work import bytes_of_tensors
 from tunesmith.sketches.cuda.model.gpu import Gpu
 from tunesmith.sketches.cuda.tensor.block_tile import STEP, BlockTile, TileUse
-from tunesmith.sketches.cuda.tensor.device import PTX_TYPES
 from tunesmith.sketches.cuda.tensor.estimate import tensor_seconds
 from tunesmith.sketches.cuda.tensor.matrix import Product
+from tunesmith.sketches.cuda.tensor.product_sketch import ProductSketch
 from tunesmith.sketches.cuda.tensor.program import tensor_program
 from tunesmith.sketches.cuda.tensor.shared_tile import LAYOUTS, SWIZZLED
-from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.sketch import instantiating
 from tunesmith.space import Categorical, Config, Constraint, Ordinal, Space
 from tunesmith.target import Target
+
+_LEAST_CAPABILITY = 80
 
 _BLOCK_SIZES = (16, 32, 64, 128, 256)
 _BLOCK_DEPTHS = (16, 32, 64)
@@ -46,7 +46,7 @@ _DEFAULT_STAGES = 4
 _DEFAULT_GROUP = 8
 
 
-class TensorSketch(Sketch):
+class TensorSketch(ProductSketch):
     """Multiplies matrices of 16-bit elements on tensor cores, with sums in float32.
 
     Each block has a tile of the result and each of its warps a part of that, in registers.
@@ -54,24 +54,12 @@ class TensorSketch(Sketch):
     multiplied.
     """
 
-    @abstractmethod
-    def multiplies(self, operator: Operator) -> bool:
-        """Whether the operator is a product that this sketch knows."""
-
-    @abstractmethod
-    def product(self, operator: ProductOperator) -> Product:
-        """The product that an operator is."""
-
-    def supports(self, operator: Operator, target: Target) -> bool:
-        return (
-            target.kind == "cuda"
-            and operator.dtype in PTX_TYPES
-            and self.multiplies(operator)
-            and _has_instructions(target)
-        )
+    def has_instructions(self, capability: int) -> bool:
+        """``mma`` with bfloat16, and ``cp.async``."""
+        return capability >= _LEAST_CAPABILITY
 
     def space(self, operator: Operator, target: Target) -> Space:
-        product = self.product(self._known(operator))
+        product = self.product(self.known(operator))
         most = shared_bytes_of(target.gpu_arch)
         return Space(
             [
@@ -94,7 +82,7 @@ class TensorSketch(Sketch):
         )
 
     def default(self, operator: Operator, target: Target) -> Config:
-        product, most = self.product(self._known(operator)), shared_bytes_of(target.gpu_arch)
+        product, most = self.product(self.known(operator)), shared_bytes_of(target.gpu_arch)
         fitting = [tile for tile in _defaults(product) if _use(product, tile).allowed(most)]
         busy = (tile for tile in fitting if _blocks(product, tile) >= _ENOUGH_TILES)
         return Config(dataclasses.asdict(next(busy, fitting[-1])))
@@ -103,7 +91,7 @@ class TensorSketch(Sketch):
         gpu = Gpu.of(target)
         if gpu is None:
             return None
-        known = self._known(operator)
+        known = self.known(operator)
         product = self.product(known)
         settings: dict[str, Any] = dict(config)
         use = _use(product, BlockTile(**settings))
@@ -112,26 +100,13 @@ class TensorSketch(Sketch):
         return tensor_seconds(product, use, gpu, bytes_of_tensors(known))
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        known = self._known(operator)
+        known = self.known(operator)
         product = self.product(known)
         with instantiating(self.space(operator, target), config):
             settings: dict[str, Any] = dict(config)
             use = _use(product, BlockTile(**settings))
             use.check(shared_bytes_of(target.gpu_arch))
             return tensor_program(known, product, use)
-
-    def _known(self, operator: Operator) -> ProductOperator:
-        if not self.multiplies(operator):
-            raise UsageError(f"sketch {self.name} does not know {operator.name}")
-        return cast(ProductOperator, operator)
-
-
-def _has_instructions(target: Target) -> bool:
-    """Whether it has ``mma`` with bfloat16 and ``cp.async``: from sm_80 on."""
-    try:
-        return shared_bytes_of(target.gpu_arch) > 0
-    except UsageError:  # there is no GPU, and none is named
-        return False
 
 
 def _sizes(extent: int) -> tuple[int, ...]:

@@ -1,15 +1,30 @@
-"""What nvcc makes of the programs of a sketch."""
+"""What nvcc makes of programs, where it is installed."""
 
 from __future__ import annotations
 
-import numpy as np
+import subprocess
+from pathlib import Path
 
-from tunesmith.cuda.compiler import Resources, compile_cuda
+import numpy as np
+import pytest
+
+from tunesmith.cuda.compiler import Resources, compile_cuda, has_nvcc, nvcc
 from tunesmith.cuda.lowering import cuda_source
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator
 from tunesmith.sketches.sketch import Sketch
 from tunesmith.target import Target
+
+needs_nvcc = pytest.mark.skipif(not has_nvcc(), reason="no CUDA compiler on this machine (nvcc)")
+
+
+def ptx_of(source: str, folder: Path, arch: str = "sm_90") -> str:
+    """Programs before they are machine code; the files are left in a folder."""
+    code, ptx = folder / "kernel.cu", folder / "kernel.ptx"
+    code.write_text(source)
+    command = [nvcc(), "-ptx", f"-arch={arch}", "-O3", "-std=c++17", "-o", str(ptx), str(code)]
+    subprocess.run(command, check=True, capture_output=True)
+    return ptx.read_text()
 
 
 def resources(sketch: Sketch, operator: Operator, arch: str) -> list[Resources]:
