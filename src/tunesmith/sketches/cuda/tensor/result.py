@@ -15,6 +15,8 @@ from tunesmith.sketches.cuda.tensor.matrix import Product
 
 # More rounds than that are a loop.
 _UNROLLED = 8
+# Sums that a thread reads at a time, at the most.
+_WIDEST = 4
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,9 @@ class ResultWriter:
         result = emit.buffer("result", (vector,), dtype, scope="local")
         bias = self._bias(extra[0], row, column) if operator.bias else None
         residual = self._copied("residual", extra[-1], index) if operator.residual else None
+        sums = self._copied_sums(at)
         for element in range(vector):
-            value = self.rows[at + element]
+            value = sums[element]
             if bias is not None:
                 value = value + bias(element).astype(total)
             if residual is not None:
@@ -111,6 +114,18 @@ class ResultWriter:
                 value = emit.maximum(value, emit.constant(0, total))
             emit.store(result, value.astype(dtype), [element])
         emit.store(emit.flat(output), emit.load(result, [0], vector), [index], vector)
+
+    def _copied_sums(self, at: Any) -> Any:
+        """A vector of the sums, in registers.
+
+        Lanes whose vectors are read element by element would meet in the same banks.
+        """
+        vector = self.product.vector
+        width = min(vector, _WIDEST)
+        copy = emit.buffer("sums_copy", (vector,), self.operator.accumulate_dtype, scope="local")
+        for first in range(0, vector, width):
+            emit.store(copy, emit.load(self.rows, [at + first], width), [first], width)
+        return copy
 
     def _bias(self, bias: Any, row: Any, column: Any) -> Callable[[int], Any]:
         if not self.product.bias_along_rows:
