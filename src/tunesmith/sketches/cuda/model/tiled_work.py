@@ -25,13 +25,15 @@ from tunesmith.sketches.loop_nest import Access, LoopNest
 _UNROLLED = 192
 # Instructions for a copy of one vector: a load and a store, and their indices; more where padding
 # or groups have to be told apart; fewer where the copy is asynchronous.
-_COPY, _COMPUTED_COPY, _ASYNC_COPY = 6, 17, 4
+_COPY, _COMPUTED_COPY, _ASYNC_COPY = 6, 12, 4
 # Instructions around an unrolled stretch of the sums, around a step, and for each sum at the end.
 _AROUND_STRETCH, _AROUND_STEP, _A_SUM = 6, 15, 4
 # Registers of a thread besides its sums, its factors and what it copies.
 _OTHER_REGISTERS = 26
 # Of what a stretch reads, this part is in registers ahead of its use, but no more than so many.
 _AHEAD, _MOST_AHEAD = 1 / 8, 32
+# Of what a thread copies in a step by way of registers so much is there at the same time.
+_UNDER_WAY = 0.6
 # Cycles until what was asked of the L2 cache is there, until threads have met, and until what was
 # asked of shared memory is there.
 _L2_CYCLES, _BARRIER_CYCLES, _SHARED_CYCLES = 300, 40, 25
@@ -92,7 +94,7 @@ class _TiledWork:
         writing = sum(copy.count * copy.words for copy in copies)
         return BlockWork(
             threads=math.prod(use.threads),
-            registers=self._registers(reads),
+            registers=self._registers(reads, copies),
             shared_bytes=use.shared_bytes,
             steps=tiling.steps,
             arithmetic=warps * WARP * multiply_adds / gpu.lanes,
@@ -128,11 +130,12 @@ class _TiledWork:
         """How many stretches a step has."""
         return self._terms / math.prod(self._stretch.values())
 
-    def _registers(self, reads: Sequence[Reads]) -> int:
+    def _registers(self, reads: Sequence[Reads], copies: Sequence[_Copies]) -> int:
         factors = sum(one.factors for one in reads)
         ahead = min(_MOST_AHEAD, int(_AHEAD * sum(one.elements for one in reads)))
-        copied = sum(self.tiling.ahead_elements(access) for access in self._staged)
-        return self._sums + factors + ahead + copied + _OTHER_REGISTERS
+        asynchronous = self.tiling.asynchronous
+        copied = 0 if asynchronous else sum(copy.count * copy.words for copy in copies)
+        return self._sums + factors + ahead + int(_UNDER_WAY * copied) + _OTHER_REGISTERS
 
     def _reads(self, access: Access) -> Reads:
         size = element_bytes(self.operator, access)
