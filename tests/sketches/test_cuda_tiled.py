@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tests.compiled import needs_nvcc, ptx_of
 from tests.operators.strategies import any_operator
 from tests.sketches.cuda.declarations import declared_shared_bytes
 from tunesmith.cuda.lowering import cuda_code, cuda_source
@@ -135,6 +137,19 @@ def test_the_default_of_a_large_product_reads_little_for_each_sum() -> None:
     config = SKETCH.default(matmul(m=2048, n=2048, k=2048), TARGET)
     assert config["tile_i"] == (16, 1, 16, 8)
     assert config["tile_j"] == (16, 2, 16, 4)
+
+
+@needs_nvcc
+@pytest.mark.parametrize("stages", [1, 2])
+def test_sums_are_in_registers_whatever_is_unrolled(stages: int, tmp_path: Path) -> None:
+    operator = matmul(m=512, n=512, k=256)
+    tiles = {"tile_i": (8, 8, 4, 2), "tile_j": (2, 2, 32, 4), "tile_k": (16, 1, 16)}
+    changes = {"auto_unroll_max_step": 64, "stages": stages, "vector": 2}
+    config = Config({**SKETCH.default(operator, TARGET), **PLAIN, **tiles, **changes})
+    source = cuda_source(SKETCH.program(operator, TARGET, config), TARGET.to_tvm())
+    ptx = ptx_of(source, tmp_path)
+    assert ptx.count("fma.rn.f32") >= 128
+    assert ".local" not in ptx
 
 
 def test_neighbours_are_written_at_once() -> None:

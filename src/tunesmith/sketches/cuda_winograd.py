@@ -61,7 +61,7 @@ class CudaWinograd(Sketch):
     """
 
     name: ClassVar[str] = "cuda_winograd"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def supports(self, operator: Operator, target: Target) -> bool:
         return (

@@ -105,14 +105,23 @@ def sum_in_steps(
     for copy, access in copies.shared:
         schedule.compute_at(copy, steps[-1], preserve_unit_loops=True)
         _copy_together(schedule, copy, access, tiling)
-    if tiling.auto_unroll_max_step:
-        # The pipeline has loops of its own, which TVM must unroll in any case.
-        place = loops.blocks if tiling.stages == 1 else levels[1][0]
-        schedule.annotate(place, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
-        schedule.annotate(place, "pragma_unroll_explicit", int(tiling.unroll_explicit))
+    unroll(schedule, loops.tile)
+    # The pipeline has loops of its own, which TVM must unroll in any case.
+    place = loops.blocks if tiling.stages == 1 else levels[1][0]
+    schedule.annotate(place, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
+    schedule.annotate(place, "pragma_unroll_explicit", int(tiling.unroll_explicit))
     schedule.decompose_reduction(sums, steps[0])
     if tiling.stages > 1:
         _run_ahead(schedule, steps[0], [copy for copy, _ in copies.shared], tiling)
+
+
+def unroll(schedule: Any, own: Sequence[Any]) -> None:
+    """Unroll what a thread does by itself, whatever a config says of longer loops.
+
+    Only where each index of its sums is known are they in registers.
+    """
+    for loop in own:
+        schedule.unroll(loop)
 
 
 def _run_ahead(schedule: Any, step: Any, copies: Sequence[Any], tiling: Tiling) -> None:
@@ -191,7 +200,9 @@ def only_last_turn_looks(schedule: Any, turn: Any) -> None:
 
 def _write_vectors(schedule: Any, output: Any, tiling: Tiling) -> None:
     """Let a thread write neighbouring elements of the result together."""
-    innermost = schedule.get_loops(output)[-1]
+    *own, innermost = schedule.get_loops(output)[-len(tiling.spatial) :]
     width = math.gcd(int(schedule.get(innermost).extent), tiling.write_vector)
     if width > 1:
-        schedule.vectorize(schedule.split(innermost, [None, width])[-1])
+        innermost, vector = schedule.split(innermost, [None, width])
+        schedule.vectorize(vector)
+    unroll(schedule, [*own, innermost])

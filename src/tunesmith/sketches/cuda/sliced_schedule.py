@@ -8,7 +8,13 @@ from typing import Any
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.block_tiling import Tiling
 from tunesmith.sketches.cuda.limits import shared_scope
-from tunesmith.sketches.cuda.schedule import SumLoops, output_stage, stage_inputs, sum_in_steps
+from tunesmith.sketches.cuda.schedule import (
+    SumLoops,
+    output_stage,
+    stage_inputs,
+    sum_in_steps,
+    unroll,
+)
 from tunesmith.sketches.loop_nest import LoopNest, lower
 
 
@@ -100,6 +106,7 @@ def _bind_partial(schedule: Any, written: Any, nest: LoopNest, tiling: Tiling) -
     ]
     virtual, threads, own = zip(*parts, strict=True)
     schedule.reorder(slices, *virtual, *threads, *own)
+    unroll(schedule, own)
     schedule.bind(slices, "threadIdx.y")
     schedule.bind(schedule.fuse(*virtual), "vthread.x")
     thread = schedule.fuse(*threads)
