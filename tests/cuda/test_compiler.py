@@ -18,12 +18,8 @@ from tunesmith.cuda.compiler import (
     resources_of,
     summary,
 )
-from tunesmith.cuda.lowering import Function, Launch, cuda_source
-from tunesmith.cuda.multiprocessors import capability
+from tunesmith.cuda.lowering import Function, Launch
 from tunesmith.errors import MissingDependencyError, TunesmithError
-from tunesmith.operators import softmax
-from tunesmith.sketches import sketch_for
-from tunesmith.target import Target
 
 REPORT = """\
 ptxas info    : 0 bytes gmem
@@ -79,10 +75,6 @@ def test_occupancy(resources: Resources, threads: int, arch: str, share: float |
     assert resources.occupancy(threads, arch) == share
 
 
-def test_the_number_in_the_name_of_an_instruction_set() -> None:
-    assert [capability(arch) for arch in ("sm_90", "sm_90a", "sm_100f")] == [90, 90, 100]
-
-
 def launches(**threads: int) -> dict[str, Function]:
     """A function with a launch of each of these, with so many threads a block."""
     made = (Launch(name, (8, 1, 1), (count, 1, 1), 0, ()) for name, count in threads.items())
@@ -121,18 +113,6 @@ def test_code_is_compiled() -> None:
             "occupancy": 1.0,
         }.items()
     )
-
-
-@needs_nvcc
-def test_a_shuffle_waits_for_all_threads_of_a_warp() -> None:
-    target = Target("cuda", arch="sm_90")
-    operator = softmax(m=4, n=100)
-    sketch = sketch_for(operator, target)
-    program = sketch.program(operator, target, sketch.default(operator, target))
-    source = cuda_source(program, target.to_tvm())
-    named = source.replace("__activemask()", "0xffffffffu")
-    assert source != named, "TVM names them by itself now: nothing is to be replaced any more"
-    assert compile_cuda(source, "sm_90").code == compile_cuda(named, "sm_90").code
 
 
 @needs_nvcc

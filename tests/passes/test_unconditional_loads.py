@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from tests.emulated import needs_compiler
 from tunesmith.cuda.lowering import cuda_source
 from tunesmith.measure.verify import poison_like
 from tunesmith.operators import Operator, conv2d, pool2d, workload
-from tunesmith.passes.pipelines import pipeline_of
 from tunesmith.sketches import sketches
 from tunesmith.target import Target
 from tunesmith.testing.emulated_gpu.in_process import run_cuda
@@ -70,11 +70,58 @@ def test_nvcc_makes_no_branches_either(tmp_path: Path) -> None:
     assert not any(re.search(r"\bbra\b", part) for part in between)
 
 
-def test_processors_branch_as_before() -> None:
-    target = Target().to_tvm()
-    operator = conv2d(ci=4, h=8, w=8, co=4, kernel=3, padding=1)
-    program = sketches()["cpu_tiled"].program(
-        operator, Target(), sketches()["cpu_tiled"].default(operator, Target())
-    )
-    _, _, finish_device = pipeline_of(program, target)
-    assert "UnconditionalLoads" not in str(finish_device().pass_info)
+# -- what depends on more than one condition ------------------------------------------------------
+
+Expression = Any
+
+
+def lowered(value: Callable[[Any, Any, Any], Expression]) -> str:
+    """The CUDA code of 64 threads that compute ``value(i, a, b)`` from 16 elements of each."""
+    from tvm import te
+    from tvm.s_tir import Schedule
+
+    a, b = (te.placeholder((16,), "float32", name) for name in "ab")
+    result = te.compute((64,), lambda i: value(i, a, b), name="c")
+    schedule = Schedule(te.create_prim_func([a, b, result]).with_attr("global_symbol", "main"))
+    schedule.bind(schedule.get_loops(schedule.get_sblock("c"))[0], "threadIdx.x")
+    source = cuda_source(schedule.mod, TARGET.to_tvm())
+    return source[source.rindex("main_kernel(") :]
+
+
+def either(condition: Expression, value: Expression, other: Expression) -> Expression:
+    from tvm import tirx
+
+    return tirx.if_then_else(condition, value, other)
+
+
+def both(*conditions: Expression) -> Expression:
+    from tvm import tirx
+
+    return tirx.all(*conditions)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        # Two tensors one after the other: the second one's index is negative in the first's part.
+        lambda i, a, b: either(i < 16, a[i] * 2, either(i < 24, b[i - 16], 0.0)),
+        lambda i, a, b: either(i < 16, either(b[i] > 0, a[i], 0.0), 0.0),
+        lambda i, a, b: either(both(i < 16, b[i] > 0), a[i], 0.0),
+        lambda i, a, b: either(i < 16, a[either(b[i] > 0, i, 0)], 0.0),
+    ],
+    ids=["in the other branch", "in the branch", "in its condition", "in its index"],
+)
+def test_a_load_that_depends_on_more_stays_in_its_branch(
+    value: Callable[[Any, Any, Any], Expression],
+) -> None:
+    assert "loaded" not in lowered(value)
+
+
+def test_parts_of_a_condition_are_not_skipped() -> None:
+    code = lowered(lambda i, a, b: either(both(i >= 2, i < 16, i % 3 < 2), a[i], b[0]))
+    assert "loaded" in code
+    assert "&&" not in code
+
+
+def test_loads_without_a_condition_are_as_they_were() -> None:
+    assert "loaded" not in lowered(lambda i, a, b: a[i % 16] + b[i // 4])

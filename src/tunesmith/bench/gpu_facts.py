@@ -63,4 +63,4 @@ def _toolkit() -> str | None:
     except TunesmithError:
         return None
     found = _TOOLKIT.search(text)
-    return found[1] if found else text.partition(" -")[0]
+    return found[1] if found else text

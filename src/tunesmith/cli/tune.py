@@ -81,7 +81,8 @@ def tune(
     seed: Seed = 0,
     resume: Resume = True,
     prior: Annotated[
-        bool, typer.Option("--prior/--no-prior", help="Begin with what a model of the CPU likes.")
+        bool,
+        typer.Option("--prior/--no-prior", help="Begin with what a model likes."),
     ] = True,
     build_timeout: Annotated[float, typer.Option(help="Seconds a build may take.")] = 10.0,
     run_timeout: Annotated[float, typer.Option(help="Seconds a run may take.")] = 10.0,

@@ -26,13 +26,8 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 # Where nvcc says its version.
 _RELEASE = re.compile(r"release (\d+)\.(\d+)")
 
-# What nvcc is told besides the instruction set.
+# What nvcc is told for every instruction set.
 _OPTIONS = ("-cubin", "-O3", "-Xptxas", "-v", "-std=c++17")
-
-# Where TVM shuffles, it names those threads of a warp that happen to be together. After a branch
-# that may be some of them, though all are about to come: who names all has them waited for (CUDA
-# programming guide, "Warp Shuffle Functions").
-_TOGETHER, _ALL = "__activemask()", "0xffffffffu"
 
 # What nvcc is told of an instruction set: with what this generation alone has (``wgmma`` of sm_90).
 # Machine code for it without that would run on later members of the generation, too, but there are
@@ -120,11 +115,16 @@ def nvcc() -> str:
 
 
 def compiler_text() -> str:
-    """Which nvcc it is, and with which options it is called, in one line.
+    """Which nvcc it is, in its own words, in one line.
 
     Raises like ``nvcc``, and ``TunesmithError`` for one that does not run.
     """
-    return " ".join([_words(nvcc()).splitlines()[-1], *_OPTIONS])
+    return _words(nvcc()).splitlines()[-1]
+
+
+def options_for(arch: str) -> tuple[str, ...]:
+    """What nvcc is told to compile for an instruction set."""
+    return (*_OPTIONS, f"-arch={_WITH_FEATURES.get(arch, arch)}")
 
 
 def nvcc_version() -> int:
@@ -157,9 +157,8 @@ def compile_cuda(source: str, arch: str) -> Cubin:
     """
     with tempfile.TemporaryDirectory() as folder:
         path, output = Path(folder, "kernel.cu"), Path(folder, "kernel.cubin")
-        path.write_text(source.replace(_TOGETHER, _ALL), encoding="utf-8")
-        told = f"-arch={_WITH_FEATURES.get(arch, arch)}"
-        command = [nvcc(), *_OPTIONS, told, "-o", str(output), str(path)]
+        path.write_text(source, encoding="utf-8")
+        command = [nvcc(), *options_for(arch), "-o", str(output), str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             complaint = _complaint(done.stderr).replace(f"{path}", path.name)

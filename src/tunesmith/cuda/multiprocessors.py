@@ -12,6 +12,7 @@ _REGISTER_UNIT = 256
 _SHARED_UNIT = 128
 # Its warps are shared out among four parts, each with registers of its own.
 _PARTS = 4
+_THREAD_REGISTERS = 255
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ class Multiprocessor:
             warps_at_a_time // warps,
             self.shared_bytes // shared,
         )
+
+    def most_registers(self, threads: int) -> int:
+        """Registers of a thread with which a block of so many threads can run."""
+        of_a_part = math.ceil(math.ceil(threads / _WARP) / _PARTS)
+        of_a_warp = self.registers // _PARTS // of_a_part // _REGISTER_UNIT * _REGISTER_UNIT
+        return min(_THREAD_REGISTERS, of_a_warp // _WARP)
 
 
 def _up(value: int, unit: int) -> int:

@@ -6,7 +6,14 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from tunesmith.cuda.compiler import Cubin, compile_cuda, compiler_text, has_nvcc, summary
+from tunesmith.cuda.compiler import (
+    Cubin,
+    compile_cuda,
+    compiler_text,
+    has_nvcc,
+    options_for,
+    summary,
+)
 from tunesmith.cuda.kept import KeptPrograms, default_folder
 from tunesmith.cuda.lowering import cuda_code
 from tunesmith.errors import TunesmithError, UsageError
@@ -27,7 +34,8 @@ class CudaDevice:
 
     def warm_up(self, target: Any) -> None:
         if has_nvcc():
-            self._kept = KeptPrograms(default_folder(), compiler_text())
+            compiler = " ".join([compiler_text(), *options_for(self._arch)])
+            self._kept = KeptPrograms(default_folder(), compiler)
             self._kept.shrink()
         schedule = small_schedule()
         i, j, _ = schedule.get_loops(schedule.get_sblock("b"))

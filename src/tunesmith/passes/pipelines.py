@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from tunesmith.passes.unconditional_loads import unconditional_loads
+from tunesmith.passes.whole_warps import whole_warps
 
 Pipeline = tuple[Any, Callable[[], Any], Callable[[], Any]]
 """The pass that lowers a module, and what makes those that finish its functions of the processor
@@ -55,7 +56,8 @@ def _pipeline(*, blocks: bool, kind: str) -> Pipeline:
         lower = _passes_for_loops()
     if kind != "cuda":
         return lower, finish_host, finish_device
-    return lower, finish_host, lambda: Sequential([unconditional_loads(), finish_device()])
+    passes = [unconditional_loads(), whole_warps()]
+    return lower, finish_host, lambda: Sequential([*passes, finish_device()])
 
 
 def _passes_for_loops() -> Any:

@@ -14,6 +14,9 @@ def unconditional_loads() -> Any:
     What is loaded in a branch has to be there before the branch ends, so that a thread waits for
     one element of a padded image after the other. Without branches nvcc has all loads under way.
     Where there is nothing to load it is the first element, which every buffer has.
+
+    A load stays as it is that depends on more than its own condition (in a branch of another one),
+    or whose condition or index is loaded itself.
     """
     from tvm.tirx import transform
 
@@ -47,25 +50,48 @@ def _bind(bind: Any) -> Any:
 def _loads_before(value: Any) -> tuple[list[Any], Any]:
     """The statements that load what a value needs, and the value by what they loaded."""
     import tvm_ffi
-    from tvm.ir import Call, TensorLoad
-    from tvm.tirx import Bind, BufferLoad, Select, Var, const
+    from tvm.ir import Call
+    from tvm.tirx import And, Let, Or, Select
 
     loads: list[Any] = []
 
-    def chosen(call: Any) -> Any:
+    def chosen(call: Any, mutator: Any) -> Any:
         if getattr(call.op, "name", None) != _CONDITIONAL:
-            return call
-        condition, load, other = call.args
-        if not isinstance(load, TensorLoad) or load.source.scope() != "global":
-            return call
-        condition = _all_at_once(condition)
-        (index,) = load.indices
-        place = Select(condition, index, const(0, index.ty.dtype))
-        loaded = Var("loaded", load.ty.dtype)
-        loads.append(Bind(loaded, BufferLoad(load.source, [place])))
-        return Select(condition, loaded, other)
+            return mutator.default_mutate(call)
+        return _chosen(call, loads)
 
-    return loads, tvm_ffi.structural_map(value, (Call, chosen))
+    def as_it_is(expression: Any, _mutator: Any) -> Any:
+        return expression  # parts of it may not be computed, or use what it names
+
+    kept = ((And, Or, Select, Let), as_it_is)
+    return loads, tvm_ffi.structural_mutate(value, [(Call, chosen), kept])
+
+
+def _chosen(conditional: Any, loads: list[Any]) -> Any:
+    """What a conditional load is once its load, which is added to ``loads``, has been made."""
+    from tvm.ir import TensorLoad
+    from tvm.tirx import Bind, BufferLoad, Select, Var, const
+
+    condition, load, other = conditional.args
+    if not isinstance(load, TensorLoad) or load.source.scope() != "global":
+        return conditional
+    (index,) = load.indices
+    if _has_loads(condition) or _has_loads(index) or index.ty.dtype != "int32":
+        return conditional
+    condition = _all_at_once(condition)
+    loaded = Var("loaded", load.ty.dtype)
+    place = Select(condition, index, const(0, "int32"))
+    loads.append(Bind(loaded, BufferLoad(load.source, [place])))
+    return Select(condition, loaded, other)
+
+
+def _has_loads(expression: Any) -> bool:
+    import tvm_ffi
+    from tvm.ir import TensorLoad
+
+    found: list[Any] = []
+    tvm_ffi.structural_walk(expression, (TensorLoad, found.append))
+    return bool(found)
 
 
 def _all_at_once(condition: Any) -> Any:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.row_work import row_seconds
 from tunesmith.sketches.cuda.limits import LIMITS, WARP, limits_of
-from tunesmith.sketches.cuda.model.gpu import Gpu
-from tunesmith.sketches.cuda.model.row_work import row_seconds
 from tunesmith.sketches.cuda.row_tiling import (
     COMPUTED_AGAIN,
     REGISTERS,

@@ -13,8 +13,8 @@ from tunesmith.operators import Conv2d, Operator
 from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.block_tiling import Parts
 from tunesmith.sketches.cuda.defaults import largest_divisor
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.limits import LIMITS
-from tunesmith.sketches.cuda.model.gpu import Gpu
 from tunesmith.sketches.cuda.winograd.estimate import winograd_seconds
 from tunesmith.sketches.cuda.winograd.program import winograd_program
 from tunesmith.sketches.cuda.winograd.sizes import Sizes

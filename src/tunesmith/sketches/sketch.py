@@ -60,7 +60,8 @@ class Sketch(ABC):
         """About how many seconds a call takes, by a model of the machine; None: no idea.
 
         It is asked thousands of times before the first trial, to find good starts: what counts is
-        the order among configs, of other sketches too, and that an answer takes microseconds.
+        the order among configs, of other sketches too, and that an answer takes well below a
+        millisecond.
         """
         return None
 

@@ -113,6 +113,9 @@ class Tiling:
             return
         if self.stages > self.steps:
             raise InstantiationError(f"{self.stages} stages of {self.steps} steps")
+        if self.asynchronous and math.prod(self.along(2)) == 1:
+            # TVM takes a copy without threads for one of a DMA engine.
+            raise InstantiationError("asynchronous copies by a single thread")
         for access in nest.inputs:
             size = element_bytes(operator, access) * self.copy_width(access)
             if self.asynchronous and access.buffer in self.staged and size < _LEAST_COPY:

@@ -14,10 +14,10 @@ from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.block_tiling import Parts, Tiling
 from tunesmith.sketches.cuda.defaults import default_tiles
+from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.tiled_work import tiled_seconds
 from tunesmith.sketches.cuda.limits import LIMITS, BlockLimits
-from tunesmith.sketches.cuda.model.block_work import bytes_of_tensors
-from tunesmith.sketches.cuda.model.gpu import Gpu
-from tunesmith.sketches.cuda.model.tiled_work import tiled_seconds
 from tunesmith.sketches.cuda.schedule import scheduled
 from tunesmith.sketches.cuda.sliced_schedule import scheduled_in_slices
 from tunesmith.sketches.loop_nest import LoopNest, main_loop_nest

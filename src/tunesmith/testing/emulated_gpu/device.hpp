@@ -38,7 +38,6 @@ template <typename T> static T shuffled(T value, int lane, int line) {
   barrier(line, true);
   return value;
 }
-#define __activemask() 0xFFFFFFFFu
 #define __shfl_sync(mask, value, lane, width) shuffled(value, (lane) % WARP, __LINE__)
 #define __shfl_down_sync(mask, value, by, width) shuffled(value, current->lane + (by), __LINE__)
 static inline float rsqrtf(float x) { return 1 / std::sqrt(x); }

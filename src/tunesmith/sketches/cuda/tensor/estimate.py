@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tunesmith.sketches import emit
-from tunesmith.sketches.cuda.model.block_work import BlockWork, seconds
-from tunesmith.sketches.cuda.model.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.block_work import BlockWork, seconds
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.tensor.block_tile import STEP, TileUse
 from tunesmith.sketches.cuda.tensor.device import WARP
 from tunesmith.sketches.cuda.tensor.matrix import Matrix, Product

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tunesmith.operators import Operator
+from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.limits import shared_bytes_of
-from tunesmith.sketches.cuda.model.block_work import bytes_of_tensors
-from tunesmith.sketches.cuda.model.gpu import Gpu
 from tunesmith.sketches.cuda.tensor.block_tile import STEP, BlockTile, TileUse
 from tunesmith.sketches.cuda.tensor.estimate import tensor_seconds
 from tunesmith.sketches.cuda.tensor.matrix import Product

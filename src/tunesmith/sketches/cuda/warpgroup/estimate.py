@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tunesmith.sketches.cuda.model.block_work import seconds
-from tunesmith.sketches.cuda.model.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.block_work import seconds
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.tensor.estimate import blocks_of, work_of_a_block
 from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.cuda.warpgroup.instructions import ROWS

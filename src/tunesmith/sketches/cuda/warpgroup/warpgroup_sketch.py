@@ -8,9 +8,9 @@ from typing import Any
 
 from tunesmith.operators import Operator
 from tunesmith.sketches import emit
+from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.limits import shared_bytes_of
-from tunesmith.sketches.cuda.model.block_work import bytes_of_tensors
-from tunesmith.sketches.cuda.model.gpu import Gpu
 from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.cuda.tensor.product_sketch import ProductSketch
 from tunesmith.sketches.cuda.warpgroup.estimate import warpgroup_seconds

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from tunesmith.sketches.cuda.estimates.block_work import BlockWork, seconds
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.tiled_work import tiled_seconds
 from tunesmith.sketches.cuda.limits import WARP
-from tunesmith.sketches.cuda.model.block_work import BlockWork, seconds
-from tunesmith.sketches.cuda.model.gpu import Gpu
-from tunesmith.sketches.cuda.model.tiled_work import tiled_seconds
 from tunesmith.sketches.cuda.winograd.sizes import Sizes
 
 # Of a transform, for each element of a tile: instructions that load or store it, additions, and

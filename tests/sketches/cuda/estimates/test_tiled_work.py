@@ -1,4 +1,4 @@
-"""What is read off a tiling, by hand and by the machine code that nvcc makes of its program."""
+"""What is read off a tiling, by hand and by what nvcc makes of its program."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 
 from tests.compiled import needs_nvcc, ptx_of
+from tunesmith.cuda.compiler import compile_cuda
 from tunesmith.cuda.lowering import cuda_source
 from tunesmith.operators import Operator, conv2d, depthwise_conv2d, matmul
 from tunesmith.sketches.cuda.block_tiling import Tiling
-from tunesmith.sketches.cuda.model.block_work import BlockWork, bytes_of_tensors
-from tunesmith.sketches.cuda.model.gpu import Gpu
-from tunesmith.sketches.cuda.model.reads import reads_of
-from tunesmith.sketches.cuda.model.tiled_work import (
+from tunesmith.sketches.cuda.estimates.block_work import BlockWork, bytes_of_tensors
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.reads import reads_of
+from tunesmith.sketches.cuda.estimates.tiled_work import (
     tiled_seconds,
-    unrolled_stretch,
-    work_of_a_block,
+    unrolled_part,
+    work_of_tiles,
 )
 from tunesmith.sketches.cuda.schedule import scheduled
 from tunesmith.sketches.loop_nest import LoopNest, main_loop_nest
@@ -37,6 +38,15 @@ TILING = Tiling(
     auto_unroll_max_step=512,
 )
 
+CONV = conv2d(ci=64, h=28, w=28, co=64, kernel=3, padding=1)
+WINDOWS = Tiling(
+    spatial={"n": (1, 1, 1, 1), "f": (4, 1, 8, 2), "y": (14, 1, 2, 1), "x": (1, 1, 28, 1)},
+    reduction={"rc": (16, 4), "ry": (1, 3), "rx": (1, 3)},
+    places={"n": "z", "f": "z", "y": "y", "x": "x"},
+    staged=frozenset({"pad", "weight"}),
+    auto_unroll_max_step=512,
+)
+
 
 def nest_of(operator: Operator) -> LoopNest:
     nest = main_loop_nest(operator)
@@ -51,7 +61,7 @@ def gpu() -> Gpu:
 
 
 def work(operator: Operator, tiling: Tiling) -> BlockWork:
-    return work_of_a_block(operator, nest_of(operator), tiling, gpu())
+    return work_of_tiles(operator, nest_of(operator), tiling, gpu())
 
 
 def estimate(**changes: Any) -> float:
@@ -78,7 +88,12 @@ def test_reads_of_a_product() -> None:
     data, weight = (reads_of(TILING, access, 4, {"k": 8}) for access in nest_of(PRODUCT).inputs)
     assert (data.elements, data.factors, data.loads) == (64, 8, 16)
     assert (weight.elements, weight.factors, weight.loads) == (32, 4, 8)
-    assert (data.turns, weight.turns) == (4, 4)
+    assert (data.wavefronts, weight.wavefronts) == (4, 4)
+
+
+def test_memory_is_read_in_whole_sectors() -> None:
+    """Four rows of 30 are 15 sectors. 144 bytes of weights are five, or six if they begin late."""
+    assert work(CONV, WINDOWS).bytes == 4 * 15 * 32 + 16 * (5 + 0.5) * 32
 
 
 def test_windows_are_read_once() -> None:
@@ -91,7 +106,7 @@ def test_windows_are_read_once() -> None:
     )
     data = next(access for access in nest_of(operator).inputs if access.produced)
     reads = reads_of(tiling, data, 4, {"ry": 3, "rx": 3})
-    assert (reads.elements, reads.loads, reads.turns) == (6 * 3, 6 * 3, 1)
+    assert (reads.elements, reads.loads, reads.wavefronts) == (6 * 3, 6 * 3, 1)
 
 
 @pytest.mark.parametrize(
@@ -118,16 +133,7 @@ def test_copies_that_run_ahead_are_not_waited_for() -> None:
     assert estimate(stages=3, asynchronous=True) < estimate()
 
 
-# -- by machine code ------------------------------------------------------------------------------
-
-CONV = conv2d(ci=64, h=28, w=28, co=64, kernel=3, padding=1)
-WINDOWS = Tiling(
-    spatial={"n": (1, 1, 1, 1), "f": (4, 1, 8, 2), "y": (14, 1, 2, 1), "x": (1, 1, 28, 1)},
-    reduction={"rc": (16, 4), "ry": (1, 3), "rx": (1, 3)},
-    places={"n": "z", "f": "z", "y": "y", "x": "x"},
-    staged=frozenset({"pad", "weight"}),
-    auto_unroll_max_step=512,
-)
+# -- by what nvcc makes of it ---------------------------------------------------------------------
 
 
 def with_tiles(tiling: Tiling, **tiles: tuple[int, ...]) -> Tiling:
@@ -147,13 +153,16 @@ def with_tiles(tiling: Tiling, **tiles: tuple[int, ...]) -> Tiling:
     ],
     ids=["8x4", "two by two", "1x8", "windows", "tall windows", "wide windows"],
 )
-def test_loads_are_those_of_the_machine_code(
+def test_loads_and_registers_are_those_that_nvcc_makes_of_it(
     operator: Operator, tiling: Tiling, tmp_path: Path
 ) -> None:
     nest = nest_of(operator)
-    ptx = ptx_of(cuda_source(scheduled(operator, nest, tiling), TARGET.to_tvm()), tmp_path)
-    stretch = unrolled_stretch(nest, tiling)
+    source = cuda_source(scheduled(operator, nest, tiling), TARGET.to_tvm())
+    ptx = ptx_of(source, tmp_path)
+    unrolled = unrolled_part(nest, tiling)
     sums = math.prod(parts[1] * parts[3] for parts in tiling.spatial.values())
-    loads = sum(reads_of(tiling, access, 4, stretch).loads for access in nest.inputs)
+    loads = sum(reads_of(tiling, access, 4, unrolled).loads for access in nest.inputs)
     found = ptx.count("ld.shared") / ptx.count("fma.rn.f32")
-    assert found == pytest.approx(loads / (sums * math.prod(stretch.values())), rel=0.1)
+    assert found == pytest.approx(loads / (sums * math.prod(unrolled.values())), rel=0.1)
+    (used,) = compile_cuda(source, "sm_90").resources.values()
+    assert work(operator, tiling).registers == pytest.approx(used.registers, rel=0.45)

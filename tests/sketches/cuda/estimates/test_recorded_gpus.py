@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from tests.sketches.test_estimates import rank_correlation
+from tunesmith.sketches.cuda.estimates.banks import wavefronts
+from tunesmith.sketches.cuda.estimates.block_work import BlockWork, seconds
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.limits import WARP
-from tunesmith.sketches.cuda.model.banks import wavefronts
-from tunesmith.sketches.cuda.model.block_work import BlockWork, seconds
-from tunesmith.sketches.cuda.model.gpu import Gpu
 from tunesmith.target import Target
 
 FOLDER = Path(__file__).parents[5] / "shared" / "data" / "replay" / "convolution"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from tunesmith.operators import Operator
+from tunesmith.sketches.cuda.estimates.block_work import BlockWork, bytes_of_tensors, seconds
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.limits import WARP
-from tunesmith.sketches.cuda.model.block_work import BlockWork, bytes_of_tensors, seconds
-from tunesmith.sketches.cuda.model.gpu import Gpu
 from tunesmith.sketches.cuda.row_tiling import COMPUTED_AGAIN, REGISTERS, SHARED, RowTiling, kept
 from tunesmith.sketches.row_stages import RowStages
 

@@ -1,16 +1,16 @@
-"""Turns of a warp in shared memory and the L1 cache, on cases that can be counted by hand."""
+"""Wavefronts of a warp in shared memory, and lines of the L1 cache, counted by hand."""
 
 from __future__ import annotations
 
 import pytest
 
-from tunesmith.sketches.cuda.model.banks import lines, wavefronts
+from tunesmith.sketches.cuda.estimates.banks import lines, wavefronts
 
 WARP = range(32)
 
 
 @pytest.mark.parametrize(
-    ("words", "width", "turns"),
+    ("words", "width", "count"),
     [
         (list(WARP), 1, 1),
         ([0] * 32, 1, 1),  # all read the same word
@@ -18,15 +18,15 @@ WARP = range(32)
         ([8 * thread for thread in WARP], 1, 8),
         ([32 * thread for thread in WARP], 1, 32),
         ([33 * thread for thread in WARP], 1, 1),  # a word of padding a row
-        ([4 * thread for thread in WARP], 4, 4),  # 512 bytes, 128 a turn
+        ([4 * thread for thread in WARP], 4, 4),  # 512 bytes, 128 at a time
         ([2 * thread for thread in WARP], 2, 2),
         ([8 * thread for thread in WARP], 4, 8),  # every other vector: half of the banks
         ([thread // 16 * 32 for thread in WARP], 4, 4),  # what is shared is still handed out
         (list(range(16)), 1, 1),  # half a warp
     ],
 )
-def test_turns_in_shared_memory(words: list[int], width: int, turns: int) -> None:
-    assert wavefronts(tuple(words), width) == turns
+def test_wavefronts_in_shared_memory(words: list[int], width: int, count: int) -> None:
+    assert wavefronts(tuple(words), width) == count
 
 
 def test_lines() -> None:

@@ -47,7 +47,9 @@ class Gpu:
 
 # By compute capability, as in NVIDIA's white papers and data sheets of these: T4, A100, A40, Orin,
 # L40S, H100, B200, B300, Thor, RTX PRO 6000, GB10. Of Hopper's tensor cores ``mma`` reaches about
-# 0.6 (Luo et al. 2024, arXiv 2402.13499, table 9).
+# 0.6 (Luo et al. 2024, arXiv 2402.13499); of Blackwell's in data centres, which have another
+# instruction of their own, it is taken to reach what an A100 has.
+# Each is count, lanes, tensor_lanes, hertz, memory_bytes, l2_size.
 _FIGURES: dict[int, tuple[int, int, int, float, float, float]] = {
     75: (40, 64, 512, 1.59e9, 0.32e12, 4e6),
     80: (108, 64, 1024, 1.41e9, 1.9e12, 40e6),

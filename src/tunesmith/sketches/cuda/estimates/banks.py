@@ -13,21 +13,21 @@ _LINE = 128
 
 @lru_cache(maxsize=4096)
 def wavefronts(words: Sequence[int], width: int) -> int:
-    """In how many turns a warp reads shared memory: one, unless threads meet in a bank.
+    """In how many wavefronts a warp reads shared memory: one, unless threads meet in a bank.
 
     ``words`` is where each thread's ``width`` words begin, in words of four bytes. There are 32
     banks, a word each; threads that read the same word share it. Of wider reads, as many threads
-    have a turn together as read all banks once (CUDA programming guide, "Shared Memory").
+    read together as read all banks once (CUDA programming guide, "Shared Memory").
     """
     together = WARP // width
-    turns = 0
+    count = 0
     for first in range(0, WARP, together):
         read = {word + place for word in words[first : first + together] for place in range(width)}
-        counts = [0] * _BANKS
+        of_banks = [0] * _BANKS
         for word in read:
-            counts[word % _BANKS] += 1
-        turns += max(counts)
-    return turns
+            of_banks[word % _BANKS] += 1
+        count += max(of_banks)
+    return count
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""What a thread reads of an input for an unrolled stretch of its sums, and how its warp meets."""
+"""What a thread reads of an input for an unrolled part of its sums, and how its warp meets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tunesmith.sketches.cuda.block_tiling import DIMENSIONS, Tiling
+from tunesmith.sketches.cuda.estimates.banks import lines, wavefronts
 from tunesmith.sketches.cuda.limits import WARP
-from tunesmith.sketches.cuda.model.banks import lines, wavefronts
 from tunesmith.sketches.loop_nest import Access
 
 # A word of shared memory, and the bytes that a thread reads there at a time, at the most.
@@ -20,26 +20,26 @@ _COMPUTED_LOAD = 7
 
 @dataclass(frozen=True)
 class Reads:
-    """``elements`` are read by ``loads``, each of which takes so many ``instructions`` and a warp
-    so many ``turns``; of them ``factors`` are those of one term of each sum."""
+    """``elements`` are read by ``loads``, each of which takes so many ``instructions``, and so many
+    ``wavefronts`` of a warp; of them ``factors`` are those of one term of each sum."""
 
     elements: int
     factors: int
     loads: float
     instructions: int
-    turns: int
+    wavefronts: int
 
 
-def reads_of(tiling: Tiling, access: Access, size: int, stretch: Mapping[str, int]) -> Reads:
-    """Of an input with elements of ``size`` bytes; ``stretch`` is how much of each axis of the sum
-    is unrolled."""
+def reads_of(tiling: Tiling, access: Access, size: int, unrolled: Mapping[str, int]) -> Reads:
+    """Of an input with elements of ``size`` bytes; ``unrolled`` is how much of each axis of the
+    sum is."""
     own = {axis: parts[3] for axis, parts in tiling.spatial.items()}
     # Those of its virtual threads lie apart.
     copies = math.prod(
         parts[1] for axis, parts in tiling.spatial.items() if axis in access.all_axes
     )
-    stretched = {**own, **stretch}
-    elements = copies * access.elements(stretched)
+    reached = {**own, **unrolled}
+    elements = copies * access.elements(reached)
     factors = copies * access.elements(own)
     staged = access.buffer in tiling.staged
     strides = _strides(access.box(tiling.step) if staged else access.shape)
@@ -48,10 +48,10 @@ def reads_of(tiling: Tiling, access: Access, size: int, stretch: Mapping[str, in
         instructions = _COMPUTED_LOAD if access.produced or any(access.groups) else 1
         met = lines(tuple(place * size for place in places))
         return Reads(elements, factors, elements, instructions, met)
-    width = math.gcd(_aligned(access, stretched, strides, places), _WIDEST // size)
+    width = math.gcd(_aligned(access, reached, strides, places), _WIDEST // size)
     words = tuple(place * size // _WORD for place in places)
-    turns = wavefronts(words, max(1, width * size // _WORD))
-    return Reads(elements, factors, elements / width, 1, turns)
+    met = wavefronts(words, max(1, width * size // _WORD))
+    return Reads(elements, factors, elements / width, 1, met)
 
 
 def _strides(shape: Sequence[int]) -> tuple[int, ...]:
@@ -59,12 +59,12 @@ def _strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _aligned(
-    access: Access, own: Mapping[str, int], strides: Sequence[int], places: Sequence[int]
+    access: Access, reached: Mapping[str, int], strides: Sequence[int], places: Sequence[int]
 ) -> int:
     """How many neighbours can be read at a time: a thread has as many, wherever it begins."""
     run, apart = 1, list(places)
-    for d, span in reversed(list(enumerate(access.box(own)))):
-        dense = all(abs(by) == 1 or own.get(axis, 1) == 1 for axis, by in access.steps[d])
+    for d, span in reversed(list(enumerate(access.box(reached)))):
+        dense = all(abs(by) == 1 or reached.get(axis, 1) == 1 for axis, by in access.steps[d])
         if strides[d] == run and dense:
             run *= span
         else:

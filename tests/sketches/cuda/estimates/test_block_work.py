@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tunesmith.cuda.multiprocessors import Multiprocessor
 from tunesmith.operators import matmul
-from tunesmith.sketches.cuda.model.block_work import BlockWork, bytes_of_tensors, seconds
-from tunesmith.sketches.cuda.model.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.block_work import BlockWork, bytes_of_tensors, seconds
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.target import Target
 
 GPU = Gpu(Multiprocessor(2048, 32, 164 * 1024), 100, 64, 1024, 1e9, 1e12, 40e6)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tunesmith.operators import Operator, element_bits
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.limits import WARP
-from tunesmith.sketches.cuda.model.gpu import Gpu
 
 # Instructions that a multiprocessor issues a cycle, bytes that it gets from the L2 cache.
 _ISSUE = 4
@@ -28,7 +28,6 @@ _BLOCK_CYCLES = 1000
 _LAUNCH_SECONDS = 2e-6
 # By how much a thread is slower that keeps much of its work in memory for want of registers.
 _SPILLING = 8.0
-_THREAD_REGISTERS = 255
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def seconds(work: BlockWork, grid: int, gpu: Gpu, compulsory_bytes: float = 0.0)
     ``compulsory_bytes`` is what it has to read and write at the least. What of that is more than
     the L2 cache comes from the GPU's memory even where calls follow each other.
     """
-    spilled = max(0, work.registers - min(_THREAD_REGISTERS, _most_registers(work, gpu)))
+    spilled = max(0, work.registers - gpu.multiprocessor.most_registers(work.threads))
     at_a_time = gpu.multiprocessor.blocks_at_a_time(
         work.threads, work.registers - spilled, work.shared_bytes
     )
@@ -89,12 +88,6 @@ def seconds(work: BlockWork, grid: int, gpu: Gpu, compulsory_bytes: float = 0.0)
     from_memory = max(0.0, compulsory_bytes - gpu.l2_size) / gpu.memory_bytes
     *_, second, busiest = sorted((computing, from_l2, from_memory))
     return busiest + _EXPOSED * second + _LAUNCH_SECONDS
-
-
-def _most_registers(work: BlockWork, gpu: Gpu) -> int:
-    """Registers of a thread with which a block can run at all."""
-    warps = math.ceil(work.threads / WARP)
-    return gpu.multiprocessor.registers // (warps * WARP) // 8 * 8
 
 
 @lru_cache(maxsize=64)

@@ -15,10 +15,10 @@ from functools import cached_property
 
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.block_tiling import Tiling, element_bytes
+from tunesmith.sketches.cuda.estimates.block_work import BlockWork, seconds
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.reads import Reads, reads_of
 from tunesmith.sketches.cuda.limits import WARP
-from tunesmith.sketches.cuda.model.block_work import BlockWork, seconds
-from tunesmith.sketches.cuda.model.gpu import Gpu
-from tunesmith.sketches.cuda.model.reads import Reads, reads_of
 from tunesmith.sketches.loop_nest import Access, LoopNest
 
 # Statements that the CUDA compiler unrolls unasked.
@@ -26,18 +26,18 @@ _UNROLLED = 192
 # Instructions for a copy of one vector: a load and a store, and their indices; more where padding
 # or groups have to be told apart; fewer where the copy is asynchronous.
 _COPY, _COMPUTED_COPY, _ASYNC_COPY = 6, 12, 4
-# Instructions around an unrolled stretch of the sums, around a step, and for each sum at the end.
-_AROUND_STRETCH, _AROUND_STEP, _A_SUM = 6, 15, 4
+# Instructions around the unrolled part of the sums, around a step, and for each sum at the end.
+_AROUND_ROUND, _AROUND_STEP, _A_SUM = 6, 15, 4
 # Registers of a thread besides its sums, its factors and what it copies.
 _OTHER_REGISTERS = 26
-# Of what a stretch reads, this part is in registers ahead of its use, but no more than so many.
+# Of what the unrolled part reads, so much is in registers ahead of its use, up to so many.
 _AHEAD, _MOST_AHEAD = 1 / 8, 32
-# Of what a thread copies in a step by way of registers so much is there at the same time.
-_UNDER_WAY = 0.6
+# Of what a thread copies in a step by way of registers, so much is there at the same time.
+_UNDER_WAY, _MOST_UNDER_WAY = 0.6, 96
 # Cycles until what was asked of the L2 cache is there, until threads have met, and until what was
 # asked of shared memory is there.
 _L2_CYCLES, _BARRIER_CYCLES, _SHARED_CYCLES = 300, 40, 25
-# Of the loads of a stretch that go to the L1 cache so many find something.
+# Of the loads that go to the L1 cache so many find something.
 _L1_HITS = 0.5
 _WORD, _SECTOR = 4, 32
 
@@ -49,30 +49,30 @@ def tiled_seconds(
 
     ``compulsory_bytes`` is what it reads and writes at the least.
     """
-    work = work_of_a_block(operator, nest, tiling, gpu)
+    work = work_of_tiles(operator, nest, tiling, gpu)
     return seconds(work, math.prod(tiling.along(0)), gpu, compulsory_bytes)
 
 
-def work_of_a_block(operator: Operator, nest: LoopNest, tiling: Tiling, gpu: Gpu) -> BlockWork:
+def work_of_tiles(operator: Operator, nest: LoopNest, tiling: Tiling, gpu: Gpu) -> BlockWork:
     """What each block does in that launch."""
     return _TiledWork(operator, nest, tiling).of_a_block(gpu)
 
 
-def unrolled_stretch(nest: LoopNest, tiling: Tiling) -> Mapping[str, int]:
+def unrolled_part(nest: LoopNest, tiling: Tiling) -> Mapping[str, int]:
     """The part of a step that is unrolled, of each axis of the sum.
 
-    What a thread needs several times in such a stretch it reads once.
+    What a thread needs several times in that part it reads once.
     """
     limit = max(tiling.auto_unroll_max_step, _UNROLLED)
-    unrolled = math.prod(parts[1] * parts[3] for parts in tiling.spatial.values())
-    stretch = dict.fromkeys(tiling.reduction, 1)
+    statements = math.prod(parts[1] * parts[3] for parts in tiling.spatial.values())
+    part = dict.fromkeys(tiling.reduction, 1)
     for level, axis in itertools.product(range(tiling.depth - 1, 0, -1), reversed(nest.reduction)):
         extent = tiling.reduction[axis.name][level]
-        unrolled *= extent
-        if unrolled > limit:
+        statements *= extent
+        if statements > limit:
             break
-        stretch[axis.name] *= extent
-    return stretch
+        part[axis.name] *= extent
+    return part
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ class _TiledWork:
         reads = [self._reads(access) for access in self.nest.inputs]
         copies = [self._copies(access) for access in self._staged]
         multiply_adds = self._sums * self._terms
-        loading = _AROUND_STRETCH + sum(one.loads * one.instructions for one in reads)
+        loading = _AROUND_ROUND + sum(one.loads * one.instructions for one in reads)
         copying = _AROUND_STEP + sum(copy.count * copy.instructions for copy in copies)
-        reading = sum(one.loads * one.turns for one in reads)
+        reading = sum(one.loads * one.wavefronts for one in reads)
         writing = sum(copy.count * copy.words for copy in copies)
         return BlockWork(
             threads=math.prod(use.threads),
@@ -98,8 +98,8 @@ class _TiledWork:
             shared_bytes=use.shared_bytes,
             steps=tiling.steps,
             arithmetic=warps * WARP * multiply_adds / gpu.lanes,
-            shared=warps * (self._stretches * reading + writing),
-            instructions=warps * (multiply_adds + self._stretches * loading + copying),
+            shared=warps * (self._rounds * reading + writing),
+            instructions=warps * (multiply_adds + self._rounds * loading + copying),
             bytes=sum(self._bytes(access) for access in self.nest.inputs),
             waiting=self._waiting(reads_memory=len(copies) < len(reads)),
             outside=warps * self._sums * _A_SUM,
@@ -122,24 +122,24 @@ class _TiledWork:
         return math.prod(math.prod(parts[1:]) for parts in self.tiling.reduction.values())
 
     @cached_property
-    def _stretch(self) -> Mapping[str, int]:
-        return unrolled_stretch(self.nest, self.tiling)
+    def _unrolled(self) -> Mapping[str, int]:
+        return unrolled_part(self.nest, self.tiling)
 
     @property
-    def _stretches(self) -> float:
-        """How many stretches a step has."""
-        return self._terms / math.prod(self._stretch.values())
+    def _rounds(self) -> float:
+        """How often a step does the unrolled part."""
+        return self._terms / math.prod(self._unrolled.values())
 
     def _registers(self, reads: Sequence[Reads], copies: Sequence[_Copies]) -> int:
         factors = sum(one.factors for one in reads)
         ahead = min(_MOST_AHEAD, int(_AHEAD * sum(one.elements for one in reads)))
-        asynchronous = self.tiling.asynchronous
-        copied = 0 if asynchronous else sum(copy.count * copy.words for copy in copies)
-        return self._sums + factors + ahead + int(_UNDER_WAY * copied) + _OTHER_REGISTERS
+        words = 0.0 if self.tiling.asynchronous else sum(copy.count * copy.words for copy in copies)
+        copied = min(_MOST_UNDER_WAY, int(_UNDER_WAY * words))
+        return self._sums + factors + ahead + copied + _OTHER_REGISTERS
 
     def _reads(self, access: Access) -> Reads:
         size = element_bytes(self.operator, access)
-        return reads_of(self.tiling, access, size, stretch=self._stretch)
+        return reads_of(self.tiling, access, size, self._unrolled)
 
     # -- what a block copies ---------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class _TiledWork:
     def _waiting(self, *, reads_memory: bool) -> float:
         """Cycles of a step in which a thread waits: for its factors, for memory, for the others."""
         a_load = (1 - _L1_HITS) * _L2_CYCLES if reads_memory else _SHARED_CYCLES
-        waiting = self._stretches * a_load
+        waiting = self._rounds * a_load
         if self.tiling.staged:
             # Copies that run ahead have the time of the steps between to arrive.
             ahead = self.tiling.stages - 1
