@@ -7,12 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tunesmith.operators import Operator
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.limits import shared_bytes_of
 from tunesmith.sketches.cuda.model.block_work import bytes_of_tensors
 from tunesmith.sketches.cuda.model.gpu import Gpu
 from tunesmith.sketches.cuda.tensor.matrix import Product
-from tunesmith.sketches.cuda.tensor.product_sketch import ProductSketch
+from tunesmith.sketches.cuda.tensor.product_sketch import (
+    ProductSketch,
+    default_splits,
+    enough_stretches,
+    splits_of,
+)
 from tunesmith.sketches.cuda.warpgroup.estimate import warpgroup_seconds
 from tunesmith.sketches.cuda.warpgroup.instructions import ROWS
 from tunesmith.sketches.cuda.warpgroup.program import warpgroup_program
@@ -73,20 +77,24 @@ class WarpgroupSketch(ProductSketch):
                 Ordinal("stages", _STAGES),
                 Ordinal("pending", _PENDING),
                 Ordinal("group", _GROUPS),
+                Ordinal("splits", splits_of(product, _BLOCK_DEPTHS[0])),
             ],
             [
                 Constraint(f"block_m % ({ROWS} * warpgroups) == 0"),
                 Constraint(f"block_m * block_n <= warpgroups * {_WARPGROUP_SUMS}"),
                 Constraint("stages >= pending + 2"),
                 Constraint(f"stages * block_k * (block_m + block_n) * 2 <= {most}"),
+                enough_stretches(product),
             ],
         )
 
     def default(self, operator: Operator, target: Target) -> Config:
         product, most = self.product(self.known(operator)), shared_bytes_of(target.gpu_arch)
         fitting = [tile for tile in _defaults(product) if _use(product, tile).allowed(most)]
-        busy = (tile for tile in fitting if _blocks(product, tile) >= _ENOUGH_TILES)
-        return Config(next(busy, fitting[-1]))
+        busy = (tile for tile in fitting if _use(product, tile).tiles >= _ENOUGH_TILES)
+        tile = next(busy, fitting[-1])
+        splits = default_splits(product, _use(product, tile).tiles, _ENOUGH_TILES)
+        return Config(tile | {"splits": splits})
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
         gpu = Gpu.of(target)
@@ -97,7 +105,7 @@ class WarpgroupSketch(ProductSketch):
         use = _use(product, config)
         if not use.allowed(shared_bytes_of(target.gpu_arch)):
             return math.inf
-        return warpgroup_seconds(product, use, gpu, bytes_of_tensors(known))
+        return warpgroup_seconds(use, gpu, bytes_of_tensors(known))
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         known = self.known(operator)
@@ -105,7 +113,7 @@ class WarpgroupSketch(ProductSketch):
         with instantiating(self.space(operator, target), config):
             use = _use(product, config)
             use.check(shared_bytes_of(target.gpu_arch))
-            return warpgroup_program(known, product, use)
+            return warpgroup_program(known, use)
 
 
 def _sizes(sizes: tuple[int, ...], extent: int) -> tuple[int, ...]:
@@ -114,7 +122,7 @@ def _sizes(sizes: tuple[int, ...], extent: int) -> tuple[int, ...]:
 
 
 def _use(product: Product, settings: Mapping[str, Any]) -> WarpgroupUse:
-    return WarpgroupUse(WarpgroupTile.of(**settings), product.left, product.right)
+    return WarpgroupUse(WarpgroupTile.of(**settings), product)
 
 
 def _defaults(product: Product) -> Iterator[dict[str, int]]:
@@ -130,10 +138,5 @@ def _defaults(product: Product) -> Iterator[dict[str, int]]:
             "stages": stages,
             "pending": _DEFAULT_PENDING,
             "group": _DEFAULT_GROUP,
+            "splits": 1,
         }
-
-
-def _blocks(product: Product, settings: Mapping[str, int]) -> int:
-    """How many tiles the result has."""
-    rows = emit.tile_count(product.rows, settings["block_m"])
-    return product.batch * rows * emit.tile_count(product.columns, settings["block_n"])
