@@ -16,7 +16,7 @@ from tunesmith.sketches.cuda.tensor.estimate import tensor_seconds
 from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.cuda.tensor.product_sketch import (
     ProductSketch,
-    default_splits,
+    default_of,
     enough_stretches,
     splits_of,
 )
@@ -36,8 +36,8 @@ _GROUPS = (1, 2, 4, 8, 16)
 # A thread has no more than 128 registers for sums, or 64x64 a warp.
 _WARP_SUMS = 64 * 64
 
-# The default's tiles: the first of which there are enough to keep a large GPU's multiprocessors
-# busy, with the warps of each.
+# The default's tiles, with the warps of each; and how many blocks keep a large GPU's
+# multiprocessors busy.
 _DEFAULT_TILES = (
     (128, 128, 2, 2),
     (128, 64, 2, 2),
@@ -45,7 +45,7 @@ _DEFAULT_TILES = (
     (64, 32, 2, 1),
     (32, 32, 1, 1),
 )
-_ENOUGH_TILES = 128
+_ENOUGH_BLOCKS = 128
 _DEFAULT_DEPTH = 32
 _DEFAULT_STAGES = 4
 _DEFAULT_GROUP = 8
@@ -91,10 +91,8 @@ class TensorSketch(ProductSketch):
     def default(self, operator: Operator, target: Target) -> Config:
         product, most = self.product(self.known(operator)), shared_bytes_of(target.gpu_arch)
         uses = (TileUse(tile, product) for tile in _defaults(product))
-        fitting = [use for use in uses if use.allowed(most)]
-        use = next((use for use in fitting if use.tiles >= _ENOUGH_TILES), fitting[-1])
-        splits = default_splits(product, use.tiles, _ENOUGH_TILES)
-        return Config(dataclasses.asdict(use.tile) | {"splits": splits})
+        fitting = [(dataclasses.asdict(use.tile), use) for use in uses if use.allowed(most)]
+        return default_of(fitting, _ENOUGH_BLOCKS)
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
         gpu = Gpu.of(target)

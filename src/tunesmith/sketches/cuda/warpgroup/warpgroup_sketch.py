@@ -13,7 +13,7 @@ from tunesmith.sketches.cuda.model.gpu import Gpu
 from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.cuda.tensor.product_sketch import (
     ProductSketch,
-    default_splits,
+    default_of,
     enough_stretches,
     splits_of,
 )
@@ -38,8 +38,8 @@ _GROUPS = (1, 2, 4, 8, 16)
 # A thread has no more than 192 registers for sums.
 _WARPGROUP_SUMS = 192 * 128
 
-# The default's tiles: the first of which there are enough to keep a large GPU's multiprocessors
-# busy, with the warpgroups and stages of each.
+# The default's tiles, with the warpgroups and stages of each; and how many blocks keep a large
+# GPU's multiprocessors busy.
 _DEFAULT_TILES = (
     (128, 256, 2, 4),
     (128, 128, 2, 4),
@@ -47,7 +47,7 @@ _DEFAULT_TILES = (
     (64, 64, 1, 4),
     (64, 32, 1, 4),
 )
-_ENOUGH_TILES = 128
+_ENOUGH_BLOCKS = 128
 _DEFAULT_DEPTH = 64
 _DEFAULT_PENDING = 1
 _DEFAULT_GROUP = 8
@@ -90,11 +90,8 @@ class WarpgroupSketch(ProductSketch):
 
     def default(self, operator: Operator, target: Target) -> Config:
         product, most = self.product(self.known(operator)), shared_bytes_of(target.gpu_arch)
-        fitting = [tile for tile in _defaults(product) if _use(product, tile).allowed(most)]
-        busy = (tile for tile in fitting if _use(product, tile).tiles >= _ENOUGH_TILES)
-        tile = next(busy, fitting[-1])
-        splits = default_splits(product, _use(product, tile).tiles, _ENOUGH_TILES)
-        return Config(tile | {"splits": splits})
+        uses = ((config, _use(product, config)) for config in _defaults(product))
+        return default_of([each for each in uses if each[1].allowed(most)], _ENOUGH_BLOCKS)
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
         gpu = Gpu.of(target)
