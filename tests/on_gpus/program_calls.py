@@ -122,6 +122,21 @@ def test_a_kernel_for_tensor_cores(name: str, dtype: str) -> None:
     assert_right(product, kernel(*there).numpy(), inputs)
 
 
+@pytest.mark.parametrize("name", ["cuda_tensor_gemm", "cuda_wgmma_gemm"])
+def test_blocks_that_share_sums(name: str, tmp_path: Path) -> None:
+    """Two kernels with memory between them that TVM's runtime gives."""
+    product = matmul(m=33, n=44, k=165, dtype="float16", bias=True, relu=True)
+    sketch = sketch_for(product, GPU, name)
+    config = sketch.default(product, GPU).replace(block_k=32, splits=4)
+    built = Kernel.build(product, GPU, sketch.program(product, GPU, config), config)
+    built.save(tmp_path / "kernel.so")
+    inputs = inputs_of(product)
+    for kernel in (built, Kernel.load(tmp_path / "kernel.so")):
+        assert_right(product, kernel(*inputs), inputs)
+        for gpu in (0, 1):
+            assert_right(product, kernel(*on(gpu, *inputs)).numpy(), inputs)
+
+
 class Waits:
     """What one stream was made to wait for: pairs of streams."""
 
