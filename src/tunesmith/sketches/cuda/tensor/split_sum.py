@@ -44,7 +44,11 @@ class Stretches:
 
     def has(self, stretch: Any, among: int) -> Any:
         """The condition that the block has this one of so many first stretches: True where all
-        blocks have them."""
+        blocks have them.
+
+        Others must not be copied: nobody waits for them, and the sums take their place in shared
+        memory.
+        """
         return True if among <= self.fewest else stretch < self.count
 
 
@@ -57,7 +61,7 @@ class PartialSums:
 
     @classmethod
     def of(cls, operator: ProductOperator, use: TileUse) -> PartialSums:
-        """Memory for them."""
+        """Memory for them, outside of both launches."""
         dtype = operator.accumulate_dtype
         return cls(use, emit.flat(emit.buffer("partial_sums", use.partial_shape, dtype)))
 
