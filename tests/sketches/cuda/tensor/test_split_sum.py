@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def test_each_block_has_about_as_many_stretches_and_none_is_left(
     use = TileUse(BlockTile(**settings), GEMM.product(operator))
     shares = [Stretches.of(use, split) for split in range(splits)]
     have = [list(range(share.first, share.first + share.count)) for share in shares]
-    assert sum(have, []) == list(range(stretches))
+    assert list(chain(*have)) == list(range(stretches))
     fewest, most = min(map(len, have)), max(map(len, have))
     assert 1 <= fewest <= most <= fewest + 1
     assert {(share.fewest, share.most) for share in shares} == {(fewest, most)}
