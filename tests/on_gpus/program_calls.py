@@ -122,6 +122,25 @@ def test_a_kernel_for_tensor_cores(name: str, dtype: str) -> None:
     assert_right(product, kernel(*there).numpy(), inputs)
 
 
+def split_kernel(product: Operator, name: str) -> Kernel:
+    """One of whose sums four blocks share each."""
+    sketch = sketch_for(product, GPU, name)
+    config = sketch.default(product, GPU).replace(block_k=32, splits=4)
+    return Kernel.build(product, GPU, sketch.program(product, GPU, config), config)
+
+
+@pytest.mark.parametrize("name", ["cuda_tensor_gemm", "cuda_wgmma_gemm"])
+def test_blocks_that_share_sums_leave_them_in_memory(name: str, tmp_path: Path) -> None:
+    product = matmul(m=33, n=44, k=165, dtype="float16", bias=True, relu=True)
+    built = split_kernel(product, name)
+    built.save(tmp_path / "kernel.so")
+    inputs = inputs_of(product)
+    for kernel in (built, Kernel.load(tmp_path / "kernel.so")):
+        assert_right(product, kernel(*inputs), inputs)
+        for gpu in (0, 1):
+            assert_right(product, kernel(*on(gpu, *inputs)).numpy(), inputs)
+
+
 class Waits:
     """What one stream was made to wait for: pairs of streams."""
 
@@ -148,12 +167,14 @@ def test_memory_between_kernels_is_in_use_on_one_stream_at_a_time(
     layer = conv2d(ci=3, h=6, w=6, co=4, kernel=3, padding=1, constant_weights=True)
     winograd_kernel(layer).save(tmp_path / "kernel.so")
     data, weight = on(0, *inputs_of(layer))
+    product = matmul(m=16, n=16, k=128, dtype="float16")
     device = tvm.cuda(0)
     first, second = (int(device.create_raw_stream()) for _ in range(2))
     changes = [(0, first), (first, second), (second, 0)]
     for kernel, inputs, expected in (
         (winograd_kernel(layer).prepare(weight), [data], changes),
         (Kernel.load(tmp_path / "kernel.so"), [data, weight], changes),
+        (split_kernel(product, "cuda_tensor_gemm"), on(0, *inputs_of(product)), changes),
         (kernel_of(SQUARE, GPU), on(0, DATA, WEIGHT), []),
     ):
         kernel(*inputs)

@@ -80,6 +80,35 @@ def test_layouts_of_shared_memory(transpose: str, changes: dict[str, Any]) -> No
     assert mismatch(SKETCH, operator, config_of(operator, **changes), TARGET) is None
 
 
+@pytest.mark.parametrize(
+    ("operator", "changes"),
+    [
+        (matmul(m=72, n=48, k=256, dtype="float16", residual=True), {"stages": 3, "splits": 2}),
+        (
+            batch_matmul(b=3, m=80, n=36, k=165, transpose="TN", dtype="bfloat16", bias=True),
+            {"stages": 5, "splits": 4},
+        ),
+        (
+            matmul(m=33, n=41, k=337, dtype="float16", bias=True, relu=True, residual=True),
+            {"stages": 6, "splits": 8, "pending": 0},
+        ),
+        (dense(m=1, n=64, k=500, dtype="float16", relu=True), {"stages": 4, "splits": 16}),
+        (matmul(m=40, n=24, k=72, dtype="bfloat16", bias=True), {"stages": 3, "splits": 2}),
+    ],
+    ids=[
+        "as many stretches for all",
+        "fewer than stages",
+        "gathered, fewer than stages",
+        "one for each",
+        "one or two",
+    ],
+)
+def test_blocks_that_share_a_sum(operator: Operator, changes: dict[str, Any]) -> None:
+    """Of the cases but the first and the fourth not all blocks have as many stretches of 32."""
+    config = config_of(operator, block_k=32, **changes)
+    assert mismatch(SKETCH, operator, config, TARGET) is None
+
+
 def config_of(operator: Operator, **changes: Any) -> Config:
     """The default with these changes, which is in the space."""
     config = SKETCH.default(operator, TARGET).replace(**changes)
@@ -129,12 +158,13 @@ def test_wrong_code_gives_wrong_results(before: str, after: str) -> None:
         LARGE,
         batch_matmul(b=2, m=512, n=512, k=96, transpose="TN", dtype="float16"),
         matmul(m=301, n=300, k=301, dtype="float16", bias=True),
+        batch_matmul(b=2, m=96, n=72, k=4000, dtype="float16", bias=True),
     ],
     ids=lambda operator: operator.name,
 )
 def test_nvcc_compiles_it_without_spilling(operator: Operator) -> None:
     found = resources(SKETCH, operator, "sm_90")
-    assert [(one.spill_stores, one.spill_loads) for one in found] == [(0, 0)] * 2
+    assert {(one.spill_stores, one.spill_loads) for one in found} == {(0, 0)}
 
 
 @needs_nvcc
@@ -145,8 +175,19 @@ def test_nvcc_compiles_it_without_spilling(operator: Operator) -> None:
         (LARGE, {"block_m": 192, "block_n": 128, "warpgroups": 1, "block_k": 32, "pending": 0}),
         (batch_matmul(b=2, m=512, n=512, k=96, transpose="TN", dtype="float16"), {"block_n": 192}),
         (matmul(m=301, n=300, k=301, dtype="float16", bias=True), {}),
+        (LARGE, {"splits": 16}),
+        (LARGE, {"splits": 8, "block_k": 32, "stages": 6, "block_m": 192, "warpgroups": 3}),
+        (matmul(m=96, n=72, k=4001, dtype="float16", bias=True), {}),
     ],
-    ids=["default", "three products a step", "few stretches", "gathered"],
+    ids=[
+        "default",
+        "three products a step",
+        "few stretches",
+        "gathered",
+        "splits",
+        "splits of many stages",
+        "splits, uneven and gathered",
+    ],
 )
 def test_ptxas_keeps_products_asynchronous(
     operator: Operator, changes: dict[str, Any], tmp_path: Path

@@ -42,7 +42,7 @@ def function(name: str, parameters: Sequence[Argument]) -> Iterator[list[Any]]:
     bits cannot number.
     """
     for one in parameters:
-        _check_size(one.name, one.shape)
+        check_size(one.name, one.shape)
     t = _builder()
     with t.prim_func(s_tir=True):  # the lowering that knows ``parallel``
         t.func_name(name)
@@ -169,7 +169,7 @@ def buffer(
     """Memory of the enclosing loop's own: the function's outside of a parallel loop, a thread's
     inside. It begins at a multiple of ``alignment`` bytes, by default one that is enough for
     vectors. Raises ``InstantiationError`` where 32 bits cannot number its elements."""
-    _check_size(name, shape)
+    check_size(name, shape)
     align = -1 if alignment is None else alignment
     return _named(name, _builder().alloc_buffer(tuple(shape), dtype, scope=scope, align=align))
 
@@ -177,7 +177,7 @@ def buffer(
 def intermediate(name: str, shape: Sequence[int], dtype: str) -> Any:
     """Memory that one stage of a function leaves to another, in a function that is scheduled.
     Raises ``InstantiationError`` where 32 bits cannot number its elements."""
-    _check_size(name, shape)
+    check_size(name, shape)
     return _named(name, _builder().sblock_alloc_buffer(tuple(shape), dtype))
 
 
@@ -246,6 +246,14 @@ def tile_count(extent: int, size: int) -> int:
     return -(-extent // size)
 
 
+def check_size(name: str, shape: Sequence[int]) -> None:
+    """Raises ``InstantiationError`` for memory whose elements 32 bits cannot number."""
+    if math.prod(shape) > _MOST_ELEMENTS:
+        raise InstantiationError(
+            f"{name} {tuple(shape)} has more than 2^31 - 1 elements: take another config or sketch"
+        )
+
+
 class Registers:
     """A tile of vectors that LLVM keeps in registers, as long as Python unrolls all uses."""
 
@@ -273,13 +281,6 @@ def _on_stack(name: str, lanes: int, dtype: str) -> Any:
     memory = type(words)(words.op, words.args, ret_ty=t.handle(dtype, "local").ty)
     pointer = _named(f"{name}_memory", t.Bind(memory))
     return _named(name, t.decl_buffer((lanes,), dtype, data=pointer, scope="local"))
-
-
-def _check_size(name: str, shape: Sequence[int]) -> None:
-    if math.prod(shape) > _MOST_ELEMENTS:
-        raise InstantiationError(
-            f"{name} {tuple(shape)} has more than 2^31 - 1 elements: take another config or sketch"
-        )
 
 
 def _vector(index: Sequence[Any], lanes: int, stride: int) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from tunesmith.errors import InstantiationError
 from tunesmith.operators import ProductOperator, batch_matmul, conv2d, matmul
 from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.limits import shared_bytes_of
-from tunesmith.sketches.cuda.tensor.block_tile import BlockTile, TileUse
+from tunesmith.sketches.cuda.tensor.block_tile import TABLE_ENTRY, BlockTile, TileUse
 from tunesmith.sketches.cuda.tensor.tensor_sketch import TensorSketch
 from tunesmith.sketches.cuda_tensor_conv2d import CudaTensorConv2d
 from tunesmith.sketches.cuda_tensor_gemm import CudaTensorGemm
@@ -28,7 +28,7 @@ LARGE = matmul(m=4096, n=4096, k=4096, dtype="bfloat16")
 def use(sketch: TensorSketch, operator: ProductOperator, config: Config) -> TileUse:
     settings: dict[str, Any] = dict(config)
     product = sketch.product(operator)
-    return TileUse(BlockTile(**settings), product.left, product.right)
+    return TileUse(BlockTile(**settings), product)
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,12 @@ def test_shared_memory_and_threads_are_those_of_the_launch(
             code = cuda_code(sketch.program(operator, TARGET, config), TARGET.to_tvm())
         except InstantiationError:
             continue
-        (launch,) = code.functions["main"].launches
+        launch, *adding = code.functions["main"].launches
         counted = use(sketch, operator, config)
         assert launch.shared_bytes == counted.shared_bytes
         assert launch.block == (counted.tile.threads, 1, 1)
+        assert launch.grid == (counted.blocks, 1, 1)
+        assert len(adding) == (counted.tile.splits > 1)
         assert not re.search(r"__shared__ (?!__align__\(\d+\) \w+ \w+\[\];)", code.source)
         checked += 1
     assert checked >= 3
@@ -76,6 +78,38 @@ def test_what_is_too_much_is_said_before_anything_is_written(
     GEMM.space(LARGE, target).check(config)
     with pytest.raises(InstantiationError, match=reason):
         GEMM.program(LARGE, target, config)
+
+
+@pytest.mark.parametrize(
+    ("operator", "splits", "reason"),
+    [
+        (matmul(m=64, n=64, k=96, dtype="float16"), 4, "4 blocks share a sum of 3 stretches"),
+        (
+            matmul(m=2**14, n=2**14, k=2048, dtype="float16"),
+            8,
+            r"partial_sums \(8, 16384, 16384\) has more than 2\^31 - 1 elements",
+        ),
+    ],
+    ids=["more than stretches", "more than 32 bits can number"],
+)
+def test_splits_that_are_too_many_are_refused(
+    operator: ProductOperator, splits: int, reason: str
+) -> None:
+    config = GEMM.default(operator, TARGET).replace(splits=splits)
+    with pytest.raises(InstantiationError, match=reason):
+        use(GEMM, operator, config).check(shared_bytes_of("sm_90"))
+    assert GEMM.estimate(operator, TARGET, config) == float("inf")
+
+
+def test_a_table_of_windows_has_the_stretches_of_a_split() -> None:
+    sketch = CudaTensorConv2d()
+    operator = conv2d(ci=64, h=9, w=9, co=16, kernel=3, padding=1, dtype="float16")
+    default = sketch.default(operator, TARGET).replace(block_k=64, splits=1)
+
+    def table(splits: int) -> int:
+        return use(sketch, operator, default.replace(splits=splits)).table_bytes
+
+    assert [table(splits) // (64 * TABLE_ENTRY) for splits in (1, 2, 4)] == [9, 5, 3]
 
 
 def test_gpus_differ_in_shared_memory() -> None:

@@ -44,10 +44,12 @@ def test_shared_memory_and_threads_are_those_of_the_launch(
         except InstantiationError:
             continue
         settings: dict[str, Any] = dict(config)
-        counted = WarpgroupUse(WarpgroupTile.of(**settings), product.left, product.right)
-        (launch,) = code.functions["main"].launches
+        counted = WarpgroupUse(WarpgroupTile.of(**settings), product)
+        launch, *adding = code.functions["main"].launches
         assert launch.shared_bytes == counted.shared_bytes
         assert launch.block == (128 * settings["warpgroups"], 1, 1)
+        assert launch.grid == (counted.blocks, 1, 1)
+        assert len(adding) == (settings["splits"] > 1)
         declared = re.findall(r"__shared__ (.+)", code.source)
         assert len(declared) == 1
         assert declared[0].startswith(f"__align__({ALIGNMENT})")

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tunesmith.errors import InstantiationError
+from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.limits import LIMITS
 from tunesmith.sketches.cuda.tensor.device import WARP
-from tunesmith.sketches.cuda.tensor.matrix import DEPTH, Matrix
+from tunesmith.sketches.cuda.tensor.matrix import DEPTH, Matrix, Product
 from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK, SharedTile
 
 STEP = 16
@@ -36,6 +37,7 @@ class BlockTile:
     ``stages`` stretches are in shared memory at a time: one is multiplied while the others are
     copied. ``layout`` is that of shared memory. Blocks of ``group`` rows of tiles follow each
     other along the columns, so that what runs at the same time shares its operands in the cache.
+    ``splits`` blocks share a sum.
     """
 
     block_m: int
@@ -46,6 +48,7 @@ class BlockTile:
     stages: int
     layout: str
     group: int
+    splits: int
 
     @property
     def threads(self) -> int:
@@ -79,8 +82,50 @@ class TileUse:
     """What a block tile takes of a GPU for a product of two matrices; is there as much?"""
 
     tile: BlockTile
-    left: Matrix
-    right: Matrix
+    product: Product
+
+    @property
+    def left(self) -> Matrix:
+        """The left operand."""
+        return self.product.left
+
+    @property
+    def right(self) -> Matrix:
+        """The right operand."""
+        return self.product.right
+
+    @property
+    def rows(self) -> int:
+        """Rows of tiles of a result."""
+        return emit.tile_count(self.product.rows, self.tile.block_m)
+
+    @property
+    def columns(self) -> int:
+        """Columns of tiles of a result."""
+        return emit.tile_count(self.product.columns, self.tile.block_n)
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of all results."""
+        return self.product.batch * self.rows * self.columns
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of threads: for each tile as many as share its sums."""
+        return self.tiles * self.tile.splits
+
+    @property
+    def stretches(self) -> int:
+        """Stretches of a sum, of all blocks that share it."""
+        return emit.tile_count(self.product.depth, self.tile.block_k)
+
+    @property
+    def partial_shape(self) -> tuple[int, int, int]:
+        """The sums that are in the GPU's memory where blocks share them: split and place in the
+        batch, row, column. A row is as long as the result's: whoever adds them up reads one after
+        the other, so that it does not matter where rows begin."""
+        product = self.product
+        return self.tile.splits * product.batch, product.rows, product.columns
 
     @cached_property
     def left_tile(self) -> SharedTile:
@@ -117,7 +162,9 @@ class TileUse:
     @property
     def table_bytes(self) -> int:
         """What such tables take."""
-        entries = (each.table_entries(self.tile.block_k) for each in (self.left, self.right))
+        tile = self.tile
+        operands = (self.left, self.right)
+        entries = (each.table_entries(tile.block_k, tile.splits) for each in operands)
         return sum(entries) * TABLE_ENTRY
 
     def copies(self, matrix: Matrix, size: int) -> int:
@@ -146,6 +193,12 @@ class TileUse:
     def check(self, shared_bytes: int) -> None:
         """Raises ``InstantiationError`` with what is too much, given the limit of shared memory."""
         tile = self.tile
+        if tile.splits > self.stretches:
+            raise InstantiationError(
+                f"{tile.splits} blocks share a sum of {self.stretches} stretches: each needs one"
+            )
+        if tile.splits > 1:
+            emit.check_size("partial_sums", self.partial_shape)
         if tile.threads > LIMITS.threads:
             raise InstantiationError(
                 f"a block of {tile.threads} threads: the GPU's limit is {LIMITS.threads}"

@@ -54,8 +54,9 @@ class Copier(ABC):
         self.pieces = tile.rows * tile.columns // matrix.piece
         self._shares: list[Share] = []
 
-    def prepare(self, batch: Any, first: Any, thread: Any) -> None:
-        """What is the same for all stretches; ``first`` is the block's first row or column."""
+    def prepare(self, batch: Any, first: Any, thread: Any, first_depth: Any) -> None:
+        """What is the same for all stretches; ``first`` is the block's first row or column, and
+        ``first_depth`` where its first stretch begins."""
         self._thread = thread
         for turn in range(-(-self.pieces // self.threads)):
             size, depth, row, chunk, within = self._piece(thread, turn)
@@ -65,7 +66,7 @@ class Copier(ABC):
             share = Share(
                 index,
                 self.matrix.line(batch, index),
-                emit.bind("depth", depth),
+                emit.bind("depth", first_depth + depth),
                 emit.bind("target", target),
                 present,
             )
@@ -123,8 +124,8 @@ class AsyncCopier(Copier):
 class GatheringCopier(Copier):
     """Reads elements one by one to registers, eight of a sum; ``finish`` writes them."""
 
-    def prepare(self, batch: Any, first: Any, thread: Any) -> None:
-        super().prepare(batch, first, thread)
+    def prepare(self, batch: Any, first: Any, thread: Any, first_depth: Any) -> None:
+        super().prepare(batch, first, thread, first_depth)
         count = CHUNK * len(self._shares)
         self._read = emit.buffer("gathered", (count,), self.source.dtype, scope="local")
         self._places = emit.buffer("places", (count,), "int32", scope="local")
@@ -172,35 +173,40 @@ class GatheringCopier(Copier):
 class WindowCopier(GatheringCopier):
     """Gathers windows with a table of their terms, so that no index has to be taken apart.
 
-    ``table`` is shared memory in words, ``first_word`` where the table begins there. An entry is
-    the distance of a term from the window's first one, and one bit for its tap: a thread keeps a
-    word for each of its windows that has the bits of the taps that are not padding.
+    ``table`` is shared memory in words, ``first_word`` where the table begins there, which has
+    ``count`` entries, those of the block's own stretches. An entry is the distance of a term from
+    the window's first one, and one bit for its tap: a thread keeps a word for each of its windows
+    that has the bits of the taps that are not padding.
     """
 
-    def __init__(self, *given: Any, taps: Taps, table: Any, first_word: int, **named: Any) -> None:
+    def __init__(
+        self, *given: Any, taps: Taps, table: Any, first_word: int, count: int, **named: Any
+    ) -> None:
         super().__init__(*given, **named)
         self.taps = taps
         self.table = table
         self.first_word = first_word
+        self.count = count
 
-    def prepare(self, batch: Any, first: Any, thread: Any) -> None:
+    def prepare(self, batch: Any, first: Any, thread: Any, first_depth: Any) -> None:
         """Fills the table, too: a barrier must follow."""
-        super().prepare(batch, first, thread)
+        super().prepare(batch, first, thread, first_depth)
+        self._first_depth = first_depth
         self._fill(thread)
         self._entries = emit.buffer("entries", (2 * CHUNK,), "int32", scope="local")
         self._windows = [self._window(share) for _, share, _ in self._turns()]
 
     def _fill(self, thread: Any) -> None:
-        count = self.matrix.table_entries(self.block_k)
-        with emit.serial(-(-count // self.threads), "turn") as turn:
-            depth = emit.bind("depth", turn * self.threads + thread)
-            with emit.when(depth < count):
+        with emit.serial(-(-self.count // self.threads), "turn") as turn:
+            entry = emit.bind("depth", turn * self.threads + thread)
+            with emit.when(entry < self.count):
+                depth = self._first_depth + entry
                 offset, tap = self.taps.term(depth)
                 bit = emit.constant(1, "int32") << tap
                 is_term = depth < self.matrix.depth
                 for word, value in enumerate((offset, bit)):
                     known = emit.either(is_term, value, emit.constant(0, "int32"))
-                    emit.store(self.table, known, [self.first_word + depth * 2 + word])
+                    emit.store(self.table, known, [self.first_word + entry * 2 + word])
 
     def _window(self, share: Share) -> tuple[Any, Any]:
         """Where a window begins, and the bits of the taps that are there."""
@@ -221,8 +227,9 @@ class WindowCopier(GatheringCopier):
         nowhere, zero = emit.constant(-1, "int32"), emit.constant(0, self.source.dtype)
         for turn, share, there in self._turns():
             start, taps_there = self._windows[turn]
-            depth = share.depth if there is None else emit.either(there, share.depth, 0)
-            entry = self.first_word + (stretch * self.block_k + depth) * 2
+            first = self._first_depth
+            depth = share.depth if there is None else emit.either(there, share.depth, first)
+            entry = self.first_word + (stretch * self.block_k + (depth - first)) * 2
             for word in range(0, 2 * CHUNK, 4):
                 emit.store(self._entries, emit.load(self.table, [entry + word], 4), [word], 4)
             for element in range(CHUNK):
@@ -255,8 +262,15 @@ def copier(
     if matrix.taps is None:
         return GatheringCopier(matrix, tile, **named)
     words = device.view(shared, use.shared_bytes // 4, "int32")
-    start = use.table_start // 4
-    return WindowCopier(matrix, tile, **named, taps=matrix.taps, table=words, first_word=start)
+    return WindowCopier(
+        matrix,
+        tile,
+        **named,
+        taps=matrix.taps,
+        table=words,
+        first_word=use.table_start // 4,
+        count=matrix.table_entries(use.tile.block_k, use.tile.splits),
+    )
 
 
 def _row_and_column(thread: Any, turn: int, threads: int, width: int) -> tuple[Any, Any]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.estimates.block_work import BlockWork, seconds
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.tensor.block_tile import STEP, TileUse
 from tunesmith.sketches.cuda.tensor.device import WARP
-from tunesmith.sketches.cuda.tensor.matrix import Matrix, Product
+from tunesmith.sketches.cuda.tensor.matrix import Matrix
 from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK
+from tunesmith.sketches.cuda.tensor.split_sum import THREADS, adding_vector
 
 # Columns of the result that an instruction multiplies.
 _COLUMNS = 8
@@ -19,33 +22,57 @@ _LOAD_TURNS = 4
 _COPY, _GATHER, _AROUND, _A_SUM = 4, 8, 20, 6
 # Cycles until data of the L2 cache are there, and until threads have met.
 _L2_CYCLES, _BARRIER_CYCLES = 300, 40
-_ELEMENT, _BYTES_OF_BANKS = 2, 128
+_ELEMENT, _SUM, _BYTES_OF_BANKS = 2, 4, 128
+# Of a thread that adds up what blocks have that share a sum: instructions of an element's epilogue
+# and for where it is, registers besides the sums, and cycles until those are there.
+_EPILOGUE, _PLACE, _ADDING_REGISTERS, _WAITING = 3, 40, 24, 500
 
 
-def tensor_seconds(product: Product, use: TileUse, gpu: Gpu, compulsory_bytes: float) -> float:
+def tensor_seconds(use: TileUse, gpu: Gpu, compulsory_bytes: float) -> float:
     """About how long it takes; ``compulsory_bytes`` is what it reads and writes at the least."""
     tile = use.tile
     multiplications = tile.steps * (tile.warp_m // STEP) * (tile.warp_n // _COLUMNS)
     loads = tile.steps * (tile.warp_m + tile.warp_n) // STEP
     work = work_of_a_block(
-        product,
         use,
         arithmetic=tile.block_m * tile.block_n * tile.block_k / gpu.tensor_lanes,
         reading=tile.threads // WARP * loads * _LOAD_TURNS,
         instructions=multiplications + loads,
         ahead=tile.stages - 1,
     )
-    return seconds(work, blocks_of(product, use), gpu, compulsory_bytes)
+    return product_seconds(work, use, gpu, compulsory_bytes)
 
 
-def blocks_of(product: Product, use: TileUse) -> int:
-    """How many tiles the result has."""
-    rows = emit.tile_count(product.rows, use.tile.block_m)
-    return product.batch * rows * emit.tile_count(product.columns, use.tile.block_n)
+def product_seconds(work: BlockWork, use: TileUse, gpu: Gpu, compulsory_bytes: float) -> float:
+    """About how long all blocks take, and a second kernel where they share sums."""
+    if use.tile.splits == 1:
+        return seconds(work, use.blocks, gpu, compulsory_bytes)
+    partial = math.prod(use.partial_shape) * _SUM
+    return seconds(work, use.blocks, gpu, compulsory_bytes + partial) + _adding_up(use, gpu)
+
+
+def _adding_up(use: TileUse, gpu: Gpu) -> float:
+    """The kernel that adds up what blocks have that share a sum."""
+    vector, splits = adding_vector(use), use.tile.splits
+    vectors = math.prod(use.partial_shape) // splits // vector
+    instructions = splits * (1 + vector) + vector * _EPILOGUE + _PLACE
+    bytes_of_a_thread = vector * (splits * _SUM + _ELEMENT)
+    work = BlockWork(
+        threads=THREADS,
+        registers=splits * vector + _ADDING_REGISTERS,
+        shared_bytes=0,
+        steps=1,
+        arithmetic=THREADS * splits * vector / gpu.lanes,
+        shared=0,
+        instructions=THREADS // WARP * instructions,
+        bytes=THREADS * bytes_of_a_thread,
+        waiting=_WAITING,
+    )
+    blocks = emit.tile_count(vectors, THREADS)
+    return seconds(work, blocks, gpu, vectors * bytes_of_a_thread)
 
 
 def work_of_a_block(
-    product: Product,
     use: TileUse,
     *,
     arithmetic: float,
@@ -60,7 +87,7 @@ def work_of_a_block(
     """
     tile = use.tile
     warps = tile.threads // WARP
-    operands = ((product.left, tile.block_m), (product.right, tile.block_n))
+    operands = ((use.left, tile.block_m), (use.right, tile.block_n))
     copying = sum(use.copies(matrix, size) * _copy(matrix) for matrix, size in operands)
     copied = (tile.block_m + tile.block_n) * tile.block_k * _ELEMENT
     sums = tile.block_m * tile.block_n // WARP
@@ -68,7 +95,7 @@ def work_of_a_block(
         threads=tile.threads,
         registers=use.registers,
         shared_bytes=use.shared_bytes,
-        steps=emit.tile_count(product.depth, tile.block_k),
+        steps=emit.tile_count(use.stretches, tile.splits),
         arithmetic=arithmetic,
         shared=reading + copied / _BYTES_OF_BANKS,
         instructions=warps * (instructions + copying + _AROUND),

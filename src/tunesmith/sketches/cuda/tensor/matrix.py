@@ -59,9 +59,13 @@ class Matrix:
     line: Callable[[Any, Any], Line]
     taps: Taps | None = None
 
-    def table_entries(self, block_k: int) -> int:
-        """How many terms a table has, with stretches of ``block_k`` made whole; 0 without one."""
-        return -(-self.depth // block_k) * block_k if self.taps else 0
+    def table_entries(self, block_k: int, splits: int = 1) -> int:
+        """How many terms a table has, of all stretches of ``block_k`` that a block may have of a
+        sum that so many share; 0 without one."""
+        if not self.taps:
+            return 0
+        stretches = emit.tile_count(self.depth, block_k)
+        return emit.tile_count(stretches, splits) * block_k
 
     @property
     def gathered(self) -> bool:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import cast
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, cast
 
 from tunesmith.cuda.multiprocessors import capability
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, ProductOperator
+from tunesmith.sketches import emit
+from tunesmith.sketches.cuda.tensor.block_tile import TileUse
 from tunesmith.sketches.cuda.tensor.device import PTX_TYPES
 from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.sketch import Sketch
+from tunesmith.space import Config, Constraint
 from tunesmith.target import Target
+
+_SPLITS = (1, 2, 4, 8, 16)
+# Terms of a sum that is worth a second launch, and of what a block should have of it.
+_LONG_SUM, _SPLIT_TERMS = 2048, 256
 
 
 class ProductSketch(Sketch):
@@ -48,3 +57,33 @@ class ProductSketch(Sketch):
             return self.has_instructions(capability(target.gpu_arch))
         except UsageError:  # there is no GPU, and none is named
             return False
+
+
+def splits_of(product: Product, least_block_k: int) -> tuple[int, ...]:
+    """How many blocks may share a sum, whose stretches are that long at the least."""
+    stretches = emit.tile_count(product.depth, least_block_k)
+    return tuple(splits for splits in _SPLITS if splits <= stretches)
+
+
+def enough_stretches(product: Product) -> Constraint:
+    """Each of the blocks that share a sum has a stretch of it."""
+    return Constraint(f"(splits - 1) * block_k < {product.depth}")
+
+
+def default_of(fitting: Sequence[tuple[dict[str, Any], TileUse]], enough: int) -> Config:
+    """Of configs without splits and what they take, the largest tiles first, the first one that has
+    enough blocks. If none has, it is the first that has with splits, as few as that takes; failing
+    that the last one, with as many as are worth it."""
+    splits = _worth_splits(fitting[0][1].product)
+    whole = ((config, use, 1) for config, use in fitting)
+    shared = ((config, use, count) for config, use in fitting for count in splits)
+    last = (*fitting[-1], splits[-1])
+    choices = chain(whole, shared)
+    found = next((each for each in choices if each[1].tiles * each[2] >= enough), last)
+    return Config(found[0] | {"splits": found[2]})
+
+
+def _worth_splits(product: Product) -> tuple[int, ...]:
+    if product.depth < _LONG_SUM:
+        return (1,)
+    return tuple(splits for splits in _SPLITS if splits * _SPLIT_TERMS <= product.depth)

@@ -13,41 +13,41 @@ from tunesmith.sketches.cuda.tensor.block_tile import STEP, TileUse
 from tunesmith.sketches.cuda.tensor.copies import copier
 from tunesmith.sketches.cuda.tensor.device import WARP
 from tunesmith.sketches.cuda.tensor.fragments import Fragments
-from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.cuda.tensor.result import ResultWriter
+from tunesmith.sketches.cuda.tensor.split_sum import Stretches, result_of, split_of
 
 # Sums of a thread in a tile of 16x8.
 _SUMS = 4
 
 
-def tensor_program(operator: ProductOperator, product: Product, use: TileUse) -> Any:
-    """The module of a product, which an operator is, with the operator's epilogue."""
+def tensor_program(operator: ProductOperator, use: TileUse) -> Any:
+    """The module of the product that an operator is, with the operator's epilogue."""
     tile = use.tile
-    rows = emit.tile_count(product.rows, tile.block_m)
-    columns = emit.tile_count(product.columns, tile.block_n)
     parameters = [*operator.arguments, operator.result]
     with (
         emit.module() as made,
         emit.function("main", parameters) as buffers,
-        device.launch("blockIdx.x", product.batch * rows * columns) as block,
+        result_of(operator, use, buffers) as result,
+        device.launch("blockIdx.x", use.blocks) as block,
         device.launch("threadIdx.x", tile.threads) as thread,
     ):
-        batch, row, column = tile_of_block(block, rows, columns, tile.group)
+        layer, row, column = tile_of_block(block, use)
+        split, batch = split_of(layer, use)
         shared = emit.buffer("shared", (use.shared_bytes // 2,), operator.dtype, scope="shared.dyn")
         warp, lane = emit.bind("warp", thread // WARP), emit.bind("lane", thread % WARP)
         first_row = emit.bind("first_row", row * tile.block_m)
         first_column = emit.bind("first_column", column * tile.block_n)
         warp_row = emit.bind("warp_row", warp // tile.warps_n * tile.warp_m)
         warp_column = emit.bind("warp_column", warp % tile.warps_n * tile.warp_n)
-        body = _Multiplication(operator, product, use, buffers, shared)
+        body = _Multiplication(operator, use, buffers, shared, Stretches.of(use, split))
         body.prepare(batch, first_row, first_column, thread)
         body.prepare_warp(warp_row, warp_column, lane)
         body.emit()
         sums_in_rows = device.view(shared, use.shared_bytes // 4, operator.accumulate_dtype)
         device.block_barrier()  # the last stage has been read
-        ResultWriter(operator, product, use, buffers, sums_in_rows).write(
+        ResultWriter(use, result, sums_in_rows).write(
             body.sums,
-            batch=batch,
+            layer=layer,
             first_row=emit.bind("first_row", first_row + warp_row),
             first_column=emit.bind("first_column", first_column + warp_column),
             warp=warp,
@@ -56,14 +56,15 @@ def tensor_program(operator: ProductOperator, product: Product, use: TileUse) ->
     return made[0]
 
 
-def tile_of_block(block: Any, rows: int, columns: int, group: int) -> tuple[Any, Any, Any]:
-    """The place in the batch, and row and column of a block's tile.
+def tile_of_block(block: Any, use: TileUse) -> tuple[Any, Any, Any]:
+    """Of a block: its split and place in the batch, as one number, and row and column of its tile.
 
     Blocks go down the rows of a group, then to the next column of it.
     """
+    rows, columns = use.rows, use.columns
     within = emit.bind("within", block % (rows * columns))
     batch = emit.bind("batch", block // (rows * columns))
-    size = min(group, rows)
+    size = min(use.tile.group, rows)
     first = emit.bind("first", within // (size * columns) * size)
     rest = emit.bind("rest", within % (size * columns))
     height = size if rows % size == 0 else emit.bind("height", emit.minimum(size, rows - first))
@@ -72,18 +73,17 @@ def tile_of_block(block: Any, rows: int, columns: int, group: int) -> tuple[Any,
 
 @dataclass
 class _Multiplication:
-    """The sums of a block's tile, one stretch of them after the other."""
+    """The sums of a block's tile, one of its stretches after the other."""
 
     operator: ProductOperator
-    product: Product
     use: TileUse
     buffers: Sequence[Any]
     shared: Any
+    stretches: Stretches
 
     def __post_init__(self) -> None:
         tile, use = self.use.tile, self.use
-        self.stretches = emit.tile_count(self.product.depth, tile.block_k)
-        left, right = self.product.left, self.product.right
+        left, right = use.left, use.right
         second = use.left_tile.elements
         memory: dict[str, Any] = {"buffers": self.buffers, "shared": self.shared}
         self.copiers = (
@@ -113,8 +113,9 @@ class _Multiplication:
 
     def prepare(self, batch: Any, first_row: Any, first_column: Any, thread: Any) -> None:
         """What a thread knows of its copies before the first one."""
+        first_depth = self.stretches.first * self.use.tile.block_k
         for each, first in zip(self.copiers, (first_row, first_column), strict=True):
-            each.prepare(batch, first, thread)
+            each.prepare(batch, first, thread, first_depth)
         if self.use.table_bytes:
             device.block_barrier()
 
@@ -140,7 +141,7 @@ class _Multiplication:
 
     def _one_after_the_other(self) -> None:
         """Copy a stretch, then multiply it."""
-        with emit.serial(self.stretches, "stretch") as stretch:
+        with emit.serial(self.stretches.count, "stretch") as stretch:
             self._begin(stretch, 0)
             device.commit_copies()
             self._finish(0)
@@ -157,20 +158,21 @@ class _Multiplication:
         also says that all warps are done with the stage that the next turn copies to.
         """
         stages, steps = self.use.tile.stages, self.use.tile.steps
-        first = min(stages - 1, self.stretches)
+        first = min(stages - 1, self.stretches.most)
         with emit.serial(first, "stretch") as stretch:
-            self._begin(stretch, self._stage(stretch))
-            self._finish(self._stage(stretch))
+            with emit.when(self.stretches.has(stretch, first)):
+                self._begin(stretch, self._stage(stretch))
+                self._finish(self._stage(stretch))
             device.commit_copies()
         for _ in range(first, stages - 1):  # so that groups can be counted
             device.commit_copies()
         self._wait(stages - 2)
         self._load(0, 0)
-        with emit.serial(self.stretches, "stretch") as stretch:
+        with emit.serial(self.stretches.count, "stretch") as stretch:
             now, then = (emit.bind("stage", self._stage(stretch + one)) for one in (0, 1))
             ahead = stretch + (stages - 1)
             target = emit.bind("stage_ahead", self._stage(ahead))
-            more = ahead < self.stretches
+            more = ahead < self.stretches.count
             where(more, lambda: self._begin(ahead, target))
             device.commit_copies()
             for step in range(steps):

@@ -14,7 +14,12 @@ from tunesmith.sketches.cuda.limits import shared_bytes_of
 from tunesmith.sketches.cuda.tensor.block_tile import STEP, BlockTile, TileUse
 from tunesmith.sketches.cuda.tensor.estimate import tensor_seconds
 from tunesmith.sketches.cuda.tensor.matrix import Product
-from tunesmith.sketches.cuda.tensor.product_sketch import ProductSketch
+from tunesmith.sketches.cuda.tensor.product_sketch import (
+    ProductSketch,
+    default_of,
+    enough_stretches,
+    splits_of,
+)
 from tunesmith.sketches.cuda.tensor.program import tensor_program
 from tunesmith.sketches.cuda.tensor.shared_tile import LAYOUTS, SWIZZLED
 from tunesmith.sketches.sketch import instantiating
@@ -31,8 +36,8 @@ _GROUPS = (1, 2, 4, 8, 16)
 # A thread has no more than 128 registers for sums, or 64x64 a warp.
 _WARP_SUMS = 64 * 64
 
-# The default's tiles: the first of which there are enough to keep a large GPU's multiprocessors
-# busy, with the warps of each.
+# The default's tiles, with the warps of each; and how many blocks keep a large GPU's
+# multiprocessors busy.
 _DEFAULT_TILES = (
     (128, 128, 2, 2),
     (128, 64, 2, 2),
@@ -40,7 +45,7 @@ _DEFAULT_TILES = (
     (64, 32, 2, 1),
     (32, 32, 1, 1),
 )
-_ENOUGH_TILES = 128
+_ENOUGH_BLOCKS = 128
 _DEFAULT_DEPTH = 32
 _DEFAULT_STAGES = 4
 _DEFAULT_GROUP = 8
@@ -71,6 +76,7 @@ class TensorSketch(ProductSketch):
                 Ordinal("stages", _STAGES),
                 Categorical("layout", LAYOUTS),
                 Ordinal("group", _GROUPS),
+                Ordinal("splits", splits_of(product, _BLOCK_DEPTHS[0])),
             ],
             [
                 Constraint(f"warps_m * {STEP} <= block_m"),
@@ -78,14 +84,15 @@ class TensorSketch(ProductSketch):
                 Constraint("warps_m * warps_n <= 32"),
                 Constraint(f"block_m * block_n <= warps_m * warps_n * {_WARP_SUMS}"),
                 Constraint(f"stages * block_k * (block_m + block_n) * 2 <= {most}"),
+                enough_stretches(product),
             ],
         )
 
     def default(self, operator: Operator, target: Target) -> Config:
         product, most = self.product(self.known(operator)), shared_bytes_of(target.gpu_arch)
-        fitting = [tile for tile in _defaults(product) if _use(product, tile).allowed(most)]
-        busy = (tile for tile in fitting if _blocks(product, tile) >= _ENOUGH_TILES)
-        return Config(dataclasses.asdict(next(busy, fitting[-1])))
+        uses = (TileUse(tile, product) for tile in _defaults(product))
+        fitting = [(dataclasses.asdict(use.tile), use) for use in uses if use.allowed(most)]
+        return default_of(fitting, _ENOUGH_BLOCKS)
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
         gpu = Gpu.of(target)
@@ -94,28 +101,24 @@ class TensorSketch(ProductSketch):
         known = self.known(operator)
         product = self.product(known)
         settings: dict[str, Any] = dict(config)
-        use = _use(product, BlockTile(**settings))
+        use = TileUse(BlockTile(**settings), product)
         if not use.allowed(shared_bytes_of(target.gpu_arch)):
             return math.inf
-        return tensor_seconds(product, use, gpu, bytes_of_tensors(known))
+        return tensor_seconds(use, gpu, bytes_of_tensors(known))
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         known = self.known(operator)
         product = self.product(known)
         with instantiating(self.space(operator, target), config):
             settings: dict[str, Any] = dict(config)
-            use = _use(product, BlockTile(**settings))
+            use = TileUse(BlockTile(**settings), product)
             use.check(shared_bytes_of(target.gpu_arch))
-            return tensor_program(known, product, use)
+            return tensor_program(known, use)
 
 
 def _sizes(extent: int) -> tuple[int, ...]:
     """The sizes of tiles that are not twice as large as the result."""
     return tuple(size for size in _BLOCK_SIZES if size == STEP or size < 2 * extent)
-
-
-def _use(product: Product, tile: BlockTile) -> TileUse:
-    return TileUse(tile, product.left, product.right)
 
 
 def _defaults(product: Product) -> Iterator[BlockTile]:
@@ -132,10 +135,5 @@ def _defaults(product: Product) -> Iterator[BlockTile]:
             stages=_DEFAULT_STAGES,
             layout=SWIZZLED,
             group=_DEFAULT_GROUP,
+            splits=1,
         )
-
-
-def _blocks(product: Product, tile: BlockTile) -> int:
-    """How many tiles the result has."""
-    rows, columns = -(-product.rows // tile.block_m), -(-product.columns // tile.block_n)
-    return product.batch * rows * columns

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tunesmith.sketches.cuda.estimates.block_work import seconds
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
-from tunesmith.sketches.cuda.tensor.estimate import blocks_of, work_of_a_block
-from tunesmith.sketches.cuda.tensor.matrix import Product
+from tunesmith.sketches.cuda.tensor.estimate import product_seconds, work_of_a_block
 from tunesmith.sketches.cuda.warpgroup.instructions import ROWS
 from tunesmith.sketches.cuda.warpgroup.warpgroup_tile import WarpgroupUse
 
@@ -20,9 +18,7 @@ _ELEMENT = 2
 _GAP = 100
 
 
-def warpgroup_seconds(
-    product: Product, use: WarpgroupUse, gpu: Gpu, compulsory_bytes: float
-) -> float:
+def warpgroup_seconds(use: WarpgroupUse, gpu: Gpu, compulsory_bytes: float) -> float:
     """About how long it takes; ``compulsory_bytes`` is what it reads and writes at the least.
 
     The right operand is read anew for each 64 rows.
@@ -31,7 +27,6 @@ def warpgroup_seconds(
     down = tile.block_m // ROWS
     read = (tile.block_m + down * tile.block_n) * tile.block_k * _ELEMENT
     work = work_of_a_block(
-        product,
         use,
         arithmetic=tile.block_m * tile.block_n * tile.block_k / _LANES,
         reading=read / _BYTES,
@@ -39,4 +34,4 @@ def warpgroup_seconds(
         ahead=tile.ahead,
     )
     waiting = work.waiting + (0 if tile.pending else _GAP)
-    return seconds(replace(work, waiting=waiting), blocks_of(product, use), gpu, compulsory_bytes)
+    return product_seconds(replace(work, waiting=waiting), use, gpu, compulsory_bytes)

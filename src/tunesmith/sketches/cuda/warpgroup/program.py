@@ -12,10 +12,10 @@ from tunesmith.sketches.cuda.tensor import device
 from tunesmith.sketches.cuda.tensor.block_tile import STEP
 from tunesmith.sketches.cuda.tensor.copies import copier
 from tunesmith.sketches.cuda.tensor.device import WARP
-from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.cuda.tensor.program import tile_of_block, where
 from tunesmith.sketches.cuda.tensor.result import ResultWriter
 from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK
+from tunesmith.sketches.cuda.tensor.split_sum import Stretches, result_of, split_of
 from tunesmith.sketches.cuda.warpgroup import instructions
 from tunesmith.sketches.cuda.warpgroup.instructions import ROWS, WARPGROUP
 from tunesmith.sketches.cuda.warpgroup.operand_tile import ALIGNMENT, UNIT, OperandTile
@@ -25,18 +25,18 @@ from tunesmith.sketches.cuda.warpgroup.warpgroup_tile import WarpgroupUse
 _SUMS = 4
 
 
-def warpgroup_program(operator: ProductOperator, product: Product, use: WarpgroupUse) -> Any:
-    """The module of a product, which an operator is, with the operator's epilogue."""
+def warpgroup_program(operator: ProductOperator, use: WarpgroupUse) -> Any:
+    """The module of the product that an operator is, with the operator's epilogue."""
     tile = use.tile
-    rows = emit.tile_count(product.rows, tile.block_m)
-    columns = emit.tile_count(product.columns, tile.block_n)
     with (
         emit.module() as made,
         emit.function("main", [*operator.arguments, operator.result]) as buffers,
-        device.launch("blockIdx.x", product.batch * rows * columns) as block,
+        result_of(operator, use, buffers) as result,
+        device.launch("blockIdx.x", use.blocks) as block,
         device.launch("threadIdx.x", tile.threads) as thread,
     ):
-        batch, row, column = tile_of_block(block, rows, columns, tile.group)
+        layer, row, column = tile_of_block(block, use)
+        split, batch = split_of(layer, use)
         shared = emit.buffer(
             "shared",
             (use.shared_bytes // 2,),
@@ -48,15 +48,15 @@ def warpgroup_program(operator: ProductOperator, product: Product, use: Warpgrou
         first_row = emit.bind("first_row", row * tile.block_m)
         first_column = emit.bind("first_column", column * tile.block_n)
         own_row = emit.bind("own_row", thread // WARPGROUP * tile.warpgroup_m)
-        body = _Multiplication(operator, product, use, buffers, shared)
+        body = _Multiplication(operator, use, buffers, shared, Stretches.of(use, split))
         body.prepare(batch, first_row, first_column, thread)
         body.emit(own_row)
         sums_in_rows = device.view(shared, use.shared_bytes // 4, operator.accumulate_dtype)
         device.block_barrier()  # the last stage has been read
         row_of_warp = own_row + warp % (WARPGROUP // WARP) * STEP
-        ResultWriter(operator, product, use, buffers, sums_in_rows, rows_apart=ROWS).write(
+        ResultWriter(use, result, sums_in_rows, rows_apart=ROWS).write(
             body.sums,
-            batch=batch,
+            layer=layer,
             first_row=emit.bind("first_row", first_row + row_of_warp),
             first_column=first_column,
             warp=warp,
@@ -67,18 +67,17 @@ def warpgroup_program(operator: ProductOperator, product: Product, use: Warpgrou
 
 @dataclass
 class _Multiplication:
-    """The sums of a block's tile, one stretch of them after the other."""
+    """The sums of a block's tile, one of its stretches after the other."""
 
     operator: ProductOperator
-    product: Product
     use: WarpgroupUse
     buffers: Sequence[Any]
     shared: Any
+    stretches: Stretches
 
     def __post_init__(self) -> None:
         tile, use = self.use.tile, self.use
-        left, right = self.product.left, self.product.right
-        self.stretches = emit.tile_count(self.product.depth, tile.block_k)
+        left, right = use.left, use.right
         self.left = tile.shared_tile(left, tile.block_m)
         self.right = tile.shared_tile(right, tile.block_n)
         memory: dict[str, Any] = {"buffers": self.buffers, "shared": self.shared}
@@ -93,8 +92,9 @@ class _Multiplication:
 
     def prepare(self, batch: Any, first_row: Any, first_column: Any, thread: Any) -> None:
         """What a thread knows of its copies before the first one."""
+        first_depth = self.stretches.first * self.use.tile.block_k
         for each, first in zip(self.copiers, (first_row, first_column), strict=True):
-            each.prepare(batch, first, thread)
+            each.prepare(batch, first, thread, first_depth)
         if self.use.table_bytes:
             device.block_barrier()
 
@@ -115,19 +115,20 @@ class _Multiplication:
         for place in range(self.down * self.sums_of_product):
             emit.store(self._sums, zero, [place])
         left, right = self._descriptors(own_row)
-        first = min(tile.ahead, self.stretches)
+        first = min(tile.ahead, self.stretches.most)
         with emit.serial(first, "stretch") as stretch:
-            self._begin(stretch, self._stage(stretch))
-            self._finish(self._stage(stretch))
+            with emit.when(self.stretches.has(stretch, first)):
+                self._begin(stretch, self._stage(stretch))
+                self._finish(self._stage(stretch))
             device.commit_copies()
         for _ in range(first, tile.ahead):  # so that groups can be counted
             device.commit_copies()
         # Unrolled, ptxas would wait for products to move their sums to other registers.
-        with emit.serial(self.stretches, "stretch", rolled=True) as stretch:
+        with emit.serial(self.stretches.count, "stretch", rolled=True) as stretch:
             now = emit.bind("stage", self._stage(stretch))
             then = stretch + tile.ahead
             target = emit.bind("stage_ahead", self._stage(then))
-            more = then < self.stretches
+            more = then < self.stretches.count
             device.wait_for_copies(tile.ahead - 1)
             instructions.publish_copies()
             device.block_barrier()

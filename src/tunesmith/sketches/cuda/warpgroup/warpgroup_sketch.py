@@ -7,12 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tunesmith.operators import Operator
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.limits import shared_bytes_of
 from tunesmith.sketches.cuda.tensor.matrix import Product
-from tunesmith.sketches.cuda.tensor.product_sketch import ProductSketch
+from tunesmith.sketches.cuda.tensor.product_sketch import (
+    ProductSketch,
+    default_of,
+    enough_stretches,
+    splits_of,
+)
 from tunesmith.sketches.cuda.warpgroup.estimate import warpgroup_seconds
 from tunesmith.sketches.cuda.warpgroup.instructions import ROWS
 from tunesmith.sketches.cuda.warpgroup.program import warpgroup_program
@@ -34,8 +38,8 @@ _GROUPS = (1, 2, 4, 8, 16)
 # A thread has no more than 192 registers for sums.
 _WARPGROUP_SUMS = 192 * 128
 
-# The default's tiles: the first of which there are enough to keep a large GPU's multiprocessors
-# busy, with the warpgroups and stages of each.
+# The default's tiles, with the warpgroups and stages of each; and how many blocks keep a large
+# GPU's multiprocessors busy.
 _DEFAULT_TILES = (
     (128, 256, 2, 4),
     (128, 128, 2, 4),
@@ -43,7 +47,7 @@ _DEFAULT_TILES = (
     (64, 64, 1, 4),
     (64, 32, 1, 4),
 )
-_ENOUGH_TILES = 128
+_ENOUGH_BLOCKS = 128
 _DEFAULT_DEPTH = 64
 _DEFAULT_PENDING = 1
 _DEFAULT_GROUP = 8
@@ -73,20 +77,21 @@ class WarpgroupSketch(ProductSketch):
                 Ordinal("stages", _STAGES),
                 Ordinal("pending", _PENDING),
                 Ordinal("group", _GROUPS),
+                Ordinal("splits", splits_of(product, _BLOCK_DEPTHS[0])),
             ],
             [
                 Constraint(f"block_m % ({ROWS} * warpgroups) == 0"),
                 Constraint(f"block_m * block_n <= warpgroups * {_WARPGROUP_SUMS}"),
                 Constraint("stages >= pending + 2"),
                 Constraint(f"stages * block_k * (block_m + block_n) * 2 <= {most}"),
+                enough_stretches(product),
             ],
         )
 
     def default(self, operator: Operator, target: Target) -> Config:
         product, most = self.product(self.known(operator)), shared_bytes_of(target.gpu_arch)
-        fitting = [tile for tile in _defaults(product) if _use(product, tile).allowed(most)]
-        busy = (tile for tile in fitting if _blocks(product, tile) >= _ENOUGH_TILES)
-        return Config(next(busy, fitting[-1]))
+        uses = ((config, _use(product, config)) for config in _defaults(product))
+        return default_of([each for each in uses if each[1].allowed(most)], _ENOUGH_BLOCKS)
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
         gpu = Gpu.of(target)
@@ -97,7 +102,7 @@ class WarpgroupSketch(ProductSketch):
         use = _use(product, config)
         if not use.allowed(shared_bytes_of(target.gpu_arch)):
             return math.inf
-        return warpgroup_seconds(product, use, gpu, bytes_of_tensors(known))
+        return warpgroup_seconds(use, gpu, bytes_of_tensors(known))
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         known = self.known(operator)
@@ -105,7 +110,7 @@ class WarpgroupSketch(ProductSketch):
         with instantiating(self.space(operator, target), config):
             use = _use(product, config)
             use.check(shared_bytes_of(target.gpu_arch))
-            return warpgroup_program(known, product, use)
+            return warpgroup_program(known, use)
 
 
 def _sizes(sizes: tuple[int, ...], extent: int) -> tuple[int, ...]:
@@ -114,7 +119,7 @@ def _sizes(sizes: tuple[int, ...], extent: int) -> tuple[int, ...]:
 
 
 def _use(product: Product, settings: Mapping[str, Any]) -> WarpgroupUse:
-    return WarpgroupUse(WarpgroupTile.of(**settings), product.left, product.right)
+    return WarpgroupUse(WarpgroupTile.of(**settings), product)
 
 
 def _defaults(product: Product) -> Iterator[dict[str, int]]:
@@ -130,10 +135,5 @@ def _defaults(product: Product) -> Iterator[dict[str, int]]:
             "stages": stages,
             "pending": _DEFAULT_PENDING,
             "group": _DEFAULT_GROUP,
+            "splits": 1,
         }
-
-
-def _blocks(product: Product, settings: Mapping[str, int]) -> int:
-    """How many tiles the result has."""
-    rows = emit.tile_count(product.rows, settings["block_m"])
-    return product.batch * rows * emit.tile_count(product.columns, settings["block_n"])

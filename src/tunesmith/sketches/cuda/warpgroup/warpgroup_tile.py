@@ -32,6 +32,7 @@ class WarpgroupTile(BlockTile):
         stages: int,
         pending: int,
         group: int,
+        splits: int,
     ) -> WarpgroupTile:
         """The tile of a config."""
         return cls(
@@ -43,6 +44,7 @@ class WarpgroupTile(BlockTile):
             stages=stages,
             layout=SWIZZLED,
             group=group,
+            splits=splits,
             pending=pending,
         )
 

@@ -1,0 +1,118 @@
+"""Sums that several blocks share: what each has of them, and what is launched for that."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tunesmith.cuda.lowering import cuda_code
+from tunesmith.operators import Operator, ProductOperator, batch_matmul, conv2d, matmul
+from tunesmith.sketches.cuda.tensor.block_tile import BlockTile, TileUse
+from tunesmith.sketches.cuda.tensor.product_sketch import ProductSketch
+from tunesmith.sketches.cuda.tensor.split_sum import THREADS, Stretches
+from tunesmith.sketches.cuda_tensor_conv2d import CudaTensorConv2d
+from tunesmith.sketches.cuda_tensor_gemm import CudaTensorGemm
+from tunesmith.sketches.cuda_wgmma_conv2d import CudaWgmmaConv2d
+from tunesmith.sketches.cuda_wgmma_gemm import CudaWgmmaGemm
+from tunesmith.space import Config
+from tunesmith.target import Target
+
+TARGET = Target("cuda", arch="sm_90")
+GEMM = CudaTensorGemm()
+# Of ResNet-18: one image, and many.
+LAST_LAYER = conv2d(ci=512, h=7, w=7, co=512, kernel=3, padding=1, dtype="float16")
+FIRST_LAYER = conv2d(n=64, ci=64, h=56, w=56, co=64, kernel=3, padding=1, dtype="float16")
+
+
+@pytest.mark.parametrize("splits", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("stretches", [16, 17, 30, 31, 32, 145])
+def test_each_block_has_about_as_many_stretches_and_none_is_left(
+    splits: int, stretches: int
+) -> None:
+    operator = matmul(m=64, n=64, k=32 * stretches - 5, dtype="float16")
+    config = GEMM.default(operator, TARGET).replace(block_k=32, splits=splits)
+    settings: dict[str, Any] = dict(config)
+    use = TileUse(BlockTile(**settings), GEMM.product(operator))
+    shares = [Stretches.of(use, split) for split in range(splits)]
+    have = [list(range(share.first, share.first + share.count)) for share in shares]
+    assert list(chain(*have)) == list(range(stretches))
+    fewest, most = min(map(len, have)), max(map(len, have))
+    assert 1 <= fewest <= most <= fewest + 1
+    assert {(share.fewest, share.most) for share in shares} == {(fewest, most)}
+    assert [shares[0].has(fewest, among) for among in (fewest, fewest + 1)] == [
+        True,
+        fewest < len(have[0]),
+    ]
+
+
+@pytest.mark.parametrize("sketch", [GEMM, CudaWgmmaGemm()], ids=lambda sketch: sketch.name)
+def test_only_sums_that_are_shared_take_a_second_launch_and_memory(sketch: ProductSketch) -> None:
+    operator = batch_matmul(b=3, m=40, n=36, k=300, dtype="float16")
+    default = sketch.default(operator, TARGET).replace(block_k=32)
+    whole, shared = (
+        cuda_code(
+            sketch.program(operator, TARGET, default.replace(splits=splits)), TARGET.to_tvm()
+        ).functions["main"]
+        for splits in (1, 4)
+    )
+    assert len(whole.launches) == 1
+    assert whole.workspaces == ()
+    summing, adding = shared.launches
+    (before,) = whole.launches
+    assert summing.grid == (4 * before.grid[0], 1, 1)
+    assert shared.workspaces == (4 * 3 * 40 * 36 * 4,)
+    assert adding.block == (THREADS, 1, 1)
+    # A thread for four elements of the result, of which a row is a multiple.
+    assert adding.grid == (-(-3 * 40 * 36 // 4 // THREADS), 1, 1)
+    partial_sums = 3  # after the operator's arguments and its result
+    assert partial_sums in summing.arguments
+    assert partial_sums in adding.arguments
+
+
+@pytest.mark.parametrize(
+    "sketch", [CudaTensorConv2d(), CudaWgmmaConv2d()], ids=lambda sketch: sketch.name
+)
+def test_where_few_blocks_have_long_sums_splits_are_estimated_to_be_faster(
+    sketch: ProductSketch,
+) -> None:
+    def best(operator: Operator) -> Config:
+        configs = sketch.space(operator, TARGET).sample_many(1000, np.random.default_rng(0))
+        return min(configs, key=lambda config: seconds(operator, config))
+
+    def seconds(operator: Operator, config: Config) -> float:
+        known = sketch.estimate(operator, TARGET, config)
+        assert known is not None
+        return known
+
+    assert best(LAST_LAYER)["splits"] != 1
+    assert best(FIRST_LAYER)["splits"] == 1
+    for operator, faster in ((LAST_LAYER, True), (FIRST_LAYER, False)):
+        whole = sketch.default(operator, TARGET).replace(splits=1)
+        assert (seconds(operator, whole.replace(splits=4)) < seconds(operator, whole)) == faster
+
+
+@pytest.mark.parametrize(
+    ("sketch", "operator", "expected"),
+    [
+        (CudaTensorConv2d(), LAST_LAYER, (64, 64, 16)),
+        (CudaWgmmaConv2d(), LAST_LAYER, (64, 96, 16)),
+        (CudaTensorConv2d(), FIRST_LAYER, (64, 128, 1)),
+        (CudaWgmmaConv2d(), FIRST_LAYER, (64, 128, 1)),
+        # Too few even with splits; sums that are too short for a second launch.
+        (GEMM, matmul(m=64, n=64, k=4096, dtype="float16"), (32, 32, 16)),
+        (GEMM, matmul(m=64, n=64, k=1024, dtype="float16"), (32, 32, 1)),
+        (GEMM, matmul(m=64, n=64, k=2048, dtype="float16"), (32, 32, 8)),
+        # Smaller tiles come before splits.
+        (GEMM, matmul(m=1024, n=1024, k=4096, dtype="float16"), (128, 64, 1)),
+    ],
+    ids=lambda given: getattr(given, "key", None) or getattr(given, "name", ""),
+)
+def test_the_default_splits_long_sums_where_tiles_are_few(
+    sketch: ProductSketch, operator: ProductOperator, expected: tuple[int, int, int]
+) -> None:
+    default = sketch.default(operator, TARGET)
+    sketch.space(operator, TARGET).check(default)
+    assert (default["block_m"], default["block_n"], default["splits"]) == expected
