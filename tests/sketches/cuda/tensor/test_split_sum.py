@@ -49,7 +49,9 @@ def test_each_block_has_about_as_many_stretches_and_none_is_left(
 
 
 @pytest.mark.parametrize("sketch", [GEMM, CudaWgmmaGemm()], ids=lambda sketch: sketch.name)
-def test_only_sums_that_are_shared_take_a_second_launch_and_memory(sketch: ProductSketch) -> None:
+def test_only_sums_that_are_shared_take_a_second_launch_and_memory(
+    sketch: ProductSketch[Any],
+) -> None:
     operator = batch_matmul(b=3, m=40, n=36, k=300, dtype="float16")
     default = sketch.default(operator, TARGET).replace(block_k=32)
     whole, shared = (
@@ -76,7 +78,7 @@ def test_only_sums_that_are_shared_take_a_second_launch_and_memory(sketch: Produ
     "sketch", [CudaTensorConv2d(), CudaWgmmaConv2d()], ids=lambda sketch: sketch.name
 )
 def test_where_few_blocks_have_long_sums_splits_are_estimated_to_be_faster(
-    sketch: ProductSketch,
+    sketch: ProductSketch[Any],
 ) -> None:
     def best(operator: Operator) -> Config:
         configs = sketch.space(operator, TARGET).sample_many(1000, np.random.default_rng(0))
@@ -111,7 +113,7 @@ def test_where_few_blocks_have_long_sums_splits_are_estimated_to_be_faster(
     ids=lambda given: getattr(given, "key", None) or getattr(given, "name", ""),
 )
 def test_the_default_splits_long_sums_where_tiles_are_few(
-    sketch: ProductSketch, operator: ProductOperator, expected: tuple[int, int, int]
+    sketch: ProductSketch[Any], operator: ProductOperator, expected: tuple[int, int, int]
 ) -> None:
     default = sketch.default(operator, TARGET)
     sketch.space(operator, TARGET).check(default)

@@ -34,7 +34,7 @@ TARGET = Target("cuda", arch="sm_90")
     ids=lambda given: given.name,
 )
 def test_shared_memory_and_threads_are_those_of_the_launch(
-    sketch: ProductSketch, operator: ProductOperator
+    sketch: ProductSketch[Any], operator: ProductOperator
 ) -> None:
     product = sketch.product(operator)
     checked = 0

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tunesmith.operators import Operator
-from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
+from tunesmith.operators import Operator, ProductOperator
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.limits import shared_bytes_of
 from tunesmith.sketches.cuda.tensor.block_tile import STEP, BlockTile, TileUse
@@ -16,14 +13,12 @@ from tunesmith.sketches.cuda.tensor.estimate import tensor_seconds
 from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.cuda.tensor.product_sketch import (
     ProductSketch,
-    default_of,
     enough_stretches,
     splits_of,
 )
 from tunesmith.sketches.cuda.tensor.program import tensor_program
 from tunesmith.sketches.cuda.tensor.shared_tile import LAYOUTS, SWIZZLED
-from tunesmith.sketches.sketch import instantiating
-from tunesmith.space import Categorical, Config, Constraint, Ordinal, Space
+from tunesmith.space import Categorical, Constraint, Ordinal, Space
 from tunesmith.target import Target
 
 _LEAST_CAPABILITY = 80
@@ -36,8 +31,7 @@ _GROUPS = (1, 2, 4, 8, 16)
 # A thread has no more than 128 registers for sums, or 64x64 a warp.
 _WARP_SUMS = 64 * 64
 
-# The default's tiles, with the warps of each; and how many blocks keep a large GPU's
-# multiprocessors busy.
+# The default's tiles, with the warps of each.
 _DEFAULT_TILES = (
     (128, 128, 2, 2),
     (128, 64, 2, 2),
@@ -45,13 +39,12 @@ _DEFAULT_TILES = (
     (64, 32, 2, 1),
     (32, 32, 1, 1),
 )
-_ENOUGH_BLOCKS = 128
 _DEFAULT_DEPTH = 32
 _DEFAULT_STAGES = 4
 _DEFAULT_GROUP = 8
 
 
-class TensorSketch(ProductSketch):
+class TensorSketch(ProductSketch[TileUse]):
     """Multiplies matrices of 16-bit elements on tensor cores, with sums in float32.
 
     Each block has a tile of the result and each of its warps a part of that, in registers.
@@ -88,52 +81,32 @@ class TensorSketch(ProductSketch):
             ],
         )
 
-    def default(self, operator: Operator, target: Target) -> Config:
-        product, most = self.product(self.known(operator)), shared_bytes_of(target.gpu_arch)
-        uses = (TileUse(tile, product) for tile in _defaults(product))
-        fitting = [(dataclasses.asdict(use.tile), use) for use in uses if use.allowed(most)]
-        return default_of(fitting, _ENOUGH_BLOCKS)
+    def use(self, product: Product, settings: Mapping[str, Any]) -> TileUse:
+        return TileUse(BlockTile(**settings), product)
 
-    def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        gpu = Gpu.of(target)
-        if gpu is None:
-            return None
-        known = self.known(operator)
-        product = self.product(known)
-        settings: dict[str, Any] = dict(config)
-        use = TileUse(BlockTile(**settings), product)
-        if not use.allowed(shared_bytes_of(target.gpu_arch)):
-            return math.inf
-        return tensor_seconds(use, gpu, bytes_of_tensors(known))
+    def seconds(self, use: TileUse, gpu: Gpu, compulsory_bytes: float) -> float:
+        return tensor_seconds(use, gpu, compulsory_bytes)
 
-    def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        known = self.known(operator)
-        product = self.product(known)
-        with instantiating(self.space(operator, target), config):
-            settings: dict[str, Any] = dict(config)
-            use = TileUse(BlockTile(**settings), product)
-            use.check(shared_bytes_of(target.gpu_arch))
-            return tensor_program(known, use)
+    def written(self, operator: ProductOperator, use: TileUse) -> Any:
+        return tensor_program(operator, use)
+
+    def defaults(self, product: Product) -> Iterator[dict[str, Any]]:
+        rows, columns = max(_sizes(product.rows)), max(_sizes(product.columns))
+        for block_m, block_n, warps_m, warps_n in _DEFAULT_TILES:
+            m, n = min(block_m, rows), min(block_n, columns)
+            yield {
+                "block_m": m,
+                "block_n": n,
+                "block_k": _DEFAULT_DEPTH,
+                "warps_m": min(warps_m, m // STEP),
+                "warps_n": min(warps_n, n // STEP),
+                "stages": _DEFAULT_STAGES,
+                "layout": SWIZZLED,
+                "group": _DEFAULT_GROUP,
+                "splits": 1,
+            }
 
 
 def _sizes(extent: int) -> tuple[int, ...]:
     """The sizes of tiles that are not twice as large as the result."""
     return tuple(size for size in _BLOCK_SIZES if size == STEP or size < 2 * extent)
-
-
-def _defaults(product: Product) -> Iterator[BlockTile]:
-    """Tiles that may be the default, the largest first."""
-    rows, columns = max(_sizes(product.rows)), max(_sizes(product.columns))
-    for block_m, block_n, warps_m, warps_n in _DEFAULT_TILES:
-        m, n = min(block_m, rows), min(block_n, columns)
-        yield BlockTile(
-            block_m=m,
-            block_n=n,
-            block_k=_DEFAULT_DEPTH,
-            warps_m=min(warps_m, m // STEP),
-            warps_n=min(warps_n, n // STEP),
-            stages=_DEFAULT_STAGES,
-            layout=SWIZZLED,
-            group=_DEFAULT_GROUP,
-            splits=1,
-        )

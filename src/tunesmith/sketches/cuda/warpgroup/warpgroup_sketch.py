@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tunesmith.operators import Operator
-from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
+from tunesmith.operators import Operator, ProductOperator
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.limits import shared_bytes_of
 from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.cuda.tensor.product_sketch import (
     ProductSketch,
-    default_of,
     enough_stretches,
     splits_of,
 )
@@ -21,8 +18,7 @@ from tunesmith.sketches.cuda.warpgroup.estimate import warpgroup_seconds
 from tunesmith.sketches.cuda.warpgroup.instructions import ROWS
 from tunesmith.sketches.cuda.warpgroup.program import warpgroup_program
 from tunesmith.sketches.cuda.warpgroup.warpgroup_tile import WarpgroupTile, WarpgroupUse
-from tunesmith.sketches.sketch import instantiating
-from tunesmith.space import Config, Constraint, Ordinal, Space
+from tunesmith.space import Constraint, Ordinal, Space
 from tunesmith.target import Target
 
 # The one generation that has the instructions; later ones have others.
@@ -38,8 +34,7 @@ _GROUPS = (1, 2, 4, 8, 16)
 # A thread has no more than 192 registers for sums.
 _WARPGROUP_SUMS = 192 * 128
 
-# The default's tiles, with the warpgroups and stages of each; and how many blocks keep a large
-# GPU's multiprocessors busy.
+# The default's tiles, with the warpgroups and stages of each.
 _DEFAULT_TILES = (
     (128, 256, 2, 4),
     (128, 128, 2, 4),
@@ -47,13 +42,12 @@ _DEFAULT_TILES = (
     (64, 64, 1, 4),
     (64, 32, 1, 4),
 )
-_ENOUGH_BLOCKS = 128
 _DEFAULT_DEPTH = 64
 _DEFAULT_PENDING = 1
 _DEFAULT_GROUP = 8
 
 
-class WarpgroupSketch(ProductSketch):
+class WarpgroupSketch(ProductSketch[WarpgroupUse]):
     """Multiplies matrices of 16-bit elements by groups of four warps, with sums in float32.
 
     Each block has a tile of the result and each of its warpgroups some rows of that, in registers.
@@ -88,52 +82,31 @@ class WarpgroupSketch(ProductSketch):
             ],
         )
 
-    def default(self, operator: Operator, target: Target) -> Config:
-        product, most = self.product(self.known(operator)), shared_bytes_of(target.gpu_arch)
-        uses = ((config, _use(product, config)) for config in _defaults(product))
-        return default_of([each for each in uses if each[1].allowed(most)], _ENOUGH_BLOCKS)
+    def use(self, product: Product, settings: Mapping[str, Any]) -> WarpgroupUse:
+        return WarpgroupUse(WarpgroupTile.of(**settings), product)
 
-    def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        gpu = Gpu.of(target)
-        if gpu is None:
-            return None
-        known = self.known(operator)
-        product = self.product(known)
-        use = _use(product, config)
-        if not use.allowed(shared_bytes_of(target.gpu_arch)):
-            return math.inf
-        return warpgroup_seconds(use, gpu, bytes_of_tensors(known))
+    def seconds(self, use: WarpgroupUse, gpu: Gpu, compulsory_bytes: float) -> float:
+        return warpgroup_seconds(use, gpu, compulsory_bytes)
 
-    def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        known = self.known(operator)
-        product = self.product(known)
-        with instantiating(self.space(operator, target), config):
-            use = _use(product, config)
-            use.check(shared_bytes_of(target.gpu_arch))
-            return warpgroup_program(known, use)
+    def written(self, operator: ProductOperator, use: WarpgroupUse) -> Any:
+        return warpgroup_program(operator, use)
+
+    def defaults(self, product: Product) -> Iterator[dict[str, Any]]:
+        rows, columns = _sizes(_BLOCK_M, product.rows)[-1], _sizes(_BLOCK_N, product.columns)[-1]
+        for block_m, block_n, warpgroups, stages in _DEFAULT_TILES:
+            m = min(block_m, rows)
+            yield {
+                "block_m": m,
+                "block_n": min(block_n, columns),
+                "block_k": _DEFAULT_DEPTH,
+                "warpgroups": min(warpgroups, m // ROWS),
+                "stages": stages,
+                "pending": _DEFAULT_PENDING,
+                "group": _DEFAULT_GROUP,
+                "splits": 1,
+            }
 
 
 def _sizes(sizes: tuple[int, ...], extent: int) -> tuple[int, ...]:
     """The sizes of tiles that are not twice as large as the result."""
     return tuple(size for size in sizes if size == sizes[0] or size < 2 * extent)
-
-
-def _use(product: Product, settings: Mapping[str, Any]) -> WarpgroupUse:
-    return WarpgroupUse(WarpgroupTile.of(**settings), product)
-
-
-def _defaults(product: Product) -> Iterator[dict[str, int]]:
-    """Configs that may be the default, the largest tiles first."""
-    rows, columns = _sizes(_BLOCK_M, product.rows)[-1], _sizes(_BLOCK_N, product.columns)[-1]
-    for block_m, block_n, warpgroups, stages in _DEFAULT_TILES:
-        m = min(block_m, rows)
-        yield {
-            "block_m": m,
-            "block_n": min(block_n, columns),
-            "block_k": _DEFAULT_DEPTH,
-            "warpgroups": min(warpgroups, m // ROWS),
-            "stages": stages,
-            "pending": _DEFAULT_PENDING,
-            "group": _DEFAULT_GROUP,
-            "splits": 1,
-        }
