@@ -17,7 +17,7 @@ from tests.kernels import DATA, SQUARE, WEIGHT, assert_right, inputs_of, kernel_
 from tests.on_gpus.gpus import GPU, on
 from tunesmith.errors import UsageError
 from tunesmith.kernel import Kernel
-from tunesmith.operators import Operator, conv2d, matmul
+from tunesmith.operators import Operator, batch_matmul, conv2d, matmul
 from tunesmith.sketches import sketch_for
 
 CONSTANT = matmul(m=16, n=16, k=16, constant_weights=True)
@@ -120,6 +120,19 @@ def test_a_kernel_for_tensor_cores(name: str, dtype: str) -> None:
     assert_right(product, kernel(*inputs), inputs)
     there = on(1, *inputs)
     assert_right(product, kernel(*there).numpy(), inputs)
+
+
+@pytest.mark.parametrize("transpose", ["NN", "NT", "TN"])
+@pytest.mark.parametrize("pending", [0, 1])
+def test_products_of_warpgroups_with_copies_that_run_ahead(transpose: str, pending: int) -> None:
+    """Whole vectors in every layout of shared memory, and stages that are used again."""
+    product = batch_matmul(b=2, m=128, n=96, k=264, transpose=transpose, dtype="bfloat16")
+    sketch = sketch_for(product, GPU, "cuda_wgmma_gemm")
+    tile = {"block_m": 128, "block_n": 96, "block_k": 64, "warpgroups": 2}
+    config = sketch.default(product, GPU).replace(**tile, stages=3, pending=pending, splits=1)
+    kernel = Kernel.build(product, GPU, sketch.program(product, GPU, config), config)
+    inputs = inputs_of(product)
+    assert_right(product, kernel(*inputs), inputs)
 
 
 def split_kernel(product: Operator, name: str) -> Kernel:

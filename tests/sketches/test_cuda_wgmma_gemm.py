@@ -14,7 +14,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from tests.compiled import needs_nvcc, ptx_of, resources
-from tunesmith.cuda.compiler import nvcc
+from tunesmith.cuda.compiler import nvcc, options_for
 from tunesmith.cuda.lowering import cuda_code, cuda_source
 from tunesmith.errors import InstantiationError
 from tunesmith.measure.verify import poison_like
@@ -197,8 +197,7 @@ def test_ptxas_keeps_products_asynchronous(
     source = tmp_path / "kernel.cu"
     program = SKETCH.program(operator, TARGET, config_of(operator, **changes))
     source.write_text(cuda_source(program, TARGET.to_tvm()))
-    command = [nvcc(), "-cubin", "-arch=sm_90a", "-O3", "-Xptxas", "-v", "-std=c++17"]
-    command += ["-o", str(tmp_path / "kernel.cubin"), str(source)]
+    command = [nvcc(), *options_for("sm_90"), "-o", str(tmp_path / "kernel.cubin"), str(source)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     assert "Used" in done.stderr
     assert not re.findall(r"C75\d\d|serialized", done.stderr)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tunesmith.operators import Operator, conv2d, softmax
+from tunesmith.operators import Operator, conv2d, matmul, softmax
 from tunesmith.sketches import sketches
 from tunesmith.space import Config
 from tunesmith.target import Target
@@ -93,6 +93,56 @@ def test_worse_rows_are_estimated_slower(changes: dict[str, Any]) -> None:
 def test_more_rows_take_longer() -> None:
     times = [estimate("cuda_rows", softmax(m=m, n=4096)) for m in (256, 4096, 65536)]
     assert times[0] < times[1] < times[2]
+
+
+# -- tensor cores ---------------------------------------------------------------------------------
+
+PRODUCT = matmul(m=4096, n=4096, k=4096, dtype="bfloat16")
+TENSOR: dict[str, Any] = {"block_m": 128, "block_n": 128, "block_k": 32, "warps_m": 2, "warps_n": 2}
+WARPGROUPS: dict[str, Any] = {"block_m": 128, "block_n": 256, "block_k": 64, "warpgroups": 2}
+
+
+@pytest.mark.parametrize(
+    ("sketch", "better", "changes"),
+    [
+        ("cuda_tensor_gemm", TENSOR, {"block_m": 16, "block_n": 16, "warps_m": 1, "warps_n": 1}),
+        ("cuda_tensor_gemm", TENSOR, {"warps_m": 4, "warps_n": 8}),  # each reads much for little
+        ("cuda_tensor_gemm", TENSOR, {"splits": 16}),
+        ("cuda_wgmma_gemm", WARPGROUPS, {"block_m": 64, "block_n": 32, "warpgroups": 1}),
+        ("cuda_wgmma_gemm", WARPGROUPS, {"splits": 16}),
+    ],
+    ids=["small tiles", "small warps", "splits", "small products", "splits too"],
+)
+def test_worse_tiles_are_estimated_slower(
+    sketch: str, better: dict[str, Any], changes: dict[str, Any]
+) -> None:
+    assert estimate(sketch, PRODUCT, **{**better, **changes}) > 1.1 * estimate(
+        sketch, PRODUCT, **better
+    )
+
+
+def test_few_blocks_wait_for_copies_that_do_not_run_ahead() -> None:
+    small = matmul(m=512, n=512, k=4096, dtype="bfloat16")
+    times = [estimate("cuda_tensor_gemm", small, **TENSOR, stages=stages) for stages in (1, 2, 4)]
+    assert times[0] > 1.1 * times[1] > 1.1 * times[2]
+
+
+def test_products_that_are_waited_for_are_estimated_slower() -> None:
+    waited = estimate("cuda_wgmma_gemm", PRODUCT, **WARPGROUPS, pending=0, stages=3)
+    assert waited > 1.02 * estimate("cuda_wgmma_gemm", PRODUCT, **WARPGROUPS, pending=1, stages=4)
+
+
+def test_elements_at_odd_places_are_estimated_slower() -> None:
+    odd = matmul(m=4096, n=4095, k=4095, dtype="bfloat16")
+    for sketch, tile in (("cuda_tensor_gemm", TENSOR), ("cuda_wgmma_gemm", WARPGROUPS)):
+        assert estimate(sketch, odd, **tile) > 1.2 * estimate(sketch, PRODUCT, **tile)
+
+
+def test_warpgroups_multiply_faster_than_warps() -> None:
+    """By the ratio of what their instructions can do, and not by more."""
+    warps = estimate("cuda_tensor_gemm", PRODUCT, **TENSOR)
+    ratio = warps / estimate("cuda_wgmma_gemm", PRODUCT, **WARPGROUPS)
+    assert 1.2 < ratio < 2048 / 1280 * 1.1
 
 
 # -- faster GPUs ----------------------------------------------------------------------------------
