@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
+from tunesmith.operators import matmul
 from tunesmith.sketches.cuda.warpgroup.operand_tile import ALIGNMENT, OperandTile
+from tunesmith.sketches.cuda_wgmma_gemm import CudaWgmmaGemm
+from tunesmith.space import Ordinal
+from tunesmith.target import Target
 
 TILES = [
     OperandTile.of(128, 64, along_depth=True),
@@ -89,7 +95,13 @@ def test_chunks_have_a_place_each(tile: OperandTile) -> None:
     assert places == set(range(0, tile.elements, 8))
 
 
-def test_tiles_of_the_spaces_begin_where_they_have_to() -> None:
+def test_tiles_of_the_space_begin_where_they_have_to() -> None:
     """Each is a multiple of that, so the next one does, too."""
-    sizes = [tile.elements * 2 % ALIGNMENT for tile in TILES]
-    assert sizes == [0] * len(TILES)
+    target = Target("cuda", arch="sm_90")
+    space = CudaWgmmaGemm().space(matmul(m=512, n=512, k=512, dtype="float16"), target)
+    values = {each.name: each.values for each in space.parameters if isinstance(each, Ordinal)}
+    sizes = {*values["block_m"], *values["block_n"]}
+    assert len(sizes) >= 6
+    for size, depth in itertools.product(sizes, values["block_k"]):
+        assert OperandTile.of(size, depth, along_depth=True).elements * 2 % ALIGNMENT == 0
+        assert OperandTile.of(depth, size, along_depth=False).elements * 2 % ALIGNMENT == 0
