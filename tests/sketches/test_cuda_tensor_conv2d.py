@@ -86,6 +86,14 @@ def test_blocks_that_share_a_sum(operator: Conv2d, splits: int) -> None:
     assert mismatch(SKETCH, operator, config, TARGET) is None
 
 
+def test_a_row_that_is_padding_for_all_threads() -> None:
+    """Where a stretch is part of one tap TVM knows the row, which is -2 here."""
+    operator = conv2d(ci=38, h=5, w=8, co=16, kernel=5, padding=2, layout="NHWC", dtype="float16")
+    tile = {"block_m": 64, "block_n": 16, "block_k": 16, "warps_m": 1, "warps_n": 1}
+    config = SKETCH.default(operator, TARGET).replace(**tile, stages=6, splits=1)
+    assert mismatch(SKETCH, operator, config, TARGET) is None
+
+
 @needs_nvcc
 @pytest.mark.parametrize(("layout", "arch"), [("NCHW", "sm_80"), ("NHWC", "sm_90")])
 def test_nvcc_compiles_it_without_spilling(layout: str, arch: str) -> None:

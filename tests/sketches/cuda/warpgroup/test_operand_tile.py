@@ -102,6 +102,6 @@ def test_tiles_of_the_space_begin_where_they_have_to() -> None:
     values = {each.name: each.values for each in space.parameters if isinstance(each, Ordinal)}
     sizes = {*values["block_m"], *values["block_n"]}
     assert len(sizes) >= 6
-    for size, depth in itertools.product(sizes, values["block_k"]):
+    for size, depth in itertools.product(map(int, sizes), map(int, values["block_k"])):
         assert OperandTile.of(size, depth, along_depth=True).elements * 2 % ALIGNMENT == 0
         assert OperandTile.of(depth, size, along_depth=False).elements * 2 % ALIGNMENT == 0

@@ -151,8 +151,8 @@ def _inside(operator: Conv2d, y: Any, x: Any) -> Any | None:
     conditions = []
     sizes = operator.h, operator.w
     for padding, place, size in zip(operator.padding, (y, x), sizes, strict=True):
-        if padding:  # as a number without a sign, what is less than 0 is large
-            conditions.append(place.astype("uint32") < tirx.const(size, "uint32"))
+        if padding:
+            conditions += [place >= 0, place < size]
     return tirx.all(*conditions) if conditions else None
 
 
