@@ -15,6 +15,7 @@ from tunesmith.sketches.cuda.tensor.device import WARP
 from tunesmith.sketches.cuda.tensor.fragments import Fragments
 from tunesmith.sketches.cuda.tensor.result import ResultWriter
 from tunesmith.sketches.cuda.tensor.split_sum import Stretches, result_of, split_of
+from tunesmith.sketches.cuda.tensor.stages import Stages
 
 # Sums of a thread in a tile of 16x8.
 _SUMS = 4
@@ -86,10 +87,11 @@ class _Multiplication:
         left, right = use.left, use.right
         second = use.left_tile.elements
         memory: dict[str, Any] = {"buffers": self.buffers, "shared": self.shared}
-        self.copiers = (
+        copiers = (
             copier(left, use.left_tile, use, **memory, first_element=0),
             copier(right, use.right_tile, use, **memory, first_element=second),
         )
+        self.stages = Stages(use, copiers)
         self.left, self.right = (
             Fragments(
                 matrix,
@@ -114,7 +116,7 @@ class _Multiplication:
     def prepare(self, batch: Any, first_row: Any, first_column: Any, thread: Any) -> None:
         """What a thread knows of its copies before the first one."""
         first_depth = self.stretches.first * self.use.tile.block_k
-        for each, first in zip(self.copiers, (first_row, first_column), strict=True):
+        for each, first in zip(self.stages.copiers, (first_row, first_column), strict=True):
             each.prepare(batch, first, thread, first_depth)
         if self.use.table_bytes:
             device.block_barrier()
@@ -142,9 +144,9 @@ class _Multiplication:
     def _one_after_the_other(self) -> None:
         """Copy a stretch, then multiply it."""
         with emit.serial(self.stretches.count, "stretch") as stretch:
-            self._begin(stretch, 0)
+            self.stages.begin(stretch, 0)
             device.commit_copies()
-            self._finish(0)
+            self.stages.finish(0)
             self._wait(0)
             for step in range(self.use.tile.steps):
                 self._load(step, 0)
@@ -161,24 +163,24 @@ class _Multiplication:
         first = min(stages - 1, self.stretches.most)
         with emit.serial(first, "stretch") as stretch:
             with emit.when(self.stretches.has(stretch, first)):
-                self._begin(stretch, self._stage(stretch))
-                self._finish(self._stage(stretch))
+                self.stages.begin(stretch, self.stages.start(stretch))
+                self.stages.finish(self.stages.start(stretch))
             device.commit_copies()
         for _ in range(first, stages - 1):  # so that groups can be counted
             device.commit_copies()
         self._wait(stages - 2)
         self._load(0, 0)
         with emit.serial(self.stretches.count, "stretch") as stretch:
-            now, then = (emit.bind("stage", self._stage(stretch + one)) for one in (0, 1))
+            now, then = (emit.bind("stage", self.stages.start(stretch + one)) for one in (0, 1))
             ahead = stretch + (stages - 1)
-            target = emit.bind("stage_ahead", self._stage(ahead))
+            target = emit.bind("stage_ahead", self.stages.start(ahead))
             more = ahead < self.stretches.count
-            where(more, lambda: self._begin(ahead, target))
+            where(more, lambda: self.stages.begin(ahead, target))
             device.commit_copies()
             for step in range(steps):
                 if step == steps - 1:
-                    if any(each.matrix.gathered for each in self.copiers):
-                        where(more, lambda: self._finish(target))
+                    if self.stages.gathered:
+                        where(more, lambda: self.stages.finish(target))
                     self._wait(stages - 2)
                 if steps == 1:  # one set of factors, which is read after its use
                     self._multiply(step)
@@ -186,18 +188,6 @@ class _Multiplication:
                 else:
                     self._load((step + 1) % steps, then if step == steps - 1 else now)
                     self._multiply(step)
-
-    def _stage(self, stretch: Any) -> Any:
-        """The first element of a stretch's stage."""
-        return stretch % self.use.tile.stages * self.use.stage_elements
-
-    def _begin(self, stretch: Any, stage: Any) -> None:
-        for each in self.copiers:
-            each.begin(stretch, stage)
-
-    def _finish(self, stage: Any) -> None:
-        for each in self.copiers:
-            each.finish(stage)
 
     def _wait(self, pending: int) -> None:
         device.wait_for_copies(pending)

@@ -16,6 +16,7 @@ from tunesmith.sketches.cuda.tensor.program import tile_of_block, where
 from tunesmith.sketches.cuda.tensor.result import ResultWriter
 from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK
 from tunesmith.sketches.cuda.tensor.split_sum import Stretches, result_of, split_of
+from tunesmith.sketches.cuda.tensor.stages import Stages
 from tunesmith.sketches.cuda.warpgroup import instructions
 from tunesmith.sketches.cuda.warpgroup.instructions import ROWS, WARPGROUP
 from tunesmith.sketches.cuda.warpgroup.operand_tile import ALIGNMENT, UNIT, OperandTile
@@ -81,10 +82,11 @@ class _Multiplication:
         self.left = tile.shared_tile(left, tile.block_m)
         self.right = tile.shared_tile(right, tile.block_n)
         memory: dict[str, Any] = {"buffers": self.buffers, "shared": self.shared}
-        self.copiers = (
+        copiers = (
             copier(left, self.left, use, **memory, first_element=0),
             copier(right, self.right, use, **memory, first_element=self.left.elements),
         )
+        self.stages = Stages(use, copiers)
         self.down = tile.warpgroup_m // ROWS
         self.sums_of_product = ROWS * tile.block_n // WARPGROUP
         count = self.down * self.sums_of_product
@@ -93,7 +95,7 @@ class _Multiplication:
     def prepare(self, batch: Any, first_row: Any, first_column: Any, thread: Any) -> None:
         """What a thread knows of its copies before the first one."""
         first_depth = self.stretches.first * self.use.tile.block_k
-        for each, first in zip(self.copiers, (first_row, first_column), strict=True):
+        for each, first in zip(self.stages.copiers, (first_row, first_column), strict=True):
             each.prepare(batch, first, thread, first_depth)
         if self.use.table_bytes:
             device.block_barrier()
@@ -118,39 +120,27 @@ class _Multiplication:
         first = min(tile.ahead, self.stretches.most)
         with emit.serial(first, "stretch") as stretch:
             with emit.when(self.stretches.has(stretch, first)):
-                self._begin(stretch, self._stage(stretch))
-                self._finish(self._stage(stretch))
+                self.stages.begin(stretch, self.stages.start(stretch))
+                self.stages.finish(self.stages.start(stretch))
             device.commit_copies()
         for _ in range(first, tile.ahead):  # so that groups can be counted
             device.commit_copies()
         # Unrolled, ptxas would wait for products to move their sums to other registers.
         with emit.serial(self.stretches.count, "stretch", rolled=True) as stretch:
-            now = emit.bind("stage", self._stage(stretch))
+            now = emit.bind("stage", self.stages.start(stretch))
             then = stretch + tile.ahead
-            target = emit.bind("stage_ahead", self._stage(then))
+            target = emit.bind("stage_ahead", self.stages.start(then))
             more = then < self.stretches.count
             device.wait_for_copies(tile.ahead - 1)
             instructions.publish_copies()
             device.block_barrier()
             self._multiply(left, right, now)
-            where(more, lambda: self._begin(then, target))
+            where(more, lambda: self.stages.begin(then, target))
             device.commit_copies()
             instructions.wait_for_products(tile.pending)
-            if any(each.matrix.gathered for each in self.copiers):
-                where(more, lambda: self._finish(target))
+            if self.stages.gathered:
+                where(more, lambda: self.stages.finish(target))
         instructions.wait_for_products(0)
-
-    def _stage(self, stretch: Any) -> Any:
-        """The first element of a stretch's stage."""
-        return stretch % self.use.tile.stages * self.use.stage_elements
-
-    def _begin(self, stretch: Any, stage: Any) -> None:
-        for each in self.copiers:
-            each.begin(stretch, stage)
-
-    def _finish(self, stage: Any) -> None:
-        for each in self.copiers:
-            each.finish(stage)
 
     def _descriptors(self, own_row: Any) -> tuple[Any, Any]:
         """Those of the first stage: of the left tile from the warpgroup's first row on."""
