@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from tests.compiled import needs_nvcc, resources
-from tunesmith.cuda.compiler import compile_cuda
-from tunesmith.cuda.lowering import cuda_source
 from tunesmith.operators import Conv2d, conv2d, matmul
 from tunesmith.sketches import sketches_for
 from tunesmith.sketches.cuda_tensor_conv2d import CudaTensorConv2d
@@ -57,35 +55,6 @@ def test_what_lies_side_by_side_is_copied_together(
     assert (product.left.vector, product.right.vector) == vectors
 
 
-@pytest.mark.parametrize(
-    ("operator", "splits"),
-    [
-        (
-            conv2d(
-                n=2, ci=24, h=7, w=7, co=40, kernel=3, padding=1, dtype="float16", bias=True,
-                residual=True,
-            ),
-            4,
-        ),
-        (
-            conv2d(
-                ci=16, h=9, w=8, co=24, kernel=3, padding=1, layout="NHWC", dtype="bfloat16",
-                bias=True, relu=True,
-            ),
-            2,
-        ),
-        (conv2d(n=2, ci=100, h=8, w=6, co=40, kernel=1, dtype="float16"), 4),
-        (conv2d(ci=5, h=7, w=7, co=9, kernel=5, stride=2, layout="NHWC", dtype="float16"), 2),
-        (conv2d(ci=3, h=9, w=9, co=16, kernel=7, padding=3, dtype="float16", relu=True), 4),
-    ],
-    ids=["windows of a table", "copied windows", "plain images", "gathered channels", "no table"],
-)  # fmt: skip
-def test_blocks_that_share_a_sum(operator: Conv2d, splits: int) -> None:
-    config = SKETCH.default(operator, TARGET).replace(block_k=32, splits=splits)
-    SKETCH.space(operator, TARGET).check(config)
-    assert mismatch(SKETCH, operator, config, TARGET) is None
-
-
 def test_a_row_that_is_padding_for_all_threads() -> None:
     """Where a stretch is part of one tap TVM knows the row, which is -2 here."""
     operator = conv2d(ci=38, h=5, w=8, co=16, kernel=5, padding=2, layout="NHWC", dtype="float16")
@@ -102,19 +71,6 @@ def test_nvcc_compiles_it_without_spilling(layout: str, arch: str) -> None:
     )
     found = resources(SKETCH, operator, arch)
     assert {(one.spill_stores, one.spill_loads) for one in found} == {(0, 0)}
-
-
-@needs_nvcc
-def test_nvcc_compiles_splits_without_spilling() -> None:
-    """Of the default of ResNet-18's last layer: the kernel that sums, and the one that adds up."""
-    operator = conv2d(
-        ci=512, h=7, w=7, co=512, kernel=3, padding=1, dtype="float16", bias=True, relu=True
-    )
-    config = SKETCH.default(operator, TARGET)
-    assert config["splits"] == 16
-    source = cuda_source(SKETCH.program(operator, TARGET, config), TARGET.to_tvm())
-    found = compile_cuda(source, "sm_90").resources
-    assert [(one.spill_stores, one.spill_loads) for one in found.values()] == [(0, 0)] * 2
 
 
 def test_it_is_for_one_group_of_16_bits() -> None:

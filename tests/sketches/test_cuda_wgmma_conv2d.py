@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.compiled import needs_nvcc, resources
-from tunesmith.cuda.compiler import compile_cuda
-from tunesmith.cuda.lowering import cuda_source
-from tunesmith.operators import Conv2d, conv2d, matmul
+from tunesmith.operators import conv2d, matmul
 from tunesmith.sketches import sketches_for
 from tunesmith.sketches.cuda_wgmma_conv2d import CudaWgmmaConv2d
 from tunesmith.target import Target
-from tunesmith.testing.sketch import SketchConformance, mismatch
+from tunesmith.testing.sketch import SketchConformance
 
 TARGET = Target("cuda", arch="sm_90")
 SKETCH = CudaWgmmaConv2d()
@@ -31,35 +29,6 @@ class TestCudaWgmmaConv2d(SketchConformance):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("operator", "splits"),
-    [
-        (
-            conv2d(
-                n=2, ci=24, h=7, w=7, co=40, kernel=3, padding=1, dtype="float16", bias=True,
-                residual=True,
-            ),
-            4,
-        ),
-        (
-            conv2d(
-                ci=16, h=9, w=8, co=24, kernel=3, padding=1, layout="NHWC", dtype="bfloat16",
-                bias=True, relu=True,
-            ),
-            2,
-        ),
-        (conv2d(n=2, ci=100, h=8, w=6, co=40, kernel=1, dtype="float16"), 4),
-        (conv2d(ci=5, h=7, w=7, co=9, kernel=5, stride=2, layout="NHWC", dtype="float16"), 2),
-        (conv2d(ci=3, h=9, w=9, co=16, kernel=7, padding=3, dtype="float16", relu=True), 4),
-    ],
-    ids=["windows of a table", "copied windows", "plain images", "gathered channels", "no table"],
-)  # fmt: skip
-def test_blocks_that_share_a_sum(operator: Conv2d, splits: int) -> None:
-    config = SKETCH.default(operator, TARGET).replace(block_k=32, splits=splits)
-    SKETCH.space(operator, TARGET).check(config)
-    assert mismatch(SKETCH, operator, config, TARGET) is None
-
-
 @needs_nvcc
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 def test_nvcc_compiles_it_without_spilling(layout: str) -> None:
@@ -68,19 +37,6 @@ def test_nvcc_compiles_it_without_spilling(layout: str) -> None:
     )
     found = resources(SKETCH, operator, "sm_90")
     assert {(one.spill_stores, one.spill_loads) for one in found} == {(0, 0)}
-
-
-@needs_nvcc
-def test_nvcc_compiles_splits_without_spilling() -> None:
-    """Of the default of ResNet-18's last layer: the kernel that sums, and the one that adds up."""
-    operator = conv2d(
-        ci=512, h=7, w=7, co=512, kernel=3, padding=1, dtype="float16", bias=True, relu=True
-    )
-    config = SKETCH.default(operator, TARGET)
-    assert config["splits"] == 16
-    source = cuda_source(SKETCH.program(operator, TARGET, config), TARGET.to_tvm())
-    found = compile_cuda(source, "sm_90").resources
-    assert [(one.spill_stores, one.spill_loads) for one in found.values()] == [(0, 0)] * 2
 
 
 def test_it_is_for_one_group_of_16_bits_on_hopper() -> None:

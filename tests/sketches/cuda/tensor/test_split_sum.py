@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tunesmith.cuda.lowering import cuda_code
-from tunesmith.operators import Operator, ProductOperator, batch_matmul, conv2d, matmul
+from tests.compiled import needs_nvcc
+from tunesmith.cuda.compiler import compile_cuda
+from tunesmith.cuda.lowering import cuda_code, cuda_source
+from tunesmith.operators import Conv2d, Operator, ProductOperator, batch_matmul, conv2d, matmul
 from tunesmith.sketches.cuda.tensor.block_tile import BlockTile, TileUse
 from tunesmith.sketches.cuda.tensor.product_sketch import ProductSketch
 from tunesmith.sketches.cuda.tensor.split_sum import THREADS, Stretches
@@ -19,6 +21,7 @@ from tunesmith.sketches.cuda_wgmma_conv2d import CudaWgmmaConv2d
 from tunesmith.sketches.cuda_wgmma_gemm import CudaWgmmaGemm
 from tunesmith.space import Config
 from tunesmith.target import Target
+from tunesmith.testing.sketch import mismatch
 
 TARGET = Target("cuda", arch="sm_90")
 GEMM = CudaTensorGemm()
@@ -118,3 +121,56 @@ def test_the_default_splits_long_sums_where_tiles_are_few(
     default = sketch.default(operator, TARGET)
     sketch.space(operator, TARGET).check(default)
     assert (default["block_m"], default["block_n"], default["splits"]) == expected
+
+
+# -- of windows -----------------------------------------------------------------------------------
+
+CONVOLUTIONS = pytest.mark.parametrize(
+    "sketch", [CudaTensorConv2d(), CudaWgmmaConv2d()], ids=lambda sketch: sketch.name
+)
+
+
+@CONVOLUTIONS
+@pytest.mark.parametrize(
+    ("operator", "splits"),
+    [
+        (
+            conv2d(
+                n=2, ci=24, h=7, w=7, co=40, kernel=3, padding=1, dtype="float16", bias=True,
+                residual=True,
+            ),
+            4,
+        ),
+        (
+            conv2d(
+                ci=16, h=9, w=8, co=24, kernel=3, padding=1, layout="NHWC", dtype="bfloat16",
+                bias=True, relu=True,
+            ),
+            2,
+        ),
+        (conv2d(n=2, ci=100, h=8, w=6, co=40, kernel=1, dtype="float16"), 4),
+        (conv2d(ci=5, h=7, w=7, co=9, kernel=5, stride=2, layout="NHWC", dtype="float16"), 2),
+        (conv2d(ci=3, h=9, w=9, co=16, kernel=7, padding=3, dtype="float16", relu=True), 4),
+    ],
+    ids=["windows of a table", "copied windows", "plain images", "gathered channels", "no table"],
+)  # fmt: skip
+def test_blocks_that_share_the_sums_of_windows(
+    sketch: ProductSketch[Any], operator: Conv2d, splits: int
+) -> None:
+    config = sketch.default(operator, TARGET).replace(block_k=32, splits=splits)
+    sketch.space(operator, TARGET).check(config)
+    assert mismatch(sketch, operator, config, TARGET) is None
+
+
+@needs_nvcc
+@CONVOLUTIONS
+def test_nvcc_compiles_splits_without_spilling(sketch: ProductSketch[Any]) -> None:
+    """Of the default of ResNet-18's last layer: the kernel that sums, and the one that adds up."""
+    operator = conv2d(
+        ci=512, h=7, w=7, co=512, kernel=3, padding=1, dtype="float16", bias=True, relu=True
+    )
+    config = sketch.default(operator, TARGET)
+    assert config["splits"] == 16
+    source = cuda_source(sketch.program(operator, TARGET, config), TARGET.to_tvm())
+    found = compile_cuda(source, "sm_90").resources
+    assert [(one.spill_stores, one.spill_loads) for one in found.values()] == [(0, 0)] * 2
