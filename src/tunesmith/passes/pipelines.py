@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from tunesmith.passes.last_turn import last_turns
 from tunesmith.passes.unconditional_loads import unconditional_loads
 from tunesmith.passes.whole_warps import whole_warps
 
@@ -54,6 +55,8 @@ def _pipeline(*, blocks: bool, kind: str) -> Pipeline:
     lower, finish_host, finish_device = default_s_tir_pipeline()
     if not blocks:
         lower = _passes_for_loops()
+    elif kind == "cuda":
+        lower = _passes_for_blocks_on_gpus()
     if kind != "cuda":
         return lower, finish_host, finish_device
     passes = [unconditional_loads(), whole_warps()]
@@ -80,6 +83,57 @@ def _passes_for_loops() -> Any:
             transform.StmtSimplify(),
             transform.VerifyMemory(),
             transform.AnnotateEntryFunc(),
+            transform.SplitHostDevice(),
+            transform.MakePackedAPI(),
+            transform.BF16StorageLegalize(),
+        ]
+    )
+
+
+def _passes_for_blocks_on_gpus() -> Any:
+    """TVM's passes in its order, but ``LastTurns`` in place of ``LoopPartition``, and without those
+    that concern other devices than NVIDIA's GPUs, or options of TVM's that we do not set."""
+    from tvm.ir.transform import Sequential
+    from tvm.s_tir import transform as blocks
+    from tvm.tirx import transform
+
+    return Sequential(
+        [
+            blocks.CanonicalizeLoop(),
+            blocks.LowerCrossThreadReduction(),
+            blocks.LowerInitBlock(),
+            blocks.PlanAndUpdateBufferAllocationLocation(),
+            blocks.ConvertBlocksToOpaque(),
+            blocks.LiftThreadBinding(),
+            blocks.ManifestSharedMemoryLocalStage(),
+            blocks.CompactBufferAllocation(),
+            blocks.UnifyThreadBinding(),
+            blocks.StmtSimplify(),
+            blocks.InjectSoftwarePipeline(),
+            blocks.LowerOpaqueBlock(),
+            transform.FlattenBuffer(),
+            transform.BF16ComputeLegalize(),
+            transform.NarrowDataType(32),
+            last_turns(),
+            transform.StmtSimplify(),
+            transform.VectorizeLoop(),
+            blocks.InjectVirtualThread(),
+            transform.StorageRewrite(),
+            blocks.HoistIfThenElse(),
+            transform.UnrollLoop(),
+            blocks.RenormalizeSplitPattern(),
+            transform.StmtSimplify(),
+            transform.RemoveNoOp(),
+            blocks.RewriteUnsafeSelect(),
+            transform.CommonSubexprElim(),
+            transform.VerifyMemory(),
+            transform.AnnotateEntryFunc(),
+            blocks.ThreadSync("shared"),
+            blocks.ThreadSync("shared.dyn"),
+            blocks.ThreadSync("warp"),
+            blocks.LowerThreadAllreduce(),
+            blocks.InjectPTXAsyncCopy(),
+            blocks.MergeSharedMemoryAllocations(),
             transform.SplitHostDevice(),
             transform.MakePackedAPI(),
             transform.BF16StorageLegalize(),

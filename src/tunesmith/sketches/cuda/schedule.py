@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.operators import Operator
+from tunesmith.passes.last_turn import LAST_TURN
 from tunesmith.sketches.cuda.block_tiling import DIMENSIONS, Tiling
 from tunesmith.sketches.cuda.limits import shared_scope
 from tunesmith.sketches.loop_nest import Access, LoopNest, lower
@@ -195,7 +196,7 @@ def only_last_turn_looks(schedule: Any, turn: Any) -> None:
 
     If all turns asked whether they have, a thread would wait in each for what it loads there.
     """
-    schedule.annotate(turn, "pragma_loop_partition_hint", 1)
+    schedule.annotate(turn, LAST_TURN, 1)
 
 
 def _write_vectors(schedule: Any, output: Any, tiling: Tiling) -> None:

@@ -1,0 +1,53 @@
+"""The last turn of a loop that does not come out even, split off."""
+
+from __future__ import annotations
+
+from typing import Any
+
+LAST_TURN = "tunesmith_last_turn"
+"""The annotation of loops whose last turn alone has to ask what is left to do."""
+
+
+def last_turns() -> Any:
+    """The pass: loops annotated with ``LAST_TURN`` end one turn earlier, and that turn follows.
+
+    What all but the last turn ask then always holds, which TVM's simplifier sees. TVM's own
+    ``LoopPartition`` splits at every condition in a loop, those of a padded image among them; where
+    these depend on outer loops its parts pass the end of the loop, and write outside of what was
+    allocated (0.27).
+    """
+    from tvm.tirx import transform
+
+    return transform.prim_func_pass(_with_last_turns, opt_level=0, name="LastTurns")
+
+
+def _with_last_turns(function: Any, _module: Any, _context: Any) -> Any:
+    import tvm_ffi
+    from tvm.tirx import For
+
+    return function.with_body(tvm_ffi.structural_map(function.body, (For, _split)))
+
+
+def _split(loop: Any) -> Any:
+    from tvm.tirx import For, SeqStmt
+
+    if LAST_TURN not in loop.annotations:
+        return loop
+    kept = {key: value for key, value in loop.annotations.items() if key != LAST_TURN}
+    last = int(loop.extent) - 1
+    if last > 1:
+        before = For(loop.loop_var, loop.min, last, loop.kind, loop.body, None, kept)
+    else:
+        before = _turn(loop, 0)
+    return SeqStmt([before, _turn(loop, last)])
+
+
+def _turn(loop: Any, number: int) -> Any:
+    """What one turn of a loop does."""
+    import tvm_ffi
+    from tvm.tirx import Var
+
+    def numbered(variable: Any) -> Any:
+        return loop.min + number if variable.same_as(loop.loop_var) else variable
+
+    return tvm_ffi.structural_map(loop.body, (Var, numbered))
