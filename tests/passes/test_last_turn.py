@@ -47,14 +47,14 @@ def test_copies_of_a_padded_image_stay_in_shared_memory(
 def function_of(turns: int, marked: bool = True) -> Any:
     """A module with a loop that fills 10 elements, 4 in a turn."""
     from tvm.ir import IRModule
-    from tvm.script import tirx as T
+    from tvm.script import tirx
 
     annotations = {LAST_TURN: 1} if marked else {}
 
-    @T.prim_func(private=True, s_tir=True)
-    def fill(filled: T.Buffer((10,), "int32")) -> None:
-        for turn in T.serial(turns, annotations=annotations):
-            for element in T.serial(4):
+    @tirx.prim_func(private=True, s_tir=True)
+    def fill(filled: tirx.Buffer((10,), "int32")) -> None:  # type: ignore[valid-type]
+        for turn in tirx.serial(turns, annotations=annotations):
+            for element in tirx.serial(4):
                 if turn * 4 + element < 10:
                     filled[turn * 4 + element] = turn
 
