@@ -20,7 +20,7 @@ SKETCH = CudaConv2dDirect()
 
 class TestCudaConv2dDirect(SketchConformance):
     sketch = SKETCH
-    target = TARGET
+    on = TARGET
     operators = (
         conv2d(ci=16, h=14, w=14, co=32, kernel=3, padding=1, bias=True, relu=True),
         conv2d(n=2, ci=6, h=9, w=11, co=10, kernel=3, stride=2, padding=1, dilation=2),

@@ -21,7 +21,7 @@ SKETCH = CudaGemm424()
 
 class TestCudaGemm424(SketchConformance):
     sketch = SKETCH
-    target = TARGET
+    on = TARGET
     operators = (
         matmul(m=32, n=48, k=24),
         matmul(m=7, n=13, k=1, bias=True, relu=True),

@@ -30,7 +30,7 @@ LARGE = matmul(m=4096, n=4096, k=4096, dtype="bfloat16")
 
 class TestCudaTensorGemm(SketchConformance):
     sketch = SKETCH
-    target = TARGET
+    on = TARGET
     samples = 1
     operators = (
         matmul(m=72, n=48, k=80, dtype="float16", residual=True),

@@ -52,7 +52,7 @@ OPERATORS = (
 
 class TestCudaTiled(SketchConformance):
     sketch = SKETCH
-    target = TARGET
+    on = TARGET
     operators = OPERATORS
 
 

@@ -45,7 +45,7 @@ LAYERS = ("C2", "C6", "C9", "C12")
 
 class TestCudaWinograd(SketchConformance):
     sketch = SKETCH
-    target = TARGET
+    on = TARGET
     operators = (
         conv2d(ci=16, h=14, w=14, co=32, kernel=3, padding=1, bias=True, relu=True),
         conv2d(n=2, ci=6, h=9, w=13, co=7, kernel=3, padding=(0, 2), residual=True),
