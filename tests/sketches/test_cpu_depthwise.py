@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tunesmith.errors import UsageError
 from tunesmith.operators import DepthwiseConv2d, depthwise_conv2d, matmul, workload
 from tunesmith.sketches.cpu_depthwise import MAX_MULTIPLY_ADDS, CpuDepthwise
@@ -61,7 +62,7 @@ def convolutions(draw: st.DrawFn) -> DepthwiseConv2d:
         raise
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
 def test_any_config_computes_the_reference(operator: DepthwiseConv2d, seed: int) -> None:
     config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
@@ -77,7 +78,7 @@ def test_bands_share_the_rows(edges: str, bands: int) -> None:
     assert mismatch(SKETCH, operator, config, TARGET) is None
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     size=st.integers(1, 40),
     taps=st.integers(1, 5),

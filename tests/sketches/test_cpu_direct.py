@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.operators import Conv2d, conv2d, matmul, workload
 from tunesmith.sketches.cpu_direct import CpuDirect
@@ -72,7 +73,7 @@ def convolutions(draw: st.DrawFn) -> Conv2d:
 
 
 # Each example is a build.
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
 @example(operator=conv2d(ci=3, h=1, w=1, co=1, kernel=1, padding=2, stride=3), seed=0)
 @example(operator=conv2d(ci=2, h=5, w=3, co=4, kernel=(1, 2), padding=(0, 5), stride=2), seed=1)

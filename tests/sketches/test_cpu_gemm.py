@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, batch_matmul, conv2d, dense, matmul, workload
 from tunesmith.sketches.cpu_gemm import CpuGemm
@@ -56,7 +57,7 @@ def products(draw: st.DrawFn) -> Operator:
     return made
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(operator=products(), seed=st.integers(0, 2**32 - 1))
 def test_the_program_of_any_config_computes_the_reference(operator: Operator, seed: int) -> None:
     config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
@@ -64,13 +65,13 @@ def test_the_program_of_any_config_computes_the_reference(operator: Operator, se
     assert wrong is None, f"{operator.key} {config.key}: {wrong}"
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(operator=products())
 def test_the_default_is_in_the_space_whatever_the_shape(operator: Operator) -> None:
     SKETCH.space(operator, TARGET).check(SKETCH.default(operator, TARGET))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(operator=products(), seed=st.integers(0, 2**32 - 1))
 def test_an_estimate_is_a_time(operator: Operator, seed: int) -> None:
     config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))

@@ -7,10 +7,11 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.operators.strategies import ALL_TYPES
+from tests.properties import examples
 from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.operators import batch_matmul, dense, matmul, workload
 from tunesmith.sketches import sketch_for, sketches, sketches_for
@@ -92,7 +93,7 @@ def test_what_else_fits_is_not_this_one() -> None:
 _SIZES = st.sampled_from((1, 2, 3, 4, 6, 7, 8, 12, 13, 17, 24, 32, 48, 64))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_the_program_of_any_config_computes_the_reference(data: st.DataObject, seed: int) -> None:
     operator = matmul(

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tunesmith.errors import UsageError
 from tunesmith.operators import Conv2d, conv2d, matmul
 from tunesmith.sketches.cpu_im2col import CpuIm2col
@@ -66,13 +67,13 @@ def _check(operator: Conv2d, seed: int) -> None:
     assert wrong is None, f"{operator.key} {config.key}: {wrong}"
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(operator=convolutions(("float32", "float64", "float16")), seed=st.integers(0, 2**32 - 1))
 def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
     _check(operator, seed)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(operator=convolutions(("bfloat16", "int8")), seed=st.integers(0, 2**32 - 1))
 def test_any_config_of_a_narrow_type_computes_the_reference(operator: Conv2d, seed: int) -> None:
     _check(operator, seed)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.docs.pages import ROOT
+from tests.properties import examples
 from tunesmith.errors import UsageError
 from tunesmith.operators import Conv2d, Operator, conv2d
 from tunesmith.sketches import sketch_for
@@ -44,7 +45,7 @@ class TestCpuWinograd(SketchConformance):
 # -- what it computes -----------------------------------------------------------------------------
 
 
-@settings(max_examples=14, deadline=None)
+@examples(14)
 @given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
 def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
     config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
@@ -52,7 +53,7 @@ def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
     assert wrong is None, f"{operator.key} {config.key}: {wrong}"
 
 
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
 def test_so_it_does_with_shorter_vectors(operator: Conv2d, seed: int) -> None:
     """Vectors of eight floats, sixteen of them."""
@@ -64,7 +65,7 @@ def test_so_it_does_with_shorter_vectors(operator: Conv2d, seed: int) -> None:
     assert wrong is None, f"{operator.key} {config.key}: {wrong}"
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(operator=convolutions(), rows=st.sampled_from((2, 4)), columns=st.sampled_from((2, 4)))
 def test_the_error_is_within_its_bound(operator: Conv2d, rows: int, columns: int) -> None:
     error = winograd_error.measured(operator, rows, columns)
@@ -97,7 +98,7 @@ def test_other_operators_are_left_to_others(operator: Operator) -> None:
         sketch_for(operator, TARGET, SKETCH.name)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     operator=convolutions() | convolutions(largest=300),
     mcpu=st.sampled_from(("nehalem", "haswell", "skylake-avx512")),

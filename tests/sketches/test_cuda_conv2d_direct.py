@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Conv2d, conv2d, workload
 from tunesmith.sketches.cuda_conv2d_direct import CudaConv2dDirect
@@ -55,7 +56,7 @@ def layers(draw: st.DrawFn) -> Conv2d:
     )
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(operator=layers(), seed=st.integers(0, 1000))
 def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
     config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.compiled import needs_nvcc
+from tests.properties import examples
 from tunesmith.cuda.compiler import compile_cuda
 from tunesmith.cuda.lowering import cuda_code
 from tunesmith.errors import InstantiationError
@@ -67,7 +68,7 @@ def convolutions(largest: int = 11) -> st.SearchStrategy[Conv2d]:
     return winograd_convolutions.convolutions(largest, (1, 2, 3, 7, 16, 20), ["NCHW"])
 
 
-@settings(max_examples=4, deadline=None)
+@examples(4)
 @given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
 def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
     config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
@@ -185,7 +186,7 @@ def test_other_operators_are_left_to_others(operator: Operator) -> None:
     assert SKETCH not in sketches_for(operator, TARGET)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(operator=convolutions() | convolutions(largest=300))
 def test_every_operator_has_a_default_within_the_limits(operator: Conv2d) -> None:
     config = SKETCH.default(operator, TARGET)

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.operators.strategies import any_operator
+from tests.properties import examples
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import (
     Operator,
@@ -105,7 +106,7 @@ def test_what_a_gpu_can_do_does_not_take_for_ever(operator: Operator) -> None:
         assert all(refused(sketch, operator, GPUS[1], config) for config in endless), sketch.name
 
 
-@settings(deadline=None, max_examples=40)  # the first config of an operator waits for TVM
+@examples(40)  # the first config of an operator waits for TVM
 @given(any_operator, st.integers(0, 999))
 def test_any_operator_has_estimates(operator: Operator, seed: int) -> None:
     target = Target(cores=2)
@@ -115,7 +116,7 @@ def test_any_operator_has_estimates(operator: Operator, seed: int) -> None:
         assert seconds is None or 0 < seconds < math.inf
 
 
-@settings(deadline=None, max_examples=40)  # the first config of an operator waits for TVM
+@examples(40)  # the first config of an operator waits for TVM
 @given(any_operator, st.integers(0, 999), st.sampled_from(GPUS))
 def test_what_a_gpu_cannot_do_takes_for_ever(operator: Operator, seed: int, gpu: Target) -> None:
     for sketch in sketches_for(operator, gpu):

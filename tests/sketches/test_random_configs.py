@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.operators.strategies import NAMES, operators
+from tests.properties import examples
 from tunesmith.sketches import sketch_for
 from tunesmith.target import Target
 from tunesmith.testing.sketch import mismatch
@@ -17,7 +18,7 @@ TARGET = Target()
 
 # Each example is a build: nine operators make about fifty in all.
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(data=st.data(), seed=st.integers(0, 2**32 - 1))
 def test_the_program_of_any_config_computes_the_reference(
     name: str, data: st.DataObject, seed: int
