@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.docs.pages import ROOT
+from tests.processors import any_target, each_target
 from tests.properties import examples
 from tunesmith.errors import UsageError
 from tunesmith.operators import Conv2d, Operator, conv2d
@@ -25,7 +26,6 @@ from tunesmith.testing.sketch import SketchConformance, mismatch
 from . import winograd_error
 from .winograd_convolutions import OTHERS, convolutions
 
-TARGET = Target()
 # Of the same figures on every machine.
 SERVER = Target(mcpu="skylake-avx512", cores=2)
 SKETCH = CpuWinograd()
@@ -45,21 +45,9 @@ class TestCpuWinograd(SketchConformance):
 # -- what it computes -----------------------------------------------------------------------------
 
 
-@examples(14)
-@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
-def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
-    config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
-    wrong = mismatch(SKETCH, operator, config, TARGET, seed)
-    assert wrong is None, f"{operator.key} {config.key}: {wrong}"
-
-
-@examples(5)
-@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
-def test_so_it_does_with_shorter_vectors(operator: Conv2d, seed: int) -> None:
-    """Vectors of eight floats, sixteen of them."""
-    target = Target(mcpu="haswell")
-    if not target.instructions <= TARGET.instructions:
-        pytest.skip("this processor is older than 2013, or of another make")
+@examples(19)
+@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1), target=any_target)
+def test_any_config_computes_the_reference(operator: Conv2d, seed: int, target: Target) -> None:
     config = SKETCH.space(operator, target).sample(np.random.default_rng(seed))
     wrong = mismatch(SKETCH, operator, config, target, seed)
     assert wrong is None, f"{operator.key} {config.key}: {wrong}"
@@ -91,11 +79,12 @@ def test_the_matrices_are_exact(size: int) -> None:
 # -- what it is for -------------------------------------------------------------------------------
 
 
+@each_target
 @pytest.mark.parametrize("operator", OTHERS, ids=lambda operator: operator.label)
-def test_other_operators_are_left_to_others(operator: Operator) -> None:
-    assert not SKETCH.supports(operator, TARGET)
+def test_other_operators_are_left_to_others(operator: Operator, target: Target) -> None:
+    assert not SKETCH.supports(operator, target)
     with pytest.raises(UsageError, match="sketch cpu_winograd cannot schedule"):
-        sketch_for(operator, TARGET, SKETCH.name)
+        sketch_for(operator, target, SKETCH.name)
 
 
 @examples(150)

@@ -137,9 +137,12 @@ def test_a_gpu_that_is_not_known_has_no_estimates() -> None:
 # -- what must be slower --------------------------------------------------------------------------
 
 PRODUCT = matmul(m=256, n=256, k=256)
+# Tiles whose sums are held by 16 registers of 8 floats, and by 32 of 16.
+TILES: dict[str, dict[str, Any]] = {
+    "haswell": {"tile_i": (64, 1, 4), "tile_j": (8, 2, 16)},
+    "x86-64-v4": {"tile_i": (32, 1, 8), "tile_j": (4, 2, 32)},
+}
 GOOD: dict[str, Any] = {
-    "tile_i": (32, 1, 8),
-    "tile_j": (4, 2, 32),
     "tile_k": (8, 32),
     "order_outer": ("i", "j"),
     "order_middle": ("i", "j"),
@@ -152,8 +155,9 @@ GOOD: dict[str, Any] = {
 }
 
 
-def estimated(target: Target = TARGETS[0], **changes: Any) -> float:
-    config = Config({**GOOD, **changes})
+def estimated(mcpu: str, cores: int = 2, **changes: Any) -> float:
+    target = Target(mcpu=mcpu, cores=cores)
+    config = Config({**GOOD, **TILES[mcpu], **changes})
     sketch = CpuTiled()
     sketch.space(PRODUCT, target).check(config)
     seconds = sketch.estimate(PRODUCT, target, config)
@@ -161,6 +165,7 @@ def estimated(target: Target = TARGETS[0], **changes: Any) -> float:
     return seconds
 
 
+@pytest.mark.parametrize("mcpu", TILES)
 @pytest.mark.parametrize(
     "changes",
     [
@@ -175,17 +180,19 @@ def estimated(target: Target = TARGETS[0], **changes: Any) -> float:
     ],
     ids=["one core", "latency", "scattered", "sums in memory"],
 )
-def test_a_worse_config_is_estimated_slower(changes: dict[str, Any]) -> None:
-    assert estimated(**changes) > 1.15 * estimated()
+def test_a_worse_config_is_estimated_slower(changes: dict[str, Any], mcpu: str) -> None:
+    assert estimated(mcpu, **changes) > 1.15 * estimated(mcpu)
 
 
-def test_twice_the_cores_take_nearly_half_the_time() -> None:
-    one, two = (estimated(Target(cores=cores)) for cores in (1, 2))
+@pytest.mark.parametrize("mcpu", TILES)
+def test_twice_the_cores_take_nearly_half_the_time(mcpu: str) -> None:
+    one, two = (estimated(mcpu, cores) for cores in (1, 2))
     assert 0.45 < two / one < 0.65
 
 
 def test_constant_weights_are_not_packed_in_a_call() -> None:
-    target, packed = TARGETS[0], Config({**GOOD, "pack_weight": True})
+    target = Target(mcpu="x86-64-v4", cores=2)
+    packed = Config({**GOOD, **TILES["x86-64-v4"], "pack_weight": True})
     constant = matmul(m=256, n=256, k=256, constant_weights=True)
     seconds = [CpuTiled().estimate(operator, target, packed) for operator in (PRODUCT, constant)]
     assert seconds[0] is not None
