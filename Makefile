@@ -2,6 +2,7 @@
 #
 #   make demo          tune one layer of ResNet-18 for 90 seconds and write a report
 #   make test          run every check and every test
+#   make test-thorough   ever new examples for the tests of properties, ten times as many
 #   make setup         make the virtual environment alone
 #   make constraints   take the newest versions of all packages, and pin them
 #   make clean         remove all that these made
@@ -13,7 +14,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup compiler constraints clean
+.PHONY: help demo test test-thorough setup compiler constraints clean
 
 TORCH ?=
 torch := $(filter-out 0 no,$(TORCH))
@@ -67,6 +68,9 @@ test: setup
 	@$(bin)/python -m pytest -n logical --dist worksteal $(computing)
 	@echo '== pytest: what measures or starts processes, alone'
 	@$(bin)/python -m pytest $(addprefix --ignore=,$(computing))
+
+test-thorough: setup
+	@$(bin)/python -m pytest -n logical --hypothesis-profile=thorough -m hypothesis
 
 # The local part of a version (2.13.0+cpu) is left out: other indexes may have another one.
 constraints: setup

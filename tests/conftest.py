@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+
+from tests.properties import register_profiles
 
 _UPDATE = "--update-golden"
 
 
-# How long an example takes says more of the machine than of the code.
-settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
+register_profiles()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import tunesmith
+from tests.patience import PATIENCE
 
 HEAVY = ("tvm", "tvm_ffi", "torch", "numpy", "sqlalchemy", "alembic", "plotly", "rich", "typer")
 
@@ -20,7 +21,7 @@ def loaded_by(statements: str) -> set[str]:
     """The modules that a new process has after these statements."""
     script = f"{statements}\nimport sys\nprint(*sys.modules)"
     command = [sys.executable, "-c", script]
-    ran = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    ran = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE)
     return set(ran.stdout.split())
 
 

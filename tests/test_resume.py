@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scripted import Scripted, config, failing_at, number, stored, trials_of
@@ -22,7 +22,6 @@ def store() -> Iterator[Store]:
         yield opened
 
 
-@settings(deadline=None)
 @given(
     tuners=st.lists(st.sampled_from(["random", "grid", "genetic"]), min_size=2, max_size=3),
     step=st.integers(1, 15),

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tests.scripted import config, line, number
 from tunesmith.budget import Budget, Stop
 from tunesmith.candidate import candidate, sketch_and_config
@@ -161,7 +162,7 @@ def test_spaces_that_are_used_up_end_the_run(store: Store) -> None:
     assert sorted(problem.log) == [*(("a", n) for n in (1, 2, 3)), *(("b", n) for n in range(1, 6))]
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(
     tuner=st.sampled_from(["random", "grid", "genetic"]),
     sizes=st.lists(st.integers(1, 20), min_size=2, max_size=4),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.scripted import Scripted, config, failing_at, line, number, stored, trials_of
@@ -158,7 +158,6 @@ def test_a_default_that_fails_is_no_default(store: Store) -> None:
     assert result.best is not None
 
 
-@settings(deadline=None)
 @given(
     tuner=st.sampled_from(["random", "grid", "genetic"]),
     size=st.integers(1, 40),

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.operators.strategies import NAMES, operators
+from tests.properties import examples
 from tunesmith.bench.torch_operators import torch_call
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, matmul, workload
@@ -42,7 +43,7 @@ def assert_same(operator: Operator, seed: int = 0) -> None:
 # PyTorch itself looks for Intel's GPUs when its flags are put back.
 @pytest.mark.filterwarnings("ignore:TF32 acceleration")
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(examples(60), suppress_health_check=[HealthCheck.filter_too_much])
 @given(data=st.data())
 def test_every_operator(name: str, data: st.DataObject) -> None:
     operator = data.draw(operators(name))

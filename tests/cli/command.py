@@ -20,8 +20,7 @@ from typing import Any
 
 import psutil
 
-# Long enough for the busiest machine: it is there to end a test that hangs.
-PATIENCE = 120.0
+from tests.patience import PATIENCE
 
 TUNESMITH = [sys.executable, "-m", "tunesmith.cli.main"]
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import PATIENCE, TUNESMITH, Process, tunesmith
+from tests.cli.command import TUNESMITH, Process, tunesmith
 from tests.cli.conftest import Command
+from tests.patience import PATIENCE
 from tunesmith.store import open_store
 
 MATMUL = "matmul --m 32 --n 32 --k 32"

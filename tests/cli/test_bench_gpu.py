@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.command import Process, Ran, eventually
 from tests.emulated import needs_compiler
+from tests.patience import PATIENCE
 from tunesmith.bench.gpu_bench import PARTS
 from tunesmith.cli.bench_gpu import Part
 from tunesmith.measure.replay import ReplayProblem
@@ -155,7 +156,7 @@ def test_sides_take_turns_and_a_broken_one_is_replaced(tmp_path: Path) -> None:
     given = environment(gpus=1) | {"XDG_CACHE_HOME": str(tmp_path)}
     ran = subprocess.run(
         [sys.executable, "-c", _COMPARISON],
-        env=given, capture_output=True, text=True, check=False, timeout=300,
+        env=given, capture_output=True, text=True, check=False, timeout=PATIENCE,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     refused, product, refused_too, layer = json.loads(ran.stdout)

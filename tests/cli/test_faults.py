@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import (
-    PATIENCE,
     TUNESMITH,
     Process,
     Ran,
@@ -29,6 +28,7 @@ from tests.cli.command import (
     write_spec,
 )
 from tests.cli.conftest import Command
+from tests.patience import PATIENCE
 from tunesmith.store import open_store
 
 TASK = ["matmul", "--m", "32", "--n", "32", "--k", "32"]

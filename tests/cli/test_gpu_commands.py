@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.emulated import needs_compiler
+from tests.patience import PATIENCE
 from tunesmith.measure.recording import load_recording
 from tunesmith.store import ANY_MACHINE, open_store
 from tunesmith.testing.emulated_gpu import environment
@@ -26,7 +27,13 @@ def tunesmith(folder: Path, *words: object, **gpu: object) -> subprocess.Complet
     given |= {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_DATA_HOME": str(folder / "data")}
     command = [str(Path(sys.executable).with_name("tunesmith")), *map(str, words)]
     return subprocess.run(
-        command, env=given, cwd=folder, capture_output=True, text=True, check=False, timeout=300
+        command,
+        env=given,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
     )
 
 

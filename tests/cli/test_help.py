@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import typer.main
 
-from tests.cli.command import PATIENCE, tunesmith
+from tests.cli.command import tunesmith
 from tests.cli.conftest import Command
+from tests.patience import PATIENCE
 from tunesmith.cli.main import app
 from tunesmith.store import open_store
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE
 from tunesmith.measurement import Outcome
 
 from .pages import PAGES, ROOT, Block, blocks_of
@@ -25,9 +26,6 @@ from .pages import PAGES, ROOT, Block, blocks_of
 # In the pages people tune for a minute; here it is only to be seen that they can.
 _SHORT = "6"
 _LONG_BUDGET = re.compile(r"--(?:seconds|trials) \d+|(?<=Budget\()seconds=\d+")
-
-# Longer than any example takes on a busy machine.
-_PATIENCE = 300.0
 
 
 def shortened(text: str) -> str:
@@ -62,7 +60,7 @@ def run(command: list[str], folder: Path) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=_PATIENCE,
+        timeout=PATIENCE,
     )
     assert ran.returncode == 0, f"{command[-1].strip()}\n{ran.stdout}{ran.stderr}"
     return ran.stdout

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import pytest
 
+from tests.patience import PATIENCE
 from tunesmith.measure import command_process
 from tunesmith.measurement import Outcome
 from tunesmith.problem import MeasureSettings
@@ -135,7 +136,7 @@ def test_commands_die_with_the_tuning_process(
     try:
         pids = wait_for(lambda: running_pair(tmp_path / "ready"))
         process.send_signal(number)
-        process.wait(timeout=3.0)
+        process.wait(timeout=PATIENCE)
         assert wait_for(lambda: not any(map(is_running, pids)))
     finally:
         process.kill()

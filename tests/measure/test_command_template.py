@@ -7,9 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.measure.command_template import parse_shell_stage, parse_stages
 from tunesmith.space import Categorical, Config, Factorization, Ordinal, Permutation, Space
@@ -145,7 +146,7 @@ def test_the_program_is_known_where_it_has_no_field() -> None:
 # --- With a shell
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20))
 def test_the_shell_takes_any_value_for_one_word(value: str) -> None:
     stage = parse_shell_stage("printf %s-%s {text} $(printf %s {text})", SPACE)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.recording import load_recording
 from tunesmith.measure.t4_reader import read_t4
@@ -91,7 +92,7 @@ def test_every_class_of_failure_comes_back(tmp_path: Path, outcome: Outcome) -> 
 times = st.floats(1e-7, 10.0)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 1000), runs=st.lists(times, min_size=1, max_size=3), build=times)
 def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, seed: int, runs: list[float], build: float

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tunesmith.errors import UsageError
@@ -139,7 +139,6 @@ def test_keys_tell_operators_apart(one: Operator, other: Operator) -> None:
     assert (one.key == other.key) == (one == other)
 
 
-@settings(deadline=None)
 @given(op=any_operator, seed=st.integers(0, 100))
 def test_inputs_match_the_arguments_and_repeat(op: Operator, seed: int) -> None:
     inputs = op.make_inputs(seed)

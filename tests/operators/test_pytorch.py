@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tunesmith.operators import (
     BatchMatmul,
     Conv2d,
@@ -141,7 +142,7 @@ def _assert_agrees(op: Operator, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(examples(25), suppress_health_check=[HealthCheck.filter_too_much])
 @given(data=st.data(), seed=st.integers(0, 1000))
 def test_reference_agrees_with_pytorch(name: str, data: st.DataObject, seed: int) -> None:
     _assert_agrees(data.draw(operators(name)), seed)

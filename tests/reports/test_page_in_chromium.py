@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.patience import PATIENCE
 from tunesmith.progress import PHASES
 from tunesmith.reports import RunReport, write_report
 from tunesmith.reports.palette import DARK, LIGHT
@@ -48,7 +49,7 @@ def open_page(tmp_path_factory: pytest.TempPathFactory) -> Open:
             "--dump-dom",
             path.as_uri(),
         ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
         assert re.findall(r"CONSOLE.*", done.stderr) == []
         page = read(done.stdout)
         assert page.all("body")[0].attributes["data-figures"] == "drawn"

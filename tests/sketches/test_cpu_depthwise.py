@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.processors import any_target, each_target
+from tests.properties import examples
 from tunesmith.errors import UsageError
 from tunesmith.operators import DepthwiseConv2d, depthwise_conv2d, matmul, workload
 from tunesmith.sketches.cpu_depthwise import MAX_MULTIPLY_ADDS, CpuDepthwise
@@ -17,7 +19,6 @@ from tunesmith.target import Target
 from tunesmith.testing.sketch import SketchConformance, mismatch
 
 SKETCH = CpuDepthwise()
-TARGET = Target()
 
 
 class TestCpuDepthwise(SketchConformance):
@@ -61,23 +62,26 @@ def convolutions(draw: st.DrawFn) -> DepthwiseConv2d:
         raise
 
 
-@settings(max_examples=40, deadline=None)
-@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
-def test_any_config_computes_the_reference(operator: DepthwiseConv2d, seed: int) -> None:
-    config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
-    wrong = mismatch(SKETCH, operator, config, TARGET)
+@examples(40)
+@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1), target=any_target)
+def test_any_config_computes_the_reference(
+    operator: DepthwiseConv2d, seed: int, target: Target
+) -> None:
+    config = SKETCH.space(operator, target).sample(np.random.default_rng(seed))
+    wrong = mismatch(SKETCH, operator, config, target)
     assert wrong is None, f"{operator.key} {config.key}: {wrong}"
 
 
+@each_target
 @pytest.mark.parametrize("edges", ["peeled", "masked"])
 @pytest.mark.parametrize("bands", [1, 4])
-def test_bands_share_the_rows(edges: str, bands: int) -> None:
+def test_bands_share_the_rows(edges: str, bands: int, target: Target) -> None:
     operator = depthwise_conv2d(c=2, h=31, w=20, kernel=3, padding=1)
-    config = SKETCH.default(operator, TARGET).replace(edges=edges, bands=bands, rows=2)
-    assert mismatch(SKETCH, operator, config, TARGET) is None
+    config = SKETCH.default(operator, target).replace(edges=edges, bands=bands, rows=2)
+    assert mismatch(SKETCH, operator, config, target) is None
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     size=st.integers(1, 40),
     taps=st.integers(1, 5),
@@ -102,31 +106,34 @@ def test_tiles_cover_all_outputs_and_the_inner_ones_stay_inside(
         assert start * stride + high <= size
 
 
-def test_code_stays_short_enough_to_build_quickly() -> None:
+@each_target
+def test_code_stays_short_enough_to_build_quickly(target: Target) -> None:
     operator = workload("mobilenet.dw1")
-    space = SKETCH.space(operator, TARGET)
+    space = SKETCH.space(operator, target)
     rng = np.random.default_rng(0)
     for _ in range(5):
-        script = SKETCH.program(operator, TARGET, space.sample(rng)).script()
+        script = SKETCH.program(operator, target, space.sample(rng)).script()
         assert script.count("* weight") <= MAX_MULTIPLY_ADDS
 
 
-def test_estimates_prefer_full_vectors_and_reuse_of_rows() -> None:
+@each_target
+def test_estimates_prefer_full_vectors_and_reuse_of_rows(target: Target) -> None:
     operator = workload("mobilenet.dw1")
-    good = SKETCH.default(operator, TARGET)
+    good = SKETCH.default(operator, target)
     widest = int(str(good["lanes"]))
     for changes in ({"lanes": widest // 4}, {"rows": 1}, {"bands": 1, "rows": 1, "vectors": 1}):
         worse = good.replace(**changes)
-        expected, other = (SKETCH.estimate(operator, TARGET, c) for c in (good, worse))
+        expected, other = (SKETCH.estimate(operator, target, c) for c in (good, worse))
         assert expected is not None
         assert other is not None
         assert 0 < expected < other
 
 
-def test_what_it_cannot_do_it_leaves_to_others() -> None:
+@each_target
+def test_what_it_cannot_do_it_leaves_to_others(target: Target) -> None:
     small: dict[str, Any] = {"c": 2, "h": 9, "w": 9, "kernel": 3}
-    assert not SKETCH.supports(matmul(m=4, n=4, k=4), TARGET)
-    assert not SKETCH.supports(depthwise_conv2d(**small, dtype="int8"), TARGET)
-    assert not SKETCH.supports(depthwise_conv2d(**small, layout="NHWC", multiplier=2), TARGET)
+    assert not SKETCH.supports(matmul(m=4, n=4, k=4), target)
+    assert not SKETCH.supports(depthwise_conv2d(**small, dtype="int8"), target)
+    assert not SKETCH.supports(depthwise_conv2d(**small, layout="NHWC", multiplier=2), target)
     with pytest.raises(UsageError, match=r"\Asketch cpu_depthwise is for depthwise_conv2d"):
-        SKETCH.space(matmul(m=4, n=4, k=4), TARGET)
+        SKETCH.space(matmul(m=4, n=4, k=4), target)

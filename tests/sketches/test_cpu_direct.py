@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from tests.processors import any_target, each_target
+from tests.properties import examples
 from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.operators import Conv2d, conv2d, matmul, workload
 from tunesmith.sketches.cpu_direct import CpuDirect
@@ -22,7 +24,7 @@ from tunesmith.target import Target
 from tunesmith.testing.sketch import SketchConformance, mismatch
 
 SKETCH = CpuDirect()
-TARGET = Target()
+HERE = Target()
 GOLDEN = Path(__file__).parent / "golden_direct"
 
 
@@ -72,13 +74,19 @@ def convolutions(draw: st.DrawFn) -> Conv2d:
 
 
 # Each example is a build.
-@settings(max_examples=25, deadline=None)
-@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
-@example(operator=conv2d(ci=3, h=1, w=1, co=1, kernel=1, padding=2, stride=3), seed=0)
-@example(operator=conv2d(ci=2, h=5, w=3, co=4, kernel=(1, 2), padding=(0, 5), stride=2), seed=1)
-def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
-    config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
-    wrong = mismatch(SKETCH, operator, config, TARGET, seed=seed % 7)
+@examples(25)
+@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1), target=any_target)
+@example(
+    operator=conv2d(ci=3, h=1, w=1, co=1, kernel=1, padding=2, stride=3), seed=0, target=Target()
+)
+@example(
+    operator=conv2d(ci=2, h=5, w=3, co=4, kernel=(1, 2), padding=(0, 5), stride=2),
+    seed=1,
+    target=Target(),
+)
+def test_any_config_computes_the_reference(operator: Conv2d, seed: int, target: Target) -> None:
+    config = SKETCH.space(operator, target).sample(np.random.default_rng(seed))
+    wrong = mismatch(SKETCH, operator, config, target, seed=seed % 7)
     assert wrong is None, f"{operator.key} {config.key}: {wrong}"
 
 
@@ -86,24 +94,25 @@ def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
 UNEVEN = conv2d(n=2, ci=12, h=11, w=43, co=37, kernel=3, stride=2, padding=1, bias=True)
 
 
+@each_target
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 @pytest.mark.parametrize("copy", ["image", "rows"])
 @pytest.mark.parametrize(
     "changes",
     [
-        {"vectorize": "channels", "tile_columns": 6, "tile_channels": 2, "tails": "peel"},
-        {"vectorize": "channels", "tile_columns": 9, "tile_channels": 1, "data": "blocked"},
+        {"vectorize": "channels", "tile_columns": 3, "tile_channels": 2, "tails": "peel"},
+        {"vectorize": "channels", "tile_columns": 6, "tile_channels": 1, "data": "blocked"},
         {"vectorize": "columns", "tile_columns": 1, "tile_channels": 5, "tails": "peel"},
-        {"vectorize": "columns", "tile_columns": 1, "tile_channels": 7, "order": "pixels"},
+        {"vectorize": "columns", "tile_columns": 1, "tile_channels": 6, "order": "pixels"},
     ],
 )
 def test_all_ways_to_read_and_write_compute_the_reference(
-    layout: str, copy: str, changes: dict[str, Any]
+    layout: str, copy: str, changes: dict[str, Any], target: Target
 ) -> None:
     operator = conv2d(**{**_options(UNEVEN), "layout": layout})
     chosen = {"tile_rows": 2, "block": 4, "steps": 6, "copy": copy, "split_pixels": 3, **changes}
-    config = SKETCH.default(operator, TARGET).replace(**chosen)
-    wrong = mismatch(SKETCH, operator, config, TARGET)
+    config = SKETCH.default(operator, target).replace(**chosen)
+    wrong = mismatch(SKETCH, operator, config, target)
     assert wrong is None, f"{config.key}: {wrong}"
 
 
@@ -120,40 +129,45 @@ def _options(operator: Conv2d) -> dict[str, Any]:
 # -- what it schedules ----------------------------------------------------------------------------
 
 
-def test_it_is_for_convolutions_of_floats() -> None:
-    assert not SKETCH.supports(matmul(m=4, n=4, k=4), TARGET)
-    assert not SKETCH.supports(conv2d(ci=4, h=4, w=4, co=4, kernel=1, dtype="int8"), TARGET)
+@each_target
+def test_it_is_for_convolutions_of_floats(target: Target) -> None:
+    assert not SKETCH.supports(matmul(m=4, n=4, k=4), target)
+    assert not SKETCH.supports(conv2d(ci=4, h=4, w=4, co=4, kernel=1, dtype="int8"), target)
     with pytest.raises(UsageError, match=r"^sketch cpu_direct is for conv2d, not for matmul.*$"):
-        SKETCH.space(matmul(m=4, n=4, k=4), TARGET)
+        SKETCH.space(matmul(m=4, n=4, k=4), target)
 
 
-def test_padded_data_are_never_read_in_place() -> None:
+@each_target
+def test_padded_data_are_never_read_in_place(target: Target) -> None:
     padded, plain = workload("resnet18.C4"), workload("resnet18.C5")
-    config = SKETCH.default(plain, TARGET)
+    config = SKETCH.default(plain, target)
     assert config["copy"] == "none"
-    assert SKETCH.default(padded, TARGET)["copy"] == "image"
+    assert SKETCH.default(padded, target)["copy"] == "image"
     with pytest.raises(InstantiationError, match=r"^.+\Z"):
-        SKETCH.program(padded, TARGET, SKETCH.default(padded, TARGET).replace(copy="none"))
+        SKETCH.program(padded, target, SKETCH.default(padded, target).replace(copy="none"))
 
 
-def test_copies_too_large_for_32_bits_are_not_offered() -> None:
+@each_target
+def test_copies_too_large_for_32_bits_are_not_offered(target: Target) -> None:
     operator = conv2d(ci=64, h=5000, w=5000, co=1, kernel=1, padding=2000, stride=2)
-    for config in SKETCH.space(operator, TARGET).sample_many(20, np.random.default_rng(0)):
+    for config in SKETCH.space(operator, target).sample_many(20, np.random.default_rng(0)):
         assert config["copy"] == "rows"
 
 
-def test_vectors_of_strided_columns_need_a_copy() -> None:
-    space = SKETCH.space(workload("resnet18.C5"), TARGET)
+@each_target
+def test_vectors_of_strided_columns_need_a_copy(target: Target) -> None:
+    space = SKETCH.space(workload("resnet18.C5"), target)
     for config in space.sample_many(200, np.random.default_rng(0)):
         assert config["vectorize"] == "channels" or config["copy"] != "none"
 
 
+@each_target
 @pytest.mark.parametrize("name", ["resnet18.C1", "resnet18.C8", "resnet18.C10", "mobilenet.pw5"])
-def test_tiles_fit_the_registers_and_are_built_quickly(name: str) -> None:
+def test_tiles_fit_the_registers_and_are_built_quickly(name: str, target: Target) -> None:
     operator = _layer(name)
-    lanes = TARGET.lanes("float32")
+    lanes = target.lanes("float32")
     registers = 32 if lanes == 16 else 16
-    for config in SKETCH.space(operator, TARGET).sample_many(200, np.random.default_rng(1)):
+    for config in SKETCH.space(operator, target).sample_many(200, np.random.default_rng(1)):
         plan = Plan.of(operator, lanes, config)
         tile = plan.tile
         pixels = tile.rows * tile.columns
@@ -162,7 +176,8 @@ def test_tiles_fit_the_registers_and_are_built_quickly(name: str) -> None:
         assert pixels * tile.channels * plan.steps <= MAX_STATEMENTS
 
 
-def test_pixels_of_pointwise_layers_are_one_axis() -> None:
+@each_target
+def test_pixels_of_pointwise_layers_are_one_axis(target: Target) -> None:
     strided, unstrided = _layer("resnet18.C8"), _layer("mobilenet.pw5")
     values = {"tile_rows": 2, "tile_columns": 7, "tile_channels": 1, "steps": 4, "block": 1}
     for operator, copy, shape in (
@@ -170,7 +185,7 @@ def test_pixels_of_pointwise_layers_are_one_axis() -> None:
         (strided, "none", (14, 14)),
         (strided, "image", (1, 196)),
     ):
-        config = SKETCH.default(operator, TARGET).replace(**values, copy=copy)
+        config = SKETCH.default(operator, target).replace(**values, copy=copy)
         plan = Plan.of(operator, 16, config)
         assert (plan.rows, plan.columns) == shape
         assert plan.tile == (Tile(1, 14, 1) if plan.flat else Tile(2, 7, 1))

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.processors import any_target, each_target
+from tests.properties import examples
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, batch_matmul, conv2d, dense, matmul, workload
 from tunesmith.sketches.cpu_gemm import CpuGemm
@@ -20,7 +22,6 @@ from tunesmith.target import Target
 from tunesmith.testing.sketch import SketchConformance, mismatch
 
 SKETCH = CpuGemm()
-TARGET = Target()
 GOLDEN = Path(__file__).parent / "golden_gemm"
 TYPES = ("float32", "float64", "float16", "bfloat16", "int8")
 # Smaller than a vector, primes, whole vectors, a little more.
@@ -56,25 +57,27 @@ def products(draw: st.DrawFn) -> Operator:
     return made
 
 
-@settings(max_examples=60, deadline=None)
-@given(operator=products(), seed=st.integers(0, 2**32 - 1))
-def test_the_program_of_any_config_computes_the_reference(operator: Operator, seed: int) -> None:
-    config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
-    wrong = mismatch(SKETCH, operator, config, TARGET)
+@examples(60)
+@given(operator=products(), seed=st.integers(0, 2**32 - 1), target=any_target)
+def test_the_program_of_any_config_computes_the_reference(
+    operator: Operator, seed: int, target: Target
+) -> None:
+    config = SKETCH.space(operator, target).sample(np.random.default_rng(seed))
+    wrong = mismatch(SKETCH, operator, config, target)
     assert wrong is None, f"{operator.key} {config.key}: {wrong}"
 
 
-@settings(max_examples=60, deadline=None)
-@given(operator=products())
-def test_the_default_is_in_the_space_whatever_the_shape(operator: Operator) -> None:
-    SKETCH.space(operator, TARGET).check(SKETCH.default(operator, TARGET))
+@examples(60)
+@given(operator=products(), target=any_target)
+def test_the_default_is_in_the_space_whatever_the_shape(operator: Operator, target: Target) -> None:
+    SKETCH.space(operator, target).check(SKETCH.default(operator, target))
 
 
-@settings(max_examples=60, deadline=None)
-@given(operator=products(), seed=st.integers(0, 2**32 - 1))
-def test_an_estimate_is_a_time(operator: Operator, seed: int) -> None:
-    config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
-    seconds = SKETCH.estimate(operator, TARGET, config)
+@examples(60)
+@given(operator=products(), seed=st.integers(0, 2**32 - 1), target=any_target)
+def test_an_estimate_is_a_time(operator: Operator, seed: int, target: Target) -> None:
+    config = SKETCH.space(operator, target).sample(np.random.default_rng(seed))
+    seconds = SKETCH.estimate(operator, target, config)
     assert seconds is not None
     # No machine does more than 10^13 multiply-adds a second, or starts in a nanosecond.
     assert max(operator.flops / 2e13, 1e-9) < seconds < 1.0
@@ -85,6 +88,7 @@ def test_an_estimate_is_a_time(operator: Operator, seed: int) -> None:
 LONG = matmul(m=34, n=72, k=256, relu=True)
 
 
+@each_target
 @pytest.mark.parametrize(
     "changes",
     [
@@ -92,35 +96,37 @@ LONG = matmul(m=34, n=72, k=256, relu=True)
         {"depth": 64, "rows": 6, "row_parts": 3, "column_parts": 2, "inner": "columns"},
         {"depth": 64, "rows": 6, "row_parts": 3, "inner": "rows", "blocks": 2},
         # Panels of a task's own, of the side that changes fast and of the other.
-        {"pack_left": "block", "pack_right": "block", "blocks": 2, "inner": "rows", "rows": 7},
+        {"pack_left": "block", "pack_right": "block", "blocks": 2, "inner": "rows", "rows": 5},
         {"pack_left": "block", "pack_right": "block", "inner": "columns", "depth": 128},
         # Nothing is packed; sums in four parts, steps that do not divide.
-        {"pack_left": "none", "pack_right": "none", "rows": 2, "chains": 4, "unroll": 4},
+        {"pack_left": "none", "pack_right": "none", "rows": 1, "chains": 4, "unroll": 4},
         {"rows": 3, "unroll": 8, "prefetch": 16, "outer": "columns", "column_parts": 2},
     ],
 )
-def test_each_way_through_the_loops(changes: dict[str, Any]) -> None:
-    config = SKETCH.default(LONG, TARGET).replace(**changes)
-    SKETCH.space(LONG, TARGET).check(config)
-    assert mismatch(SKETCH, LONG, config, TARGET) is None
+def test_each_way_through_the_loops(changes: dict[str, Any], target: Target) -> None:
+    config = SKETCH.default(LONG, target).replace(**changes)
+    SKETCH.space(LONG, target).check(config)
+    assert mismatch(SKETCH, LONG, config, target) is None
 
 
+@each_target
 @pytest.mark.parametrize("fetch_next", [False, True])
-def test_a_batch_may_ask_for_the_next_product(fetch_next: bool) -> None:
+def test_a_batch_may_ask_for_the_next_product(fetch_next: bool, target: Target) -> None:
     operator = batch_matmul(b=5, m=20, n=36, k=24, transpose="TN", residual=True)
-    config = SKETCH.default(operator, TARGET).replace(fetch_next=fetch_next, unroll=4)
-    assert mismatch(SKETCH, operator, config, TARGET) is None
-    script = SKETCH.program(operator, TARGET, config).script()
+    config = SKETCH.default(operator, target).replace(fetch_next=fetch_next, unroll=4)
+    assert mismatch(SKETCH, operator, config, target) is None
+    script = SKETCH.program(operator, target, config).script()
     assert ("llvm.prefetch" in script) == fetch_next
 
 
-def test_extreme_int8_values_are_exact() -> None:
+@each_target
+def test_extreme_int8_values_are_exact(target: Target) -> None:
     """Sums of the largest products: neither the shift nor what corrects it may saturate."""
     from tunesmith.kernel import Kernel
 
     operator = matmul(m=16, n=32, k=512, dtype="int8")
-    config = SKETCH.default(operator, TARGET)
-    kernel = Kernel.build(operator, TARGET, SKETCH.program(operator, TARGET, config), config)
+    config = SKETCH.default(operator, target)
+    kernel = Kernel.build(operator, target, SKETCH.program(operator, target, config), config)
     for left, right in ((-128, -128), (-128, 127), (127, -128), (127, 127)):
         inputs = [np.full((16, 512), left, np.int8), np.full((512, 32), right, np.int8)]
         assert (kernel(*inputs) == left * right * 512).all()
@@ -144,24 +150,26 @@ def test_programs_for_other_processors_build(mcpu: str, dtype: str) -> None:
 # -- constant weights ----------------------------------------------------------------------------
 
 
-def test_constant_weights_are_packed_apart_or_read_as_they_are() -> None:
+@each_target
+def test_constant_weights_are_packed_apart_or_read_as_they_are(target: Target) -> None:
     operator = matmul(m=8, n=64, k=64, constant_weights=True)
-    default = SKETCH.default(operator, TARGET)
-    packed = SKETCH.program(operator, TARGET, default.replace(pack_right="whole"))
+    default = SKETCH.default(operator, target)
+    packed = SKETCH.program(operator, target, default.replace(pack_right="whole"))
     prepared = prepared_weights(packed)
     assert prepared is not None
     assert np.prod(prepared.shape) >= 64 * 64
-    plain = SKETCH.program(operator, TARGET, default.replace(pack_right="none"))
+    plain = SKETCH.program(operator, target, default.replace(pack_right="none"))
     assert PREPARE not in [variable.name_hint for variable in plain.get_global_vars()]
-    assert mismatch(SKETCH, operator, default.replace(pack_right="none"), TARGET) is None
+    assert mismatch(SKETCH, operator, default.replace(pack_right="none"), target) is None
 
 
 # -- the space -----------------------------------------------------------------------------------
 
 
-def test_what_the_space_offers_follows_from_the_operator() -> None:
+@each_target
+def test_what_the_space_offers_follows_from_the_operator(target: Target) -> None:
     def offers(operator: Operator, name: str) -> list[Any]:
-        space = SKETCH.space(operator, TARGET)
+        space = SKETCH.space(operator, target)
         return next(list(p.values) for p in space.parameters if p.name == name)  # type: ignore[attr-defined]
 
     square = matmul(m=64, n=64, k=128)
@@ -177,19 +185,21 @@ def test_what_the_space_offers_follows_from_the_operator() -> None:
     assert max(offers(matmul(m=5, n=64, k=8), "rows")) == 5
 
 
-def test_it_supports_products_of_matrices_alone() -> None:
+@each_target
+def test_it_supports_products_of_matrices_alone(target: Target) -> None:
     convolution = conv2d(ci=4, h=8, w=8, co=8, kernel=3)
-    assert not SKETCH.supports(convolution, TARGET)
+    assert not SKETCH.supports(convolution, target)
     with pytest.raises(UsageError, match=r"\Asketch cpu_gemm is for .*: conv2d is none of them\Z"):
-        SKETCH.space(convolution, TARGET)
+        SKETCH.space(convolution, target)
 
 
+@each_target
 @pytest.mark.parametrize("name", ["matmul.512", "matmul.2048", "opevo.BMM.NT", "dense.64x768x3072"])
-def test_estimates_put_sensible_configs_before_silly_ones(name: str) -> None:
+def test_estimates_put_sensible_configs_before_silly_ones(name: str, target: Target) -> None:
     operator = workload(name)
-    default = SKETCH.default(operator, TARGET)
+    default = SKETCH.default(operator, target)
     silly = default.replace(rows=1, vectors=1, prefetch=0, chains=1)
-    seconds = [SKETCH.estimate(operator, TARGET, config) for config in (default, silly)]
+    seconds = [SKETCH.estimate(operator, target, config) for config in (default, silly)]
     assert seconds[0] is not None
     assert seconds[1] is not None
     assert 2 * seconds[0] < seconds[1]

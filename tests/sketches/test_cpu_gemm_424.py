@@ -7,10 +7,12 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.operators.strategies import ALL_TYPES
+from tests.processors import any_target, each_target
+from tests.properties import examples
 from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.operators import batch_matmul, dense, matmul, workload
 from tunesmith.sketches import sketch_for, sketches, sketches_for
@@ -38,10 +40,11 @@ class TestCpuGemm424(SketchConformance):
 # -- the space ------------------------------------------------------------------------------------
 
 
+@each_target
 @pytest.mark.parametrize(("size", "configs"), [(512, 484_000), (1024, 899_756), (2048, 1_589_952)])
-def test_the_space_is_as_large_as_the_papers(size: int, configs: int) -> None:
+def test_the_space_is_as_large_as_the_papers(size: int, configs: int, target: Target) -> None:
     """Section 4 gives these numbers."""
-    space = SKETCH.space(workload(f"matmul.{size}"), TARGET)
+    space = SKETCH.space(workload(f"matmul.{size}"), target)
     assert space.size == configs == space.cartesian_size
     assert space.constraints == ()
     assert space.parameters == (
@@ -51,9 +54,10 @@ def test_the_space_is_as_large_as_the_papers(size: int, configs: int) -> None:
     )
 
 
-def test_the_papers_first_state_and_its_neighbours_are_configs() -> None:
+@each_target
+def test_the_papers_first_state_and_its_neighbours_are_configs(target: Target) -> None:
     """From [m, 1, 1, 1] a factor of 2 moves to one of three places, from [k, 1] to one."""
-    space = SKETCH.space(matmul(m=1024, n=1024, k=1024), TARGET)
+    space = SKETCH.space(matmul(m=1024, n=1024, k=1024), target)
     first = Config({"tile_m": (1024, 1, 1, 1), "tile_k": (1024, 1), "tile_n": (1024, 1, 1, 1)})
     assert len(space.neighbours(first)) == 3 + 1 + 3
 
@@ -61,29 +65,32 @@ def test_the_papers_first_state_and_its_neighbours_are_configs() -> None:
 # -- who gets it ----------------------------------------------------------------------------------
 
 
-def test_it_is_for_plain_products_on_a_cpu() -> None:
-    assert SKETCH.supports(matmul(m=4, n=4, k=4), TARGET)
-    assert not SKETCH.supports(dense(m=4, n=4, k=4), TARGET)
-    assert not SKETCH.supports(batch_matmul(b=2, m=4, n=4, k=4), TARGET)
+@each_target
+def test_it_is_for_plain_products_on_a_cpu(target: Target) -> None:
+    assert SKETCH.supports(matmul(m=4, n=4, k=4), target)
+    assert not SKETCH.supports(dense(m=4, n=4, k=4), target)
+    assert not SKETCH.supports(batch_matmul(b=2, m=4, n=4, k=4), target)
 
 
-def test_it_is_found_by_its_name_alone() -> None:
+@each_target
+def test_it_is_found_by_its_name_alone(target: Target) -> None:
     operator = matmul(m=64, n=64, k=64)
     assert SKETCH.name in sketches()
-    assert SKETCH.name not in [each.name for each in sketches_for(operator, TARGET)]
+    assert SKETCH.name not in [each.name for each in sketches_for(operator, target)]
     assert SKETCH.name not in [
-        each.name for each in sketches_for(operator, TARGET, without=["cpu_gemm"])
+        each.name for each in sketches_for(operator, target, without=["cpu_gemm"])
     ]
-    assert isinstance(sketch_for(operator, TARGET, SKETCH.name), CpuGemm424)
-    both = sketches_for(operator, TARGET, ["cpu_gemm", SKETCH.name])
+    assert isinstance(sketch_for(operator, target, SKETCH.name), CpuGemm424)
+    both = sketches_for(operator, target, ["cpu_gemm", SKETCH.name])
     assert [each.name for each in both] == ["cpu_gemm", SKETCH.name]
 
 
-def test_what_else_fits_is_not_this_one() -> None:
+@each_target
+def test_what_else_fits_is_not_this_one(target: Target) -> None:
     with pytest.raises(UsageError, match=r"take cpu_tiled or cpu_gemm\Z"):
-        sketches_for(dense(m=4, n=4, k=4), TARGET, [SKETCH.name])
+        sketches_for(dense(m=4, n=4, k=4), target, [SKETCH.name])
     with pytest.raises(UsageError, match=r"take cpu_tiled or cpu_gemm\Z"):
-        sketches_for(matmul(m=4, n=4, k=4), TARGET, ["cpu_rows"])
+        sketches_for(matmul(m=4, n=4, k=4), target, ["cpu_rows"])
 
 
 # -- its programs ---------------------------------------------------------------------------------
@@ -92,9 +99,11 @@ def test_what_else_fits_is_not_this_one() -> None:
 _SIZES = st.sampled_from((1, 2, 3, 4, 6, 7, 8, 12, 13, 17, 24, 32, 48, 64))
 
 
-@settings(max_examples=25, deadline=None)
-@given(data=st.data(), seed=st.integers(0, 2**32 - 1))
-def test_the_program_of_any_config_computes_the_reference(data: st.DataObject, seed: int) -> None:
+@examples(25)
+@given(data=st.data(), seed=st.integers(0, 2**32 - 1), target=any_target)
+def test_the_program_of_any_config_computes_the_reference(
+    data: st.DataObject, seed: int, target: Target
+) -> None:
     operator = matmul(
         m=data.draw(_SIZES),
         n=data.draw(_SIZES),
@@ -103,8 +112,8 @@ def test_the_program_of_any_config_computes_the_reference(data: st.DataObject, s
         relu=data.draw(st.booleans()),
         dtype=data.draw(st.sampled_from(ALL_TYPES)),
     )
-    config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
-    wrong = mismatch(SKETCH, operator, config, TARGET)
+    config = SKETCH.space(operator, target).sample(np.random.default_rng(seed))
+    wrong = mismatch(SKETCH, operator, config, target)
     assert wrong is None, f"{operator.key} {config.key}: {wrong}"
 
 
@@ -154,6 +163,7 @@ def test_other_factors_are_an_instantiation_error() -> None:
         _script(512, (8, 4, 4, 8), (128, 4), (2, 16, 1, 16))
 
 
-def test_the_default_keeps_its_sums_in_registers() -> None:
-    config = SKETCH.default(matmul(m=96, n=80, k=24), TARGET)
+@each_target
+def test_the_default_keeps_its_sums_in_registers(target: Target) -> None:
+    config = SKETCH.default(matmul(m=96, n=80, k=24), target)
     assert config == Config({"tile_m": (16, 1, 1, 6), "tile_k": (1, 24), "tile_n": (1, 5, 1, 16)})

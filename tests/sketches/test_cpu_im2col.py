@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.processors import any_target, each_target
+from tests.properties import examples
 from tunesmith.errors import UsageError
 from tunesmith.operators import Conv2d, conv2d, matmul
 from tunesmith.sketches.cpu_im2col import CpuIm2col
@@ -17,7 +19,6 @@ from tunesmith.target import Target
 from tunesmith.testing.sketch import SketchConformance, mismatch
 
 SKETCH = CpuIm2col()
-TARGET = Target()
 
 
 class TestCpuIm2col(SketchConformance):
@@ -60,36 +61,49 @@ def convolutions(draw: st.DrawFn, dtypes: tuple[str, ...]) -> Conv2d:
         raise
 
 
-def _check(operator: Conv2d, seed: int) -> None:
-    config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
-    wrong = mismatch(SKETCH, operator, config, TARGET)
+def _check(operator: Conv2d, seed: int, target: Target) -> None:
+    config = SKETCH.space(operator, target).sample(np.random.default_rng(seed))
+    wrong = mismatch(SKETCH, operator, config, target)
     assert wrong is None, f"{operator.key} {config.key}: {wrong}"
 
 
-@settings(max_examples=15, deadline=None)
-@given(operator=convolutions(("float32", "float64", "float16")), seed=st.integers(0, 2**32 - 1))
-def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
-    _check(operator, seed)
+@examples(15)
+@given(
+    operator=convolutions(("float32", "float64", "float16")),
+    seed=st.integers(0, 2**32 - 1),
+    target=any_target,
+)
+def test_any_config_computes_the_reference(operator: Conv2d, seed: int, target: Target) -> None:
+    _check(operator, seed, target)
 
 
-@settings(max_examples=15, deadline=None)
-@given(operator=convolutions(("bfloat16", "int8")), seed=st.integers(0, 2**32 - 1))
-def test_any_config_of_a_narrow_type_computes_the_reference(operator: Conv2d, seed: int) -> None:
-    _check(operator, seed)
+@examples(15)
+@given(
+    operator=convolutions(("bfloat16", "int8")),
+    seed=st.integers(0, 2**32 - 1),
+    target=any_target,
+)
+def test_any_config_of_a_narrow_type_computes_the_reference(
+    operator: Conv2d, seed: int, target: Target
+) -> None:
+    _check(operator, seed, target)
 
 
+@each_target
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "int8"])
-def test_vectors_of_which_one_lane_is_written_leave_their_neighbours_alone(dtype: str) -> None:
+def test_vectors_of_which_one_lane_is_written_leave_their_neighbours_alone(
+    dtype: str, target: Target
+) -> None:
     # One window a row: each store is of a single lane, which the compiler knows. A row of channels
     # is written after the one below it.
     operator = conv2d(ci=8, h=5, w=3, co=8, kernel=3, residual=True, dtype=dtype)
-    default = SKETCH.default(operator, TARGET)
+    default = SKETCH.default(operator, target)
     small = {"along": "pixels", "rows": 1, "vectors": 1, "lanes": 4, "row_parts": 1}
     for blocks in (1, 2):
         config = default.replace(
             **small, column_parts=1, blocks=blocks, outer="columns", inner="columns"
         )
-        assert mismatch(SKETCH, operator, config, TARGET) is None
+        assert mismatch(SKETCH, operator, config, target) is None
 
 
 @given(
@@ -128,19 +142,21 @@ def test_only_images_that_must_be_are_laid_out_anew() -> None:
     assert strided.windows == strided.plane == 16, "every second pixel, without a gap"
 
 
-def test_estimates_know_what_copies_and_wasted_windows_cost() -> None:
+@each_target
+def test_estimates_know_what_copies_and_wasted_windows_cost(target: Target) -> None:
     size: dict[str, Any] = {"ci": 64, "h": 16, "w": 14, "co": 64, "constant_weights": True}
     easy, padded = conv2d(**size, kernel=1), conv2d(**size, kernel=1, padding=1)
-    times = [SKETCH.estimate(one, TARGET, SKETCH.default(one, TARGET)) for one in (easy, padded)]
+    times = [SKETCH.estimate(one, target, SKETCH.default(one, target)) for one in (easy, padded)]
     assert times[0] is not None
     assert times[1] is not None
     assert 0 < times[0] < times[1]
-    default = SKETCH.default(easy, TARGET)
-    short = SKETCH.estimate(easy, TARGET, default.replace(rows=1, vectors=1))
+    default = SKETCH.default(easy, target)
+    short = SKETCH.estimate(easy, target, default.replace(rows=1, vectors=1))
     assert short is not None
     assert times[0] < short
 
 
+@each_target
 @pytest.mark.parametrize(
     ("layout", "along", "right", "left"),
     [
@@ -149,10 +165,10 @@ def test_estimates_know_what_copies_and_wasted_windows_cost() -> None:
     ],
 )
 def test_only_panels_of_vectors_are_read_ahead(
-    layout: str, along: str, right: str, left: str
+    layout: str, along: str, right: str, left: str, target: Target
 ) -> None:
     """Without them the distance changes no program, and would make several configs of one."""
-    space = SKETCH.space(conv2d(ci=64, h=14, w=14, co=64, kernel=1, layout=layout), TARGET)
+    space = SKETCH.space(conv2d(ci=64, h=14, w=14, co=64, kernel=1, layout=layout), target)
     drawn = space.sample_many(400, np.random.default_rng(0))
     ahead = [config for config in drawn if config["along"] == along and config["prefetch"]]
     assert ahead
@@ -160,11 +176,12 @@ def test_only_panels_of_vectors_are_read_ahead(
     assert any(config[left] == "none" for config in ahead)
 
 
-def test_what_it_cannot_do_it_leaves_to_others() -> None:
-    assert not SKETCH.supports(matmul(m=4, n=4, k=4), TARGET)
-    assert not SKETCH.supports(conv2d(ci=4, h=8, w=8, co=4, kernel=1, groups=2), TARGET)
+@each_target
+def test_what_it_cannot_do_it_leaves_to_others(target: Target) -> None:
+    assert not SKETCH.supports(matmul(m=4, n=4, k=4), target)
+    assert not SKETCH.supports(conv2d(ci=4, h=8, w=8, co=4, kernel=1, groups=2), target)
     # Little data but so much padding that 32 bits cannot number the elements of the planes.
     wide = conv2d(ci=600, h=1, w=1, co=1, kernel=1, padding=1000)
-    assert not SKETCH.supports(wide, TARGET)
+    assert not SKETCH.supports(wide, target)
     with pytest.raises(UsageError, match=r"\Asketch cpu_im2col is for conv2d"):
-        SKETCH.space(matmul(m=4, n=4, k=4), TARGET)
+        SKETCH.space(matmul(m=4, n=4, k=4), target)

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.docs.pages import ROOT
+from tests.processors import any_target, each_target
+from tests.properties import examples
 from tunesmith.errors import UsageError
 from tunesmith.operators import Conv2d, Operator, conv2d
 from tunesmith.sketches import sketch_for
@@ -24,7 +26,6 @@ from tunesmith.testing.sketch import SketchConformance, mismatch
 from . import winograd_error
 from .winograd_convolutions import OTHERS, convolutions
 
-TARGET = Target()
 # Of the same figures on every machine.
 SERVER = Target(mcpu="skylake-avx512", cores=2)
 SKETCH = CpuWinograd()
@@ -44,27 +45,15 @@ class TestCpuWinograd(SketchConformance):
 # -- what it computes -----------------------------------------------------------------------------
 
 
-@settings(max_examples=14, deadline=None)
-@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
-def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
-    config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
-    wrong = mismatch(SKETCH, operator, config, TARGET, seed)
-    assert wrong is None, f"{operator.key} {config.key}: {wrong}"
-
-
-@settings(max_examples=5, deadline=None)
-@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
-def test_so_it_does_with_shorter_vectors(operator: Conv2d, seed: int) -> None:
-    """Vectors of eight floats, sixteen of them."""
-    target = Target(mcpu="haswell")
-    if not target.instructions <= TARGET.instructions:
-        pytest.skip("this processor is older than 2013, or of another make")
+@examples(19)
+@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1), target=any_target)
+def test_any_config_computes_the_reference(operator: Conv2d, seed: int, target: Target) -> None:
     config = SKETCH.space(operator, target).sample(np.random.default_rng(seed))
     wrong = mismatch(SKETCH, operator, config, target, seed)
     assert wrong is None, f"{operator.key} {config.key}: {wrong}"
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(operator=convolutions(), rows=st.sampled_from((2, 4)), columns=st.sampled_from((2, 4)))
 def test_the_error_is_within_its_bound(operator: Conv2d, rows: int, columns: int) -> None:
     error = winograd_error.measured(operator, rows, columns)
@@ -90,14 +79,15 @@ def test_the_matrices_are_exact(size: int) -> None:
 # -- what it is for -------------------------------------------------------------------------------
 
 
+@each_target
 @pytest.mark.parametrize("operator", OTHERS, ids=lambda operator: operator.label)
-def test_other_operators_are_left_to_others(operator: Operator) -> None:
-    assert not SKETCH.supports(operator, TARGET)
+def test_other_operators_are_left_to_others(operator: Operator, target: Target) -> None:
+    assert not SKETCH.supports(operator, target)
     with pytest.raises(UsageError, match="sketch cpu_winograd cannot schedule"):
-        sketch_for(operator, TARGET, SKETCH.name)
+        sketch_for(operator, target, SKETCH.name)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     operator=convolutions() | convolutions(largest=300),
     mcpu=st.sampled_from(("nehalem", "haswell", "skylake-avx512")),

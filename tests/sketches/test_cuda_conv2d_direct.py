@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Conv2d, conv2d, workload
 from tunesmith.sketches.cuda_conv2d_direct import CudaConv2dDirect
@@ -20,7 +21,7 @@ SKETCH = CudaConv2dDirect()
 
 class TestCudaConv2dDirect(SketchConformance):
     sketch = SKETCH
-    target = TARGET
+    on = TARGET
     operators = (
         conv2d(ci=16, h=14, w=14, co=32, kernel=3, padding=1, bias=True, relu=True),
         conv2d(n=2, ci=6, h=9, w=11, co=10, kernel=3, stride=2, padding=1, dilation=2),
@@ -55,7 +56,7 @@ def layers(draw: st.DrawFn) -> Conv2d:
     )
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(operator=layers(), seed=st.integers(0, 1000))
 def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
     config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import dense, matmul, workload
 from tunesmith.sketches import sketches_for
@@ -21,7 +22,7 @@ SKETCH = CudaGemm424()
 
 class TestCudaGemm424(SketchConformance):
     sketch = SKETCH
-    target = TARGET
+    on = TARGET
     operators = (
         matmul(m=32, n=48, k=24),
         matmul(m=7, n=13, k=1, bias=True, relu=True),
@@ -50,7 +51,7 @@ def test_it_takes_part_only_where_it_is_named() -> None:
     assert not SKETCH.supports(dense(m=1, n=64, k=64), TARGET)
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(m=st.integers(1, 40), n=st.integers(1, 40), k=st.integers(1, 20), seed=st.integers(0, 1000))
 def test_any_config_computes_the_reference(m: int, n: int, k: int, seed: int) -> None:
     operator = matmul(m=m, n=n, k=k)

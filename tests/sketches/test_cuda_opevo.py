@@ -21,7 +21,7 @@ TARGET = Target("cuda", arch="sm_90")
 
 class TestCudaMatmulOpEvo(SketchConformance):
     sketch = CudaMatmulOpEvo()
-    target = TARGET
+    on = TARGET
     operators = (
         matmul(m=32, n=24, k=18),
         matmul(m=7, n=13, k=1, bias=True, relu=True),
@@ -31,7 +31,7 @@ class TestCudaMatmulOpEvo(SketchConformance):
 
 class TestCudaBatchMatmulOpEvo(SketchConformance):
     sketch = CudaBatchMatmulOpEvo()
-    target = TARGET
+    on = TARGET
     operators = (
         batch_matmul(b=6, m=8, n=10, k=12),
         batch_matmul(b=4, m=6, n=8, k=9, transpose="TN"),
@@ -41,7 +41,7 @@ class TestCudaBatchMatmulOpEvo(SketchConformance):
 
 class TestCudaConv2dOpEvo(SketchConformance):
     sketch = CudaConv2dOpEvo()
-    target = TARGET
+    on = TARGET
     operators = (
         conv2d(n=2, ci=3, h=19, w=19, co=8, kernel=5, stride=4),
         conv2d(ci=6, h=9, w=9, co=12, kernel=3, padding=1),

@@ -34,7 +34,7 @@ OPERATORS = (
 
 class TestCudaRows(SketchConformance):
     sketch = SKETCH
-    target = TARGET
+    on = TARGET
     operators = OPERATORS
 
 

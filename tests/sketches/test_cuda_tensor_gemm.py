@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from tests.compiled import needs_nvcc, ptx_of, resources
+from tests.properties import examples
 from tunesmith.cuda.lowering import cuda_code, cuda_source
 from tunesmith.errors import InstantiationError
 from tunesmith.measure.verify import poison_like
@@ -30,7 +31,7 @@ LARGE = matmul(m=4096, n=4096, k=4096, dtype="bfloat16")
 
 class TestCudaTensorGemm(SketchConformance):
     sketch = SKETCH
-    target = TARGET
+    on = TARGET
     samples = 1
     operators = (
         matmul(m=72, n=48, k=80, dtype="float16", residual=True),
@@ -41,7 +42,7 @@ class TestCudaTensorGemm(SketchConformance):
     )
 
 
-@settings(max_examples=3, deadline=None)
+@examples(3)
 @given(
     m=st.integers(1, 40),
     n=st.integers(1, 40),

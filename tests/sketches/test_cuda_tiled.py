@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from tests.compiled import needs_nvcc, ptx_of
 from tests.operators.strategies import any_operator
+from tests.properties import examples
 from tests.sketches.cuda.declarations import declared_shared_bytes
 from tunesmith.cuda.lowering import cuda_code, cuda_source
 from tunesmith.errors import InstantiationError
@@ -52,7 +53,7 @@ OPERATORS = (
 
 class TestCudaTiled(SketchConformance):
     sketch = SKETCH
-    target = TARGET
+    on = TARGET
     operators = OPERATORS
 
 
@@ -222,7 +223,7 @@ def test_copies_too_small_to_be_asynchronous_are_refused() -> None:
         SKETCH.program(operator, TARGET, with_changes(operator, changes, {}))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(operator=any_operator)
 def test_every_operator_has_a_sketch_whose_default_is_never_refused(operator: Operator) -> None:
     for sketch in sketches_for(operator, TARGET):

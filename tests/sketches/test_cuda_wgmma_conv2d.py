@@ -17,7 +17,7 @@ SKETCH = CudaWgmmaConv2d()
 
 class TestCudaWgmmaConv2d(SketchConformance):
     sketch = SKETCH
-    target = TARGET
+    on = TARGET
     samples = 1
     operators = (
         conv2d(ci=8, h=9, w=11, co=20, kernel=3, padding=1, dtype="float16", bias=True, relu=True),

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from tests.compiled import needs_nvcc, ptx_of, resources
+from tests.properties import examples
 from tunesmith.cuda.compiler import nvcc, options_for
 from tunesmith.cuda.lowering import cuda_code, cuda_source
 from tunesmith.errors import InstantiationError
@@ -33,7 +34,7 @@ LARGE = matmul(m=4096, n=4096, k=4096, dtype="bfloat16")
 
 class TestCudaWgmmaGemm(SketchConformance):
     sketch = SKETCH
-    target = TARGET
+    on = TARGET
     samples = 1
     operators = (
         matmul(m=72, n=48, k=80, dtype="float16", residual=True),
@@ -44,7 +45,7 @@ class TestCudaWgmmaGemm(SketchConformance):
     )
 
 
-@settings(max_examples=4, deadline=None)
+@examples(4)
 @given(
     sizes=st.tuples(st.integers(1, 80), st.integers(1, 110), st.integers(1, 150)),
     of_eight=st.booleans(),

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.compiled import needs_nvcc
+from tests.properties import examples
 from tunesmith.cuda.compiler import compile_cuda
 from tunesmith.cuda.lowering import cuda_code
 from tunesmith.errors import InstantiationError
@@ -45,7 +46,7 @@ LAYERS = ("C2", "C6", "C9", "C12")
 
 class TestCudaWinograd(SketchConformance):
     sketch = SKETCH
-    target = TARGET
+    on = TARGET
     operators = (
         conv2d(ci=16, h=14, w=14, co=32, kernel=3, padding=1, bias=True, relu=True),
         conv2d(n=2, ci=6, h=9, w=13, co=7, kernel=3, padding=(0, 2), residual=True),
@@ -67,7 +68,7 @@ def convolutions(largest: int = 11) -> st.SearchStrategy[Conv2d]:
     return winograd_convolutions.convolutions(largest, (1, 2, 3, 7, 16, 20), ["NCHW"])
 
 
-@settings(max_examples=4, deadline=None)
+@examples(4)
 @given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
 def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
     config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
@@ -185,7 +186,7 @@ def test_other_operators_are_left_to_others(operator: Operator) -> None:
     assert SKETCH not in sketches_for(operator, TARGET)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(operator=convolutions() | convolutions(largest=300))
 def test_every_operator_has_a_default_within_the_limits(operator: Conv2d) -> None:
     config = SKETCH.default(operator, TARGET)

@@ -17,7 +17,7 @@ from tunesmith.target import Target
 
 FOLDER = Path(__file__).parent / "golden"
 # By name, for the length of its vectors is part of a program.
-TARGET = Target(mcpu="znver4")
+TARGET = Target(mcpu="x86-64-v4", cores=2)
 
 # Each with what it changes of the default.
 PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.properties import examples
 from tunesmith.errors import SpaceError
 from tunesmith.space import Constraint, Value
 from tunesmith.space.columns import Frame, column_of, magnitude
@@ -88,7 +89,7 @@ def of_ours(text: str, scope: Scope) -> Any:
         return type(error.__cause__)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(texts, scopes)
 def test_an_expression_means_what_python_means(text: str, scope: Scope) -> None:
     ours = of_ours(text, scope)
@@ -104,7 +105,7 @@ def test_an_expression_means_what_python_means(text: str, scope: Scope) -> None:
         assert type(ours) is type(theirs)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(texts, st.lists(scopes, min_size=1, max_size=6))
 def test_columns_give_the_same_as_one_config_at_a_time(text: str, rows: list[Scope]) -> None:
     try:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.properties import examples
 from tunesmith.errors import SpaceError
 from tunesmith.space import (
     Categorical,
@@ -62,7 +63,7 @@ def test_the_same_space_comes_back(tmp_path: Path, space: Space) -> None:
     assert read_t1(written(tmp_path, space)) == space
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(space=spaces())
 def test_any_space_comes_back(tmp_path_factory: pytest.TempPathFactory, space: Space) -> None:
     assert read_t1(written(tmp_path_factory.mktemp("t1"), space)) == space

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
 from tunesmith.errors import StoreError
 from tunesmith.store import open_store
 from tunesmith.testing.store import begin, trial
@@ -58,7 +59,7 @@ def test_processes_make_and_write_one_store(location: str) -> None:
     for writer in writers:  # all at once, before there is a store
         _let_go(writer)
     for writer in writers:
-        writer.communicate(timeout=120)
+        writer.communicate(timeout=PATIENCE)
         assert writer.returncode == 0
     with open_store(location) as store:
         assert store.count("matmul") == 3 * _BATCHES * _BATCH
@@ -104,7 +105,7 @@ def _locked(path: Path) -> Iterator[subprocess.Popen[str]]:
     try:
         yield locker
     finally:
-        locker.communicate(timeout=60)
+        locker.communicate(timeout=PATIENCE)
 
 
 def test_lock_that_stays(tmp_path: Path) -> None:
@@ -152,7 +153,7 @@ os.kill(os.getpid(), 9)
 def test_forked_child_that_ends_does_no_harm(tmp_path: Path) -> None:
     path = tmp_path / "records.db"
     forker = _start(_FORKER, path)
-    assert forker.communicate(timeout=60)[0] == "stored\n"
+    assert forker.communicate(timeout=PATIENCE)[0] == "stored\n"
     with open_store(path) as store:
         assert store.measurements("matmul", sketch="tiles", sketch_version=1) == [
             trial(1, 1.0),

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tunesmith.errors import StoreError
@@ -65,7 +65,6 @@ def test_any_record_survives_a_file(records: list[Record]) -> None:
         assert list(Path(folder).iterdir()) == [path]
 
 
-@settings(deadline=None)  # a new database each time
 @given(_sessions, st.lists(_measurements, max_size=5), _instants, st.booleans())
 def test_any_record_survives_a_store(
     session: Session, measurements: list[Measurement], created: datetime, play_off: bool

@@ -18,6 +18,8 @@ from tunesmith.space import Config
 _LINE = 64
 # Cycles an element of a vector that is put together from scalars.
 _GATHER = 1.0
+# A scalar of a vector that is put together: each is loaded, and of eight seven are inserted.
+_INSERTS = 7 / 8
 # Instructions that are under way at the same time: a short sum overlaps with the next ones.
 _WINDOW = 256
 # LLVM keeps sums in memory whose vectors are wider than a register and no power of two.
@@ -220,10 +222,10 @@ class _Chosen:
             stores = sums / length
         busy = machine.register_tile_cycles(
             rows * whole,
-            loads + stores + gathered / 2,
+            loads + stores + gathered,
             broadcasts,
             stores,
-            shuffles=gathered / 2,
+            shuffles=gathered * _INSERTS,
             accumulators=sums * (1 + _WINDOW / (length * (sums + loads + broadcasts + gathered))),
             registers=sums + min(loads, broadcasts or loads) + 1,
         )

@@ -40,6 +40,7 @@ from tunesmith.sketches.weights import (
 from tunesmith.space import Config, Space
 from tunesmith.target import Target
 from tunesmith.testing.emulated_gpu.in_process import run_cuda
+from tunesmith.testing.processors import cpu_target_parameters
 
 
 def mismatch(
@@ -81,44 +82,53 @@ def _mismatch_of_cuda(operator: Operator, target: Target, program: Any, seed: in
 
 
 class SketchConformance:
-    """The tests. A subclass sets ``sketch`` and ``operators``, which the sketch supports."""
+    """The tests. A subclass sets ``sketch`` and ``operators``, which the sketch supports.
+
+    They run for the processors of ``cpu_targets``, or for the ``on`` that a subclass sets.
+    """
 
     sketch: ClassVar[Sketch]
     operators: ClassVar[Sequence[Operator]]
-    target: ClassVar[Target] = Target()
+    #: The one target to test for, such as a GPU.
+    on: ClassVar[Target | None] = None
     #: How many random configs of each operator are built and run, beside the default.
     samples: ClassVar[int] = 2
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if "operator" in metafunc.fixturenames:
             metafunc.parametrize("operator", self.operators, ids=lambda operator: operator.key)
+        if "target" in metafunc.fixturenames:
+            targets = cpu_target_parameters() if self.on is None else [self.on]
+            metafunc.parametrize("target", targets, ids=lambda target: target.key)
 
-    def space(self, operator: Operator) -> Space:
+    def space(self, operator: Operator, target: Target) -> Space:
         """The space of an operator on the target."""
-        return self.sketch.space(operator, self.target)
+        return self.sketch.space(operator, target)
 
-    def default(self, operator: Operator) -> Config:
+    def default(self, operator: Operator, target: Target) -> Config:
         """The default of an operator on the target."""
-        return self.sketch.default(operator, self.target)
+        return self.sketch.default(operator, target)
 
-    def configs(self, operator: Operator, count: int) -> Iterator[Config]:
+    def configs(self, operator: Operator, target: Target, count: int) -> Iterator[Config]:
         """The default, then ``count`` random configs."""
-        yield self.default(operator)
+        yield self.default(operator, target)
         rng = np.random.default_rng(len(operator.key))
         for _ in range(count):
-            yield self.space(operator).sample(rng)
+            yield self.space(operator, target).sample(rng)
 
-    def programs(self, operator: Operator, count: int) -> Iterator[tuple[Config, Any]]:
+    def programs(
+        self, operator: Operator, target: Target, count: int
+    ) -> Iterator[tuple[Config, Any]]:
         """The default and up to ``count`` random configs, with their programs.
 
         Random ones may be refused: that is what ``InstantiationError`` is for.
         """
         made: set[Config] = set()
-        for config in self.configs(operator, 20 * count):
+        for config in self.configs(operator, target, 20 * count):
             if config in made:
                 continue
             try:
-                program = self.sketch.program(operator, self.target, config)
+                program = self.sketch.program(operator, target, config)
             except InstantiationError:
                 assert made, "the default is refused"
                 continue
@@ -129,21 +139,23 @@ class SketchConformance:
 
     # --- The space
 
-    def test_it_supports_its_operators(self, operator: Operator) -> None:
-        assert self.sketch.supports(operator, self.target)
+    def test_it_supports_its_operators(self, operator: Operator, target: Target) -> None:
+        assert self.sketch.supports(operator, target)
 
-    def test_the_default_is_in_the_space(self, operator: Operator) -> None:
-        self.space(operator).check(self.default(operator))
+    def test_the_default_is_in_the_space(self, operator: Operator, target: Target) -> None:
+        self.space(operator, target).check(self.default(operator, target))
 
-    def test_space_and_default_are_the_same_each_time(self, operator: Operator) -> None:
-        assert self.space(operator) == self.space(operator)
-        assert self.default(operator) == self.default(operator)
+    def test_space_and_default_are_the_same_each_time(
+        self, operator: Operator, target: Target
+    ) -> None:
+        assert self.space(operator, target) == self.space(operator, target)
+        assert self.default(operator, target) == self.default(operator, target)
 
-    def test_space_and_configs_survive_json(self, operator: Operator) -> None:
-        space = self.space(operator)
+    def test_space_and_configs_survive_json(self, operator: Operator, target: Target) -> None:
+        space = self.space(operator, target)
         again = Space.from_json(json.loads(json.dumps(space.to_json())))
         assert again == space
-        for config in self.configs(operator, 20):
+        for config in self.configs(operator, target, 20):
             assert space.contains(config)
             copy = Config.from_json(json.loads(json.dumps(config.to_json())))
             assert copy == config
@@ -151,13 +163,15 @@ class SketchConformance:
 
     # --- The programs
 
-    def test_results_match_the_reference(self, operator: Operator) -> None:
-        for config, _ in self.programs(operator, self.samples):
-            wrong = mismatch(self.sketch, operator, config, self.target)
+    def test_results_match_the_reference(self, operator: Operator, target: Target) -> None:
+        for config, _ in self.programs(operator, target, self.samples):
+            wrong = mismatch(self.sketch, operator, config, target)
             assert wrong is None, f"{config.key}: {wrong}"
 
-    def test_a_program_is_a_function_of_arguments_and_result(self, operator: Operator) -> None:
-        for _, program in self.programs(operator, 3):
+    def test_a_program_is_a_function_of_arguments_and_result(
+        self, operator: Operator, target: Target
+    ) -> None:
+        for _, program in self.programs(operator, target, 3):
             functions = {variable.name_hint for variable in program.get_global_vars()}
             prepared = prepared_weights(program)
             tensors = [*operator.arguments, operator.result]
@@ -170,17 +184,19 @@ class SketchConformance:
                 tensors = with_weights(tensors, prepared)
             assert _parameters(program["main"]) == _types(tensors)
 
-    def test_the_same_config_gives_the_same_program(self, operator: Operator) -> None:
-        for config, program in self.programs(operator, 3):
+    def test_the_same_config_gives_the_same_program(
+        self, operator: Operator, target: Target
+    ) -> None:
+        for config, program in self.programs(operator, target, 3):
             # By way of JSON, as a config comes out of a store.
             stored = Config.from_json(json.loads(json.dumps(config.to_json())))
-            again = self.sketch.program(operator, self.target, stored)
+            again = self.sketch.program(operator, target, stored)
             assert again.script() == program.script()
 
-    def test_a_config_of_another_space_is_refused(self, operator: Operator) -> None:
-        strange = Config({**self.default(operator), "no such parameter": 1})
+    def test_a_config_of_another_space_is_refused(self, operator: Operator, target: Target) -> None:
+        strange = Config({**self.default(operator, target), "no such parameter": 1})
         with pytest.raises(InstantiationError, match=r"^.+\Z"):
-            self.sketch.program(operator, self.target, strange)
+            self.sketch.program(operator, target, strange)
 
     # --- The sketch itself
 
@@ -189,14 +205,14 @@ class SketchConformance:
         assert isinstance(self.sketch.version, int)
         assert self.sketch.version >= 1
 
-    def test_another_process_can_find_it_by_name(self) -> None:
+    def test_another_process_can_find_it_by_name(self, target: Target) -> None:
         kind = type(self.sketch)
         assert getattr(importlib.import_module(kind.__module__), kind.__qualname__) is kind
         copy = pickle.loads(pickle.dumps(self.sketch))
         assert type(copy) is kind
         for operator in self.operators:
-            assert copy.space(operator, self.target) == self.space(operator)
-            assert copy.default(operator, self.target) == self.default(operator)
+            assert copy.space(operator, target) == self.space(operator, target)
+            assert copy.default(operator, target) == self.default(operator, target)
 
 
 def _parameters(function: Any) -> list[tuple[tuple[int, ...], str]]:
