@@ -18,39 +18,41 @@ def openvino_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fast
     """
     import openvino
 
-    model, given = onnx_model(operator, inputs)
-    compiled = openvino.Core().compile_model(
-        openvino.Core().read_model(model=model), "CPU", _settings(cores)
-    )
+    compiled, given = _compiled(operator, inputs, cores)
     request = compiled.create_infer_request()
-    for name, array in given.items():
-        request.set_tensor(name, openvino.Tensor(aligned_copy(array), shared_memory=True))
-    result = aligned(operator.result.shape, inputs[0].dtype)
-    request.set_tensor("output", openvino.Tensor(result, shared_memory=True))
+    # OpenVINO does not keep the memory of these alive: the calls do.
+    arrays = {name: aligned_copy(array) for name, array in given.items()}
+    arrays["output"] = aligned(operator.result.shape, inputs[0].dtype)
+    for name, array in arrays.items():
+        request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
 
     def infer() -> Any:
         request.infer()
-        return result
+        return arrays["output"]
 
     def start_and_wait() -> Any:
         request.start_async()
         request.wait()
-        return result
+        return arrays["output"]
 
     return Fastest({"infer": infer, "start and wait": start_and_wait})
 
 
 def primitives(operator: Operator, inputs: Sequence[Any], cores: int) -> list[str]:
     """What OpenVINO says it computes with, such as ``brgconv_avx2_f32``, a name a step."""
-    import openvino
-
-    model, _ = onnx_model(operator, inputs)
-    compiled = openvino.Core().compile_model(
-        openvino.Core().read_model(model=model), "CPU", _settings(cores)
-    )
+    compiled, _ = _compiled(operator, inputs, cores)
     steps = compiled.get_runtime_model().get_ordered_ops()
     names = [str(step.get_rt_info()["primitiveType"].astype(str)) for step in steps]
     return [name for name in names if not name.startswith("unknown")]
+
+
+def _compiled(operator: Operator, inputs: Sequence[Any], cores: int) -> tuple[Any, dict[str, Any]]:
+    """The operator as a compiled model, and the inputs that it is given by name."""
+    import openvino
+
+    model, given = onnx_model(operator, inputs)
+    core = openvino.Core()
+    return core.compile_model(core.read_model(model=model), "CPU", _settings(cores)), given
 
 
 def _settings(cores: int) -> dict[str, Any]:

@@ -21,8 +21,8 @@ class Side(LineProcess):
     """A process that times its program when asked.
 
     ``description`` says what the program is (see ``side``); ``cores`` of it is how many threads
-    the process may use, ``environment`` what its library reads when it is loaded. It prepares itself while others do; ``patience`` is how many seconds
-    ``ready`` waits for it.
+    the process may use, ``environment`` what its library reads when it is loaded. It prepares
+    itself while others do; ``patience`` is how many seconds ``ready`` waits for it.
     """
 
     def __init__(
