@@ -49,7 +49,8 @@ def operators_page(
 ) -> str:
     """Markdown. ``figures`` are what the JSON file holds, ``charts`` the names of its pictures.
 
-    ``name`` is that of the files, without its end. ``starts`` says that the page of ``tunesmith bench starts`` lies beside it.
+    ``name`` is that of the files, without its end; ``starts`` says that the page of ``tunesmith
+    bench starts`` lies beside it.
     """
     rows: list[Row] = figures["rows"]
     suite = Suite(figures.get("suite", Suite.LAYERS.value))
@@ -274,10 +275,8 @@ def _peers(rows: Sequence[Row]) -> list[str]:
     lines: list[str] = []
     for peer in library_peers().values():
         title = "" if _HEADS[peer.name] == peer.title else f"{peer.title}; "
-        ways = _ways(rows, peer.name)
-        lines += markdown.item(
-            f"{_HEADS[peer.name]}: {title}{peer.how}{ways}{_held(rows, peer.name)}"
-        )
+        ways = _ways(rows, peer.name) + _held(rows, peer.name)
+        lines += markdown.item(f"{_HEADS[peer.name]}: {title}{peer.how}{ways}")
     return [*lines, ""]
 
 
