@@ -19,6 +19,7 @@ from tunesmith.bench.operators_summary import (
 )
 from tunesmith.bench.rotation import DISTURBED, ROTATIONS
 from tunesmith.bench.row_origin import span
+from tunesmith.bench.shape_workloads import SHAPES
 from tunesmith.reports import format as fmt
 
 Row = Mapping[str, Any]
@@ -29,7 +30,7 @@ _HEADS = {
     "onednn-blocked": "blocked",
     "torch-compile": "compile",
     "onnxruntime": "ORT",
-    "openvino": "OpenVINO",
+    "openvino": "OV",
     "numpy": "NumPy",
 }
 _RIVAL = ("its rounds", "its trials", "its trials/s", "ours/s", "×")
@@ -194,7 +195,7 @@ def _lag(rows: Sequence[Row]) -> list[str]:
 def _speeds(rows: Sequence[Row]) -> list[str]:
     lines = markdown.head("workload", "GFLOP/s", "× best", "95 %", *_HEADS.values())
     for row in rows:
-        name = row["workload"].removesuffix(FUSED) + (f" {_MARK}" if is_disturbed(row) else "")
+        name = _short_name(row) + (f" {_MARK}" if is_disturbed(row) else "")
         best, interval = "–", ""
         if row["best_peer"] is not None:
             found = row["peers"][row["best_peer"]]
@@ -203,6 +204,12 @@ def _speeds(rows: Sequence[Row]) -> list[str]:
         cells = [_ratio(row, peer) for peer in _HEADS]
         lines.append(markdown.row(name, f"{row['gflops']:.0f}", best, interval, *cells))
     return [*lines, ""]
+
+
+def _short_name(row: Row) -> str:
+    """Without what all names of a table share."""
+    name: str = row["workload"]
+    return name.removesuffix(FUSED).removeprefix(SHAPES)
 
 
 def _ratio(row: Row, peer: str) -> str:
