@@ -116,7 +116,7 @@ def test_pytorch_is_held() -> None:
 
 
 def test_onednn_is_held() -> None:
-    code = "import torch as t; t.conv2d(t.rand(1, 16, 8, 8), t.rand(16, 16, 3, 3))"
+    code = "import torch as t; t.conv2d(t.rand(1, 64, 28, 28), t.rand(64, 64, 3, 3))"
     said = said_by("onednn", code, ONEDNN_VERBOSE="1")
     assert "cpu,isa:Intel AVX2\n" in said
     assert "avx512" not in said
