@@ -22,7 +22,7 @@ CONVOLUTION = conv2d(ci=16, h=8, w=8, co=16, kernel=3, constant_weights=True)
 
 def name_of(mcpu: str) -> str | None:
     known = instruction_set(Target(mcpu=mcpu))
-    return known and known.name
+    return None if known is None else known.name
 
 
 x86 = pytest.mark.skipif(os.uname().machine != "x86_64", reason="these are processors of x86")
@@ -43,7 +43,7 @@ def test_only_what_this_machine_has_on_top_is_held_back(monkeypatch: pytest.Monk
     def on(machine: str, mcpu: str | None) -> str | None:
         monkeypatch.setattr("tunesmith.target.host_processor", lambda: machine)
         held = held_to(Target(mcpu=mcpu))
-        return held and held.name
+        return None if held is None else held.name
 
     assert on("znver4", None) is None
     assert on("znver4", "haswell") == "AVX2"

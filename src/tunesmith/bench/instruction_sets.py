@@ -128,7 +128,9 @@ def openvino_switches(held: InstructionSet) -> dict[str, str]:
 
 def numpy_switches(held: InstructionSet) -> dict[str, str]:
     """Of NumPy's own loops, of which it has several versions, and of OpenBLAS inside of it."""
-    from numpy._core._multiarray_umath import __cpu_dispatch__ as versions
+    from numpy._core._multiarray_umath import (  # type: ignore[import-not-found]
+        __cpu_dispatch__ as versions,
+    )
 
     beyond = [name for name in versions if _is_beyond(name, held)]
     switches = {"OPENBLAS_CORETYPE": held.openblas}
