@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tunesmith.bench.library_peers import library_peers
-from tunesmith.bench.operator_workloads import operator_workloads
+from tunesmith.bench.operator_workloads import Suite, operator_workloads
 from tunesmith.store import this_machine
+
+_LAYERS = dict(operator_workloads())
+_SHAPES = dict(operator_workloads(suite=Suite.SHAPES))
 
 ORIGIN: dict[str, Any] = {
     "date": "2026-01-02",
@@ -35,7 +38,7 @@ def row(workload: str, ratios: dict[str, float], **fields: Any) -> dict[str, Any
     best = min(ratios, key=lambda name: ratios[name], default=None)
     return {
         "workload": workload,
-        "operator": operator_workloads()[workload].to_json(),
+        "operator": (_LAYERS | _SHAPES)[workload].to_json(),
         "origin": ORIGIN,
         **speed(1e-4),
         "peers": peers,

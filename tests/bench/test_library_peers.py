@@ -26,9 +26,12 @@ from tunesmith.operators import (
     Operator,
     batch_matmul,
     conv2d,
+    conv2d_transpose,
     dense,
     depthwise_conv2d,
+    layer_norm,
     matmul,
+    pool2d,
     softmax,
 )
 
@@ -38,6 +41,19 @@ GROUPED = conv2d(ci=8, h=6, w=6, co=4, kernel=3, groups=2)
 DEPTHWISE = depthwise_conv2d(c=8, h=7, w=7, kernel=3, padding=1)
 DOUBLED = depthwise_conv2d(c=8, h=7, w=7, multiplier=2, kernel=3, stride=2)
 DENSE = dense(m=3, k=10, n=8)
+TRANSPOSED = conv2d_transpose(
+    ci=8, h=6, w=7, co=5, kernel=(4, 3), stride=2, padding=1, output_padding=(1, 0)
+)
+UNWEIGHTED = {
+    "softmax": softmax(m=5, n=37),
+    "layer_norm": layer_norm(m=6, n=33),
+    "max_pool": pool2d(c=5, h=9, w=8, kernel=3, stride=2, padding=1),
+    "avg_pool": pool2d(c=16, h=9, w=7, kernel=3, stride=(2, 1), padding=1, kind="avg"),
+    "avg_pool_inside": pool2d(
+        c=16, h=9, w=7, kernel=3, padding=1, kind="avg", count_include_pad=False
+    ),
+    "global_pool": pool2d(c=16, h=7, w=7, kernel=7, kind="avg"),
+}
 MATMUL = matmul(m=5, n=6, k=7)
 BATCHES = {
     transpose: batch_matmul(b=3, m=4, n=5, k=6, transpose=transpose)
@@ -63,22 +79,25 @@ WEIGHTED = {
     "grouped": GROUPED,
     "depthwise": DEPTHWISE,
     "doubled": DOUBLED,
+    "transposed": TRANSPOSED,
     "dense": DENSE,
 }
 KINDS = {
     **{kind: with_options(plain, constant_weights=True) for kind, plain in WEIGHTED.items()},
     "matmul": MATMUL,
     **BATCHES,
+    **UNWEIGHTED,
 }
 CONVOLUTIONS = set(WEIGHTED) - {"dense"}
 # What each peer computes; it refuses the other kinds.
 RUNS = {
     "pytorch": set(KINDS),
-    "onednn": set(KINDS) - {"TN", "NT"},
-    "onednn-blocked": CONVOLUTIONS,
+    "onednn": set(KINDS) - {"TN", "NT", "layer_norm"},
+    "onednn-blocked": CONVOLUTIONS | (set(UNWEIGHTED) - {"softmax", "layer_norm"}),
     "torch-compile": set(KINDS),
     "onnxruntime": set(KINDS),
-    "numpy": set(KINDS) - {"grouped", "depthwise", "doubled"},
+    "openvino": set(KINDS),
+    "numpy": set(KINDS) - {"grouped", "depthwise", "doubled", "transposed"},
 }
 # TorchInductor takes long, and has a test of its own.
 QUICK = [(name, kind) for name, kinds in RUNS.items() if name != "torch-compile" for kind in kinds]
@@ -115,16 +134,22 @@ def assert_right(operator: Operator, results: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), sorted(QUICK))
-@pytest.mark.parametrize("options", [{}, {"bias": True, "relu": True}], ids=str)
-def test_it_computes_the_operator(name: str, kind: str, options: dict[str, Any]) -> None:
-    operator = with_options(KINDS[kind], **options)
+def test_it_computes_the_operator(name: str, kind: str) -> None:
+    assert_right(KINDS[kind], results_of(name, KINDS[kind]))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [case for case in sorted(QUICK) if case[1] not in UNWEIGHTED]
+)
+def test_it_computes_the_operator_with_bias_and_relu(name: str, kind: str) -> None:
+    operator = with_options(KINDS[kind], bias=True, relu=True)
     assert_right(operator, results_of(name, operator))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", library_peers())
 def test_it_computes_what_it_should_and_says_why_not(name: str, kind: str) -> None:
-    for options in ({}, {"bias": True, "relu": True}):
+    for options in ({}, {} if kind in UNWEIGHTED else {"bias": True, "relu": True}):
         reason = library_peer(name).refuses(with_options(KINDS[kind], **options))
         if kind in RUNS[name]:
             assert reason is None
@@ -141,6 +166,8 @@ def test_it_computes_what_it_should_and_says_why_not(name: str, kind: str) -> No
         with_options(DEPTHWISE, constant_weights=True),
         DENSE,
         BATCHES["TN"],
+        with_options(TRANSPOSED, constant_weights=True),
+        UNWEIGHTED["layer_norm"],
     ],
     ids=lambda operator: operator.label,
 )
@@ -150,7 +177,7 @@ def test_torch_compile_computes_the_operator(operator: Operator, c_compiler: str
     assert_right(operator, results_of("torch-compile", operator))
 
 
-@pytest.mark.parametrize("name", ["pytorch", "onnxruntime", "numpy"])
+@pytest.mark.parametrize("name", ["pytorch", "onnxruntime", "openvino", "numpy"])
 def test_a_residual_is_added(name: str) -> None:
     operator = with_options(DENSE, residual=True, relu=True)
     assert library_peer(name).refuses(operator) is None
@@ -166,7 +193,10 @@ def test_a_residual_is_added(name: str) -> None:
         ("onednn-blocked", with_options(DENSE, constant_weights=True), "no blocked format"),
         ("onnxruntime", with_options(SPREAD, layout="NHWC"), "NHWC"),
         ("onnxruntime", with_options(DENSE, dtype="float64"), "float64"),
-        ("onnxruntime", softmax(m=2, n=3), "softmax"),
+        ("openvino", with_options(SPREAD, layout="NHWC"), "NHWC"),
+        ("onednn", UNWEIGHTED["layer_norm"], "layer normalisation"),
+        ("onednn-blocked", UNWEIGHTED["softmax"], "no blocked format"),
+        ("numpy", TRANSPOSED, "transposed"),
         ("numpy", DEPTHWISE, "grouped"),
         ("numpy", GROUPED, "grouped"),
         ("pytorch", with_options(DENSE, dtype="int8"), "int8"),
@@ -234,4 +264,5 @@ def test_sides_name_their_peer() -> None:
         "peer": "numpy",
         "operator": DENSE.to_json(),
         "cores": 2,
+        "environment": {},
     }

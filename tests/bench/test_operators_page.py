@@ -24,7 +24,7 @@ from tunesmith.bench.operator_workloads import (
     operator_workloads,
 )
 from tunesmith.bench.operators_chart import ratio_chart, start_chart
-from tunesmith.bench.operators_files import read_operators, write_operators
+from tunesmith.bench.operators_files import OperatorFigures, read_operators, write_operators
 from tunesmith.bench.operators_page import operators_page
 from tunesmith.bench.operators_summary import Figure, geometric_mean, summary
 from tunesmith.bench.row_origin import together
@@ -44,6 +44,9 @@ EVERYTHING = [
     row(name, {"pytorch": 2.5, "onednn": 2.25, "onnxruntime": 2.0}, metaschedule=metaschedule(2.0))
     for name in operator_workloads()
 ]
+
+# Of the files with figures for this machine's processor.
+NAME = OperatorFigures().name
 
 
 def page_of(rows: list[dict[str, Any]]) -> str:
@@ -156,11 +159,12 @@ def test_the_page() -> None:
     assert slow["batch matmuls against torch.bmm"] == ["0.50", "1.3 or more", "no", "3 of 3"]
     plain, fused = page.split("## With bias and ReLU")
     assert (
-        "| resnet18.C3 | 100 | 1.25 | 1.19–1.31 | 3.00 | 2.00 | 1.75 | – | **1.25** | 14 |" in plain
+        "| resnet18.C3 | 100 | 1.25 | 1.19–1.31 | 3.00 | 2.00 | 1.75 | – | **1.25** | – | 14 |"
+        in plain
     )
-    assert "| resnet18.C3 | 100 | 0.88 | 0.83–0.92 | – | – | – | – | **0.88** | – |" in fused
+    assert "| resnet18.C3 | 100 | 0.88 | 0.83–0.92 | – | – | – | – | **0.88** | – | – |" in fused
     assert "| matmul.512 ! | 50 | 0.90 |" in plain, "a side of it was disturbed"
-    assert "| opevo.BMM.TN | 100 | – |  | – | – | – | – | – | – |" in plain
+    assert "| opevo.BMM.TN | 100 | – |  | – | – | – | – | – | – | – |" in plain
     assert "| resnet18.C3 | 1.50 | 1.35–1.65 | 3 | 64 | 0.50 | 10.0 | 20 |" in page
     assert "| opevo.BMM.TN | MetaSchedule found nothing valid |" in page
     assert "| resnet18.C3 | cpu_tiled | 400 | 98 % | 1 min 00 s | 75 % |" in page
@@ -195,7 +199,7 @@ def test_the_picture_of_ratios() -> None:
     picture = ratio_chart(ROWS)
     assert {"resnet18.C3", "matmul.512", "ONNX Runtime", "1", "2"} <= set(texts(picture))
     circles = [element for element in ET.fromstring(picture).iter() if "circle" in element.tag]
-    assert len(circles) == 6 + 5 + 1 + 1, "the legend, and a dot for each peer"
+    assert len(circles) == 7 + 5 + 1 + 1, "the legend, and a dot for each peer"
     assert ET.fromstring(ratio_chart([])) is not None
 
 
@@ -218,9 +222,9 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert read_operators(tmp_path) == {}
     figures, page = write_operators(tmp_path, reversed(ROWS))
     assert [each["workload"] for each in figures["rows"]] == [each["workload"] for each in ROWS]
-    assert json.loads((tmp_path / "operators.json").read_text()) == json.loads(json.dumps(figures))
-    assert (tmp_path / "operators.md").read_text() == page
-    for name in ("operators-ratios.svg", "operators-starts.svg"):
+    assert json.loads((tmp_path / f"{NAME}.json").read_text()) == json.loads(json.dumps(figures))
+    assert (tmp_path / f"{NAME}.md").read_text() == page
+    for name in (f"{NAME}-ratios.svg", f"{NAME}-starts.svg"):
         assert f"({name})" in page
         assert (tmp_path / name).read_text().startswith("<svg")
     assert list(read_operators(tmp_path)) == [each["workload"] for each in ROWS]
@@ -234,7 +238,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     "text", ["", "[]", '{"rows": [1]}', '{"rows": [{}]}', '{"rows": [{"workload": "x"}]}']
 )
 def test_a_file_that_holds_no_rows(tmp_path: Path, text: str) -> None:
-    (tmp_path / "operators.json").write_text(text)
+    (tmp_path / f"{NAME}.json").write_text(text)
     with pytest.raises(TunesmithError, match="holds no rows of an earlier run: remove it"):
         read_operators(tmp_path)
 
@@ -269,7 +273,7 @@ def test_rows_of_another_machine_are_refused_unless_they_are_measured_anew(tmp_p
     rows = [*ROWS[:1], row("matmul.512", {"pytorch": 2.0}, origin=elsewhere)]
     write_operators(tmp_path, rows)
     message = (
-        r"operators.json holds rows of another machine \(Some CPU\): name another folder with "
+        rf"{NAME}.json holds rows of another machine \(Some CPU\): name another folder with "
         r"--output, or measure all of its workloads anew \(--fresh without --workload\)$"
     )
     with pytest.raises(TunesmithError, match=message):
@@ -285,7 +289,7 @@ def test_rows_of_another_machine_are_refused_unless_they_are_measured_anew(tmp_p
 
 def test_rows_that_do_not_say_where_they_come_from_are_refused(tmp_path: Path) -> None:
     write_operators(tmp_path, ROWS)
-    path = tmp_path / "operators.json"
+    path = tmp_path / f"{NAME}.json"
     figures = json.loads(path.read_text())
     del figures["rows"][0]["origin"]
     path.write_text(json.dumps(figures))

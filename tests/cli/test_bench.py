@@ -14,7 +14,7 @@ from tests.cli.command import tunesmith
 from tests.cli.conftest import Command
 from tunesmith.bench import loop, operators
 from tunesmith.bench.loop import LoopSettings
-from tunesmith.bench.operators_files import write_operators
+from tunesmith.bench.operators_files import OperatorFigures, write_operators
 from tunesmith.errors import TunesmithError
 
 
@@ -58,6 +58,10 @@ def test_a_folder_that_cannot_be_written_to_is_told_first(
     assert ran.code == 1
 
 
+# Of the files with figures for this machine's processor.
+NAME = OperatorFigures().name
+
+
 def answer(self: object, name: str, operator: object, known: object) -> dict[str, Any] | None:
     """In place of measuring a workload; one of them fails."""
     if name == "matmul.1024":
@@ -74,9 +78,9 @@ def test_operators_are_measured_and_written(
     figures = command(*words, "--workload", "resnet18.C1*", "--json").json
     names = [each["workload"] for each in figures["rows"]]
     assert names == ["resnet18.C1", "resnet18.C10", "resnet18.C11", "resnet18.C12"]
-    assert json.loads((folder / "operators.json").read_text(encoding="utf-8")) == figures
+    assert json.loads((folder / f"{NAME}.json").read_text(encoding="utf-8")) == figures
     page = command(*words, "--workload", "matmul.512")
-    assert page.out == (folder / "operators.md").read_text(encoding="utf-8") + "\n"
+    assert page.out == (folder / f"{NAME}.md").read_text(encoding="utf-8") + "\n"
     assert "| resnet18.C12 |" in page.out, "rows of earlier runs stay"
     assert "| matmul.512 |" in page.out
 
@@ -90,7 +94,7 @@ def test_a_workload_that_fails_does_not_stop_the_others(
     assert ran.code == 1
     assert "matmul.1024: nothing valid was found in 3 s" in ran.err
     assert "tunesmith: no figures for matmul.1024: see above" in ran.err
-    rows = json.loads((tmp_path / "operators.json").read_text(encoding="utf-8"))["rows"]
+    rows = json.loads((tmp_path / f"{NAME}.json").read_text(encoding="utf-8"))["rows"]
     assert [each["workload"] for each in rows] == ["matmul.512", "matmul.2048"]
 
 
@@ -106,7 +110,7 @@ def test_a_run_that_is_killed_loses_no_row(
     words = ["--workload", "matmul.512", "--workload", "matmul.2048", "--no-fused"]
     ran = command("bench", "operators", *words, "--store", store, "-o", tmp_path)
     assert ran.code == 130
-    rows = json.loads((tmp_path / "operators.json").read_text(encoding="utf-8"))["rows"]
+    rows = json.loads((tmp_path / f"{NAME}.json").read_text(encoding="utf-8"))["rows"]
     assert [each["workload"] for each in rows] == ["matmul.512"]
 
 

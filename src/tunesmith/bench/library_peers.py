@@ -8,20 +8,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.errors import unknown_name
-from tunesmith.operators import (
-    BatchMatmul,
-    Conv2d,
-    Dense,
-    DepthwiseConv2d,
-    Matmul,
-    Operator,
-    ProductOperator,
+from tunesmith.bench import peer_refusals as refusals
+from tunesmith.bench.instruction_sets import (
+    InstructionSet,
+    compiled_switches,
+    numpy_switches,
+    openvino_switches,
+    pytorch_switches,
+    told,
 )
+from tunesmith.errors import unknown_name
+from tunesmith.operators import Operator, ProductOperator
 
 Call = Callable[[], Any]
 
-_PRODUCTS = (Matmul, BatchMatmul, Dense, Conv2d, DepthwiseConv2d)
+
+@dataclass(frozen=True)
+class Held:
+    """Whether a peer keeps to the instruction set that ours is compiled for, and ``how`` or why
+    not, in words."""
+
+    kept: bool
+    how: str
 
 
 @dataclass(frozen=True)
@@ -31,7 +39,9 @@ class LibraryPeer:
     ``call`` takes the operator, its inputs as NumPy arrays and the number of threads, does all that
     need not be repeated (laying out weights above all), and returns a call of the operator.
     ``refuses`` says in one line why it cannot compute an operator, None where it can. ``packages``
-    are what it needs, ``how`` says to people how it is called.
+    are what it needs, ``how`` says to people how it is called. ``switches`` are what its process's
+    environment needs to hold it to an instruction set; where it has none, ``unheld`` says why, and
+    of which operators that is true although there are some.
     """
 
     name: str
@@ -40,15 +50,38 @@ class LibraryPeer:
     how: str
     refuses: Callable[[Operator], str | None]
     call: Callable[[Operator, Sequence[Any], int], Call]
+    switches: Callable[[InstructionSet], dict[str, str]] | None = None
+    unheld: Callable[[Operator], str | None] = lambda _: None
 
     def missing(self) -> str | None:
         """Why it is not there, None if it is."""
         absent = [name for name in self.packages if importlib.util.find_spec(name) is None]
         return f"not installed: {', '.join(absent)}" if absent else None
 
-    def side(self, operator: Operator, cores: int) -> dict[str, Any]:
-        """It as a side of a comparison."""
-        return {"kind": "peer", "peer": self.name, "operator": operator.to_json(), "cores": cores}
+    def side(
+        self, operator: Operator, cores: int, held: InstructionSet | None = None
+    ) -> dict[str, Any]:
+        """It as a side of a comparison, held to an instruction set as far as that is possible."""
+        switches = self.switches(held) if held and self.switches else {}
+        return {
+            "kind": "peer",
+            "peer": self.name,
+            "operator": operator.to_json(),
+            "cores": cores,
+            "environment": switches,
+        }
+
+    def how_held(self, operator: Operator, held: InstructionSet | None) -> Held | None:
+        """How it is held to an instruction set, or why it is not; None where it need not be."""
+        if held is None:
+            return None
+        if self.switches is None:
+            return Held(False, f"not held to {held.name}: it has no switch for that")
+        by = told(self.switches(held))
+        reason = self.unheld(operator)
+        if reason is not None:
+            return Held(False, f"not held to {held.name}: {reason}, in spite of {by}")
+        return Held(True, f"held to {held.name} by {by}")
 
 
 def library_peer(name: str) -> LibraryPeer:
@@ -78,53 +111,6 @@ def _version(package: str) -> str:
     """Of the distribution that holds a package; its name may be another one (xgboost-cpu)."""
     holders = importlib.metadata.packages_distributions()[package]
     return importlib.metadata.version(holders[0])
-
-
-def _plain(operator: Operator) -> str | None:
-    """What holds for the peers that know float32 products of images in NCHW alone."""
-    if not isinstance(operator, _PRODUCTS):
-        return f"not compared for {operator.name}"
-    if operator.dtype != "float32":
-        return f"not compared for {operator.dtype}"
-    if getattr(operator, "layout", "NCHW") != "NCHW":
-        return "not compared for NHWC"
-    return None
-
-
-def _constant_weights(operator: Operator) -> str | None:
-    if not isinstance(operator, ProductOperator) or not operator.constant_weights:
-        return "no constant weights that it could lay out beforehand"
-    return _no_residual(operator) or _plain(operator)
-
-
-def _no_residual(operator: ProductOperator) -> str | None:
-    return "not compared with a residual" if operator.residual else None
-
-
-def _onednn(operator: Operator) -> str | None:
-    if isinstance(operator, BatchMatmul) and operator.transpose != "NN":
-        return "for float32 batches PyTorch has a grouped convolution of it alone: none transposed"
-    if isinstance(operator, Matmul | BatchMatmul | Dense):
-        return _no_residual(operator) or _plain(operator)
-    return _constant_weights(operator)
-
-
-def _onednn_blocked(operator: Operator) -> str | None:
-    if isinstance(operator, Matmul | BatchMatmul | Dense):
-        return "matrices have no blocked format"
-    return _constant_weights(operator)
-
-
-def _numpy(operator: Operator) -> str | None:
-    if isinstance(operator, DepthwiseConv2d) or getattr(operator, "groups", 1) != 1:
-        return "NumPy has no matrix product for grouped convolutions"
-    return _plain(operator)
-
-
-def _torch(operator: Operator) -> str | None:
-    if operator.dtype == "int8":
-        return f"PyTorch has no {operator.name} of int8 that adds up in int32"
-    return None
 
 
 def _call_torch(operator: Operator, inputs: Sequence[Any], cores: int) -> Call:
@@ -158,6 +144,18 @@ def _call_onnxruntime(operator: Operator, inputs: Sequence[Any], cores: int) -> 
     return onnxruntime_call(operator, inputs, cores)
 
 
+def _call_openvino(operator: Operator, inputs: Sequence[Any], cores: int) -> Call:
+    from tunesmith.bench.openvino_operators import openvino_call
+
+    return openvino_call(operator, inputs, cores)
+
+
+def _unheld_openvino(operator: Operator) -> str | None:
+    if isinstance(operator, ProductOperator) and len(operator.operands[1].shape) == 2:
+        return "its products of matrices with constant weights are MLAS's, which has no switch"
+    return None
+
+
 def _call_numpy(operator: Operator, inputs: Sequence[Any], _cores: int) -> Call:
     from tunesmith.bench.numpy_operators import numpy_call
 
@@ -170,8 +168,9 @@ _PEERS = (
         "PyTorch",
         ("torch",),
         "eager mode, plain tensors, its own choice of library (oneDNN, MKL)",
-        _torch,
+        refusals.torch,
         _call_torch,
+        pytorch_switches,
     ),
     LibraryPeer(
         "onednn",
@@ -180,8 +179,9 @@ _PEERS = (
         "through PyTorch, by the fastest of its entry points; constant weights laid out "
         "beforehand, data in plain layout, result left in the layout that oneDNN chooses; matrices "
         "that are no weights are taken as they lie, a batch of them as a grouped convolution",
-        _onednn,
+        refusals.onednn,
         _call_onednn,
+        pytorch_switches,
     ),
     LibraryPeer(
         "onednn-blocked",
@@ -189,16 +189,18 @@ _PEERS = (
         ("torch",),
         "the same, but the data lies in a layout of its own already, as between two layers of a "
         "network: blocked, or with the channels last, whichever is faster",
-        _onednn_blocked,
+        refusals.onednn_blocked,
         _call_onednn_blocked,
+        pytorch_switches,
     ),
     LibraryPeer(
         "torch-compile",
         "torch.compile",
         ("torch",),
         "TorchInductor; constant weights are frozen, so that it lays them out beforehand",
-        _plain,
+        refusals.plain,
         _call_torch_compile,
+        compiled_switches,
     ),
     LibraryPeer(
         "onnxruntime",
@@ -206,15 +208,26 @@ _PEERS = (
         ("onnxruntime", "onnx"),
         "a model of this operator alone, all graph optimisations, constant weights as "
         "initialisers, inputs and outputs bound",
-        _plain,
+        refusals.plain,
         _call_onnxruntime,
+    ),
+    LibraryPeer(
+        "openvino",
+        "OpenVINO",
+        ("openvino", "onnx"),
+        "the same model for latency, in float32, on one stream; inputs and outputs bound",
+        refusals.plain,
+        _call_openvino,
+        openvino_switches,
+        _unheld_openvino,
     ),
     LibraryPeer(
         "numpy",
         "NumPy",
         ("numpy",),
         "matrix products; a convolution gathers its windows first (im2col), which is counted",
-        _numpy,
+        refusals.numpy,
         _call_numpy,
+        numpy_switches,
     ),
 )

@@ -1,4 +1,4 @@
-"""Our operators by NumPy's matrix product."""
+"""Our operators by NumPy, above all by its matrix product."""
 
 from __future__ import annotations
 
@@ -9,18 +9,29 @@ from typing import Any
 import numpy as np
 
 from tunesmith.arrays import ALIGNMENT
+from tunesmith.bench import numpy_rows
 from tunesmith.errors import UsageError
-from tunesmith.operators import BatchMatmul, Conv2d, Dense, Matmul, Operator, ProductOperator
+from tunesmith.operators import (
+    BatchMatmul,
+    Conv2d,
+    Dense,
+    LayerNorm,
+    Matmul,
+    Operator,
+    Pool2d,
+    ProductOperator,
+    Softmax,
+)
 
 
 def numpy_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
     """A call that returns the operator's result, the same array each time.
 
     Inputs are copied into aligned memory, in which the result lies, too. Raises ``UsageError`` for
-    other operators than matrix products and convolutions of NCHW images in one group.
+    convolutions in groups, transposed ones, and images in NHWC.
     """
     if not isinstance(operator, ProductOperator):
-        raise UsageError(f"NumPy is not compared for {operator.name}")
+        return _without_products(operator, [aligned_copy(array) for array in inputs])
     data, weight, *extra = map(aligned_copy, inputs)
     result = aligned(operator.output_shape, data.dtype)
     products = _products(operator, data, weight, result)
@@ -36,6 +47,21 @@ def numpy_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
         return np.maximum(result, 0, out=result) if operator.relu else result
 
     return call
+
+
+def _without_products(operator: Operator, arrays: Sequence[Any]) -> Callable[[], Any]:
+    result = aligned(operator.result.shape, arrays[0].dtype)
+    if isinstance(operator, Softmax):
+        return numpy_rows.softmax(arrays[0], result)
+    if isinstance(operator, LayerNorm):
+        data, gamma, beta = arrays
+        return numpy_rows.layer_norm(operator, data, gamma, beta, result)
+    if isinstance(operator, Pool2d) and operator.layout == "NCHW":
+        image = (operator.h, operator.w)
+        high, wide = (size + 2 * pad for size, pad in zip(image, operator.padding, strict=True))
+        padded = aligned((operator.n, operator.c, high, wide), arrays[0].dtype)
+        return numpy_rows.pool(operator, arrays[0], padded, result)
+    raise UsageError(f"NumPy is not compared for {operator.label}")
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> Any:

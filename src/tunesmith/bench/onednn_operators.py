@@ -11,16 +11,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tunesmith.bench.fastest import Fastest
-from tunesmith.bench.torch_operators import own_tensor, use_threads
+from tunesmith.bench.torch_operators import own_tensor, tensor_call, use_threads
 from tunesmith.errors import UsageError
 from tunesmith.operators import (
     BatchMatmul,
     Conv2d,
+    Conv2dTranspose,
     Dense,
     DepthwiseConv2d,
     Matmul,
     Operator,
+    Pool2d,
     ProductOperator,
+    Softmax,
 )
 
 _PIXELS = ((0, 0), (1, 1), (1, 1))
@@ -31,14 +34,24 @@ def onednn_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fastes
     """Calls on data in plain layout.
 
     A convolution's result is a tensor in whatever layout oneDNN chooses, with PyTorch's order of
-    the axes. Raises ``UsageError`` for other operators than matrix products, with no batch or with
-    plain matrices, convolutions and dense.
+    the axes. Raises ``UsageError`` where PyTorch has no entry point for an operator: for batches of
+    transposed matrices, and layer normalisation.
     """
     use_threads(cores)
     if isinstance(operator, Matmul | Dense):
         return Fastest(_linear(operator, *_tensors(operator, inputs)))
     if isinstance(operator, BatchMatmul) and operator.transpose == "NN":
         return Fastest({"grouped convolution": _batched(operator, *_tensors(operator, inputs))})
+    if isinstance(operator, Softmax | Pool2d):
+        return Fastest({"opaque": _opaque(operator, own_tensor(inputs[0]).to_mkldnn())})
+    if isinstance(operator, Conv2dTranspose):
+        data, weight, bias = _tensors(operator, inputs)
+        return Fastest(
+            {
+                "packed": _transposed(operator, data, _packed_transposed(operator, weight), bias),
+                "opaque": _transposed(operator, data.to_mkldnn(), weight, bias),
+            }
+        )
     if not isinstance(operator, Conv2d | DepthwiseConv2d):
         raise UsageError(f"PyTorch has no entry point to oneDNN for {operator.label}")
     data, weight, bias = _tensors(operator, inputs)
@@ -55,16 +68,26 @@ def onednn_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fastes
 def onednn_blocked_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fastest:
     """Calls on data that lies as oneDNN would leave it: blocked, or with the channels last.
 
-    Raises ``UsageError`` for other operators than convolutions.
+    Raises ``UsageError`` for other operators than convolutions and pooling.
     """
     import torch
 
     use_threads(cores)
-    if not isinstance(operator, Conv2d | DepthwiseConv2d):
+    if isinstance(operator, Pool2d):
+        return Fastest({"blocked": _opaque(operator, _blocked(own_tensor(inputs[0])))})
+    if not isinstance(operator, Conv2d | Conv2dTranspose | DepthwiseConv2d):
         raise UsageError(f"oneDNN has no blocked layout for {operator.name}")
     data, weight, bias = _tensors(operator, inputs)
-    packed = _packed(operator, weight)
     last = data.contiguous(memory_format=torch.channels_last)
+    if isinstance(operator, Conv2dTranspose):
+        packed = _packed_transposed(operator, weight)
+        return Fastest(
+            {
+                "blocked": _transposed(operator, _blocked(data), weight, bias),
+                "channels last": _transposed(operator, last, packed, bias),
+            }
+        )
+    packed = _packed(operator, weight)
     return Fastest(
         {
             "blocked": _convolution(operator, _blocked(data), packed, bias),
@@ -147,6 +170,31 @@ def _convolution(
     if operator.relu:
         return lambda: torch.relu_(torch.mkldnn_convolution(data, packed, opaque, *window))
     return lambda: torch.mkldnn_convolution(data, packed, opaque, *window)
+
+
+def _opaque(operator: Softmax | Pool2d, data: Any) -> Callable[[], Any]:
+    """PyTorch's own function, which for a tensor of oneDNN's is oneDNN's."""
+    return tensor_call(operator, [data])
+
+
+def _transposed(operator: Conv2dTranspose, data: Any, weight: Any, bias: Any) -> Callable[[], Any]:
+    """With ReLU fused; weights as PyTorch has them are laid out anew in each call."""
+    import torch
+
+    convolve = torch.ops.mkldnn._convolution_transpose_pointwise
+    window = (operator.padding, operator.output_padding, operator.stride, (1, 1), 1)
+    after = _after(operator)
+    opaque = bias.to_mkldnn() if bias is not None and data.is_mkldnn else bias
+    return lambda: convolve(data, weight, opaque, *window, after, [], "")
+
+
+def _packed_transposed(operator: Conv2dTranspose, weight: Any) -> Any:
+    """The weights as oneDNN wants them for this very operator."""
+    import torch
+
+    window = (operator.padding, operator.output_padding, operator.stride, (1, 1), 1)
+    shape = operator.arguments[0].shape
+    return torch.ops.mkldnn._reorder_convolution_transpose_weight(weight, *window, shape)
 
 
 def _window(operator: Conv2d | DepthwiseConv2d) -> tuple[Any, ...]:

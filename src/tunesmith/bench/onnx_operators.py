@@ -9,11 +9,15 @@ from tunesmith.errors import UsageError
 from tunesmith.operators import (
     BatchMatmul,
     Conv2d,
+    Conv2dTranspose,
     Dense,
     DepthwiseConv2d,
+    LayerNorm,
     Matmul,
     Operator,
+    Pool2d,
     ProductOperator,
+    Softmax,
 )
 
 # Of the model's format; newer ones bring nothing that these operators need.
@@ -23,24 +27,21 @@ _OPSET, _IR_VERSION = 17, 8
 def onnxruntime_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Callable[[], Any]:
     """A call on these float32 arrays, which lie in ONNX Runtime's own memory; so does its result.
 
-    The result is an ``OrtValue``, the same in each call. Raises ``UsageError`` for other operators
-    than matrix products and convolutions of NCHW images.
+    The result is an ``OrtValue``, the same in each call. Raises ``UsageError`` like ``onnx_model``.
     """
     import onnxruntime
 
-    if not isinstance(operator, ProductOperator):
-        raise UsageError(f"ONNX Runtime is not compared for {operator.name}")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = cores
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     options.log_severity_level = 3  # errors alone
-    model, given = _model(operator, inputs)
+    model, given = onnx_model(operator, inputs)
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
     for name, array in given.items():
         binding.bind_ortvalue_input(name, own_value(array))
     result = onnxruntime.OrtValue.ortvalue_from_shape_and_type(
-        list(operator.output_shape), inputs[0].dtype.type
+        list(operator.result.shape), inputs[0].dtype.type
     )
     binding.bind_ortvalue_output("output", result)
 
@@ -60,10 +61,38 @@ def own_value(array: Any) -> Any:
     return value
 
 
-def _model(operator: ProductOperator, inputs: Sequence[Any]) -> tuple[bytes, dict[str, Any]]:
-    """The serialised model, and the inputs that are given to it; the others are part of it."""
+def onnx_model(operator: Operator, inputs: Sequence[Any]) -> tuple[bytes, dict[str, Any]]:
+    """The serialised model, and the inputs that are given to it; the others are part of it.
+
+    Its result is called "output". Raises ``UsageError`` for images in NHWC.
+    """
     from onnx import TensorProto, helper, numpy_helper
 
+    if getattr(operator, "layout", "NCHW") != "NCHW":
+        raise UsageError(f"ONNX has no operator for {operator.label}")
+    given, constant = _arguments(operator, inputs)
+    graph = helper.make_graph(
+        _nodes(operator) if isinstance(operator, ProductOperator) else [_node(operator)],
+        "operator",
+        [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, array.shape)
+            for name, array in given.items()
+        ],
+        [helper.make_tensor_value_info("output", TensorProto.FLOAT, operator.result.shape)],
+        [numpy_helper.from_array(array, name) for name, array in constant.items()],
+    )
+    opset = [helper.make_opsetid("", _OPSET)]
+    model = helper.make_model(graph, opset_imports=opset, ir_version=_IR_VERSION)
+    return model.SerializeToString(), given
+
+
+def _arguments(operator: Operator, inputs: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """By name those that a call is given, and those that a network knows."""
+    if not isinstance(operator, ProductOperator):
+        names = [argument.name for argument in operator.arguments]
+        data, *others = names
+        arrays = dict(zip(names, inputs, strict=True))
+        return {data: arrays[data]}, {name: arrays[name] for name in others}
     data, weight, *extra = inputs
     if isinstance(operator, DepthwiseConv2d):
         weight = weight.reshape(-1, 1, *weight.shape[2:])
@@ -74,19 +103,40 @@ def _model(operator: ProductOperator, inputs: Sequence[Any]) -> tuple[bytes, dic
         constant["bias"] = extra[0]
     if operator.residual:
         given["residual"] = extra[-1]
-    graph = helper.make_graph(
-        _nodes(operator),
-        "operator",
-        [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, array.shape)
-            for name, array in given.items()
-        ],
-        [helper.make_tensor_value_info("output", TensorProto.FLOAT, operator.output_shape)],
-        [numpy_helper.from_array(array, name) for name, array in constant.items()],
-    )
-    opset = [helper.make_opsetid("", _OPSET)]
-    model = helper.make_model(graph, opset_imports=opset, ir_version=_IR_VERSION)
-    return model.SerializeToString(), given
+    return given, constant
+
+
+def _node(operator: Operator) -> Any:
+    """The one that makes "output"."""
+    from onnx import helper
+
+    names = [argument.name for argument in operator.arguments]
+    if isinstance(operator, Softmax):
+        return helper.make_node("Softmax", names, ["output"], axis=-1)
+    if isinstance(operator, LayerNorm):
+        options = {"axis": -1, "epsilon": operator.eps}
+        return helper.make_node("LayerNormalization", names, ["output"], **options)
+    if isinstance(operator, Pool2d):
+        whole = operator.kernel == (operator.h, operator.w) and operator.padding == (0, 0)
+        if whole:
+            kind = "GlobalMaxPool" if operator.kind == "max" else "GlobalAveragePool"
+            return helper.make_node(kind, names, ["output"])
+        window = _window(operator)
+        if operator.kind == "max":
+            return helper.make_node("MaxPool", names, ["output"], **window)
+        counted = int(operator.count_include_pad)
+        return helper.make_node(
+            "AveragePool", names, ["output"], count_include_pad=counted, **window
+        )
+    raise UsageError(f"ONNX has no operator for {operator.label}")
+
+
+def _window(operator: Conv2d | Conv2dTranspose | DepthwiseConv2d | Pool2d) -> dict[str, list[int]]:
+    return {
+        "kernel_shape": list(operator.kernel),
+        "strides": list(operator.stride),
+        "pads": [*operator.padding, *operator.padding],
+    }
 
 
 def _nodes(operator: ProductOperator) -> list[Any]:
@@ -113,15 +163,19 @@ def _products(operator: ProductOperator) -> tuple[list[Any], bool]:
 
     inputs = ["data", "weight"]
     with_bias = [*inputs, "bias"] if operator.bias else inputs
-    if isinstance(operator, Conv2d | DepthwiseConv2d) and operator.layout == "NCHW":
+    if isinstance(operator, Conv2dTranspose):
+        added = list(operator.output_padding)
+        node = helper.make_node(
+            "ConvTranspose", with_bias, ["products"], output_padding=added, **_window(operator)
+        )
+        return [node], True
+    if isinstance(operator, Conv2d | DepthwiseConv2d):
         groups = operator.c if isinstance(operator, DepthwiseConv2d) else operator.groups
         node = helper.make_node(
             "Conv",
             with_bias,
             ["products"],
-            kernel_shape=list(operator.kernel),
-            strides=list(operator.stride),
-            pads=[*operator.padding, *operator.padding],
+            **_window(operator),
             dilations=list(operator.dilation),
             group=groups,
         )
@@ -141,4 +195,4 @@ def _products(operator: ProductOperator) -> tuple[list[Any], bool]:
             nodes.append(turned)
             inputs[transposed] = "transposed"
         return [*nodes, helper.make_node("MatMul", inputs, ["products"])], False
-    raise UsageError(f"ONNX Runtime is not compared for {operator.label}")
+    raise UsageError(f"ONNX has no operator for {operator.label}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import fnmatch
 from collections.abc import Mapping, Sequence
 
+from tunesmith.bench.shape_workloads import shape_workloads
 from tunesmith.errors import unknown_name
 from tunesmith.operators import (
     BatchMatmul,
@@ -17,6 +19,14 @@ from tunesmith.operators import (
     ProductOperator,
     workload,
 )
+
+
+class Suite(enum.Enum):
+    """Lists of workloads: layers of networks with their variants, or shapes of other kinds."""
+
+    LAYERS = "layers"
+    SHAPES = "shapes"
+
 
 FUSED = "+bias+relu"
 """What the name of a variant with bias and ReLU ends with."""
@@ -36,20 +46,15 @@ _ALL = (*RESNET, *DEPTHWISE, *POINTWISE, *SQUARE, *OPEVO, *BATCHED, *DENSE)
 
 
 def operator_workloads(
-    patterns: Sequence[str] = (), *, fused: bool = True
+    patterns: Sequence[str] = (), *, fused: bool = True, suite: Suite = Suite.LAYERS
 ) -> Mapping[str, Operator]:
-    """The chosen workloads by name, all by default; a variant follows the plain one.
+    """The chosen workloads of a suite by name, all by default; a variant follows the plain one.
 
     A pattern is a name, or one with ``*``, ``?`` and ``[...]`` in it as in a shell; the name alone
     of a plain workload does not choose its variant. Weights of convolutions and dense layers are
     constant. Raises ``UsageError`` for a pattern that no workload fits.
     """
-    known = {}
-    for name in _ALL:
-        plain = _with_constant_weights(workload(name))
-        known[name] = plain
-        if fused:
-            known[name + FUSED] = dataclasses.replace(plain, bias=True, relu=True)
+    known = _layers(fused=fused) if suite is Suite.LAYERS else shape_workloads()
     for pattern in patterns:
         if not fnmatch.filter(known, pattern):
             raise unknown_name("workload", pattern, known)
@@ -58,6 +63,16 @@ def operator_workloads(
         for name, operator in known.items()
         if not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
     }
+
+
+def _layers(*, fused: bool) -> Mapping[str, Operator]:
+    known: dict[str, Operator] = {}
+    for name in _ALL:
+        plain = _with_constant_weights(workload(name))
+        known[name] = plain
+        if fused:
+            known[name + FUSED] = dataclasses.replace(plain, bias=True, relu=True)
+    return known
 
 
 def _with_constant_weights(operator: Operator) -> ProductOperator:

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tunesmith.bench.library_peers import library_peers, library_versions_of_peers
+from tunesmith.bench.instruction_sets import InstructionSet, held_to
+from tunesmith.bench.library_peers import library_peer, library_peers, library_versions_of_peers
 from tunesmith.bench.metaschedule import MetaSchedule, compare_with_metaschedule
 from tunesmith.bench.operator_workloads import FUSED
 from tunesmith.bench.peers import kernel_side_of
@@ -101,7 +102,8 @@ class OperatorBench:
                 fresh=self.settings.fresh,
                 watch=progress,
             )
-        sides, missing = self._sides(operator, tuned.side)
+        held = held_to(self.target)
+        sides, missing = self._sides(operator, tuned.side, held)
 
         def preparing(side: str) -> None:
             self.say(f"{name}: preparing {side} ...")
@@ -115,7 +117,11 @@ class OperatorBench:
             "origin": self._origin(name),
             **comparison(rotation, operator.flops, missing),
             **tuned.fields,
+            "held_to": None if held is None else held.name,
         }
+        for peer, found in row["peers"].items():
+            how = library_peer(peer).how_held(operator, held)
+            found["held"] = None if how is None else asdict(how)
         self.say(f"{name}: {verdict(row)}")
         return row
 
@@ -131,7 +137,7 @@ class OperatorBench:
         return origin_now(library_versions_of_peers(), settings)
 
     def _sides(
-        self, operator: Operator, ours: Mapping[str, Any]
+        self, operator: Operator, ours: Mapping[str, Any], held: InstructionSet | None
     ) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
         """All sides that there can be, ours first, and why the others cannot."""
         sides: dict[str, Mapping[str, Any]] = {_OURS: ours}
@@ -139,7 +145,7 @@ class OperatorBench:
         for peer in library_peers().values():
             reason = peer.missing() or peer.refuses(operator)
             if reason is None:
-                sides[peer.name] = peer.side(operator, self.target.core_count)
+                sides[peer.name] = peer.side(operator, self.target.core_count, held)
             else:
                 missing[peer.name] = reason
         return sides, missing

@@ -23,6 +23,7 @@ _COLOURS = {
     "onednn-blocked": "#8f4f7d",
     "torch-compile": "#7a6500",
     "onnxruntime": "#009e73",
+    "openvino": "#0072b2",
     "numpy": "#9aa5ae",
 }
 _TICKS = (0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)

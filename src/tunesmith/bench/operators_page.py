@@ -8,10 +8,18 @@ from typing import Any
 
 from tunesmith.bench import markdown
 from tunesmith.bench.library_peers import library_peers
-from tunesmith.bench.operator_workloads import FUSED
-from tunesmith.bench.operators_summary import Figure, is_disturbed, lag_of_mkl, summary
+from tunesmith.bench.operator_workloads import FUSED, Suite
+from tunesmith.bench.operators_summary import (
+    Figure,
+    behind,
+    is_disturbed,
+    lag_of_mkl,
+    summary,
+    unheld,
+)
 from tunesmith.bench.rotation import DISTURBED, ROTATIONS
 from tunesmith.bench.row_origin import span
+from tunesmith.bench.shape_workloads import SHAPES
 from tunesmith.reports import format as fmt
 
 Row = Mapping[str, Any]
@@ -22,6 +30,7 @@ _HEADS = {
     "onednn-blocked": "blocked",
     "torch-compile": "compile",
     "onnxruntime": "ORT",
+    "openvino": "OV",
     "numpy": "NumPy",
 }
 _RIVAL = ("its rounds", "its trials", "its trials/s", "ours/s", "×")
@@ -33,22 +42,31 @@ _FAR = 1.3
 
 
 def operators_page(
-    figures: Mapping[str, Any], charts: Sequence[str] = (), *, starts: bool = False
+    figures: Mapping[str, Any],
+    charts: Sequence[str] = (),
+    *,
+    name: str = "operators",
+    starts: bool = False,
 ) -> str:
     """Markdown. ``figures`` are what the JSON file holds, ``charts`` the names of its pictures.
 
-    ``starts`` says that the page of ``tunesmith bench starts`` lies beside it.
+    ``name`` is that of the files, without its end; ``starts`` says that the page of ``tunesmith
+    bench starts`` lies beside it.
     """
     rows: list[Row] = figures["rows"]
+    suite = Suite(figures.get("suite", Suite.LAYERS.value))
     lines = [
-        "# Operators against other libraries",
+        f"# {_TITLES[suite]}",
         "",
-        "Written by `tunesmith bench operators`; the same figures as data: `operators.json`.",
+        f"Written by `tunesmith bench operators`; the same figures as data: `{name}.json`.",
         "",
         *markdown.circumstances(figures),
+        *([f"- compiled for {figures['compiled_for']}"] if "compiled_for" in figures else []),
         "- float32, layers of batch 1; every side has as many threads as the machine has cores",
         *_how(rows),
-        *_summary(summary(rows)),
+        *_summary(suite, summary(rows, suite)),
+        *_behind(rows, suite),
+        *_unheld(rows),
         *_lag(rows),
     ]
     for chart, title in zip(charts, _CHARTS, strict=False):
@@ -62,11 +80,15 @@ def operators_page(
     if fused:
         lines += ["## With bias and ReLU", "", *_speeds(fused)]
     lines += _metaschedule(rows)
-    lines += ["## What tuning found", "", *_tuning(rows)]
+    lines += ["## What tuning found", "", *_tuning(rows, name)]
     lines += ["## The peers", "", *_peers(rows), *_missing(rows)]
     return "\n".join(lines)
 
 
+_TITLES = {
+    Suite.LAYERS: "Operators against other libraries",
+    Suite.SHAPES: "Shapes of other kinds against other libraries",
+}
 _CHARTS = (
     "How many times as fast as each peer, by workload",
     "Best so far as a share of the final speed, over trials",
@@ -113,8 +135,10 @@ def _few(pairs: Sequence[int]) -> list[str]:
     return [*markdown.paragraph(text), ""]
 
 
-def _summary(figures: Iterable[Figure]) -> list[str]:
-    columns = ("figure (geometric means)", "measured", "wanted", "reached", "undisturbed rows")
+def _summary(suite: Suite, figures: Iterable[Figure]) -> list[str]:
+    means = "figure (geometric means)"
+    first = means if suite is Suite.LAYERS else "ratio to the best peer"
+    columns = (first, "measured", "wanted", "reached", "undisturbed rows")
     lines = markdown.head(*columns)
     for figure in figures:
         measured = "–" if figure.value is None else f"{figure.value:.2f}"
@@ -127,6 +151,31 @@ def _summary(figures: Iterable[Figure]) -> list[str]:
         undisturbed = "" if calm is None or not figure.have else f"{calm} of {figure.have}"
         lines.append(markdown.row(figure.name, measured, wanted, reached, undisturbed))
     return ["## Figures", "", *lines, ""]
+
+
+def _behind(rows: Sequence[Row], suite: Suite) -> list[str]:
+    """Which shapes a peer computes faster."""
+    if suite is not Suite.SHAPES or not rows:
+        return []
+    slower = [row["workload"] for row in behind(rows)]
+    names = f": {', '.join(slower)}" if slower else ""
+    compared = sum(row["best_peer"] is not None for row in rows)
+    return [*markdown.paragraph(f"Under 1.0 are {len(slower)} of {compared} rows{names}."), ""]
+
+
+def _unheld(rows: Sequence[Row]) -> list[str]:
+    """Says to what peers were held, and how often the best one was not."""
+    levels = sorted({row["held_to"] for row in rows if row.get("held_to")})
+    if not levels:
+        return []
+    names = unheld(rows)
+    text = (
+        f"This machine has more than {' and '.join(levels)}: other libraries were held to that by "
+        f"their own switches. In {sum(names.values())} of {fmt.counted(len(rows), 'row')} the best "
+        "peer was not, as it has none; it is stronger there than on a machine of that kind"
+    )
+    told = ", ".join(f"{library_peers()[name].title} {count}" for name, count in names.items())
+    return [*markdown.paragraph(f"{text} ({told})." if told else f"{text}."), ""]
 
 
 def _lag(rows: Sequence[Row]) -> list[str]:
@@ -146,7 +195,7 @@ def _lag(rows: Sequence[Row]) -> list[str]:
 def _speeds(rows: Sequence[Row]) -> list[str]:
     lines = markdown.head("workload", "GFLOP/s", "× best", "95 %", *_HEADS.values())
     for row in rows:
-        name = row["workload"].removesuffix(FUSED) + (f" {_MARK}" if is_disturbed(row) else "")
+        name = _short_name(row) + (f" {_MARK}" if is_disturbed(row) else "")
         best, interval = "–", ""
         if row["best_peer"] is not None:
             found = row["peers"][row["best_peer"]]
@@ -155,6 +204,12 @@ def _speeds(rows: Sequence[Row]) -> list[str]:
         cells = [_ratio(row, peer) for peer in _HEADS]
         lines.append(markdown.row(name, f"{row['gflops']:.0f}", best, interval, *cells))
     return [*lines, ""]
+
+
+def _short_name(row: Row) -> str:
+    """Without what all names of a table share."""
+    name: str = row["workload"]
+    return name.removesuffix(FUSED).removeprefix(SHAPES)
 
 
 def _ratio(row: Row, peer: str) -> str:
@@ -202,7 +257,7 @@ def _metaschedule(rows: Sequence[Row]) -> list[str]:
     return [*lines, ""]
 
 
-def _tuning(rows: Sequence[Row]) -> list[str]:
+def _tuning(rows: Sequence[Row], name: str) -> list[str]:
     lines = markdown.head("workload", "sketch", "trials", "valid", "tuned for", "first 20")
     for row in rows:
         share = row.get("start_share")
@@ -218,7 +273,7 @@ def _tuning(rows: Sequence[Row]) -> list[str]:
         *lines,
         "",
         "First 20: the best speed of the first 20 trials, as a share of the best of all. The",
-        "configs are in `operators.json`.",
+        f"configs are in `{name}.json`.",
         "",
     ]
 
@@ -227,7 +282,7 @@ def _peers(rows: Sequence[Row]) -> list[str]:
     lines: list[str] = []
     for peer in library_peers().values():
         title = "" if _HEADS[peer.name] == peer.title else f"{peer.title}; "
-        ways = _ways(rows, peer.name)
+        ways = _ways(rows, peer.name) + _held(rows, peer.name)
         lines += markdown.item(f"{_HEADS[peer.name]}: {title}{peer.how}{ways}")
     return [*lines, ""]
 
@@ -238,6 +293,13 @@ def _ways(rows: Sequence[Row], peer: str) -> str:
     if not found:
         return ""
     return "; fastest: " + ", ".join(f"{way} ({count})" for way, count in found.most_common())
+
+
+def _held(rows: Sequence[Row], peer: str) -> str:
+    """How a peer was held to our instruction set, and in how many rows."""
+    found = [row["peers"].get(peer, {}).get("held") for row in rows]
+    known = Counter(held["how"] for held in found if held)
+    return "".join(f"; {how} ({fmt.counted(count, 'row')})" for how, count in known.items())
 
 
 def _missing(rows: Sequence[Row]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,8 +18,10 @@ from tunesmith.bench.operator_workloads import (
     POINTWISE,
     RESNET,
     SQUARE,
+    Suite,
 )
 from tunesmith.bench.rotation import DISTURBED, disturbance
+from tunesmith.bench.shape_workloads import shape_workloads
 
 Row = Mapping[str, Any]
 _ONEDNN = ("onednn", "onednn-blocked")
@@ -47,8 +50,44 @@ class Figure:
         return self.have == self.of and self.value >= self.wanted
 
 
-def summary(rows: Iterable[Row]) -> list[Figure]:
-    """All figures, in the order of the page."""
+def summary(rows: Iterable[Row], suite: Suite = Suite.LAYERS) -> list[Figure]:
+    """All figures of a suite, in the order of the page."""
+    return _of_layers(rows) if suite is Suite.LAYERS else _of_shapes(rows)
+
+
+def _of_shapes(rows: Iterable[Row]) -> list[Figure]:
+    """Each workload has a figure of its own; then come the number of those that are behind, and
+    the least ratio."""
+    known = {row["workload"]: row for row in rows}
+    figures = []
+    for name in shape_workloads():
+        there = [known[name]] if name in known and best_ratio(known[name]) is not None else []
+        value = best_ratio(there[0]) if there else None
+        calm = sum(not is_disturbed(row) for row in there)
+        figures.append(Figure(name, value, 1.0, len(there), 1, calm))
+    ratios = [figure.value for figure in figures if figure.value is not None]
+    calm = sum(figure.undisturbed or 0 for figure in figures)
+    least = min(ratios, default=None)
+    mean = geometric_mean(ratios) if ratios else None
+    return [
+        Figure("the least of all", least, 1.0, len(ratios), len(figures), calm),
+        Figure("geometric mean of all", mean, None, len(ratios), len(figures), calm),
+        *figures,
+    ]
+
+
+def behind(rows: Iterable[Row]) -> list[Row]:
+    """The rows in which a peer is faster than ours."""
+    return [row for row in rows if (ratio := best_ratio(row)) is not None and ratio < 1.0]
+
+
+def unheld(rows: Iterable[Row]) -> Mapping[str, int]:
+    """In how many rows the best peer was not held to our instruction set, by its name."""
+    best = [(row["best_peer"], row["peers"][row["best_peer"]]) for row in rows if row["best_peer"]]
+    return Counter(name for name, found in best if (held := found.get("held")) and not held["kept"])
+
+
+def _of_layers(rows: Iterable[Row]) -> list[Figure]:
     known = {row["workload"]: row for row in rows}
     fused, tuned = tuple(name + FUSED for name in RESNET), COMPARED_TUNERS
 

@@ -21,14 +21,16 @@ class Side(LineProcess):
     """A process that times its program when asked.
 
     ``description`` says what the program is (see ``side``); ``cores`` of it is how many threads
-    the process may use. It prepares itself while others do; ``patience`` is how many seconds
-    ``ready`` waits for it.
+    the process may use, ``environment`` what its library reads when it is loaded. It prepares
+    itself while others do; ``patience`` is how many seconds ``ready`` waits for it.
     """
 
     def __init__(
         self, description: Mapping[str, Any], patience: float = PREPARATION_SECONDS
     ) -> None:
-        super().__init__("tunesmith.bench.side", dict.fromkeys(_THREADS, str(description["cores"])))
+        threads = dict.fromkeys(_THREADS, str(description["cores"]))
+        switches = description.get("environment", {})
+        super().__init__("tunesmith.bench.side", {**threads, **switches})
         self.way: str | None = None
         """How its library computes, known after a round; None where it has but one way."""
         self._patience = patience

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from tunesmith.bench.fastest import Fastest
-from tunesmith.bench.torch_operators import own_tensor, product_call, use_threads
-from tunesmith.errors import MissingDependencyError, UsageError
+from tunesmith.bench.torch_operators import own_tensor, tensor_call, use_threads
+from tunesmith.errors import MissingDependencyError
 from tunesmith.operators import Operator, ProductOperator
 
 # No further mode is compiled after so many seconds.
@@ -27,20 +27,18 @@ _MODES: Mapping[str, Mapping[str, Any]] = {
 def compiled_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fastest:
     """Calls of the operator that TorchInductor compiled, by the name of the mode.
 
-    Constant weights, and bias with them, are frozen into the program. Raises ``UsageError`` for an
-    operator that is not of products, ``MissingDependencyError`` without a C++ compiler.
+    Constant weights, and bias with them, are frozen into the program. Raises
+    ``MissingDependencyError`` without a C++ compiler.
     """
     import shutil
 
     import torch._inductor.config as inductor
 
-    if not isinstance(operator, ProductOperator):
-        raise UsageError(f"torch.compile is not compared for {operator.name}")
     if not any(map(shutil.which, ("g++", "clang++"))):
         raise MissingDependencyError("torch.compile needs a C++ compiler: install g++")
     use_threads(cores)
     inductor.compile_threads = 1  # without helpers, which would outlive the compilation
-    inductor.freezing = operator.constant_weights
+    inductor.freezing = isinstance(operator, ProductOperator) and operator.constant_weights
     tensors = [own_tensor(array) for array in inputs]
     start = time.monotonic()
     ways = {"default": _compiled(operator, tensors, {})}
@@ -53,7 +51,7 @@ def compiled_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fast
 
 
 def _compiled(
-    operator: ProductOperator, tensors: Sequence[Any], options: Mapping[str, Any]
+    operator: Operator, tensors: Sequence[Any], options: Mapping[str, Any]
 ) -> Callable[[], Any]:
     """A call in a mode, which has been made once. Raises whatever TorchInductor does."""
     import torch
@@ -70,7 +68,7 @@ def _compiled(
             )
 
         def forward(self, value: Any) -> Any:
-            return product_call(operator, [value, *self.others])()
+            return tensor_call(operator, [value, *self.others])()
 
     compiled = torch.compile(Layer().eval(), fullgraph=True, dynamic=False, options=dict(options))
     call = partial(compiled, data)

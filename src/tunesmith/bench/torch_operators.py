@@ -32,9 +32,7 @@ def torch_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
     if operator.dtype == "int8":
         raise UsageError(f"PyTorch has no {operator.name} of int8 that adds up in int32")
     tensors = [own_tensor(array) for array in inputs]
-    if not isinstance(operator, ProductOperator):
-        return _plain(operator, tensors)
-    new = product_call(operator, tensors)
+    new = tensor_call(operator, tensors)
     if not isinstance(operator, Matmul | BatchMatmul | Dense):
         return new
     result = tensors[0].new_empty(operator.output_shape)
@@ -56,6 +54,13 @@ def own_tensor(array: Any) -> Any:
     if array.dtype.name == "bfloat16":  # which NumPy itself does not have
         return torch.from_numpy(array.view("int16")).view(torch.bfloat16).clone()
     return torch.from_numpy(array).clone()
+
+
+def tensor_call(operator: Operator, tensors: Sequence[Any]) -> Callable[[], Any]:
+    """The same for tensors, into new memory."""
+    if isinstance(operator, ProductOperator):
+        return product_call(operator, tensors)
+    return _plain(operator, tensors)
 
 
 def product_call(
@@ -152,7 +157,7 @@ def _convolution(
     )
 
 
-def _plain(operator: Operator, tensors: list[Any]) -> Callable[[], Any]:
+def _plain(operator: Operator, tensors: Sequence[Any]) -> Callable[[], Any]:
     from torch.nn import functional
 
     data = tensors[0]

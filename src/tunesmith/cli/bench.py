@@ -80,16 +80,27 @@ class Rival(enum.Enum):
     METASCHEDULE = "metaschedule"
 
 
+class OperatorSuite(enum.Enum):
+    """Lists of workloads, as ``tunesmith.bench.operator_workloads`` has them."""
+
+    LAYERS = "layers"
+    SHAPES = "shapes"
+
+
 @bench.command("operators")
 def operators(
     output: Annotated[
         Path, typer.Option("-o", "--output", help="Folder for operators.md and operators.json.")
     ] = Path("docs/benchmarks"),
     *,
+    suite: Annotated[
+        OperatorSuite, typer.Option("--suite", help="Layers of networks, or shapes of all kinds.")
+    ] = OperatorSuite.LAYERS,
     workload: Annotated[
         list[str] | None,
         typer.Option("--workload", help="A name, or a pattern such as 'resnet18.*'; repeatable."),
     ] = None,
+    mcpu: opt.Processor = None,
     fused: Annotated[
         bool, typer.Option("--fused/--no-fused", help="Each also with bias and ReLU.")
     ] = True,
@@ -119,25 +130,29 @@ def operators(
 ) -> None:
     """Tune operators, and compare them with other libraries, each in a process of its own."""
     from tunesmith.bench.figure_files import make_folder
+    from tunesmith.bench.instruction_sets import held_to
     from tunesmith.bench.metaschedule import MetaSchedule
-    from tunesmith.bench.operator_workloads import COMPARED_TUNERS, operator_workloads
+    from tunesmith.bench.operator_workloads import COMPARED_TUNERS, Suite, operator_workloads
     from tunesmith.bench.operators import OperatorBench, OperatorSettings
-    from tunesmith.bench.operators_files import read_operators, write_operators
+    from tunesmith.bench.operators_files import OperatorFigures, read_operators, write_operators
     from tunesmith.store import open_store
     from tunesmith.target import Target
 
-    chosen = operator_workloads(workload or (), fused=fused)
-    rivals = () if against is None else tuple(chosen) if workload else COMPARED_TUNERS
+    of = OperatorFigures(Suite(suite.value), Target(mcpu=mcpu))
+    chosen = operator_workloads(workload or (), fused=fused, suite=of.suite)
+    compared = tuple(chosen) if workload or of.suite is Suite.SHAPES else COMPARED_TUNERS
+    rivals = () if against is None else compared
     settings = OperatorSettings(seconds, fused_seconds, pairs, seed, prior, rivals, again, fresh)
+    held_to(of.target)  # which says so where this machine cannot run such programs
     make_folder(output)
-    rows = read_operators(output, redone=chosen if fresh else ())
+    rows = read_operators(output, redone=chosen if fresh else (), of=of)
     failed = []
 
     def watch(seconds: float, flops: float) -> _Watched:
         return _watched(None, seconds, flops)
 
     with open_store(store) as opened, MetaSchedule() as rival:
-        runner = OperatorBench(settings, Target(), opened, rival, remark, watch)
+        runner = OperatorBench(settings, of.target, opened, rival, remark, watch)
         for name, operator in chosen.items():
             try:
                 row = runner.row(name, operator, rows.get(name))
@@ -147,8 +162,8 @@ def operators(
                 continue
             if row is not None:
                 rows[name] = row
-                write_operators(output, rows.values())
-    figures, page = write_operators(output, rows.values())
+                write_operators(output, rows.values(), of=of)
+    figures, page = write_operators(output, rows.values(), of=of)
     if as_json:
         print_json(figures)
     else:

@@ -1,0 +1,75 @@
+"""Which operators another library is not compared for, and why: in one line, None where it is."""
+
+from __future__ import annotations
+
+from tunesmith.operators import (
+    BatchMatmul,
+    Conv2dTranspose,
+    Dense,
+    DepthwiseConv2d,
+    LayerNorm,
+    Matmul,
+    Operator,
+    Pool2d,
+    ProductOperator,
+    Softmax,
+)
+
+
+def plain(operator: Operator) -> str | None:
+    """What holds for the peers that know float32 and images in NCHW alone."""
+    if operator.dtype != "float32":
+        return f"not compared for {operator.dtype}"
+    if getattr(operator, "layout", "NCHW") != "NCHW":
+        return "not compared for NHWC"
+    return None
+
+
+def _constant_weights(operator: Operator) -> str | None:
+    if not isinstance(operator, ProductOperator) or not operator.constant_weights:
+        return "no constant weights that it could lay out beforehand"
+    return _no_residual(operator) or plain(operator)
+
+
+def _no_residual(operator: ProductOperator) -> str | None:
+    return "not compared with a residual" if operator.residual else None
+
+
+def onednn(operator: Operator) -> str | None:
+    """Why oneDNN, as PyTorch offers it, cannot compute an operator on plain data."""
+    if isinstance(operator, BatchMatmul) and operator.transpose != "NN":
+        return "for float32 batches PyTorch has a grouped convolution of it alone: none transposed"
+    if isinstance(operator, LayerNorm):
+        return "PyTorch has no entry point to its layer normalisation"
+    if isinstance(operator, Softmax | Pool2d):
+        return plain(operator)
+    if isinstance(operator, Matmul | BatchMatmul | Dense):
+        return _no_residual(operator) or plain(operator)
+    return _constant_weights(operator)
+
+
+def onednn_blocked(operator: Operator) -> str | None:
+    """The same on data in a layout of its own."""
+    if isinstance(operator, Matmul | BatchMatmul | Dense):
+        return "matrices have no blocked format"
+    if isinstance(operator, Softmax | LayerNorm):
+        return "rows have no blocked format"
+    if isinstance(operator, Pool2d):
+        return plain(operator)
+    return _constant_weights(operator)
+
+
+def numpy(operator: Operator) -> str | None:
+    """Why NumPy cannot, or not sensibly."""
+    if isinstance(operator, DepthwiseConv2d) or getattr(operator, "groups", 1) != 1:
+        return "NumPy has no matrix product for grouped convolutions"
+    if isinstance(operator, Conv2dTranspose):
+        return "NumPy has no one matrix product for transposed convolutions"
+    return plain(operator)
+
+
+def torch(operator: Operator) -> str | None:
+    """Why PyTorch cannot."""
+    if operator.dtype == "int8":
+        return f"PyTorch has no {operator.name} of int8 that adds up in int32"
+    return None
