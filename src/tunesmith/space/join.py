@@ -90,9 +90,7 @@ class Binder:
         self._limit = limit
         self._cost = 0
 
-    def bind(
-        self, depth: int, names: Sequence[str], rows: Array
-    ) -> Iterator[tuple[Array, Array]]:
+    def bind(self, depth: int, names: Sequence[str], rows: Array) -> Iterator[tuple[Array, Array]]:
         """The numbers of the rows and, for each, of a value of parameter ``depth`` that fits it.
 
         ``rows`` holds the numbers of the values of ``names``, which include all that the
