@@ -16,8 +16,10 @@ from tunesmith.candidate import of_plain_config, sketch_and_config
 from tunesmith.errors import StoreError, UsageError
 from tunesmith.ledger import Ledger, uninterrupted
 from tunesmith.measure.portfolio import Portfolio, joined, problems_of
+from tunesmith.measure.server_process import prepare_early, started_early
 from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
+from tunesmith.milestones import reached
 from tunesmith.problem import Measurer, MeasureSettings, Problem
 from tunesmith.progress import PHASES, Progress
 from tunesmith.result import Found, Result, SketchTrials
@@ -64,22 +66,29 @@ def tune(
     Raises ``UsageError`` for what does not exist or cannot be, ``StoreError`` if the store cannot
     be opened, ``TunesmithError`` if measuring is impossible on this machine.
     """
-    if isinstance(problem, Task):
-        problem.target.check_measurable()
-        names = [sketch] if isinstance(sketch, str) else sketch or ()
-        problem = joined(problems_of(problem, names, without_sketches))
     algorithm = tuner_by_name(tuner) if isinstance(tuner, str) else tuner
-    _check_kind("problem", problem, "a Task or a problem", hasattr(problem, "measurer"))
+    is_problem = isinstance(problem, Task) or hasattr(problem, "measurer")
+    _check_kind("problem", problem, "a Task or a problem", is_problem)
     _check_kind("tuner", algorithm, "a name or a Tuner", isinstance(algorithm, Tuner))
     _check_kind("budget", budget, "a Budget", budget is None or isinstance(budget, Budget))
     with contextlib.ExitStack() as stack:
+        if isinstance(problem, Task):
+            problem.target.check_measurable()
+        if isinstance(problem, Task | TaskProblem | Portfolio):
+            stack.enter_context(started_early())
+        if isinstance(problem, Task):
+            names = [sketch] if isinstance(sketch, str) else sketch or ()
+            problem = joined(problems_of(problem, names, without_sketches))
+        settings = settings or MeasureSettings()
+        if isinstance(problem, TaskProblem | Portfolio):
+            prepare_early(problem.job(settings))
         if store is None or isinstance(store, str | Path):
             lasting = store is not None or isinstance(problem, TaskProblem | Portfolio)
             store = stack.enter_context(open_store(store if lasting else "sqlite://"))
         run = _Run(
             problem, algorithm, budget or Budget(), store=store, seed=seed, progress=progress
         )
-        return run.go(settings or MeasureSettings(), fresh=fresh, prior=prior)
+        return run.go(settings, fresh=fresh, prior=prior)
 
 
 def _check_kind(what: str, value: object, expected: str, fits: bool) -> None:
@@ -122,6 +131,7 @@ class _Run:
                 resume(search, self.standing, self.store, self.problem)
                 self.resumed = self.standing.trials
             ledger = self._begin_ledger(search, prior=prior)
+        reached("spaces, tuner, earlier records")
         stop = Stop.FAILED
         with contextlib.ExitStack() as shield:
             measurer = self.problem.measurer(settings, self.standing.best_seconds)
@@ -146,6 +156,7 @@ class _Run:
             if prior:
                 with self.clock.thinking():  # while the measurer gets ready
                     search.find_starts()
+            reached("estimates")
             stop = self._loop(search, measurer, ledger)
             measurer.cancel()
             self._play_off(measurer, ledger)

@@ -53,7 +53,7 @@ class _Level:
 
 @dataclass(frozen=True)
 class _Edges:
-    """From which state, with which value, to which state. One row each, ordered by the first two."""
+    """Each from one state, by a value, to another state; in the order of the first two."""
 
     origins: Array
     values: Array
