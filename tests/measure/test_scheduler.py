@@ -42,7 +42,7 @@ class Trial:
 class Stage:
     """A scheduler, its trials, and a clock that stands still."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, workers: int, best: float = math.inf):
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, workers: int, best: float = 1.0):
         self.now = 1000.0
         self.diary: list[str] = []
         self.announced: list[int] = []
@@ -106,6 +106,19 @@ def test_nothing_runs_while_the_batch_is_small(monkeypatch: pytest.MonkeyPatch) 
         stage.built(id)
     assert stage.diary == []
     assert stage.ids(Phase.BUILD) == [READY_BATCH - 1]
+
+
+def test_the_first_that_is_ready_runs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(monkeypatch, workers=1, best=math.inf)
+    stage.submit(READY_BATCH + 3)
+    stage.built(0)
+    assert stage.diary == ["run 0"]
+    stage.ended(0)
+    stage.built(1)
+    assert stage.diary == ["run 0", "run 1"], "there is no time yet to cut off at"
+    stage.ended(1, seconds=0.5)
+    stage.built(2)
+    assert stage.diary == ["run 0", "run 1"], "the others wait for a batch"
 
 
 def test_a_full_batch_runs_one_by_one_while_builds_stand_still(

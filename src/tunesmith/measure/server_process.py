@@ -40,7 +40,7 @@ class ServerProcess:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         self.started = False
-        self.job = ""
+        self.job: Job | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 # open as long as the server
         # What compilers leave behind when they are killed goes with it. The server removes it too:
         # whoever comes last may be either.
@@ -70,20 +70,16 @@ class ServerProcess:
 
         ``best`` is the least seconds of a call known from before. Raises like ``Job.to_text``.
         """
-        early, text = _early.get(), job.to_text()
-        if early is not None and early.job in ("", text):
-            server = early
+        prepare_early(job)
+        server = _early.get()
+        if server is not None and server.job == job:
             _early.set(None)
-        else:
+        else:  # its job may be another one
+            text = job.to_text()
             server = cls()
-        server._take(text)
+            server.send({"job": text})
         server.send({"best": best})
         return server
-
-    def _take(self, job: str) -> None:
-        if not self.job:
-            self.job = job
-            self.send({"job": job})
 
     def send(self, message: Message) -> None:
         """Send a message. What does not fit goes out in ``receive``, which tells of a death too."""
@@ -150,8 +146,9 @@ def prepare_early(job: Job) -> None:
     Raises like ``Job.to_text``.
     """
     server = _early.get()
-    if server is not None:
-        server._take(job.to_text())
+    if server is not None and server.job is None:
+        server.send({"job": job.to_text()})
+        server.job = job
 
 
 def _module_path() -> str:
