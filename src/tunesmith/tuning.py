@@ -213,7 +213,7 @@ class _Run:
                 self._tell(search)
 
     def _submit(self, measurer: Measurer, propose: Callable[[int], list[Config]]) -> bool:
-        """Have as much measured as the measurer likes and the budget allows; False: none is left."""
+        """Have measured what the measurer likes and the budget allows; False if none is left."""
         wanted = self.deadline.allowed(measurer.batch - measurer.pending, measurer.pending)
         with self.clock.thinking():
             configs = propose(wanted)

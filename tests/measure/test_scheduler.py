@@ -181,7 +181,7 @@ def test_a_build_that_hangs_does_not_hold_up_those_that_are_ready(
 
 
 def test_the_cut_off_follows_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    stage = Stage(monkeypatch, workers=1)
+    stage = Stage(monkeypatch, workers=1, best=math.inf)
     limits = []
     for id, seconds in enumerate((2.0, math.inf, 1.0, 5.0, 1.0)):
         stage.submit(1, first=id)
