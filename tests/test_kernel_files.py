@@ -25,8 +25,9 @@ from tests.kernels import (
 )
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
 from tunesmith.kernel import Kernel
+from tunesmith.llvm import host_processor
 from tunesmith.operators import Operator, conv2d, matmul
-from tunesmith.target import Target, host_processor
+from tunesmith.target import Target
 
 PADDED = conv2d(ci=4, h=9, w=7, co=16, kernel=3, padding=1, bias=True, relu=True)
 

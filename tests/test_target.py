@@ -13,7 +13,8 @@ import pytest
 from tunesmith.cuda import compiler, devices
 from tunesmith.cuda.devices import GpuInfo
 from tunesmith.errors import UsageError
-from tunesmith.target import Target, host_processor, instructions
+from tunesmith.llvm import host_processor
+from tunesmith.target import Target, instructions
 
 
 @pytest.mark.parametrize(

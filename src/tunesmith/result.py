@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.budget import Stop
-from tunesmith.errors import UsageError
+from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.kernel import Kernel
 from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import Measurable, Problem
 from tunesmith.space import Config
 from tunesmith.store import Session
+
+# More classes of failure than this make no line that anyone reads.
+_MOST_CAUSES = 3
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,8 @@ class Result:
 
     ``problem`` is what was tuned: for a task with several sketches a ``Portfolio`` of them, while
     ``default`` and ``best`` have the problem with the sketch that they are by. These are None if no
-    such config was measured validly. ``outcomes`` counts all trials by class, ``sketches`` those of
+    such config was measured validly; then ``reason`` says why, and ``failures`` what the last trial
+    of each class said. ``outcomes`` counts all trials by class, ``sketches`` those of
     a task by sketch; ``time`` holds this call's seconds by phase and ``total``. ``rescued`` is the
     file that holds the records that the store did not take, ``failure`` says why it did not.
     ``session`` is what the store knows the run by.
@@ -89,6 +93,29 @@ class Result:
     rescued: Path | None = None
     session: Session | None = None
     sketches: Mapping[str, SketchTrials] = field(default_factory=dict)
+    failures: Mapping[Outcome, str] = field(default_factory=dict)
+
+    def compile(self) -> Kernel:
+        """Build the kernel of the best config.
+
+        Raises ``TunesmithError`` with the ``reason`` if there is none, and as ``Found.compile``.
+        """
+        if self.best is None:
+            raise TunesmithError(self.reason)
+        return self.best.compile()
+
+    @property
+    def reason(self) -> str:
+        """One line that says why nothing valid was measured; empty where something was."""
+        if self.best is not None:
+            return ""
+        failed = sorted(self.failures, key=lambda outcome: -self.outcomes[outcome])
+        causes = [
+            f"{self.outcomes[outcome]} {outcome.name} ({self.failures[outcome] or 'no message'})"
+            for outcome in failed[:_MOST_CAUSES]
+        ]
+        why = "; ".join(causes) or self.stopped.meaning
+        return f"no valid config was found in {self.trials} trials: {why}"
 
     @property
     def valid(self) -> int:
@@ -111,5 +138,6 @@ class Result:
             "stopped": self.stopped.value,
             "resumed": self.resumed,
             **({"sketches": sketches} if sketches else {}),
+            **({"reason": self.reason} if self.best is None else {}),
             **({"failure": self.failure, "rescued": rescued} if self.failure else {}),
         }

@@ -15,11 +15,13 @@ class Standing:
     """Counts, the best few, and the default's measurement. Keeps no more than those.
 
     ``best_seconds`` is infinite while nothing valid was found; ``since_improvement`` counts the
-    trials since it last fell. ``champion`` is the best that is known from before the trials.
+    trials since it last fell. ``failures`` has what the last trial of each failing class said.
+    ``champion`` is the best that is known from before the trials.
     """
 
     def __init__(self, default: Config | None, finalists: int) -> None:
         self.outcomes: Counter[Outcome] = Counter()
+        self.failures: dict[Outcome, str] = {}
         self.best_seconds = math.inf
         self.since_improvement = 0
         self.default: Measurement | None = None
@@ -36,6 +38,7 @@ class Standing:
             self.default = measurement
         self.since_improvement += 1
         if not measurement.valid:
+            self.failures[measurement.outcome] = measurement.message
             return
         if measurement.seconds < self.best_seconds:
             self.best_seconds = measurement.seconds

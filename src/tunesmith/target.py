@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
+from tunesmith import llvm
 from tunesmith.errors import UsageError, unknown_name
 from tunesmith.operators import element_bits
 
@@ -71,23 +72,23 @@ class Target:
 
     @property
     def processor(self) -> str:
-        """LLVM's name of the processor to compile for (imports TVM).
+        """LLVM's name of the processor to compile for.
 
         Raises ``UsageError`` for one that LLVM does not know, or that has 32 bits.
         """
-        if self.mcpu is not None and self.mcpu not in _processors():
-            raise unknown_name("processor", self.mcpu, _processors())
+        if self.mcpu is not None and self.mcpu not in llvm.processors():
+            raise unknown_name("processor", self.mcpu, llvm.processors())
         if self.mcpu is not None and not _runs_64_bit_code(self.mcpu):
             raise UsageError(f"processor {self.mcpu} runs no 64-bit code: name a newer one")
-        return self.mcpu or host_processor()
+        return self.mcpu or llvm.host_processor()
 
     @cached_property
     def instructions(self) -> frozenset[str]:
-        """The instruction sets to compile for (imports TVM). Raises ``UsageError`` like that."""
+        """The instruction sets to compile for. Raises ``UsageError`` like that."""
         return instructions(self.processor)
 
     def lanes(self, dtype: str) -> int:
-        """How many elements of a type a vector register holds (imports TVM)."""
+        """How many elements of a type a vector register holds."""
         known = self.instructions
         register = 64 if "avx512f" in known else 32 if "avx" in known else 16
         return register * 8 // element_bits(dtype)
@@ -99,7 +100,7 @@ class Target:
         return tvm.target.Target(self.to_json())
 
     def to_json(self) -> dict[str, Any]:
-        """TVM's target as a dict, with nothing left to guess (imports TVM for the processor).
+        """TVM's target as a dict, with nothing left to guess.
 
         Raises ``UsageError`` like ``processor`` and ``gpu_arch``.
         """
@@ -166,14 +167,6 @@ class Target:
         }
 
 
-@lru_cache(maxsize=1)
-def host_processor() -> str:
-    """LLVM's name of this machine's processor, such as ``znver4`` (imports TVM)."""
-    from tvm.target import codegen
-
-    return str(codegen.llvm_get_system_cpu())
-
-
 def host_gpu_arch() -> str:
     """The instruction set of this machine's first NVIDIA GPU, such as ``sm_90``.
 
@@ -188,34 +181,14 @@ def host_gpu_arch() -> str:
 
 
 def instructions(processor: str) -> frozenset[str]:
-    """The instruction sets that a kernel compiled for a processor may use (imports TVM).
+    """The instruction sets that a kernel compiled for a processor may use.
 
     These are some of LLVM's features of it; others say what is fast, or mean nothing to kernels.
     """
-    from tvm.target import codegen
-
-    features = codegen.llvm_get_cpu_features(_llvm(processor))
-    return frozenset(str(name) for name in features if _INSTRUCTIONS.match(str(name)))
+    return frozenset(name for name in llvm.features(processor) if _INSTRUCTIONS.match(name))
 
 
-@lru_cache(maxsize=1)
-def _processors() -> frozenset[str]:
-    """All that LLVM can compile for on an architecture like this machine's."""
-    from tvm.target import codegen
-
-    return frozenset(map(str, codegen.llvm_get_cpu_archlist(_llvm(host_processor()))))
-
-
-@lru_cache(maxsize=64)
 def _runs_64_bit_code(processor: str) -> bool:
     """Whether LLVM can compile for it; for others it would take the whole process down."""
-    from tvm.target import codegen
-
-    features = set(map(str, codegen.llvm_get_cpu_features(_llvm(processor))))
+    features = llvm.features(processor)
     return "64bit" in features or "64bit-mode" not in features  # which are names of x86
-
-
-def _llvm(processor: str) -> Any:
-    import tvm
-
-    return tvm.target.Target({"kind": "llvm", "mcpu": processor})

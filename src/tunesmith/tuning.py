@@ -13,15 +13,19 @@ from tunesmith import play_off
 from tunesmith.branches import Branches, resume, sketch_of
 from tunesmith.budget import Budget, Stop
 from tunesmith.candidate import of_plain_config, sketch_and_config
+from tunesmith.deadline import Deadline
 from tunesmith.errors import StoreError, UsageError
 from tunesmith.ledger import Ledger, uninterrupted
 from tunesmith.measure.portfolio import Portfolio, joined, problems_of
+from tunesmith.measure.server_process import prepare_early, started_early
 from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
+from tunesmith.milestones import reached
 from tunesmith.problem import Measurer, MeasureSettings, Problem
 from tunesmith.progress import PHASES, Progress
 from tunesmith.result import Found, Result, SketchTrials
 from tunesmith.run_clock import RunClock
+from tunesmith.space import Config
 from tunesmith.standing import Standing
 from tunesmith.store import open_store
 from tunesmith.task import Task
@@ -30,9 +34,6 @@ from tunesmith.tuners import tuner as tuner_by_name
 
 if TYPE_CHECKING:
     from tunesmith.store import Store
-
-# How long to wait for a measurement before looking at the clock again, in seconds.
-_LOOK_UP = 0.25
 
 
 def tune(
@@ -61,25 +62,35 @@ def tune(
     of ``without_sketches``; each has a search of its own, and most trials go to those that are
     ahead. With ``prior`` a search begins with configs that the sketch's model of the machine likes.
 
+    The default is measured first. ``budget.seconds`` ends no run that has nothing valid yet: it
+    waits for what was begun, and if all of that fails, for a few more; see ``Deadline``.
+
     Raises ``UsageError`` for what does not exist or cannot be, ``StoreError`` if the store cannot
     be opened, ``TunesmithError`` if measuring is impossible on this machine.
     """
-    if isinstance(problem, Task):
-        problem.target.check_measurable()
-        names = [sketch] if isinstance(sketch, str) else sketch or ()
-        problem = joined(problems_of(problem, names, without_sketches))
     algorithm = tuner_by_name(tuner) if isinstance(tuner, str) else tuner
-    _check_kind("problem", problem, "a Task or a problem", hasattr(problem, "measurer"))
+    is_problem = isinstance(problem, Task) or hasattr(problem, "measurer")
+    _check_kind("problem", problem, "a Task or a problem", is_problem)
     _check_kind("tuner", algorithm, "a name or a Tuner", isinstance(algorithm, Tuner))
     _check_kind("budget", budget, "a Budget", budget is None or isinstance(budget, Budget))
     with contextlib.ExitStack() as stack:
+        if isinstance(problem, Task):
+            problem.target.check_measurable()
+        if isinstance(problem, Task | TaskProblem | Portfolio):
+            stack.enter_context(started_early())
+        if isinstance(problem, Task):
+            names = [sketch] if isinstance(sketch, str) else sketch or ()
+            problem = joined(problems_of(problem, names, without_sketches))
+        settings = settings or MeasureSettings()
+        if isinstance(problem, TaskProblem | Portfolio):
+            prepare_early(problem.job(settings))
         if store is None or isinstance(store, str | Path):
             lasting = store is not None or isinstance(problem, TaskProblem | Portfolio)
             store = stack.enter_context(open_store(store if lasting else "sqlite://"))
         run = _Run(
             problem, algorithm, budget or Budget(), store=store, seed=seed, progress=progress
         )
-        return run.go(settings or MeasureSettings(), fresh=fresh, prior=prior)
+        return run.go(settings, fresh=fresh, prior=prior)
 
 
 def _check_kind(what: str, value: object, expected: str, fits: bool) -> None:
@@ -112,6 +123,7 @@ class _Run:
         self.standing = Standing(problem.default, problem.finalists)
         self.resumed = 0
         self.clock = RunClock()
+        self.deadline = Deadline(budget, self.clock, self.standing, problem.flops)
 
     def go(self, settings: MeasureSettings, *, fresh: bool, prior: bool) -> Result:
         """The whole run. Whatever ends it, the session in the store says so."""
@@ -122,6 +134,7 @@ class _Run:
                 resume(search, self.standing, self.store, self.problem)
                 self.resumed = self.standing.trials
             ledger = self._begin_ledger(search, prior=prior)
+        reached("spaces, tuner, earlier records")
         stop = Stop.FAILED
         with contextlib.ExitStack() as shield:
             measurer = self.problem.measurer(settings, self.standing.best_seconds)
@@ -143,9 +156,12 @@ class _Run:
     ) -> Stop:
         """The loop and the play-off; Ctrl-C and a failing store end them early."""
         try:
-            if prior:
-                with self.clock.thinking():  # while the measurer gets ready
-                    search.find_starts()
+            if self.deadline.stop(measurer.pending) is None:
+                self._submit(measurer, search.propose_defaults)
+                if prior:
+                    with self.clock.thinking():  # while the measurer gets ready, and builds those
+                        search.find_starts()
+                reached("estimates")
             stop = self._loop(search, measurer, ledger)
             measurer.cancel()
             self._play_off(measurer, ledger)
@@ -180,17 +196,13 @@ class _Run:
     def _loop(self, search: Branches, measurer: Measurer, ledger: Ledger) -> Stop:
         exhausted = False
         while True:
-            stop = self._stop()
+            stop = self.deadline.stop(measurer.pending)
             if stop is not None:
                 return stop
-            if not exhausted:
-                with self.clock.thinking():
-                    configs = search.propose(self._wanted(measurer))
-                exhausted = not configs and self._wanted(measurer) > 0
-                measurer.submit(configs)
+            exhausted = exhausted or not self._submit(measurer, search.propose)
             if measurer.pending == 0:
                 return Stop.EXHAUSTED
-            measurements = measurer.collect(self._time_to_wait())
+            measurements = measurer.collect(self.deadline.time_to_wait())
             if measurements:
                 try:
                     with self.clock.bookkeeping():
@@ -200,26 +212,14 @@ class _Run:
             with self.clock.bookkeeping():
                 self._tell(search)
 
-    def _wanted(self, measurer: Measurer) -> int:
-        """How many configs to propose: enough to keep the measurer busy, none over the budget."""
-        wanted = measurer.batch - measurer.pending
-        if self.budget.trials is not None:
-            wanted = min(wanted, self.budget.trials - self.standing.trials - measurer.pending)
-        return max(0, wanted)
-
-    def _time_to_wait(self) -> float:
-        if self.budget.seconds is None:
-            return _LOOK_UP
-        return max(0.0, min(_LOOK_UP, self.budget.seconds - self.clock.elapsed))
-
-    def _stop(self) -> Stop | None:
-        return self.budget.stop(
-            elapsed=self.clock.elapsed,
-            trials=self.standing.trials,
-            best_seconds=self.standing.best_seconds,
-            since_improvement=self.standing.since_improvement,
-            flops=self.problem.flops,
-        )
+    def _submit(self, measurer: Measurer, propose: Callable[[int], list[Config]]) -> bool:
+        """Have measured what the measurer likes and the budget allows; False if none is left."""
+        wanted = self.deadline.allowed(measurer.batch - measurer.pending, measurer.pending)
+        with self.clock.thinking():
+            configs = propose(wanted)
+        self.deadline.begun(len(configs))
+        measurer.submit(configs)
+        return bool(configs) or wanted == 0
 
     def _learn(self, search: Branches, measurements: Sequence[Measurement]) -> None:
         with self.clock.thinking():
@@ -231,7 +231,8 @@ class _Run:
         if self.problem.finalists == 0 or self.standing.trials == self.resumed:
             return
         planned = play_off.plan(self.standing, self.clock.elapsed, measurer.round_cost)
-        if planned.configs:
+        needless = self.deadline.was_late and len(planned.configs) == 1
+        if planned.configs and not needless:
             measured = measurer.play_off(planned.configs, planned.rounds)
             play_off.apply(self.standing, measured)
             with self.clock.bookkeeping():
@@ -282,6 +283,7 @@ class _Run:
                 for branch in search.branches
                 if isinstance(branch.problem, TaskProblem)
             },
+            failures=dict(standing.failures),
         )
 
 

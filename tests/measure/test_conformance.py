@@ -13,8 +13,8 @@ from tests.measure import faulty_gpu_sketch
 from tests.measure.faulty_gpu_sketch import FaultyGpuSketch
 from tests.measure.faulty_sketch import FaultySketch, config
 from tunesmith.errors import InstantiationError
-from tunesmith.measure import TaskProblem
 from tunesmith.measure.inline import FunctionProblem
+from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.operators import matmul
 from tunesmith.problem import Measurer, MeasureSettings
 from tunesmith.space import Config, Ordinal, Space

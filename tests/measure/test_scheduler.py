@@ -42,7 +42,7 @@ class Trial:
 class Stage:
     """A scheduler, its trials, and a clock that stands still."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, workers: int, best: float = math.inf):
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, workers: int, best: float = 1.0):
         self.now = 1000.0
         self.diary: list[str] = []
         self.announced: list[int] = []
@@ -108,6 +108,19 @@ def test_nothing_runs_while_the_batch_is_small(monkeypatch: pytest.MonkeyPatch) 
     assert stage.ids(Phase.BUILD) == [READY_BATCH - 1]
 
 
+def test_the_first_that_is_ready_runs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(monkeypatch, workers=1, best=math.inf)
+    stage.submit(READY_BATCH + 3)
+    stage.built(0)
+    assert stage.diary == ["run 0"]
+    stage.ended(0)
+    stage.built(1)
+    assert stage.diary == ["run 0", "run 1"], "there is no time yet to cut off at"
+    stage.ended(1, seconds=0.5)
+    stage.built(2)
+    assert stage.diary == ["run 0", "run 1"], "the others wait for a batch"
+
+
 def test_a_full_batch_runs_one_by_one_while_builds_stand_still(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -168,7 +181,7 @@ def test_a_build_that_hangs_does_not_hold_up_those_that_are_ready(
 
 
 def test_the_cut_off_follows_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    stage = Stage(monkeypatch, workers=1)
+    stage = Stage(monkeypatch, workers=1, best=math.inf)
     limits = []
     for id, seconds in enumerate((2.0, math.inf, 1.0, 5.0, 1.0)):
         stage.submit(1, first=id)

@@ -21,8 +21,9 @@ from tunesmith.cuda.devices import gpus
 from tunesmith.cuda.driver import driver
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
 from tunesmith.kernel import Kernel
+from tunesmith.llvm import host_processor
 from tunesmith.sketches import sketch_for
-from tunesmith.target import Target, host_processor
+from tunesmith.target import Target
 
 # As the emulated nvcc writes it.
 CUBIN = b"TUNESMITH EMULATED 90 "

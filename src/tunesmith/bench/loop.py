@@ -86,9 +86,8 @@ def measure_tuned(
     """A genetic run with a time limit, its best compared with PyTorch in paired rounds."""
     result = _tune("genetic", Budget(seconds=settings.seconds), store, settings.seed, None)
     if result.best is None or result.default is None:
-        raise TunesmithError(
-            f"nothing valid was found in {settings.seconds:g} s: give the tuning run more time"
-        )
+        why = result.reason or "the default is not among what was measured"
+        raise TunesmithError(f"{settings.seconds:g} s of tuning are too few: {why}")
     found: dict[str, Any] = {
         **_speed(result),
         "default": result.default.to_json(),

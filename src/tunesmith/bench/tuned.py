@@ -58,7 +58,7 @@ def tune_workload(
     if result.failure:
         raise TunesmithError(result.failure)
     if result.best is None:
-        raise TunesmithError(f"nothing valid was found in {seconds:g} s: give it more time")
+        raise TunesmithError(f"{seconds:g} s of tuning: {result.reason}")
     assert result.session is not None
     sessions = [result.session] if fresh else store.sessions(task.key)
     speeds = [speed for session in sessions for speed in _throughputs(store, session)]

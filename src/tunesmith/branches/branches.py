@@ -66,6 +66,13 @@ class Branch:
         self._early.extend(start.config for start in starts)
         return starts[0].estimate if starts else None
 
+    def propose_default(self) -> list[Config]:
+        """The default, unless there is none or it was tried before."""
+        default = self.problem.default
+        if default is None or default in self._search.seen:
+            return []
+        return self.propose(1)
+
     def propose(self, count: int) -> list[Config]:
         """Up to ``count`` new configs: the default, then good starts, then the tuner's own."""
         configs: list[Config] = []
@@ -98,6 +105,16 @@ class Branches:
         self._numbers = {branch.name: number for number, branch in enumerate(self.branches)}
         self._allocation = Bandit().start(len(self.branches))
         self._open = set(range(len(self.branches)))
+
+    def propose_defaults(self, count: int) -> list[Config]:
+        """Up to ``count`` candidates that need no thinking: the default of each branch."""
+        candidates: list[Config] = []
+        for number, branch in enumerate(self.branches):
+            if len(candidates) < count:
+                configs = branch.propose_default()
+                self._allocation.give(number, len(configs))
+                candidates += [candidate(branch.name, config) for config in configs]
+        return candidates
 
     def find_starts(self) -> None:
         """Look for good starts in all branches: the prior. See ``StartFinder``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import sys
 from dataclasses import replace
@@ -16,6 +17,7 @@ from tunesmith.cli.output import console, remark, remarks
 from tunesmith.cli.task_choice import TaskChoice
 from tunesmith.cli.tune_result import complain, print_result
 from tunesmith.errors import UsageError
+from tunesmith.milestones import reached
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,9 +103,10 @@ def tune(
     as_json: opt.Json = False,
 ) -> None:
     """Search for the fastest program of an operator."""
+    reached("command line")
     words = opt.words_of(context)
     choice = TaskChoice(operator, layer, words, target, mcpu, cores, arch, sketch, without_sketch)
-    choice.task()  # complain about the words before anything heavy is loaded
+    task = choice.task()  # complain about the words before anything heavy is loaded
     budget = _budget(seconds, trials, target_gflops, target_seconds, patience)
     algorithm = _tuner(tuner, tuner_option)
     from tunesmith.problem import MeasureSettings
@@ -125,10 +128,22 @@ def tune(
         settings = replace(settings, verify=False)
         build(choice, settings, trials=trials, seconds=seconds, seed=seed, as_json=as_json)
         return
-    from tunesmith.store import open_store
+    from tunesmith.measure.prepared import load_compiler
+    from tunesmith.measure.server_process import prepare_early, started_early
 
-    problem = choice.to_tune()
-    with open_store(store) as opened:
+    task.target.check_measurable()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(started_early())  # the rest is imported meanwhile
+        reached("start of the server")
+        load_compiler()
+        reached("compiler")
+        problem = choice.to_tune()
+        prepare_early(problem.job(settings))
+        reached("task and sketches")
+        from tunesmith.store import open_store
+
+        opened = stack.enter_context(open_store(store))
+        reached("store")
         result = _run(
             problem,
             algorithm,

@@ -28,9 +28,7 @@ def print_result(result: Result, compared: Mapping[str, float], *, as_json: bool
 def complain(result: Result) -> None:
     """Raise ``TunesmithError`` if nothing valid was found."""
     if result.best is None:
-        raise TunesmithError(
-            f"no valid config was found in {result.trials} trials: give it more time"
-        )
+        raise TunesmithError(result.reason)
 
 
 def _print_tables(result: Result, compared: Mapping[str, float]) -> None:

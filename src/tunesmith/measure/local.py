@@ -60,7 +60,7 @@ class LocalMeasurer:
         self._deaths = 0
         self._clock = ActivityClock()
         self._heard = time.monotonic()
-        self._server: ServerProcess | None = ServerProcess(job, best)
+        self._server: ServerProcess | None = ServerProcess.with_job(job, best)
 
     # -- the protocol ----------------------------------------------------------------------------
 
@@ -268,7 +268,7 @@ class LocalMeasurer:
         self._running.clear()
         self._unsent = set(self._orders)
         self._heard = time.monotonic()
-        self._server = ServerProcess(self._job, self._best)
+        self._server = ServerProcess.with_job(self._job, self._best)
 
     def _blame(self, ids: Set[int]) -> None:
         """One of these trials has killed the server: if it is but one, that was its trial."""

@@ -56,8 +56,12 @@ class Portfolio:
 
     def measurer(self, settings: MeasureSettings, best: float = math.inf) -> LocalMeasurer:
         """A new measurer. ``best`` is the least seconds of a call known from before, if any."""
+        return LocalMeasurer(self.job(settings), best)
+
+    def job(self, settings: MeasureSettings) -> Job:
+        """What a measuring server has to know."""
         sketches = AnyOf(tuple(problem.sketch for problem in self.problems))
-        return LocalMeasurer(Job(self.task.operator, sketches, self.task.target, settings), best)
+        return Job(self.task.operator, sketches, self.task.target, settings)
 
 
 @dataclass(frozen=True)

@@ -93,11 +93,15 @@ def load_compiler() -> None:
 
     That takes three times as long to start and to fork, and trials have no use for it.
     """
+    collecting = gc.isenabled()
+    gc.disable()  # there is nothing to collect among modules
     sys.modules["torch"] = None  # type: ignore[assignment] # the import system's "there is none"
     try:
         import tvm  # noqa: F401
     finally:
         del sys.modules["torch"]
+        if collecting:
+            gc.enable()
 
 
 def _rehearse(prepared: Prepared) -> None:

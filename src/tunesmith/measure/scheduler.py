@@ -144,7 +144,9 @@ class Scheduler(BuildQueue[T]):
         ready = self._in(Phase.READY)
         if self._all_built:
             return bool(ready or self._in(Phase.RESTING))
-        return len(ready) >= READY_BATCH or self.wait_left <= 0.0
+        # Until a time is known there is none to cut others off at, and none to end a run with.
+        enough = READY_BATCH if math.isfinite(self._best) else 1
+        return len(ready) >= enough or self.wait_left <= 0.0
 
     def _run_next(self) -> bool:
         """Let the next trial run; False if none is to run now."""

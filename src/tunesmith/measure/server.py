@@ -31,6 +31,7 @@ from tunesmith.measure.prepared import Prepared, load_compiler
 from tunesmith.measure.scheduler import Scheduler
 from tunesmith.measure.trial_process import TrialProcess
 from tunesmith.measurement import Outcome
+from tunesmith.milestones import reached
 
 # How often to look whether the client is still there, where the end of file does not show because
 # another process has inherited its end of the connection; in seconds.
@@ -63,6 +64,7 @@ class Server:
 
         def on_run(trial: TrialProcess) -> None:
             self._tell("running", id=trial.order.id)
+            reached("server: a run begins")
 
         settings: dict[str, Any] = {
             "on_run": on_run,
@@ -135,6 +137,7 @@ class Server:
         self._watch(trial.channel, partial(self._hear, trial))
         self._watch(trial.handle, partial(self._bury, trial))
         self._tell("building", id=order.id)
+        reached("server: a build begins")
         return trial
 
     def _watch(self, descriptor: Any, hear: Callable[[], None]) -> None:
@@ -154,6 +157,7 @@ class Server:
         self._scheduler.end(trial, verdict.seconds)  # type: ignore[arg-type] # it made this one
         self._kill_orphans(but=self._pool.pids | {other.pid for other in self._scheduler.live})
         self._tell("measured", **trial.result())
+        reached("server: a trial ends")
 
     def _kill_orphans(self, but: set[int]) -> None:
         """Kill what trials that have ended left behind: it has become ours."""
@@ -188,14 +192,18 @@ def main(descriptor: int, scratch: str) -> int:
 def _serve(client: Channel, client_pid: int) -> int:
     """Do what the client says until it is gone. Returns the exit status."""
     try:
-        while not (messages := client.receive()):
-            client.wait()
-        hello, *early = messages
+        reached("server: its own modules")
         load_compiler()  # before the job, which may import it too
-        prepared = Prepared.of(Job.from_text(hello["job"]))
+        reached("server: compiler")
+        messages: list[dict[str, Any]] = []
+        job = Job.from_text(_next(client, messages)["job"])
+        os.environ["TVM_NUM_THREADS"] = str(job.target.core_count)  # read when kernels first run
+        reached("server: job and its sketches")
+        prepared = Prepared.of(job)
+        reached("server: warm compiler, inputs, reference")
         client.send({"kind": "started"})
-        server = Server(prepared, client, client_pid, hello["best"])
-        for message in early:
+        server = Server(prepared, client, client_pid, _next(client, messages)["best"])
+        for message in messages:
             server.obey(message)
         server.serve()
     except ChannelClosedError:
@@ -205,6 +213,14 @@ def _serve(client: Channel, client_pid: int) -> int:
             client.send({"kind": "failed", "message": describe(error)})
         return 1
     return 0
+
+
+def _next(client: Channel, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """Take the next message off those that have come, or wait for it."""
+    while not messages:
+        client.wait()
+        messages += client.receive()
+    return messages.pop(0)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +27,20 @@ _FAREWELL = 5.0
 _TAIL = 1 << 12
 
 
-class ServerProcess:
-    """A running server. ``started`` tells whether it has got so far as to take orders."""
+# The server that gets ready for the next measurer of this context.
+_early: ContextVar[ServerProcess | None] = ContextVar("early", default=None)
 
-    def __init__(self, job: Job, best: float) -> None:
-        text = job.to_text()
+
+class ServerProcess:
+    """A running server, which loads the compiler and then waits for its job.
+
+    ``started`` tells whether it has got so far as to take orders, ``job`` is what it was told.
+    """
+
+    def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         self.started = False
+        self.job: Job | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 # open as long as the server
         # What compilers leave behind when they are killed goes with it. The server removes it too:
         # whoever comes last may be either.
@@ -46,7 +55,7 @@ class ServerProcess:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=self._errors,
-                    env={**_environment(job.target.core_count), "TMPDIR": self._scratch},
+                    env={**os.environ, "PYTHONPATH": _module_path(), "TMPDIR": self._scratch},
                     # Ctrl-C in a terminal is for us: we decide what becomes of the trials.
                     start_new_session=True,
                 )
@@ -54,7 +63,23 @@ class ServerProcess:
                 shutil.rmtree(self._scratch, ignore_errors=True)
                 raise
         self._channel = Channel(ours)
-        self.send({"job": text, "best": best})
+
+    @classmethod
+    def with_job(cls, job: Job, best: float) -> ServerProcess:
+        """A server for this job: the one that was started early, if there is one.
+
+        ``best`` is the least seconds of a call known from before. Raises like ``Job.to_text``.
+        """
+        prepare_early(job)
+        server = _early.get()
+        if server is not None and server.job == job:
+            _early.set(None)
+        else:  # its job may be another one
+            text = job.to_text()
+            server = cls()
+            server.send({"job": text})
+        server.send({"best": best})
+        return server
 
     def send(self, message: Message) -> None:
         """Send a message. What does not fit goes out in ``receive``, which tells of a death too."""
@@ -95,11 +120,37 @@ class ServerProcess:
             os.close(handle)
 
 
-def _environment(threads: int) -> dict[str, str]:
-    """Ours, with the modules found where we find them, and TVM told how many threads to use."""
-    paths = [path or str(Path.cwd()) for path in sys.path]
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(paths),
-        "TVM_NUM_THREADS": str(threads),
-    }
+@contextlib.contextmanager
+def started_early() -> Iterator[None]:
+    """Start the server for a measurer that is made within the block.
+
+    It loads the compiler while the caller finds out what to measure, and ends with the block if
+    there was nothing.
+    """
+    if _early.get() is not None:  # whoever started it ends it
+        yield
+        return
+    _early.set(ServerProcess())
+    try:
+        yield
+    finally:
+        unused = _early.get()
+        _early.set(None)
+        if unused is not None:
+            unused.stop(grace=0.0)
+
+
+def prepare_early(job: Job) -> None:
+    """Let the server that was started early, if there is one, get ready for this job.
+
+    Raises like ``Job.to_text``.
+    """
+    server = _early.get()
+    if server is not None and server.job is None:
+        server.send({"job": job.to_text()})
+        server.job = job
+
+
+def _module_path() -> str:
+    """Where modules are found, so that they are found there too."""
+    return os.pathsep.join(path or str(Path.cwd()) for path in sys.path)

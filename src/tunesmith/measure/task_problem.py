@@ -67,8 +67,11 @@ class TaskProblem:
 
     def measurer(self, settings: MeasureSettings, best: float = math.inf) -> LocalMeasurer:
         """A new measurer. ``best`` is the least seconds of a call known from before, if any."""
-        job = Job(self.task.operator, self.sketch, self.task.target, settings)
-        return LocalMeasurer(job, best=best)
+        return LocalMeasurer(self.job(settings), best)
+
+    def job(self, settings: MeasureSettings) -> Job:
+        """What a measuring server has to know."""
+        return Job(self.task.operator, self.sketch, self.task.target, settings)
 
     def estimate(self, config: Config) -> float | None:
         """About how many seconds a call takes, by the sketch's model; None: it has none."""

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
+from tunesmith.llvm import host_processor
 from tunesmith.operators import element_bits
 from tunesmith.sketches import processor
 from tunesmith.sketches.processor import Caches, Core
-from tunesmith.target import Target, host_processor
+from tunesmith.target import Target
 
 # What starting a parallel region and waiting for the last core costs, measured with TVM's pool.
 _REGION_SECONDS = 5e-6

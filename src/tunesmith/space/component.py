@@ -14,17 +14,17 @@ from functools import cached_property
 import numpy as np
 
 from tunesmith.errors import SpaceError
-from tunesmith.space.columns import Array
 from tunesmith.space.constraint import Constraint
-from tunesmith.space.join import Join, JoinLimitError, binding_constraints
+from tunesmith.space.diagram import Diagram
+from tunesmith.space.join import JoinLimitError, binding_constraints
 from tunesmith.space.parameter import Parameter, uniform_below
 from tunesmith.space.value import Value, quote
 
 # How many rows counting may look at: a few seconds of work.
 ROW_LIMIT = 20_000_000
 
-# Up to so many combinations, the valid ones are always listed before the first sample.
-_LISTED_AT_ONCE = 1 << 20
+# Up to so many combinations, the valid ones are always counted before the first sample.
+_COUNTED_AT_ONCE = 1 << 20
 
 _PROBES = 256
 _WORTHWHILE_ACCEPTANCE = 1 / 8
@@ -82,7 +82,7 @@ class FreeParameter(Component):
 class TiedParameters(Component):
     """Parameters that constraints tie together.
 
-    Valid combinations are listed and drawn by number, or, where there are many and a good part of
+    Valid combinations are numbered and drawn by number, or, where there are many and a good part of
     all combinations is valid, drawn by trying. Which of the two depends on the space alone, so that
     a seed gives the same samples whatever was asked of the space before.
     """
@@ -93,41 +93,35 @@ class TiedParameters(Component):
         self._complete = binding_constraints(self.parameters, constraints)
 
     @cached_property
-    def _rows(self) -> Array | None:
-        """Numbers of the values, shape (count, parameters); None where they are too many."""
-        join = Join(self.parameters, self.constraints, ROW_LIMIT)
-        largest = max(parameter.cardinality for parameter in self.parameters)
-        # Rows are kept as small as the numbers in them allow: there may be millions.
-        kind = np.min_scalar_type(min(largest, ROW_LIMIT))
-        blocks = [np.empty((0, len(self.parameters)), dtype=kind)]
+    def _diagram(self) -> Diagram | None:
+        """The valid combinations; None where they are too many to go through."""
         try:
-            blocks += [block.astype(kind) for block in join.blocks()]
+            return Diagram(self.parameters, self.constraints, ROW_LIMIT)
         except JoinLimitError:
             return None
-        return np.concatenate(blocks)
 
     @property
     def count(self) -> int:
-        if self._rows is None:
+        if self._diagram is None:
             raise SpaceError(
                 f"the valid configs cannot be counted: constraints tie {quote(self.names)} "
                 f"together, and more than {ROW_LIMIT:,} combinations would have to be tried"
             )
-        return len(self._rows)
+        return self._diagram.count
 
     @cached_property
     def numbered(self) -> bool:
         combinations = math.prod(parameter.cardinality for parameter in self.parameters)
-        if combinations > _LISTED_AT_ONCE:
+        if combinations > _COUNTED_AT_ONCE:
             rng = np.random.default_rng(0)
             accepted = sum(self._attempt(rng) is not None for _ in range(_PROBES))
             if accepted >= _PROBES * _WORTHWHILE_ACCEPTANCE:
                 return False
-        return self._rows is not None
+        return self._diagram is not None
 
     def at(self, number: int) -> tuple[Value, ...]:
-        assert self._rows is not None
-        places = self._rows[number].tolist()
+        assert self._diagram is not None
+        places = self._diagram.at(number)
         return tuple(
             parameter.value_at(place)
             for parameter, place in zip(self.parameters, places, strict=True)

@@ -7,7 +7,7 @@ combinations come at once, and all come in lexicographic order of the values' nu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -72,10 +72,10 @@ def binding_constraints(
     return complete
 
 
-class Join:
-    """The valid combinations of ``parameters``, which bind all names of ``constraints``.
+class Binder:
+    """Binds ``parameters`` one after the other, each to the values that the constraints allow.
 
-    ``limit`` bounds the rows that may be looked at before ``blocks`` raises JoinLimitError.
+    ``limit`` bounds the rows that may be looked at before ``bind`` raises JoinLimitError.
     """
 
     def __init__(
@@ -85,10 +85,76 @@ class Join:
         limit: int | None = None,
     ) -> None:
         self.domains = [Domain(parameter) for parameter in parameters]
-        self._place = {parameter.name: index for index, parameter in enumerate(parameters)}
+        self._names = [parameter.name for parameter in parameters]
         self._complete = binding_constraints(parameters, constraints)
         self._limit = limit
         self._cost = 0
+
+    def bind(self, depth: int, names: Sequence[str], rows: Array) -> Iterator[tuple[Array, Array]]:
+        """The numbers of the rows and, for each, of a value of parameter ``depth`` that fits it.
+
+        ``rows`` holds the numbers of the values of ``names``, which include all that the
+        constraints on this parameter read beside it. The pairs come in blocks, in order.
+        """
+        cardinality = self.domains[depth].parameter.cardinality
+        self._spend(len(rows) * cardinality)
+        height = max(1, BLOCK_ROWS // cardinality)
+        place = {name: index for index, name in enumerate(names)}
+        for top in range(0, len(rows), height):
+            some = np.arange(top, min(top + height, len(rows)), dtype=np.int64)
+            for start in range(0, cardinality, BLOCK_ROWS):
+                numbers = np.arange(start, min(start + BLOCK_ROWS, cardinality), dtype=np.int64)
+                origins, values = np.repeat(some, len(numbers)), np.tile(numbers, len(some))
+                for constraint in self._complete[depth]:
+                    bound = {
+                        name: rows[origins, place[name]]
+                        for name in constraint.names
+                        if name in place
+                    }
+                    mask = self._mask(constraint, {**bound, self._names[depth]: values})
+                    origins, values = origins[mask], values[mask]
+                if len(origins):
+                    yield origins, values
+
+    def read_after(self, depth: int) -> set[str]:
+        """What constraints read that can be applied only after parameter ``depth`` is bound."""
+        later = self._complete[depth + 1 :]
+        return {name for complete in later for constraint in complete for name in constraint.names}
+
+    def _mask(self, constraint: Constraint, bound: Mapping[str, Array]) -> Array:
+        """Where a constraint holds, by the numbers of the values of what it reads."""
+        numbers = {name: bound[name] for name in constraint.names}
+        columns = {name: self._domain(name).column(rows) for name, rows in numbers.items()}
+        bounds = {name: magnitude(column) for name, column in columns.items()}
+        rows = len(next(iter(numbers.values())))
+        mask = constraint.holds_columns(Frame(columns, rows), bounds)
+        return self._mask_in_python(constraint, numbers) if mask is None else mask
+
+    def _mask_in_python(self, constraint: Constraint, numbers: Mapping[str, Array]) -> Array:
+        """One call for each combination of the values that the constraint reads."""
+        block = np.stack(list(numbers.values()), axis=1)
+        distinct, inverse = np.unique(block, axis=0, return_inverse=True)
+        self._spend(len(distinct) * _PYTHON_COST)
+        columns = [
+            self._domain(name).values(distinct[:, index]) for index, name in enumerate(numbers)
+        ]
+        holds = [
+            constraint.holds(dict(zip(numbers, values, strict=True)))
+            for values in zip(*columns, strict=True)
+        ]
+        return np.array(holds, dtype=bool)[inverse.reshape(-1)]
+
+    def _domain(self, name: str) -> Domain:
+        return self.domains[self._names.index(name)]
+
+    def _spend(self, rows: int) -> None:
+        self._cost += rows
+        if self._limit is not None and self._cost > self._limit:
+            raise JoinLimitError
+
+
+class Join(Binder):
+    """The valid combinations of ``parameters``, which bind all names of ``constraints``."""
 
     def blocks(self) -> Iterator[Rows]:
         """Arrays of shape (rows, parameters): the numbers of the values of valid combinations."""
@@ -105,46 +171,5 @@ class Join:
     def _extended(self, rows: Rows) -> Iterator[Rows]:
         """The rows with one more parameter bound, where the constraints allow it."""
         depth = rows.shape[1]
-        cardinality = self.domains[depth].parameter.cardinality
-        self._spend(len(rows) * cardinality)
-        height = max(1, BLOCK_ROWS // cardinality)
-        for top in range(0, len(rows), height):
-            some = rows[top : top + height]
-            for start in range(0, cardinality, BLOCK_ROWS):
-                numbers = np.arange(start, min(start + BLOCK_ROWS, cardinality), dtype=np.int64)
-                block = np.empty((len(some) * len(numbers), depth + 1), dtype=np.int64)
-                block[:, :depth] = np.repeat(some, len(numbers), axis=0)
-                block[:, depth] = np.tile(numbers, len(some))
-                for constraint in self._complete[depth]:
-                    block = block[self._mask(constraint, block)]
-                if len(block):
-                    yield block
-
-    def _mask(self, constraint: Constraint, block: Rows) -> Array:
-        places = [self._place[name] for name in constraint.names]
-        columns = {
-            name: self.domains[place].column(block[:, place])
-            for name, place in zip(constraint.names, places, strict=True)
-        }
-        bounds = {name: magnitude(column) for name, column in columns.items()}
-        mask = constraint.holds_columns(Frame(columns, len(block)), bounds)
-        return self._mask_in_python(constraint, block[:, places]) if mask is None else mask
-
-    def _mask_in_python(self, constraint: Constraint, block: Rows) -> Array:
-        """One call for each combination of the values that the constraint reads."""
-        distinct, inverse = np.unique(block, axis=0, return_inverse=True)
-        self._spend(len(distinct) * _PYTHON_COST)
-        columns = [
-            self.domains[self._place[name]].values(distinct[:, index])
-            for index, name in enumerate(constraint.names)
-        ]
-        holds = [
-            constraint.holds(dict(zip(constraint.names, values, strict=True)))
-            for values in zip(*columns, strict=True)
-        ]
-        return np.array(holds, dtype=bool)[inverse.reshape(-1)]
-
-    def _spend(self, rows: int) -> None:
-        self._cost += rows
-        if self._limit is not None and self._cost > self._limit:
-            raise JoinLimitError
+        for origins, values in self.bind(depth, self._names[:depth], rows):
+            yield np.concatenate((rows[origins], values[:, None]), axis=1)

@@ -1,0 +1,128 @@
+"""What LLVM knows of processors, asked through TVM's C interface.
+
+That takes a twentieth of a second. To import TVM takes one, and three where PyTorch is installed,
+which it imports as well; a tuning run needs neither in the process that searches. The functions are
+those of ``tvm/ffi/c_api.h``; whoever imports TVM later gets the libraries that are loaded here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+from collections.abc import Iterable
+from ctypes import POINTER, byref, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from tunesmith.errors import MissingDependencyError, TunesmithError
+
+# In the order in which they need each other: the package and the name.
+_LIBRARIES = (("tvm_ffi", "tvm_ffi"), ("tvm", "tvm_runtime"), ("tvm", "tvm_compiler"))
+
+# Kinds of values, as TVMFFITypeIndex has them. Up to the first of them, values are no objects.
+_NONE, _RAW_STRING, _SMALL_STRING, _FIRST_OBJECT = 0, 8, 11, 64
+# What every object begins with: two counters, its kind and its deleter (TVMFFIObject).
+_OBJECT_HEADER = 24
+
+
+class _Value(ctypes.Structure):
+    """``TVMFFIAny``; ``bits`` is a pointer, or the characters of a small string."""
+
+    _fields_ = (("kind", c_int32), ("length", c_uint32), ("bits", c_uint64))
+
+
+class _Bytes(ctypes.Structure):
+    """``TVMFFIByteArray``."""
+
+    _fields_ = (("data", c_void_p), ("size", c_size_t))
+
+
+@lru_cache(maxsize=1)
+def host_processor() -> str:
+    """LLVM's name of this machine's processor, such as ``znver4``."""
+    return _call("target.llvm_get_system_cpu", read=_text)
+
+
+@lru_cache(maxsize=1)
+def processors() -> frozenset[str]:
+    """All that LLVM can compile for on an architecture like this machine's."""
+    return frozenset(_ask("target.llvm_get_cpu_archlist", host_processor()))
+
+
+@lru_cache(maxsize=64)
+def features(processor: str) -> frozenset[str]:
+    """LLVM's features of a processor."""
+    return frozenset(_ask("target.llvm_get_cpu_features", processor))
+
+
+def _ask(function: str, processor: str) -> Iterable[str]:
+    """The names that a function of TVM's gives for a target: an array of them, or a map's keys."""
+    words = json.dumps({"kind": "llvm", "mcpu": processor}).encode()
+    described = _call("ffi.json.Parse", _string(words))
+    target = _call("target.Target", described)
+    names = _call(function, target)
+    text: str = _call("ffi.json.Stringify", names, _Value(_NONE), read=_text)
+    for value in (described, target, names):
+        _release(value)
+    return [str(name) for name in json.loads(text)]
+
+
+def _call(function: str, *arguments: _Value, read: Any = None) -> Any:
+    """Call one of TVM's global functions. The caller releases the value, unless it is ``read``."""
+    library, name = _library(), function.encode()
+    found, result = c_void_p(), _Value()
+    given = (_Value * len(arguments))(*arguments)
+    text = ctypes.create_string_buffer(name)
+    key = _Bytes(ctypes.addressof(text), len(name))
+    # It is 0 and sets nothing where there is no such function.
+    failed = library.TVMFFIFunctionGetGlobal(byref(key), byref(found)) or not found
+    if failed or library.TVMFFIFunctionCall(found, given, len(arguments), byref(result)):
+        raise TunesmithError(f"TVM cannot tell of processors: its {function} fails; reinstall TVM")
+    library.TVMFFIObjectDecRef(found)
+    if read is None:
+        return result
+    try:
+        return read(result)
+    finally:
+        _release(result)
+
+
+def _release(value: _Value) -> None:
+    if value.kind >= _FIRST_OBJECT:
+        _library().TVMFFIObjectDecRef(value.bits)
+
+
+def _string(words: bytes) -> _Value:
+    value = _Value(_RAW_STRING)
+    value.kept = ctypes.create_string_buffer(words)  # which lives as long as the value
+    value.bits = ctypes.addressof(value.kept)
+    return value
+
+
+def _text(value: _Value) -> str:
+    if value.kind == _SMALL_STRING:
+        return value.bits.to_bytes(8, "little")[: value.length].decode()
+    held = _Bytes.from_address(value.bits + _OBJECT_HEADER)
+    return ctypes.string_at(held.data, held.size).decode()
+
+
+@lru_cache(maxsize=1)
+def _library() -> ctypes.CDLL:
+    """TVM's libraries, of which the first has the C interface."""
+    loaded = []
+    for package, name in _LIBRARIES:
+        spec = importlib.util.find_spec(package)
+        if spec is None or not spec.submodule_search_locations:
+            raise MissingDependencyError("TVM is not installed: 'pip install tunesmith' brings it")
+        path = Path(spec.submodule_search_locations[0], "lib", f"lib{name}.so")
+        try:
+            loaded.append(ctypes.CDLL(str(path)))
+        except OSError as error:
+            raise TunesmithError(f"cannot load TVM ({error}): reinstall it") from error
+    library = loaded[0]
+    library.TVMFFIFunctionGetGlobal.argtypes = [POINTER(_Bytes), POINTER(c_void_p)]
+    library.TVMFFIFunctionCall.argtypes = [c_void_p, POINTER(_Value), c_int32, POINTER(_Value)]
+    library.TVMFFIObjectDecRef.argtypes = [c_void_p]
+    return library

@@ -1,0 +1,131 @@
+"""Counts the valid combinations of parameters, and numbers them, without listing them.
+
+Parameters are bound one after the other. Of what is bound, only that matters which a constraint on
+later ones reads: beginnings that agree in it go on in the same ways. They share a state, so a few
+thousand states stand for millions of combinations. Such a graph is known as a multi-valued decision
+diagram.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tunesmith.space.columns import Array
+from tunesmith.space.constraint import Constraint
+from tunesmith.space.join import Binder
+from tunesmith.space.parameter import Parameter
+
+# Rows are told apart in a table where it has no more than so many places for each of them.
+_PLACES = 4
+
+# Up to here, products and sums of counts fit into int64.
+_LARGEST = 1 << 62
+
+
+@dataclass(frozen=True)
+class _Level:
+    """The choices of one parameter, as edges between states before it and states after it.
+
+    Those of state ``s`` are the edges ``first[s]`` to ``first[s + 1] - 1``, in the order of the
+    numbers of their ``values``. ``before`` counts the combinations that begin like the state and
+    go on with an earlier one of them; ``ends`` is how many those of each state are in all.
+    """
+
+    first: Array
+    values: Array
+    targets: Array
+    before: Array
+    ends: Array
+
+    @classmethod
+    def of(cls, states: int, edges: _Edges, ends: Array) -> _Level:
+        """The level before one whose states have so many ``ends``."""
+        first = np.searchsorted(edges.origins, np.arange(states + 1))
+        running = np.concatenate((np.zeros(1, ends.dtype), np.cumsum(ends[edges.targets])))
+        before = running[:-1] - np.repeat(running[first[:-1]], np.diff(first))
+        return cls(first, edges.values, edges.targets, before, np.diff(running[first]))
+
+
+@dataclass(frozen=True)
+class _Edges:
+    """Each from one state, by a value, to another state; in the order of the first two."""
+
+    origins: Array
+    values: Array
+    targets: Array
+
+
+class Diagram:
+    """The valid combinations of ``parameters``, in lexicographic order of their values' numbers.
+
+    ``count`` is how many there are. Raises JoinLimitError where more than ``limit`` rows would have
+    to be looked at.
+    """
+
+    def __init__(
+        self, parameters: Sequence[Parameter], constraints: Sequence[Constraint], limit: int
+    ) -> None:
+        self._sizes = {parameter.name: parameter.cardinality for parameter in parameters}
+        # As small as the numbers in them allow: there may be millions.
+        self._kind = np.min_scalar_type(min(max(self._sizes.values()), limit))
+        fits = math.prod(self._sizes.values()) < _LARGEST
+        ends = np.ones(1, dtype=np.int64 if fits else object)
+        self._levels: list[_Level] = []
+        for states, edges in reversed(self._bound(Binder(parameters, constraints, limit))):
+            self._levels.insert(0, _Level.of(states, edges, ends))
+            ends = self._levels[0].ends
+        self.count = int(ends[0])
+
+    def at(self, number: int) -> list[int]:
+        """The numbers of the values of the combination of this number, 0 … count - 1."""
+        state, places = 0, []
+        for level in self._levels:
+            first, end = int(level.first[state]), int(level.first[state + 1])
+            edge = bisect_right(level.before, number, first, end) - 1
+            number -= int(level.before[edge])
+            places.append(int(level.values[edge]))
+            state = int(level.targets[edge])
+        return places
+
+    def _bound(self, binder: Binder) -> list[tuple[int, _Edges]]:
+        """For each parameter, how many states there are before it, and the edges from them."""
+        names: list[str] = []
+        states = np.empty((1, 0), dtype=self._kind)
+        levels = []
+        for depth, name in enumerate(self._sizes):
+            nothing = np.empty(0, dtype=np.int64)
+            pairs = [(nothing, nothing), *binder.bind(depth, names, states)]
+            origins, values = (np.concatenate(column) for column in zip(*pairs, strict=True))
+            still_read = binder.read_after(depth)
+            rows = {old: states[origins, i] for i, old in enumerate(names) if old in still_read}
+            if name in still_read:
+                rows[name] = values
+            targets, examples = self._told_apart(rows, len(values))
+            levels.append((len(states), _Edges(origins, values.astype(self._kind), targets)))
+            names = list(rows)
+            states = np.empty((len(examples), len(names)), dtype=self._kind)
+            for index, column in enumerate(rows.values()):
+                states[:, index] = column[examples]
+        return levels
+
+    def _told_apart(self, columns: dict[str, Array], count: int) -> tuple[Array, Array]:
+        """A number for each of ``count`` rows, the same for equal ones; and one row of each."""
+        keys, possible = np.zeros(count, dtype=np.int64), 1
+        for name, column in columns.items():
+            if possible * self._sizes[name] >= _LARGEST:
+                distinct, keys = np.unique(keys, return_inverse=True)
+                possible = max(1, len(distinct))
+            keys = keys * self._sizes[name] + column
+            possible *= self._sizes[name]
+        if possible > _PLACES * count:
+            _, examples, numbers = np.unique(keys, return_index=True, return_inverse=True)
+            return numbers, examples
+        example = np.full(possible, -1, dtype=np.int64)
+        example[keys] = np.arange(count)
+        there = example >= 0
+        return (np.cumsum(there) - 1)[keys], example[there]
