@@ -95,9 +95,7 @@ class CpuPool(Sketch):
 
 def _known(operator: Operator) -> Pool2d:
     if not isinstance(operator, Pool2d):
-        raise UsageError(
-            f"sketch {CpuPool.name} is for pool2d: take another for {operator.name}"
-        )
+        raise UsageError(f"sketch {CpuPool.name} is for pool2d: take another for {operator.name}")
     return operator
 
 
@@ -197,5 +195,7 @@ def _space(operator: Pool2d, widest: int, cores: int) -> Space:
             for edges in ("peeled", "masked"):
                 short = [n for n in row_counts if edges in _fitting(operator, each, n, many)]
                 if tuple(short) != row_counts:
-                    constraints.append(Constraint(f"{tile} or edges != '{edges}' or rows in {short}"))
+                    constraints.append(
+                        Constraint(f"{tile} or edges != '{edges}' or rows in {short}")
+                    )
     return Space(parameters, constraints)

@@ -57,7 +57,9 @@ class CpuRows(Sketch):
             "unroll": max(n for n in _unroll(operator.n, lanes) if n <= 4),
             "rows": 1,
             "tasks": max(n for n in _tasks(operator.m, target.core_count) if n <= wanted),
-            "method": REGISTERS if _vectors(operator.n, lanes) <= target_vectors(target) else PASSES,
+            "method": REGISTERS
+            if _vectors(operator.n, lanes) <= target_vectors(target)
+            else PASSES,
         }
         if _blocks(operator.n):
             values["block"] = _blocks(operator.n)[-1]
@@ -75,8 +77,7 @@ class CpuRows(Sketch):
 def _known(operator: Operator) -> RowOperator:
     if not isinstance(operator, RowOperator):
         raise UsageError(
-            f"sketch {CpuRows.name} is for softmax and layer_norm: "
-            f"take another for {operator.name}"
+            f"sketch {CpuRows.name} is for softmax and layer_norm: take another for {operator.name}"
         )
     return operator
 

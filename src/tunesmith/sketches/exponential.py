@@ -34,7 +34,7 @@ class Exponential:
     log2_low: float
     coefficients: tuple[float, ...]
 
-    def of(self, values: Sequence[Any], lanes: int) -> list[Any]:
+    def of(self, values: Sequence[Any], lanes: int, kept: emit.Kept) -> list[Any]:
         """The scaled exp of several vectors, step by step for all of them: the steps of one vector
         wait for each other. NaN remains NaN; -inf gives what ``least`` does."""
         from tvm import tirx
@@ -43,7 +43,8 @@ class Exponential:
             return emit.constant(value, self.dtype, lanes)
 
         def each(name: str, step: Any, *lists: Sequence[Any]) -> list[Any]:
-            return [emit.bind(name, step(*one)) for one in zip(*lists, strict=True)]
+            made = [step(*one) for one in zip(*lists, strict=True)]
+            return [kept(name, one, lanes) for one in made]
 
         # Written so that a NaN is chosen, which TIR's max may not do.
         low = number(self.least)
@@ -51,23 +52,15 @@ class Exponential:
         # Added to 1.5 * 2**fraction_bits, a number becomes whole, and is in the lowest bits. There
         # it gets the shift and the bias as well, to be the exponent of a float at once.
         whole = number(1.5 * 2**self.fraction_bits + self.exponent_bias + self.shift)
-        moved = each("moved", lambda x: self._multiplied(x, number(_LOG2_E), whole, lanes), x)
-        n = each("n", lambda moved: moved - whole, moved)
-        r = each("r", lambda x, n: n * number(-self.log2_high) + x, x, n)
+        moved = each("moved", lambda x: x * number(_LOG2_E) + whole, x)
+        n = [one - whole for one in moved]
+        r = [n * number(-self.log2_high) + x for x, n in zip(x, n, strict=True)]
         r = each("r", lambda r, n: n * number(-self.log2_low) + r, r, n)
         power = [number(self.coefficients[-1])] * len(x)
         for coefficient in (*self.coefficients[-2::-1], 1.0):
             power = each("power", lambda p, r, c=coefficient: p * r + number(c), power, r)
         # A product, not a sum of exponents: it leaves NaN what it is.
         return each("exp", lambda power, moved: power * self._scale(moved, lanes), power, moved)
-
-    def _multiplied(self, value: Any, factor: Any, more: Any, lanes: int) -> Any:
-        """``value * factor + more``, out of TVM's sight: it would see that ``more`` is subtracted
-        afterwards, and leave out both and with them the rounding."""
-        width = f"v{lanes}" if lanes > 1 else ""
-        kind = f"{width}f{self.dtype.removeprefix('float')}"
-        result = emit.vector_type(self.dtype, lanes)
-        return emit.intrinsic(f"llvm.fmuladd.{kind}", result, value, factor, more)
 
     def _scale(self, moved: Any, lanes: int) -> Any:
         """2 to the whole number that is in the lowest bits of a float, its exponent."""

@@ -78,7 +78,9 @@ def _tile_cycles(operator: Pool2d, machine: Machine, blocking: Blocking) -> floa
         if len(sources) > 1
     }
     shuffles = sum(len(sources) - 1 for sources, _ in picked)
-    rows_read = {row * row_axis.stride + tap for row in range(tile.rows) for tap in range(row_axis.taps)}
+    rows_read = {
+        row * row_axis.stride + tap for row in range(tile.rows) for tap in range(row_axis.taps)
+    }
     down, along = tile.rows * (row_axis.taps - 1), (column_axis.taps - 1) * vectors
     if blocking.rows_first:
         combined = down * len(at) + tile.rows * along

@@ -86,7 +86,10 @@ class _Kernel:
         rows = range(self.tile.rows)
         sources = {row: [row * axis.stride + tap for tap in range(axis.taps)] for row in rows}
         if self.blocking.rows_first:
-            made = {row: self._row(lambda at, s=s: self._rows(y, x, s, at)) for row, s in sources.items()}
+            made = {
+                row: self._row(lambda at, s=s: self._rows(y, x, s, at))
+                for row, s in sources.items()
+            }
         else:
             each = {
                 offset: self._row(lambda at, offset=offset: self._load(y, x, offset, at))

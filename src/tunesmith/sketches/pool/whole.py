@@ -36,18 +36,16 @@ def _size(operator: Pool2d) -> int:
     return math.prod(operator.kernel)
 
 
-def _planes(
-    operator: Pool2d, data: Any, output: Any, first: Any, count: int, sweep: Sweep
-) -> None:
+def _planes(operator: Pool2d, data: Any, output: Any, first: Any, count: int, sweep: Sweep) -> None:
     combine, lanes, dtype = combination(operator), sweep.lanes, operator.dtype
-    vectors = []
+    kept, vectors = emit.Kept(dtype, lanes), []
     for plane in range(count):
         base = emit.bind("base", (first + plane) * sweep.length)
-        vectors.append(emit.bind("plane", _plane(operator, data, base, sweep)))
+        vectors.append(_plane(operator, data, base, sweep))
     if count == 1:
-        value, width = across(vectors[0], lanes, combine), 1
+        value, width = across(vectors[0], lanes, combine, kept), 1
     else:
-        value, width = lane_by_lane(vectors, lanes, dtype, combine), lanes
+        value, width = lane_by_lane(vectors, lanes, dtype, combine, kept), lanes
     if operator.kind == "avg":
         value = value * emit.constant(1 / sweep.length, dtype, width)
     emit.store(output, value, [first], width)
@@ -75,7 +73,11 @@ def _plane(operator: Pool2d, data: Any, base: Any, sweep: Sweep) -> Any:
 
 
 def lane_by_lane(
-    vectors: Sequence[Any], lanes: int, dtype: str, combine: Callable[[Any, Any], Any]
+    vectors: Sequence[Any],
+    lanes: int,
+    dtype: str,
+    combine: Callable[[Any, Any], Any],
+    kept: emit.Kept,
 ) -> Any:
     """A vector with what the lanes of each of as many vectors make together, one in each lane."""
     part = min(lanes, _PART_BYTES * 8 // element_bits(dtype))
@@ -86,7 +88,7 @@ def lane_by_lane(
         if unit == 1 and len(left) * part == lanes:
             unit, size = part, lanes
         left = [
-            emit.bind("pair", _halved(first, second, lanes, size, unit, combine))
+            kept("pair", _halved(first, second, lanes, size, unit, combine), lanes)
             for first, second in zip(left[::2], left[1::2], strict=True)
         ]
     return left[0]

@@ -19,23 +19,21 @@ def together(vectors: Sequence[Any], combine: Combine) -> Any:
     """One vector of several, lane by lane, in pairs."""
     left = list(vectors)
     while len(left) > 1:
-        pairs = [
-            emit.bind("both", combine(*left[at : at + 2])) for at in range(0, len(left) - 1, 2)
-        ]
+        pairs = [combine(*left[at : at + 2]) for at in range(0, len(left) - 1, 2)]
         left = pairs + left[len(left) - len(left) % 2 :]
     return left[0]
 
 
-def across(vector: Any, lanes: int, combine: Combine) -> Any:
+def across(vector: Any, lanes: int, combine: Combine, kept: emit.Kept) -> Any:
     """One number of the lanes of a vector, a power of two of them."""
     while lanes > 1:
+        vector = kept("part", vector, lanes)
         lanes //= 2
-        vector = emit.bind("part", vector)
         low, high = (
             shuffles.shuffled([vector], range(first, first + lanes)) for first in (0, lanes)
         )
         vector = combine(low, high)
-    return emit.bind("all", vector)
+    return kept("all", vector, 1)
 
 
 def last_lanes(vector: Any, count: int, lanes: int, dtype: str) -> Any:

@@ -33,6 +33,7 @@ class LayerNormRows:
 
     def emit(self, rows: Sequence[Any]) -> None:
         """Emit all stages of some rows."""
+        self.kept = emit.Kept(self.total, self.lanes)
         self.bases = [emit.bind("base", row * self.length) for row in rows]
         if self.blocking.method == REGISTERS:
             self._in_registers()
@@ -56,13 +57,15 @@ class LayerNormRows:
     def _in_registers(self) -> None:
         starts, differences, squares = self.sweep.starts(), [], []
         for base in self.bases:
-            row = [emit.bind("x", self.data.load(base + at, self.lanes)) for at in starts]
-            summed = across(together([*row[:-1], self._fresh(row[-1])], added), self.lanes, added)
+            row = [self._kept("x", self.data.load(base + at, self.lanes)) for at in starts]
+            summed = across(
+                together([*row[:-1], self._fresh(row[-1])], added), self.lanes, added, self.kept
+            )
             (mean,) = self._spread([self._divided(summed, self.length)])
-            row = [emit.bind("below", value - mean) for value in row]
+            row = [self._kept("below", value - mean) for value in row]
             fresh = [*row[:-1], self._fresh(row[-1])]
             squared = together([one * one for one in fresh], added)
-            squares.append(across(squared, self.lanes, added))
+            squares.append(across(squared, self.lanes, added, self.kept))
             differences.append(row)
         factors = self._factors(squares)
         for number, start in enumerate(starts):
@@ -72,11 +75,11 @@ class LayerNormRows:
         """The mean of each row's elements from ``first`` on, and the sum of the squares of their
         differences from it."""
         sums = self._sums(sweep, first, lambda _row, value: value)
-        means = [emit.bind("mean", self._divided(one, sweep.length)) for one in sums]
+        means = [self.kept("mean", self._divided(one, sweep.length), 1) for one in sums]
         wide = self._spread(means)
 
         def squared(row: int, value: Any) -> Any:
-            below = emit.bind("below", value - wide[row])
+            below = self._kept("below", value - wide[row])
             return below * below
 
         return means, self._sums(sweep, first, squared)
@@ -92,21 +95,21 @@ class LayerNormRows:
         def add(starts: Sequence[Any], fresh: int) -> None:
             for row, (base, sums) in enumerate(zip(self.bases, sofar, strict=True)):
                 for vector, start in enumerate(starts):
-                    value = emit.bind("x", self.data.load(base + start, self.lanes))
+                    value = self._kept("x", self.data.load(base + start, self.lanes))
                     new = term(row, value)
                     sums[vector] = sums[vector] + last_lanes(new, fresh, self.lanes, self.total)
 
         sweep.each(add, first)
         return [
-            across(together([sums[v] for v in range(many)], added), self.lanes, added)
+            across(together([sums[v] for v in range(many)], added), self.lanes, added, self.kept)
             for sums in sofar
         ]
 
     def _statistics_of_blocks(self) -> tuple[list[Any], list[Any]]:
         size, rows = self.blocking.block, range(len(self.bases))
         count, rest = blocks_of(self.length, size, self.lanes)
-        means = [emit.Registers("means", 1, 1, self.total) for _ in rows]
-        squares = [emit.Registers("squares", 1, 1, self.total) for _ in rows]
+        means = [emit.Registers("means", 1, 1) for _ in rows]
+        squares = [emit.Registers("squares", 1, 1) for _ in rows]
         for row in rows:
             means[row][0] = emit.constant(0, self.total)
             squares[row][0] = emit.constant(0, self.total)
@@ -115,9 +118,9 @@ class LayerNormRows:
             found = self._statistics(self.blocking.sweep(length), block * size)
             # The part of all elements so far that is in this block.
             before, new = block * size, emit.constant(length, self.total)
-            share = emit.bind("share", new / self._number(before + length))
+            share = self.kept("share", new / self._number(before + length), 1)
             for row, (mean, square) in enumerate(zip(*found, strict=True)):
-                apart = emit.bind("apart", mean - means[row][0])
+                apart = self.kept("apart", mean - means[row][0], 1)
                 moved = apart * apart * (share * self._number(before))
                 squares[row][0] = squares[row][0] + square + moved
                 means[row][0] = means[row][0] + apart * share
@@ -146,7 +149,10 @@ class LayerNormRows:
         return self._spread([one / deviation for deviation in deviations])
 
     def _spread(self, values: Sequence[Any]) -> list[Any]:
-        return [emit.bind("wide", emit.spread(value, self.lanes)) for value in values]
+        return [self._kept("wide", emit.spread(value, self.lanes)) for value in values]
+
+    def _kept(self, name: str, vector: Any) -> Any:
+        return self.kept(name, vector, self.lanes)
 
     def _fresh(self, vector: Any) -> Any:
         return last_lanes(vector, self.sweep.fresh or self.lanes, self.lanes, self.total)

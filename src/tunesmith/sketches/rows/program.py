@@ -25,7 +25,9 @@ def rows_program(operator: RowOperator, blocking: Blocking) -> Any:
     return made[0]
 
 
-def _share(count: int, blocking: Blocking, make: Callable[[], Callable[[Sequence[Any]], None]]) -> None:
+def _share(
+    count: int, blocking: Blocking, make: Callable[[], Callable[[Sequence[Any]], None]]
+) -> None:
     """Emit what ``make`` gives for all rows. It is asked for once in each thread's code, and may
     have memory of its own there."""
     together = blocking.rows

@@ -41,10 +41,13 @@ class SoftmaxRows:
 
     def emit(self, rows: Sequence[Any]) -> None:
         """Emit all stages of some rows."""
+        self.kept = emit.Kept(self.total, self.lanes)
         # Where each row begins, in the tensors and in what holds its powers.
         self.bases = [emit.bind("base", row * self.length) for row in rows]
         self.powers = self.scratch or self.output
-        places = self.bases if self.scratch is None else range(0, len(rows) * self.length, self.length)
+        places = (
+            self.bases if self.scratch is None else range(0, len(rows) * self.length, self.length)
+        )
         self.places = list(places)
         if self.blocking.method == REGISTERS:
             self._in_registers()
@@ -66,10 +69,10 @@ class SoftmaxRows:
         rows = []
         for base in self.bases:
             starts = self.sweep.starts()
-            rows.append([emit.bind("x", self.data.load(base + at, self.lanes)) for at in starts])
+            rows.append([self._kept("x", self.data.load(base + at, self.lanes)) for at in starts])
         peaks = self._spread([self._peak(values) for values in rows])
         different = [
-            emit.bind("below", value - peak)
+            self._kept("below", value - peak)
             for values, peak in zip(rows, peaks, strict=True)
             for value in values
         ]
@@ -78,7 +81,7 @@ class SoftmaxRows:
         for row, base in enumerate(self.bases):
             mine = powers[row * count : (row + 1) * count]
             fresh = [*mine[:-1], self._fresh(mine[-1])]
-            summed = across(together(fresh, added), self.lanes, added)
+            summed = across(together(fresh, added), self.lanes, added, self.kept)
             (factor,) = self._inverses([summed])
             for at, power in zip(self.sweep.starts(), mine, strict=True):
                 self.output.store(power * factor, base + at, self.lanes)
@@ -87,7 +90,7 @@ class SoftmaxRows:
         """exp of many vectors, as many at once as the blocking says."""
         side_by_side, made = self.blocking.unroll * len(self.bases), []
         for at in range(0, len(values), side_by_side):
-            made += self.exponential.of(values[at : at + side_by_side], self.lanes)
+            made += self.exponential.of(values[at : at + side_by_side], self.lanes, self.kept)
         return made
 
     def _peaks(self, sweep: Any, first: Any = 0) -> list[Any]:
@@ -128,7 +131,7 @@ class SoftmaxRows:
 
         sweep.each(add, first)
         return [
-            across(together([sums[v] for v in range(many)], added), self.lanes, added)
+            across(together([sums[v] for v in range(many)], added), self.lanes, added, self.kept)
             for sums in sofar
         ]
 
@@ -146,11 +149,13 @@ class SoftmaxRows:
         place, base, lanes = self.places[row], self.bases[row], self.lanes
         # The last vector shares elements with others, which may be in the same memory.
         last = first + (sweep.length - lanes)
-        tail = emit.bind("tail", self.powers.load(place + last, lanes)) if sweep.fresh else None
+        tail = self._kept("tail", self.powers.load(place + last, lanes)) if sweep.fresh else None
 
         def write(starts: Sequence[Any]) -> None:
             for start in starts:
-                self.output.store(scaled(self.powers.load(place + start, lanes)), base + start, lanes)
+                self.output.store(
+                    scaled(self.powers.load(place + start, lanes)), base + start, lanes
+                )
 
         sweep.each_whole(write, first)
         if tail is not None:
@@ -163,8 +168,8 @@ class SoftmaxRows:
         size, rows = self.blocking.block, len(self.bases)
         count, rest = blocks_of(self.length, size, self.lanes)
         remembered = emit.buffer("peaks", (rows, count + 1), self.total)
-        peaks = [emit.Registers("so_far", 1, 1, self.total) for _ in self.bases]
-        sums = [emit.Registers("total", 1, 1, self.total) for _ in self.bases]
+        peaks = [emit.Registers("so_far", 1, 1) for _ in self.bases]
+        sums = [emit.Registers("total", 1, 1) for _ in self.bases]
         for row in range(rows):
             peaks[row][0] = emit.constant(_LOWEST[self.total], self.total)
             sums[row][0] = emit.constant(0, self.total)
@@ -173,12 +178,12 @@ class SoftmaxRows:
             sweep, first = self.blocking.sweep(length), block * size
             found = self._peaks(sweep, first)
             new = [
-                emit.bind("peak", emit.maximum(value, peaks[row][0]))
+                self.kept("peak", emit.maximum(value, peaks[row][0]), 1)
                 for row, value in enumerate(found)
             ]
             more = self._sums(sweep, self._spread(new), stored=True, first=first)
             for row in range(rows):
-                (factor,) = self.exponential.of([peaks[row][0] - new[row]], 1)
+                (factor,) = self.exponential.of([peaks[row][0] - new[row]], 1, self.kept)
                 sums[row][0] = sums[row][0] * (factor * self._unshifted(1)) + more[row]
                 peaks[row][0] = new[row]
                 emit.store(remembered, new[row], [row, block])
@@ -187,8 +192,8 @@ class SoftmaxRows:
             sweep = self.blocking.sweep(length)
             for row in range(rows):
                 below = emit.load(remembered, [row, block]) - peaks[row][0]
-                (power,) = self.exponential.of([below], 1)
-                factor = emit.bind("factor", emit.spread(power / sums[row][0], self.lanes))
+                (power,) = self.exponential.of([below], 1, self.kept)
+                factor = self._kept("factor", emit.spread(power / sums[row][0], self.lanes))
                 # One factor after the other: their product may be too small for a normal number.
                 self._scale(
                     sweep,
@@ -208,21 +213,24 @@ class SoftmaxRows:
     def _powers(self, starts: Sequence[Any], peaks: Sequence[Any]) -> list[Any]:
         """The powers of the vectors of each row that start there, all at once."""
         below = [
-            emit.bind("below", self.data.load(base + start, self.lanes) - peak)
+            self._kept("below", self.data.load(base + start, self.lanes) - peak)
             for base, peak in zip(self.bases, peaks, strict=True)
             for start in starts
         ]
-        return self.exponential.of(below, self.lanes)
+        return self.exponential.of(below, self.lanes, self.kept)
 
     def _peak(self, vectors: Sequence[Any]) -> Any:
-        return across(together(vectors, emit.maximum), self.lanes, emit.maximum)
+        return across(together(vectors, emit.maximum), self.lanes, emit.maximum, self.kept)
 
     def _spread(self, values: Sequence[Any]) -> list[Any]:
-        return [emit.bind("peaks", emit.spread(value, self.lanes)) for value in values]
+        return [self._kept("peaks", emit.spread(value, self.lanes)) for value in values]
 
     def _inverses(self, sums: Sequence[Any]) -> list[Any]:
         one = emit.constant(1, self.total)
-        return [emit.bind("factor", emit.spread(one / value, self.lanes)) for value in sums]
+        return [self._kept("factor", emit.spread(one / value, self.lanes)) for value in sums]
+
+    def _kept(self, name: str, vector: Any) -> Any:
+        return self.kept(name, vector, self.lanes)
 
     def _fresh(self, vector: Any) -> Any:
         return last_lanes(vector, self.sweep.fresh or self.lanes, self.lanes, self.total)
