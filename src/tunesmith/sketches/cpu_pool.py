@@ -65,16 +65,19 @@ class CpuPool(Sketch):
         if _is_whole(operator):
             unroll = max(n for n in _unroll(operator, lanes) if n <= 4)
             return Config({"lanes": lanes, "unroll": unroll, "shared": shared})
-        edges = _fitting(operator, lanes, 1, 1)[0]
+        # With a stride of 1 the rows of results next to each other share what they read.
+        shares = operator.stride[0] == 1 and operator.output_image[0] >= 4
+        rows = 4 if shares and _fitting(operator, lanes, 4, 1) else 1
+        edges = _fitting(operator, lanes, rows, 1)[0]
         return Config(
             {
                 "lanes": lanes,
-                "rows": 1,
+                "rows": rows,
                 "vectors": 1,
                 "bands": 1,
                 "edges": edges,
                 "shifts": "loads",
-                "first": "rows",
+                "first": "columns" if shares else "rows",
                 "shared": shared,
             }
         )

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import LayerNorm, Operator, Softmax
+from tunesmith.operators import Operator, Softmax
 from tunesmith.sketches import emit
 from tunesmith.sketches.rows.blocking import AGAIN, BLOCKS, PASSES, REGISTERS, Blocking
 from tunesmith.sketches.rows.estimate import estimated_seconds
@@ -21,7 +21,7 @@ _BLOCKS = (512, 1024, 2048, 4096)
 # Vectors of a step, and those that a program may keep in registers and on the stack: how much code
 # there is of exp, of which each vector takes about 20 instructions.
 _MOST_AT_ONCE = 8
-_MOST_IN_REGISTERS = 64
+_MOST_IN_REGISTERS = 32
 # Fewer elements than this are not worth waking another core for.
 _ELEMENTS_PER_TASK = 8192
 
@@ -61,6 +61,8 @@ class CpuRows(Sketch):
             if _vectors(operator.n, lanes) <= target_vectors(target)
             else PASSES,
         }
+        if isinstance(operator, Softmax):
+            values["prefetch"] = True
         if _blocks(operator.n):
             values["block"] = _blocks(operator.n)[-1]
         return Config(values)
@@ -91,6 +93,7 @@ def _blocking(config: Config) -> Blocking:
         tasks=values["tasks"],
         method=values["method"],
         block=values.get("block", 0),
+        prefetch=values.get("prefetch", False),
     )
 
 
@@ -145,6 +148,8 @@ def _space(operator: RowOperator, widest: int, cores: int) -> Space:
         Ordinal("tasks", _tasks(operator.m, cores)),
         Categorical("method", tuple(methods)),
     ]
+    if isinstance(operator, Softmax):
+        parameters.append(Categorical("prefetch", (False, True)))
     constraints = [
         Constraint(f"unroll * rows <= {_MOST_AT_ONCE}"),
         Constraint(f"unroll * lanes <= {operator.n}"),

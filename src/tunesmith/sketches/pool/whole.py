@@ -22,13 +22,13 @@ def whole_program(operator: Pool2d, lanes: int, unroll: int, *, shared: bool) ->
         emit.module() as made,
         emit.function("main", [*operator.arguments, operator.result]) as buffers,
     ):
-        data, output = (emit.flat(buffer) for buffer in buffers)
+        flat = [emit.flat(buffer) for buffer in buffers]
         planes = operator.n * operator.c
         group = lanes if planes >= lanes else 1
         loop = emit.parallel if shared else emit.serial
         with loop(emit.tile_count(planes, group), "task") as task:
             first = emit.bind("plane", emit.tile_start(task, group, planes))
-            _planes(operator, data, output, first, group, Sweep(_size(operator), lanes, unroll))
+            _planes(flat, operator, first, group, Sweep(_size(operator), lanes, unroll))
     return made[0]
 
 
@@ -36,9 +36,10 @@ def _size(operator: Pool2d) -> int:
     return math.prod(operator.kernel)
 
 
-def _planes(operator: Pool2d, data: Any, output: Any, first: Any, count: int, sweep: Sweep) -> None:
-    combine, lanes, dtype = combination(operator), sweep.lanes, operator.dtype
-    kept, vectors = emit.Kept(dtype, lanes), []
+def _planes(buffers: Sequence[Any], operator: Pool2d, first: Any, count: int, sweep: Sweep) -> None:
+    (data, output), lanes, dtype = buffers, sweep.lanes, operator.dtype
+    kept, combine = emit.Kept(dtype, lanes), combination(operator)
+    vectors = []
     for plane in range(count):
         base = emit.bind("base", (first + plane) * sweep.length)
         vectors.append(_plane(operator, data, base, sweep))
@@ -87,23 +88,17 @@ def lane_by_lane(
         size = part if unit == 1 else lanes
         if unit == 1 and len(left) * part == lanes:
             unit, size = part, lanes
+        picks = _neighbours(lanes, size, unit)
         left = [
-            kept("pair", _halved(first, second, lanes, size, unit, combine), lanes)
-            for first, second in zip(left[::2], left[1::2], strict=True)
+            kept("pair", combine(*(shuffles.shuffled(pair, side) for side in picks)), lanes)
+            for pair in zip(left[::2], left[1::2], strict=True)
         ]
     return left[0]
 
 
-def _halved(
-    first: Any,
-    second: Any,
-    lanes: int,
-    size: int,
-    unit: int,
-    combine: Callable[[Any, Any], Any],
-) -> Any:
-    """Neighbouring units of two vectors combined: in each stretch of ``size`` lanes those of the
-    first, then those of the second."""
+def _neighbours(lanes: int, size: int, unit: int) -> tuple[list[int], list[int]]:
+    """The lanes of two vectors that are combined: of neighbouring units the one and the other, in
+    each stretch of ``size`` lanes those of the first vector, then those of the second."""
     picks: tuple[list[int], list[int]] = ([], [])
     for stretch in range(0, lanes, size):
         for vector in (0, lanes):
@@ -111,4 +106,4 @@ def _halved(
                 for side in (0, 1):
                     begin = vector + stretch + at + side * unit
                     picks[side].extend(range(begin, begin + unit))
-    return combine(*(shuffles.shuffled([first, second], side) for side in picks))
+    return picks

@@ -21,6 +21,7 @@ class Blocking:
 
     ``tasks`` of one parallel loop share the rows; ``rows`` of them are done at once, in vectors of
     ``lanes`` elements, ``unroll`` of each row a step. ``block`` is how many elements a block has.
+    ``prefetch`` asks for the next rows (or block) while exp is computed, of softmax.
     """
 
     lanes: int
@@ -29,6 +30,7 @@ class Blocking:
     tasks: int
     method: str
     block: int
+    prefetch: bool = False
 
     def sweep(self, length: int) -> Sweep:
         """The vectors of so many elements."""

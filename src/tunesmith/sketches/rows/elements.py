@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tunesmith.operators import element_bits
 from tunesmith.sketches import emit
 from tunesmith.sketches.vectors import bits_of, from_bfloat16, to_bfloat16
 
@@ -24,6 +25,15 @@ class Elements:
         if self._dtype == self._total:
             return value
         return value.astype(emit.vector_type(self._total, lanes))
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of an element."""
+        return element_bits(self._dtype) // 8
+
+    def prefetch(self, at: Any, *, write: bool = False) -> None:
+        """Ask for the cache line of an element, which may lie outside."""
+        emit.prefetch(self._flat, [at], near=False, write=write)
 
     def store(self, value: Any, at: Any, lanes: int) -> None:
         """The inverse, rounded."""

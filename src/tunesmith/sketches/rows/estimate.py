@@ -10,7 +10,7 @@ from tunesmith.sketches.machine import Machine
 from tunesmith.sketches.rows.blocking import AGAIN, BLOCKS, REGISTERS, Blocking
 from tunesmith.target import Target
 
-# exp of a vector: instructions of the units that multiply, others, and how many wait for each other.
+# exp of a vector: instructions of the units that multiply, others, and how many wait in a chain.
 _EXP_MULTIPLIES, _EXP_OTHERS, _EXP_CHAIN = 11, 5, 12
 # Its constants, and what each vector that is under way keeps in registers.
 _EXP_CONSTANTS, _EXP_ALIVE = 6, 3
@@ -18,6 +18,8 @@ _EXP_CONSTANTS, _EXP_ALIVE = 6, 3
 _LOOK_AHEAD = 5.0
 # Cycles of a division with a root, and of a step of a loop.
 _DIVISION, _STEP = 15.0, 1.0
+# The part of the traffic from afar that is left to wait for where it was asked for before.
+_PREFETCHED = 0.7
 # The part of the waiting at the end of a row that the next row's work does not hide.
 _EXPOSED = 0.4
 
@@ -113,6 +115,8 @@ def _traffic(
     # A core's part of all data comes from afar once, and goes there.
     whole = 2 * row * operator.m * machine.parallel_share(blocking.tasks)
     moved = machine.stream_cycles(2 * row, whole)
+    if blocking.prefetch:
+        moved *= _PREFETCHED
     if blocking.method == REGISTERS:
         return moved
     kept = 2 * row * blocking.rows

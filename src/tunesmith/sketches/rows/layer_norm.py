@@ -108,8 +108,8 @@ class LayerNormRows:
     def _statistics_of_blocks(self) -> tuple[list[Any], list[Any]]:
         size, rows = self.blocking.block, range(len(self.bases))
         count, rest = blocks_of(self.length, size, self.lanes)
-        means = [emit.Registers("means", 1, 1) for _ in rows]
-        squares = [emit.Registers("squares", 1, 1) for _ in rows]
+        means = [emit.Registers("means", 1, 1, self.total) for _ in rows]
+        squares = [emit.Registers("squares", 1, 1, self.total) for _ in rows]
         for row in rows:
             means[row][0] = emit.constant(0, self.total)
             squares[row][0] = emit.constant(0, self.total)

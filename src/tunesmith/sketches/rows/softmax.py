@@ -78,6 +78,7 @@ class SoftmaxRows:
         ]
         powers = self._exponentials(different)
         count = len(self.sweep.starts())
+        self._prefetch(self.sweep.starts(), self.length * len(self.bases))
         for row, base in enumerate(self.bases):
             mine = powers[row * count : (row + 1) * count]
             fresh = [*mine[:-1], self._fresh(mine[-1])]
@@ -119,7 +120,11 @@ class SoftmaxRows:
             for vector in range(many):
                 sums[vector] = emit.constant(0, self.total, self.lanes)
 
+        # What the next step of these needs: the next block, or the next rows.
+        ahead = sweep.length if sweep is not self.sweep else self.length * len(self.bases)
+
         def add(starts: Sequence[Any], fresh: int) -> None:
+            self._prefetch(starts, ahead)
             powers = iter(self._powers(starts, peaks))
             for row, sums in enumerate(sofar):
                 for vector, start in enumerate(starts):
@@ -168,8 +173,8 @@ class SoftmaxRows:
         size, rows = self.blocking.block, len(self.bases)
         count, rest = blocks_of(self.length, size, self.lanes)
         remembered = emit.buffer("peaks", (rows, count + 1), self.total)
-        peaks = [emit.Registers("so_far", 1, 1) for _ in self.bases]
-        sums = [emit.Registers("total", 1, 1) for _ in self.bases]
+        peaks = [emit.Registers("so_far", 1, 1, self.total) for _ in self.bases]
+        sums = [emit.Registers("total", 1, 1, self.total) for _ in self.bases]
         for row in range(rows):
             peaks[row][0] = emit.constant(_LOWEST[self.total], self.total)
             sums[row][0] = emit.constant(0, self.total)
@@ -218,6 +223,15 @@ class SoftmaxRows:
             for start in starts
         ]
         return self.exponential.of(below, self.lanes, self.kept)
+
+    def _prefetch(self, starts: Sequence[Any], ahead: int) -> None:
+        """Ask for the lines that are so many elements ahead of the vectors that start there."""
+        if not self.blocking.prefetch:
+            return
+        for base in self.bases:
+            for start in starts[:: max(1, 64 // (self.lanes * self.data.bytes))]:
+                self.data.prefetch(base + start + ahead)
+                self.output.prefetch(base + start + ahead, write=True)
 
     def _peak(self, vectors: Sequence[Any]) -> Any:
         return across(together(vectors, emit.maximum), self.lanes, emit.maximum, self.kept)
