@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -170,18 +171,25 @@ class SoftmaxRows:
 
     def _in_blocks(self) -> None:
         """Powers relative to the largest element so far; that of each block is remembered."""
+        from tvm import tirx
+
         size, rows = self.blocking.block, len(self.bases)
+        lowest = emit.constant(_LOWEST[self.total], self.total)
         count, rest = blocks_of(self.length, size, self.lanes)
         remembered = emit.buffer("peaks", (rows, count + 1), self.total)
         peaks = [emit.Registers("so_far", 1, 1, self.total) for _ in self.bases]
         sums = [emit.Registers("total", 1, 1, self.total) for _ in self.bases]
+        largest = [emit.Registers("largest", 1, 1, self.total) for _ in self.bases]
         for row in range(rows):
-            peaks[row][0] = emit.constant(_LOWEST[self.total], self.total)
+            largest[row][0] = emit.constant(-math.inf, self.total)
+            peaks[row][0] = lowest
             sums[row][0] = emit.constant(0, self.total)
 
         def add(block: Any, length: int) -> None:
             sweep, first = self.blocking.sweep(length), block * size
             found = self._peaks(sweep, first)
+            for row, value in enumerate(found):
+                largest[row][0] = emit.maximum(largest[row][0], value)
             new = [
                 self.kept("peak", emit.maximum(value, peaks[row][0]), 1)
                 for row, value in enumerate(found)
@@ -198,7 +206,10 @@ class SoftmaxRows:
             for row in range(rows):
                 below = emit.load(remembered, [row, block]) - peaks[row][0]
                 (power,) = self.exponential.of([below], 1, self.kept)
-                factor = self._kept("factor", emit.spread(power / sums[row][0], self.lanes))
+                # A row of nothing but -inf is not a number.
+                empty, inf = largest[row][0] < lowest, emit.constant(math.inf, self.total)
+                power, total = (tirx.Select(empty, inf, one) for one in (power, sums[row][0]))
+                factor = self._kept("factor", emit.spread(power / total, self.lanes))
                 # One factor after the other: their product may be too small for a normal number.
                 self._scale(
                     sweep,
