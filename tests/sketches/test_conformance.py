@@ -8,12 +8,9 @@ from tunesmith.operators import (
     conv2d_transpose,
     dense,
     depthwise_conv2d,
-    layer_norm,
     matmul,
     pool2d,
-    softmax,
 )
-from tunesmith.sketches.cpu_rows import CpuRows
 from tunesmith.sketches.cpu_tiled import CpuTiled
 from tunesmith.testing.sketch import SketchConformance
 
@@ -32,14 +29,4 @@ class TestCpuTiled(SketchConformance):
         conv2d(ci=8, h=9, w=9, co=16, kernel=3, padding=1, bias=True, constant_weights=True),
         matmul(m=15, n=32, k=21, dtype="bfloat16", constant_weights=True),
         dense(m=4, n=24, k=36, dtype="int8", residual=True, constant_weights=True),
-    )
-
-
-class TestCpuRows(SketchConformance):
-    sketch = CpuRows()
-    operators = (
-        softmax(m=6, n=48),
-        softmax(m=1, n=7, dtype="bfloat16"),
-        layer_norm(m=6, n=96),
-        layer_norm(m=13, n=13, dtype="float64"),
     )

@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from tunesmith.operators import Operator, conv2d, depthwise_conv2d, matmul, softmax, workload
+from tunesmith.operators import (
+    Operator,
+    conv2d,
+    depthwise_conv2d,
+    matmul,
+    pool2d,
+    softmax,
+    workload,
+)
 from tunesmith.sketches import sketch_for
 from tunesmith.target import Target
 
@@ -88,9 +96,15 @@ PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
         matmul(m=64, n=128, k=64),
         {"tile_m": (4, 2, 2, 4), "tile_k": (16, 4), "tile_n": (2, 1, 2, 32)},
     ),
-    "softmax_lanes": (
-        softmax(m=12, n=64),
-        {"tile_rows": (3, 4), "lanes_max": 16, "lanes_sum": 8, "lanes_output": 16, "unroll": 2},
+    # Two rows of three vectors and one that overlaps at a time, in three passes.
+    "softmax_passes": (
+        softmax(m=12, n=60),
+        {"rows": 2, "unroll": 2, "method": "passes", "tasks": 1},
+    ),
+    # A tile of one row and two vectors; the three rows of a window become one first.
+    "max_pool_strided": (
+        pool2d(c=4, h=9, w=66, kernel=3, stride=2, padding=1),
+        {"vectors": 2, "edges": "masked", "shared": False},
     ),
     # Code for each edge, of which the first row is left out; every second column by shuffles.
     "depthwise_strided": (
@@ -114,6 +128,7 @@ SKETCHES = {
     "depthwise_strided": "cpu_depthwise",
     "depthwise_channels": "cpu_depthwise",
     "im2col_strided": "cpu_im2col",
+    "max_pool_strided": "cpu_pool",
 }
 
 

@@ -14,14 +14,12 @@ from tunesmith.operators import (
     Operator,
     conv2d,
     depthwise_conv2d,
-    layer_norm,
     matmul,
     pool2d,
     softmax,
     workload,
     workload_names,
 )
-from tunesmith.sketches.cpu_rows import CpuRows
 from tunesmith.sketches.cpu_tiled import CpuTiled, vector_tiles
 from tunesmith.sketches.sketch import instantiating
 from tunesmith.space import Categorical, Config, Factorization, Parameter, Space
@@ -29,7 +27,6 @@ from tunesmith.target import Target
 
 TARGET = Target()
 TILED = CpuTiled()
-ROWS = CpuRows()
 
 
 def _parameters(operator: Operator) -> dict[str, Parameter]:
@@ -76,13 +73,6 @@ def test_the_space_of_a_small_product_is_what_its_rules_allow() -> None:
 )
 def test_known_layers_have_so_many_configs(name: str, size: int) -> None:
     assert TILED.space(workload(name), TARGET).size == size
-
-
-def test_rows_are_split_and_each_reduction_has_its_lanes() -> None:
-    # Six rows in two parts, four numbers of lanes thrice, one stored stage, two places, unrolling.
-    assert ROWS.space(softmax(m=6, n=8), TARGET).size == 4 * 4**3 * 2 * 2 * 4
-    # Layer normalisation stores its mean and its variance, or not.
-    assert ROWS.space(layer_norm(m=6, n=8), TARGET).size == 4 * 4**3 * 2**2 * 2 * 4
 
 
 @pytest.mark.parametrize("name", workload_names())
@@ -247,8 +237,5 @@ def test_what_tvm_refuses_is_an_instantiation_error_in_one_line() -> None:
 
 def test_an_operator_of_the_other_sketch_is_a_usage_error() -> None:
     assert not TILED.supports(softmax(m=4, n=4), TARGET)
-    assert not ROWS.supports(matmul(m=4, n=4, k=4), TARGET)
     with pytest.raises(UsageError, match=r"\Asketch cpu_tiled needs one reduction.+\Z"):
         TILED.space(softmax(m=4, n=4), TARGET)
-    with pytest.raises(UsageError, match=r"\Asketch cpu_rows needs several reductions.+\Z"):
-        ROWS.space(matmul(m=4, n=4, k=4), TARGET)

@@ -1,161 +1,169 @@
-"""The CPU sketch for row-wise operators: several reductions over the last axis, in turn."""
-
-# ruff: noqa: ARG002 - the same configs make sense on every CPU, whatever the target
+"""The CPU sketch for softmax and layer normalisation: rows in vectors, shared among the cores."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, ClassVar
 
-from tunesmith.operators import Operator
-from tunesmith.sketches.loop_nest import lower
-from tunesmith.sketches.machine import Machine
-from tunesmith.sketches.row_stages import RowStages, known_row_stages, row_stages
+from tunesmith.errors import UsageError
+from tunesmith.operators import Operator, Softmax
+from tunesmith.sketches import emit
+from tunesmith.sketches.rows.blocking import AGAIN, BLOCKS, PASSES, REGISTERS, Blocking
+from tunesmith.sketches.rows.estimate import estimated_seconds
+from tunesmith.sketches.rows.program import RowOperator, rows_program
 from tunesmith.sketches.sketch import Sketch, instantiating
-from tunesmith.space import Categorical, Config, Factorization, Ordinal, Parameter, Space
+from tunesmith.space import Categorical, Config, Constraint, Ordinal, Parameter, Space
 from tunesmith.target import Target
 
-# The most partial results of a reduction, and the widest vectors: four registers of sixteen floats.
-MAX_LANES = 64
-# The lanes of the default: one register of sixteen floats, where the length of a row allows it.
-_DEFAULT_LANES = 16
-
-# Cycles an element of a stage that is computed for each, which is a function such as exp: from
-# softmax on Zen 4.
-_FUNCTION_CYCLES = 7.0
+_UNROLL = (1, 2, 4, 8)
+_ROWS = (1, 2, 4)
+_BLOCKS = (512, 1024, 2048, 4096)
+# Vectors of a step, and those that a program may keep in registers and on the stack: how much code
+# there is of exp, of which each vector takes about 20 instructions.
+_MOST_AT_ONCE = 8
+_MOST_IN_REGISTERS = 32
+# Fewer elements than this are not worth waking another core for.
+_ELEMENTS_PER_TASK = 8192
 
 
 class CpuRows(Sketch):
-    """Shares rows among the cores and does all of a row's stages while the row is in cache.
+    """Shares rows among the cores and does all stages of some rows at once, in vectors.
 
-    Reductions run in ``lanes`` partial results side by side, which one vector holds; elementwise
-    stages in between are stored or computed again where they are used. For softmax and layer
-    normalisation, whose stages the tiled sketch cannot fuse.
+    Several partial results stand side by side, so that no addition waits for the one before. Rows
+    may have any length: the last vector overlaps the one before it. ``method`` says how the stages
+    follow each other: with the row in ``registers``; in ``passes`` over it; with the statistics of
+    ``blocks`` put together, for rows that do not fit into a cache; or with exp computed ``again``
+    in place of being stored. exp is code of vectors (``exponential``).
     """
 
     name: ClassVar[str] = "cpu_rows"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def supports(self, operator: Operator, target: Target) -> bool:
-        return target.kind == "cpu" and row_stages(operator) is not None
+        return target.kind == "cpu" and isinstance(operator, RowOperator)
 
     def space(self, operator: Operator, target: Target) -> Space:
-        stages = known_row_stages(operator, self.name)
-        lanes = _lanes(stages.length)
-        parameters: list[Parameter] = [Factorization("tile_rows", stages.rows, 2)]
-        parameters += [Ordinal(f"lanes_{name}", lanes) for name in stages.reductions]
-        parameters.append(Ordinal("lanes_output", lanes))
-        parameters += [Categorical(f"store_{name}", (False, True)) for name in stages.elementwise]
-        parameters.append(Categorical("fuse", ("row", "tile")))
-        parameters.append(Ordinal("unroll", (1, 2, 4, 8)))
-        return Space(parameters)
+        known = _known(operator)
+        return _space(known, target.lanes(known.accumulate_dtype), target.core_count)
 
     def default(self, operator: Operator, target: Target) -> Config:
-        stages = known_row_stages(operator, self.name)
-        lanes = max(lane for lane in _lanes(stages.length) if lane <= _DEFAULT_LANES)
-        values: dict[str, Any] = {"tile_rows": (stages.rows, 1), "lanes_output": lanes}
-        values |= {f"lanes_{name}": 1 for name in stages.reductions}
-        values |= {f"store_{name}": True for name in stages.elementwise}
-        return Config({**values, "fuse": "row", "unroll": 1})
+        """Whole vectors, four at once; in registers where a row fits there, else in passes."""
+        operator = _known(operator)
+        lanes = _lanes(operator.n, target.lanes(operator.accumulate_dtype))[-1]
+        worth = max(1, operator.m * operator.n // _ELEMENTS_PER_TASK)
+        wanted = min(worth, target.core_count)
+        values: dict[str, Any] = {
+            "lanes": lanes,
+            "unroll": max(n for n in _unroll(operator.n, lanes) if n <= 4),
+            "rows": 1,
+            "tasks": max(n for n in _tasks(operator.m, target.core_count) if n <= wanted),
+            "method": REGISTERS
+            if _vectors(operator.n, lanes) <= target_vectors(target)
+            else PASSES,
+        }
+        if isinstance(operator, Softmax):
+            values["prefetch"] = True
+        if _blocks(operator.n):
+            values["block"] = _blocks(operator.n)[-1]
+        return Config(values)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        operator = _known(operator)
         with instantiating(self.space(operator, target), config):
-            return _schedule(operator, known_row_stages(operator, self.name), config)
+            return rows_program(operator, _blocking(config))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        stages, machine = known_row_stages(operator, self.name), Machine.of(target)
-        tasks, rows = _tile_rows(config)
-        size = machine.vector_bytes / machine.lanes(operator.result.dtype)
-        cycles = stages.length * _element_cycles(stages, machine, size, config)
-        together = rows if config["fuse"] == "tile" else 1
-        kept = size * stages.length * together * (2 + len(stages.long))
-        cycles += machine.stream_cycles(size * stages.length * len(stages.reductions), kept)
-        return machine.seconds(machine.rounds(tasks) * rows * cycles)
+        return estimated_seconds(_known(operator), target, _blocking(config))
 
 
-def _lanes(length: int) -> tuple[int, ...]:
-    return tuple(d for d in range(1, min(length, MAX_LANES) + 1) if length % d == 0)
+def _known(operator: Operator) -> RowOperator:
+    if not isinstance(operator, RowOperator):
+        raise UsageError(
+            f"sketch {CpuRows.name} is for softmax and layer_norm: take another for {operator.name}"
+        )
+    return operator
 
 
-def _schedule(operator: Operator, stages: RowStages, config: Config) -> Any:
-    from tvm.s_tir import Schedule
-
-    schedule = Schedule(lower(operator))
-    for name in stages.elementwise:
-        if not config[f"store_{name}"]:
-            schedule.compute_inline(schedule.get_sblock(name))
-    partial = _split_reductions(schedule, stages, config)
-    place = _tile_output(schedule, stages, config)
-    inner = [block for block in _block_names(schedule) if block != stages.output]
-    for name in reversed(inner):
-        schedule.compute_at(schedule.get_sblock(name), place, preserve_unit_loops=True)
-    for name in partial:
-        lane, row, step = schedule.get_loops(schedule.get_sblock(name))[-3:]
-        schedule.reorder(row, step, lane)
-        schedule.vectorize(lane)
-    for name in stages.elementwise:
-        # Stages that hold one value a row (a mean) have nothing to vectorise.
-        if name in inner and len(schedule.get(schedule.get_sblock(name)).iter_vars) > 1:
-            loop = schedule.get_loops(schedule.get_sblock(name))[-1]
-            _vectorize(schedule, loop, _number(config, "lanes_output"), unroll=1)
-    return schedule.mod
+def _blocking(config: Config) -> Blocking:
+    values: dict[str, Any] = dict(config)
+    return Blocking(
+        lanes=values["lanes"],
+        unroll=values["unroll"],
+        rows=values["rows"],
+        tasks=values["tasks"],
+        method=values["method"],
+        block=values.get("block", 0),
+        prefetch=values.get("prefetch", False),
+    )
 
 
-def _element_cycles(stages: RowStages, machine: Machine, size: float, config: Config) -> float:
-    """Cycles of all stages for one element of a row."""
-
-    def passes(lanes: int, least: float) -> float:
-        """Cycles an element where ``lanes`` of them take as long as the vectors that hold them."""
-        return max(least / lanes, size / machine.vector_bytes)
-
-    cycles = 3 * passes(_number(config, "lanes_output"), 1.0)
-    for name in stages.reductions:
-        cycles += passes(_number(config, f"lanes_{name}"), machine.core.fma_latency)
-    for name in stages.long:
-        # What is not stored is computed again in the stages that read it: a sum and the result.
-        cycles += _FUNCTION_CYCLES * (1 if config[f"store_{name}"] else 2)
-    return cycles
+# -- the space ------------------------------------------------------------------------------------
 
 
-def _tile_rows(config: Config) -> tuple[int, int]:
-    """How many tiles of rows there are, and how many rows each has."""
-    tile: Any = config["tile_rows"]
-    return int(tile[0]), int(tile[1])
+def target_vectors(target: Target) -> int:
+    """How many vectors of a row the default keeps in registers."""
+    return 16 if target.lanes("float32") >= 16 else 8
 
 
-def _number(config: Config, name: str) -> int:
-    return int(str(config[name]))
+def _lanes(length: int, widest: int) -> tuple[int, ...]:
+    """The widest vectors that a row fills, and half of them."""
+    most = min(widest, emit.power_of_two(length))
+    return (most // 2, most) if most > 1 else (1,)
 
 
-def _block_names(schedule: Any) -> list[str]:
-    blocks = schedule.get_child_blocks(schedule.get_sblock("root"))
-    return [str(schedule.get(block).name_hint) for block in blocks]
+def _vectors(length: int, lanes: int) -> int:
+    return emit.tile_count(length, lanes)
 
 
-def _split_reductions(schedule: Any, stages: RowStages, config: Config) -> list[str]:
-    """Let reductions keep ``lanes`` partial results; returns the names of the stages with those."""
-    partial = []
-    for name in stages.reductions:
-        lanes = _number(config, f"lanes_{name}")
-        if lanes > 1:
-            loop = schedule.get_loops(schedule.get_sblock(name))[-1]
-            _, lane = schedule.split(loop, [None, lanes])
-            partial.append(str(schedule.get(schedule.rfactor(lane, 1)).name_hint))
-    return partial
+def _unroll(length: int, lanes: int) -> tuple[int, ...]:
+    return tuple(count for count in _UNROLL if count <= max(1, length // lanes))
 
 
-def _tile_output(schedule: Any, stages: RowStages, config: Config) -> Any:
-    """Tile the last stage; returns the loop that the other stages are computed in."""
-    rows, columns = schedule.get_loops(schedule.get_sblock(stages.output))
-    outer, inner = schedule.split(rows, list(_tile_rows(config)))
-    schedule.parallel(outer)
-    _vectorize(schedule, columns, _number(config, "lanes_output"), _number(config, "unroll"))
-    return inner if config["fuse"] == "row" else outer
+def _tasks(count: int, cores: int) -> tuple[int, ...]:
+    """How many tasks may share the rows: one, or a few for each core."""
+    if cores == 1:
+        return (1,)
+    return tuple(sorted({1} | {cores * each for each in (1, 2, 4, 8) if cores * each <= count}))
 
 
-def _vectorize(schedule: Any, loop: Any, lanes: int, unroll: int) -> None:
-    steps, vector = schedule.split(loop, [None, lanes])
-    if lanes > 1:
-        schedule.vectorize(vector)
-    if unroll > 1:
-        _, body = schedule.split(steps, [None, unroll])
-        schedule.unroll(body)
+def _blocks(length: int) -> tuple[int, ...]:
+    """Blocks of which a row has at least two."""
+    return tuple(block for block in _BLOCKS if 2 * block <= length)
+
+
+@lru_cache(maxsize=64)
+def _space(operator: RowOperator, widest: int, cores: int) -> Space:
+    lanes, blocks = _lanes(operator.n, widest), _blocks(operator.n)
+    rows = tuple(count for count in _ROWS if count <= operator.m)
+    methods = [REGISTERS] if _vectors(operator.n, lanes[-1]) <= _MOST_IN_REGISTERS else []
+    methods.append(PASSES)
+    if isinstance(operator, Softmax):
+        methods.append(AGAIN)
+    if blocks:
+        methods.append(BLOCKS)
+    parameters: list[Parameter] = [
+        Ordinal("lanes", lanes),
+        Ordinal("unroll", _unroll(operator.n, lanes[0])),
+        Ordinal("rows", rows),
+        Ordinal("tasks", _tasks(operator.m, cores)),
+        Categorical("method", tuple(methods)),
+    ]
+    if isinstance(operator, Softmax):
+        parameters.append(Categorical("prefetch", (False, True)))
+    constraints = [
+        Constraint(f"unroll * rows <= {_MOST_AT_ONCE}"),
+        Constraint(f"unroll * lanes <= {operator.n}"),
+    ]
+    if blocks:
+        parameters.append(Ordinal("block", blocks))
+        # The size of blocks means nothing without them.
+        constraints.append(Constraint(f"method == '{BLOCKS}' or block == {blocks[-1]}"))
+    if REGISTERS in methods:
+        constraints += [
+            Constraint(
+                f"method != '{REGISTERS}' or lanes != {each} or "
+                f"rows * {_vectors(operator.n, each)} <= {_MOST_IN_REGISTERS}"
+            )
+            for each in lanes
+        ]
+    return Space(parameters, constraints)

@@ -268,6 +268,26 @@ class Registers:
         store(self._vectors[vector], value, [0], self.lanes)
 
 
+class Kept:
+    """Values that others are computed from, out of TVM's sight: a ``bind`` for those.
+
+    TVM puts what a variable stands for in its place, to simplify what comes of it. Of a chain of
+    values that are used twice each it makes expressions that double with each one, and it does not
+    round as floats do. What comes from memory it leaves alone, and of this memory LLVM makes
+    registers again. To be made where the values are used, or outside.
+    """
+
+    def __init__(self, dtype: str, lanes: int) -> None:
+        widths = [1 << power for power in range(lanes.bit_length())]
+        self._memory = {width: Registers("kept", 1, width, dtype) for width in widths}
+
+    def __call__(self, name: str, value: Any, lanes: int) -> Any:
+        """A variable for a value of so many lanes, at most those of the widest."""
+        memory = self._memory[lanes]
+        memory[0] = value
+        return bind(name, memory[0])
+
+
 def _on_stack(name: str, lanes: int, dtype: str) -> Any:
     """A vector's memory on the stack, of which LLVM always makes a register.
 

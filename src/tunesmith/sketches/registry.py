@@ -14,7 +14,9 @@ from tunesmith.sketches.cpu_direct import CpuDirect
 from tunesmith.sketches.cpu_gemm import CpuGemm
 from tunesmith.sketches.cpu_gemm_424 import CpuGemm424
 from tunesmith.sketches.cpu_im2col import CpuIm2col
+from tunesmith.sketches.cpu_pool import CpuPool
 from tunesmith.sketches.cpu_rows import CpuRows
+from tunesmith.sketches.cpu_staged_rows import CpuStagedRows
 from tunesmith.sketches.cpu_tiled import CpuTiled
 from tunesmith.sketches.cpu_winograd import CpuWinograd
 from tunesmith.sketches.cuda_batch_matmul_opevo import CudaBatchMatmulOpEvo
@@ -39,6 +41,8 @@ _OURS: dict[str, Sketch] = {
     for sketch in (
         CpuTiled(),
         CpuRows(),
+        CpuStagedRows(),
+        CpuPool(),
         CpuDepthwise(),
         CpuDirect(),
         CpuWinograd(),

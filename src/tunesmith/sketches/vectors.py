@@ -27,12 +27,14 @@ def within(start: Any, lanes: int, size: int, condition: Any = None) -> Any:
     return reduce(and_, bounds) if bounds else None
 
 
-def load_masked(source: Any, index: Sequence[Any], lanes: int, mask: Any | None) -> Any:
-    """Lanes along the last dimension of a buffer, 0 in those that a mask leaves out."""
+def load_masked(
+    source: Any, index: Sequence[Any], lanes: int, mask: Any | None, fill: float = 0
+) -> Any:
+    """Lanes along the last dimension of a buffer, ``fill`` in those that a mask leaves out."""
     if mask is None:
         return emit.load(source, index, lanes)
     if lanes == 1:
-        return emit.either(mask, emit.load(source, index), emit.constant(0, str(source.dtype)))
+        return emit.either(mask, emit.load(source, index), emit.constant(fill, str(source.dtype)))
     from tvm.tirx.script.builder import ir
 
     # TIR's own masked load leaves the other lanes undefined, which LLVM then makes use of.
@@ -43,7 +45,7 @@ def load_masked(source: Any, index: Sequence[Any], lanes: int, mask: Any | None)
         emit.vector_type(dtype, lanes),
         ir.address_of(source[tuple(index)]),
         mask,
-        emit.constant(0, dtype, lanes),
+        emit.constant(fill, dtype, lanes),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.operators import DepthwiseConv2d
+from tunesmith.operators import DepthwiseConv2d, Pool2d
 from tunesmith.sketches import emit
 from tunesmith.sketches.depthwise.taps import ColumnPlan, Lanes, RowOfTaps
 from tunesmith.sketches.depthwise.windows import (
@@ -54,7 +54,7 @@ class Layout:
         return bodies * self.rows.size * len(self.plan.offsets)
 
 
-def layout_of(operator: DepthwiseConv2d, blocking: Blocking) -> Layout:
+def layout_of(operator: DepthwiseConv2d | Pool2d, blocking: Blocking) -> Layout:
     """The tiles of a blocking."""
     rows, columns = axes_of(operator)
     along_columns = operator.layout == "NCHW"

@@ -17,7 +17,8 @@ class Lanes:
     """Elements ``start`` to ``start + count - 1`` of a dimension of ``size``: those that exist.
 
     ``start`` is a number, or an expression, for which all of them exist unless ``checked``.
-    ``condition``, where there is one, says whether any of them do.
+    ``condition``, where there is one, says whether any of them do. ``fill`` is loaded for those
+    that do not.
     """
 
     start: Any
@@ -25,13 +26,14 @@ class Lanes:
     size: int
     checked: bool = False
     condition: Any = None
+    fill: float = 0
 
     def load(self, source: Any, index: Sequence[Any]) -> Any:
-        """The elements along the last dimension of a buffer; 0 for those that do not exist, and
-        None if that is known of all of them."""
+        """The elements along the last dimension of a buffer; None if it is known that none of them
+        exist."""
         if isinstance(self.start, int) and not -self.count < self.start < self.size:
             return None
-        return load_masked(source, [*index, self.start], self.count, self._mask())
+        return load_masked(source, [*index, self.start], self.count, self._mask(), self.fill)
 
     def store(self, target: Any, value: Any, index: Sequence[Any]) -> None:
         """Write those elements that exist."""
@@ -94,8 +96,8 @@ class ColumnPlan:
 class RowOfTaps:
     """The taps of one row of inputs, each source vector loaded once.
 
-    ``load`` brings the source vector at an offset; None stands for zeros. ``zero`` is a vector of
-    them.
+    ``load`` brings the source vector at an offset; None stands for nothing but padding. ``zero`` is
+    a vector of that.
     """
 
     def __init__(self, plan: ColumnPlan, load: Callable[[int], Any | None], zero: Any) -> None:
@@ -106,7 +108,7 @@ class RowOfTaps:
         self._made: dict[tuple[tuple[int, ...], int], Any] = {}
 
     def vector(self, vector: int, tap: int) -> Any | None:
-        """The inputs of a tap for a vector of outputs; None where all of them are zero."""
+        """The inputs of a tap for a vector of outputs; None where all of them are padding."""
         offsets = self._plan.sources(vector, tap)
         picks = self._plan.picks(vector, tap)
         sources = [self._source(offset) for offset in offsets]

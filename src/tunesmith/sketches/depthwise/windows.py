@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.operators import DepthwiseConv2d
+from tunesmith.operators import DepthwiseConv2d, Pool2d
 from tunesmith.sketches import emit
 
 
@@ -27,8 +27,9 @@ class Axis:
         return (self.taps - 1) * self.dilation
 
 
-def axes_of(operator: DepthwiseConv2d) -> tuple[Axis, Axis]:
+def axes_of(operator: DepthwiseConv2d | Pool2d) -> tuple[Axis, Axis]:
     """Rows and columns of an operator's images."""
+    dilation = operator.dilation if isinstance(operator, DepthwiseConv2d) else (1, 1)
     rows, columns = (
         Axis(*numbers)
         for numbers in zip(
@@ -37,7 +38,7 @@ def axes_of(operator: DepthwiseConv2d) -> tuple[Axis, Axis]:
             operator.kernel,
             operator.stride,
             operator.padding,
-            operator.dilation,
+            dilation,
             strict=True,
         )
     )
