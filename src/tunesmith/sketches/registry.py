@@ -16,6 +16,7 @@ from tunesmith.sketches.cpu_gemm_424 import CpuGemm424
 from tunesmith.sketches.cpu_im2col import CpuIm2col
 from tunesmith.sketches.cpu_rows import CpuRows
 from tunesmith.sketches.cpu_tiled import CpuTiled
+from tunesmith.sketches.cpu_transpose import CpuTranspose
 from tunesmith.sketches.cpu_winograd import CpuWinograd
 from tunesmith.sketches.cuda_batch_matmul_opevo import CudaBatchMatmulOpEvo
 from tunesmith.sketches.cuda_conv2d_direct import CudaConv2dDirect
@@ -41,6 +42,7 @@ _OURS: dict[str, Sketch] = {
         CpuRows(),
         CpuDepthwise(),
         CpuDirect(),
+        CpuTranspose(),
         CpuWinograd(),
         CpuGemm(),
         CpuIm2col(),

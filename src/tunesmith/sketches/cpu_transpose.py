@@ -1,0 +1,105 @@
+"""The CPU sketch of transposed convolution: one direct convolution for each phase of the stride."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+from typing import Any, ClassVar
+
+from tunesmith.errors import UsageError
+from tunesmith.operators import Conv2dTranspose, Operator
+from tunesmith.sketches.machine import Machine
+from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.transpose import model
+from tunesmith.sketches.transpose.plan import TransposePlan
+from tunesmith.sketches.transpose.space import most_statements, transpose_space
+from tunesmith.space import Config, Space
+from tunesmith.target import Target
+
+_DTYPES = ("float32", "float64", "float16")
+
+
+class CpuTranspose(Sketch):
+    """Convolves each phase of the output apart, without the zeros of a dilated input.
+
+    Outputs whose rows and columns have the same remainders by the stride are a plain convolution of
+    stride 1 with every ``stride``-th tap of the kernel. Each is computed by the register tiles of
+    ``cpu_direct``, of output pixels (rows x columns) and channels, over all input channels and
+    taps. A task keeps all phases of a band of rows and a tile of channels in memory of its own, and
+    then interleaves them: shuffles make whole rows of the output, to which the epilogue is applied.
+
+    Weights are packed phase by phase, in the order in which tiles read them. Data are read in
+    place, or from a copy with zeros around it. Tiles need not divide anything: the last one
+    overlaps its neighbour. Tasks share out tiles of channels (``split_channels``) and bands of rows
+    (``split_rows``); ``order`` says what tasks that follow each other have in common.
+    """
+
+    name: ClassVar[str] = "cpu_transpose"
+    version: ClassVar[int] = 1
+
+    def supports(self, operator: Operator, target: Target) -> bool:
+        known = isinstance(operator, Conv2dTranspose) and operator.dtype in _DTYPES
+        return target.kind == "cpu" and known
+
+    def space(self, operator: Operator, target: Target) -> Space:
+        return transpose_space(_known(operator), Machine.of(target).vector_registers)
+
+    def default(self, operator: Operator, target: Target) -> Config:
+        return _default(_known(operator), target, target.core_count)
+
+    def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        from tunesmith.sketches.transpose.program import transpose_program
+
+        op = _known(operator)
+        with instantiating(self.space(op, target), config):
+            return transpose_program(_plan(op, target, config))
+
+    def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
+        return model.seconds(_plan(_known(operator), target, config), Machine.of(target))
+
+
+def _known(operator: Operator) -> Conv2dTranspose:
+    if not isinstance(operator, Conv2dTranspose):
+        raise UsageError(
+            f"sketch {CpuTranspose.name} is for conv2d_transpose, not for {operator.name}: "
+            "take another sketch"
+        )
+    return operator
+
+
+def _plan(operator: Conv2dTranspose, target: Target, config: Config) -> TransposePlan:
+    return TransposePlan.of(operator, Machine.of(target).lanes(operator.accumulate_dtype), config)
+
+
+# Input channels that the default unrolls.
+_DEFAULT_BLOCK = 16
+# Tasks for each core of the default, so that cores that start late or are slower get fewer.
+_DEFAULT_TASKS = 4
+
+
+@lru_cache(maxsize=64)
+def _default(operator: Conv2dTranspose, target: Target, cores: int) -> Config:
+    """Data copied only to be padded, bands for the cores to share; the model chooses the tile."""
+    machine, space = Machine.of(target), CpuTranspose().space(operator, target)
+    choices: dict[str, Any] = {
+        parameter.name: getattr(parameter, "values", ()) for parameter in space.parameters
+    }
+    block = max(count for count in choices["block"] if count <= _DEFAULT_BLOCK)
+    fixed = {"block": block, "data": "plain", "copy": choices["copy"][0]}
+    found = []
+    names = ("vectorize", "tile_rows", "tile_columns", "tile_channels", "order")
+    for chosen in product(*(choices[name] for name in names)):
+        tile: dict[str, Any] = dict(zip(names, chosen, strict=True))
+        sums = tile["tile_rows"] * tile["tile_columns"] * tile["tile_channels"]
+        most = min(block, most_statements(operator) // sums)
+        steps = max((count for count in choices["steps"] if count <= most), default=1)
+        split = {
+            f"split_{axis}": max(n for n in choices[f"split_{axis}"] if n <= _DEFAULT_TASKS * cores)
+            for axis in ("channels", "rows")
+        }
+        for alone in split:
+            tasks = dict.fromkeys(split, 1) | {alone: split[alone]}
+            config = Config({**fixed, **tile, "steps": steps, **tasks})
+            if space.contains(config):
+                found.append((model.seconds(_plan(operator, target, config), machine), config))
+    return min(found, key=lambda pair: pair[0])[1]

@@ -1,0 +1,90 @@
+"""About how long the program of a plan takes, by figures of the machine."""
+
+from __future__ import annotations
+
+from tunesmith.operators import element_bits
+from tunesmith.sketches.direct.model import tile_cycles
+from tunesmith.sketches.machine import Copy, Machine
+from tunesmith.sketches.transpose.plan import Group, TransposePlan
+
+# Starting a task: its ranges, its memory.
+_TASK_CYCLES = 200.0
+# Turning to the next row, and to the next vectors, of what is interleaved.
+_ROW_CYCLES = 12.0
+_VECTORS_CYCLES = 1.0
+
+
+def seconds(plan: TransposePlan, machine: Machine) -> float:
+    """An estimate of a call, in seconds. Takes some tens of microseconds."""
+    computing = moving = 0.0
+    for group in plan.groups:
+        if group.taps:
+            tiles = plan.grid.pixel_tiles * group.phases
+            computing += tiles * tile_cycles(group.plan, machine, plan.grid.tile)
+            moving += tiles * _traffic(plan, group, machine)
+    tiles = plan.grid.channel_tiles * plan.operator.n
+    cycles = tiles * (machine.overlapped(computing, moving) + _interleaving(plan, machine))
+    cycles += plan.tasks * _TASK_CYCLES
+    regions, copying = 1, 0.0
+    if plan.copy == "image":
+        regions, copying = 2, plan.operator.n * _copy_cycles(plan, machine)
+    if not plan.operator.constant_weights:
+        regions += 1
+        weights = plan.panel * plan.grid.channel_tiles
+        size = _element_bytes(plan)
+        copying += machine.copy_cycles(weights, size, Copy.STRIDED)
+        copying += machine.stream_cycles(weights * size, weights * size)
+    share = machine.parallel_share(plan.tasks)
+    return machine.seconds(cycles * share + copying / machine.cores, regions)
+
+
+def _traffic(plan: TransposePlan, group: Group, machine: Machine) -> float:
+    """Cycles to bring what a tile of a phase reads from where it was left the last time."""
+    op, grid, size = plan.operator, plan.grid, _element_bytes(plan)
+    tile, taps = grid.tile, group.rows.taps + group.columns.taps
+    panel = float(size * op.ci * group.taps * grid.channel_tile)
+    whole = float(size * plan.panel)
+    rows, columns = tile.rows + taps - 1, tile.columns * grid.lanes_columns + taps - 1
+    line = 0 if plan.data == "blocked" else 64 / 2
+    window = float(rows * (size * columns + line) * op.ci)
+    image = float(size * op.ci * op.h * op.w)
+    band = image / plan.bands
+    # Within a band a phase's weights stay; the next band finds them where the others left them.
+    again = max(1.0, grid.pixel_tiles / plan.bands)
+    between = whole + band if plan.order == "weights" else whole * grid.channel_tiles
+    cycles = machine.stream_cycles(panel, panel + window) * (1 - 1 / again)
+    if plan.order == "weights":
+        bands = plan.bands * again
+        cycles += machine.stream_cycles(panel, between) * (1 / again - 1 / bands)
+        cycles += machine.stream_cycles(panel, whole * grid.channel_tiles) / bands
+    else:
+        cycles += machine.stream_cycles(panel, between) / again
+    return cycles + machine.stream_cycles(window, panel + band)
+
+
+def _interleaving(plan: TransposePlan, machine: Machine) -> float:
+    """Reading all phases of a tile of channels again, and writing the output."""
+    grid, columns, core = plan.grid, plan.columns, machine.core
+    rows = grid.channel_tile * plan.rows.output
+    lanes = min(plan.lanes, columns.steps)
+    vectors = -(-columns.steps // lanes) * columns.stride
+    shuffles = 2.0 if columns.stride > 1 else 0.0
+    each = max(1 / core.loads, 1 / core.stores, shuffles / core.shuffles) + _VECTORS_CYCLES
+    size = _element_bytes(plan)
+    held = size * plan.phases * grid.channel_tile * plan.band_rows * columns.steps
+    moved = size * plan.phases * grid.channel_tile * plan.rows.steps * columns.steps
+    return rows * (_ROW_CYCLES + vectors * each) + 2 * machine.stream_cycles(moved, held)
+
+
+def _copy_cycles(plan: TransposePlan, machine: Machine) -> float:
+    """Padding one image."""
+    source = plan.source
+    elements = plan.operator.ci * source.stored_rows * source.pitch
+    how = Copy.STRIDED if source.stored_block > 1 else Copy.CONTIGUOUS
+    cycles = machine.copy_cycles(elements, _element_bytes(plan), how)
+    return cycles + 8.0 * source.stored_rows * plan.operator.ci / source.stored_block
+
+
+def _element_bytes(plan: TransposePlan) -> int:
+    """Of weights and data as the loops read them, in the type of the sums."""
+    return element_bits(plan.operator.accumulate_dtype) // 8
