@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import product
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ from tunesmith.sketches.machine import Machine
 from tunesmith.sketches.sketch import Sketch, instantiating
 from tunesmith.sketches.transpose import model
 from tunesmith.sketches.transpose.plan import TransposePlan
-from tunesmith.sketches.transpose.space import most_statements, transpose_space
+from tunesmith.sketches.transpose.space import fewest_sums, most_statements, transpose_space
 from tunesmith.space import Config, Space
 from tunesmith.target import Target
 
@@ -71,35 +72,45 @@ def _plan(operator: Conv2dTranspose, target: Target, config: Config) -> Transpos
     return TransposePlan.of(operator, Machine.of(target).lanes(operator.accumulate_dtype), config)
 
 
-# Input channels that the default unrolls.
+# Input channels that lie side by side and are unrolled, if there are so many.
 _DEFAULT_BLOCK = 16
-# Tasks for each core of the default, so that cores that start late or are slower get fewer.
-_DEFAULT_TASKS = 4
 
 
 @lru_cache(maxsize=64)
 def _default(operator: Conv2dTranspose, target: Target, cores: int) -> Config:
-    """Data copied only to be padded, bands for the cores to share; the model chooses the tile."""
+    """The tile that the model likes best with a band for each row of tiles; then it chooses how
+    the work is shared out."""
     machine, space = Machine.of(target), CpuTranspose().space(operator, target)
     choices: dict[str, Any] = {
         parameter.name: getattr(parameter, "values", ()) for parameter in space.parameters
     }
     block = max(count for count in choices["block"] if count <= _DEFAULT_BLOCK)
-    fixed = {"block": block, "data": "plain", "copy": choices["copy"][0]}
-    found = []
-    names = ("vectorize", "tile_rows", "tile_columns", "tile_channels", "order")
-    for chosen in product(*(choices[name] for name in names)):
-        tile: dict[str, Any] = dict(zip(names, chosen, strict=True))
-        sums = tile["tile_rows"] * tile["tile_columns"] * tile["tile_channels"]
+    plain = {"block": block, "data": "plain", "copy": choices["copy"][0]}
+    blocked = plain | ({"data": "blocked", "copy": "image"} if block > 1 else {})
+    registers, fewest = machine.vector_registers, fewest_sums(operator, machine.vector_registers)
+    found: list[dict[str, Any]] = []
+    names = ("tile_rows", "tile_columns", "tile_channels")
+    for rows, columns, channels in product(*(choices[name] for name in names)):
+        sums = rows * columns * channels
+        if not fewest <= sums < registers:
+            continue
         most = min(block, most_statements(operator) // sums)
-        steps = max((count for count in choices["steps"] if count <= most), default=1)
-        split = {
-            f"split_{axis}": max(n for n in choices[f"split_{axis}"] if n <= _DEFAULT_TASKS * cores)
-            for axis in ("channels", "rows")
-        }
-        for alone in split:
-            tasks = dict.fromkeys(split, 1) | {alone: split[alone]}
-            config = Config({**fixed, **tile, "steps": steps, **tasks})
-            if space.contains(config):
-                found.append((model.seconds(_plan(operator, target, config), machine), config))
-    return min(found, key=lambda pair: pair[0])[1]
+        tile = dict(zip(names, (rows, columns, channels), strict=True))
+        tile["steps"] = max((count for count in choices["steps"] if count <= most), default=1)
+        for vectorize, fixed in (("channels", blocked), ("columns", plain)):
+            found.append({**fixed, **tile, "vectorize": vectorize})
+    few = {"split_channels": 1, "split_rows": choices["split_rows"][-1], "order": "weights"}
+    best = _best(({**tile, **few} for tile in found), space, operator, target)
+    names = ("split_channels", "split_rows", "order")
+    shares = product(*(choices[name] for name in names))
+    shared = ({**best, **dict(zip(names, share, strict=True))} for share in shares)
+    return _best(shared, space, operator, target)
+
+
+def _best(
+    configs: Iterable[dict[str, Any]], space: Space, operator: Conv2dTranspose, target: Target
+) -> Config:
+    """The one in the space that the model finds to be fastest."""
+    machine = Machine.of(target)
+    inside = [config for values in configs if space.contains(config := Config(values))]
+    return min(inside, key=lambda config: model.seconds(_plan(operator, target, config), machine))

@@ -71,8 +71,16 @@ def _indexable(op: Conv2d) -> bool:
 
 
 def _constraints(op: Conv2d, registers: int) -> list[Constraint]:
-    """Tiles fit the registers; vectors lie side by side in memory."""
-    constraints, sums = tile_constraints(op, registers), "tile_rows * tile_columns * tile_channels"
+    """Sums, and what is multiplied, fit the registers; vectors lie side by side in memory."""
+    sums = "tile_rows * tile_columns * tile_channels"
+    held = {"channels": "tile_channels", "columns": "tile_rows * tile_columns"}
+    constraints = [
+        Constraint(
+            f"vectorize != '{axis}' or ({sums} + {vectors} < {registers} "
+            f"and tile_{axis} <= {MAX_VECTORS} and {sums} >= {_fewest(op, registers, axis)})"
+        )
+        for axis, vectors in held.items()
+    ]
     # Tails of their own size are further copies of the body.
     for tails, most in (("overlap", MAX_STATEMENTS), ("peel", MAX_STATEMENTS // 2)):
         constraints.append(Constraint(f"tails != '{tails}' or {sums} * steps <= {most}"))
@@ -84,19 +92,6 @@ def _constraints(op: Conv2d, registers: int) -> list[Constraint]:
     if _readable_in_place(op) and (op.stride[1] > 1 or op.layout == "NHWC"):
         constraints.append(Constraint("vectorize != 'columns' or copy != 'none'"))
     return constraints
-
-
-def tile_constraints(op: Conv2d, registers: int) -> list[Constraint]:
-    """Sums, and what is multiplied, fit the registers."""
-    sums = "tile_rows * tile_columns * tile_channels"
-    held = {"channels": "tile_channels", "columns": "tile_rows * tile_columns"}
-    return [
-        Constraint(
-            f"vectorize != '{axis}' or ({sums} + {vectors} < {registers} "
-            f"and tile_{axis} <= {MAX_VECTORS} and {sums} >= {_fewest(op, registers, axis)})"
-        )
-        for axis, vectors in held.items()
-    ]
 
 
 @lru_cache(maxsize=256)

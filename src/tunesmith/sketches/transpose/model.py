@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tunesmith.operators import element_bits
 from tunesmith.sketches.direct.model import tile_cycles
+from tunesmith.sketches.direct.plan import Tile
 from tunesmith.sketches.machine import Copy, Machine
 from tunesmith.sketches.transpose.plan import Group, TransposePlan
 
@@ -20,7 +21,7 @@ def seconds(plan: TransposePlan, machine: Machine) -> float:
     for group in plan.groups:
         if group.taps:
             tiles = plan.grid.pixel_tiles * group.phases
-            computing += tiles * tile_cycles(group.plan, machine, plan.grid.tile)
+            computing += tiles * _tile_cycles(group, machine, plan.grid.tile)
             moving += tiles * _traffic(plan, group, machine)
     tiles = plan.grid.channel_tiles * plan.operator.n
     cycles = tiles * (machine.overlapped(computing, moving) + _interleaving(plan, machine))
@@ -36,6 +37,19 @@ def seconds(plan: TransposePlan, machine: Machine) -> float:
         copying += machine.stream_cycles(weights * size, weights * size)
     share = machine.parallel_share(plan.tasks)
     return machine.seconds(cycles * share + copying / machine.cores, regions)
+
+
+def _tile_cycles(group: Group, machine: Machine, tile: Tile) -> float:
+    """Of a register tile of a phase: loads are not quite hidden behind multiply-adds."""
+    plan, core = group.plan, machine.core
+    pixels = tile.rows * tile.columns
+    computing = pixels * tile.channels / core.fmas
+    if plan.vectorize == "channels":
+        reading = tile.channels / core.loads + pixels / core.broadcasts
+    else:
+        reading = 2.0 * pixels / core.loads + tile.channels / core.broadcasts
+    exposed = machine.overlapped(computing, reading) - max(computing, reading)
+    return tile_cycles(plan, machine, tile) + plan.operator.reduction_length * exposed
 
 
 def _traffic(plan: TransposePlan, group: Group, machine: Machine) -> float:

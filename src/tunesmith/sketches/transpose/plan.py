@@ -20,6 +20,13 @@ class PhasePlan(Plan):
     def flat(self) -> bool:
         return False
 
+    @property
+    def holds_vectors(self) -> bool:
+        """What there are fewer of is held."""
+        tile = self.tile
+        counts = {"columns": tile.rows * tile.columns, "channels": tile.channels}
+        return counts.pop(self.vectorize) <= sum(counts.values())
+
 
 @dataclass(frozen=True)
 class Group:
