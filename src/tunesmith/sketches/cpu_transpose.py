@@ -77,7 +77,11 @@ _DEFAULT_BLOCK = 16
 
 
 @lru_cache(maxsize=64)
-def _default(operator: Conv2dTranspose, target: Target, cores: int) -> Config:
+def _default(
+    operator: Conv2dTranspose,
+    target: Target,
+    cores: int,  # noqa: ARG001 - a target may leave it to the machine, which may change
+) -> Config:
     """The tile that the model likes best with a band for each row of tiles; then it chooses how
     the work is shared out."""
     machine, space = Machine.of(target), CpuTranspose().space(operator, target)
@@ -85,8 +89,8 @@ def _default(operator: Conv2dTranspose, target: Target, cores: int) -> Config:
         parameter.name: getattr(parameter, "values", ()) for parameter in space.parameters
     }
     block = max(count for count in choices["block"] if count <= _DEFAULT_BLOCK)
-    plain = {"block": block, "data": "plain", "copy": choices["copy"][0]}
-    blocked = plain | ({"data": "blocked", "copy": "image"} if block > 1 else {})
+    plain: dict[str, Any] = {"block": 1, "data": "plain", "copy": choices["copy"][0]}
+    blocked = {"block": block, "data": "blocked", "copy": "image"} if block > 1 else plain
     registers, fewest = machine.vector_registers, fewest_sums(operator, machine.vector_registers)
     found: list[dict[str, Any]] = []
     names = ("tile_rows", "tile_columns", "tile_channels")
@@ -94,11 +98,12 @@ def _default(operator: Conv2dTranspose, target: Target, cores: int) -> Config:
         sums = rows * columns * channels
         if not fewest <= sums < registers:
             continue
-        most = min(block, most_statements(operator) // sums)
         tile = dict(zip(names, (rows, columns, channels), strict=True))
-        tile["steps"] = max((count for count in choices["steps"] if count <= most), default=1)
-        for vectorize, fixed in (("channels", blocked), ("columns", plain)):
-            found.append({**fixed, **tile, "vectorize": vectorize})
+        for vectorize, fixed in (("channels", blocked), ("channels", plain), ("columns", plain)):
+            # As many steps as a block has, or taps: a phase's taps of one channel share lines.
+            most = min(max(fixed["block"], 4), most_statements(operator) // sums)
+            steps = max((count for count in choices["steps"] if count <= most), default=1)
+            found.append({**fixed, **tile, "vectorize": vectorize, "steps": steps})
     few = {"split_channels": 1, "split_rows": choices["split_rows"][-1], "order": "weights"}
     best = _best(({**tile, **few} for tile in found), space, operator, target)
     names = ("split_channels", "split_rows", "order")

@@ -168,8 +168,8 @@ def _add_products(plan: Plan, sums: Sums, source: Source, data_start: Any, weigh
         value = emit.load(source.buffer, [offset], lanes)
         return value if plan.vectorize == "columns" else emit.spread(value, plan.unit)
 
-    # Vectors are held in registers, and each broadcast is used as soon as it is read; or scalars are
-    # held, in all lanes, and vectors pass.
+    # Vectors are held in registers, and each broadcast is used as soon as it is read. Or scalars
+    # are held, in all lanes, and vectors pass.
     pixels, channels = list(product(range(tile.rows), range(tile.columns))), range(tile.channels)
     kept, passing = ("vector", "scalar") if plan.holds_vectors else ("scalar", "vector")
     if (plan.vectorize == "channels") == plan.holds_vectors:

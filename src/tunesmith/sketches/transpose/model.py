@@ -13,6 +13,9 @@ _TASK_CYCLES = 200.0
 # Turning to the next row, and to the next vectors, of what is interleaved.
 _ROW_CYCLES = 12.0
 _VECTORS_CYCLES = 1.0
+_LINE = 64
+# What a line costs that comes on demand, from L1, L2, L3 or memory. Fitted (Zen 4).
+_LINE_CYCLES = (0.0, 10.0, 20.0, 60.0)
 
 
 def seconds(plan: TransposePlan, machine: Machine) -> float:
@@ -55,14 +58,22 @@ def _tile_cycles(group: Group, machine: Machine, tile: Tile) -> float:
 def _traffic(plan: TransposePlan, group: Group, machine: Machine) -> float:
     """Cycles to bring what a tile of a phase reads from where it was left the last time."""
     op, grid, size = plan.operator, plan.grid, _element_bytes(plan)
-    tile, taps = grid.tile, group.rows.taps + group.columns.taps
+    tile = grid.tile
     panel = float(size * op.ci * group.taps * grid.channel_tile)
     whole = float(size * plan.panel)
-    rows, columns = tile.rows + taps - 1, tile.columns * grid.lanes_columns + taps - 1
-    line = 0 if plan.data == "blocked" else 64 / 2
-    window = float(rows * (size * columns + line) * op.ci)
-    image = float(size * op.ci * op.h * op.w)
-    band = image / plan.bands
+    rows = tile.rows + group.rows.taps - 1
+    columns = tile.columns * grid.lanes_columns + group.columns.taps - 1
+    band = float(size * op.ci * op.h * op.w) / plan.bands
+    if plan.data == "blocked":
+        window = float(rows * size * columns * op.ci)
+        reading = machine.stream_cycles(window, panel + band)
+    else:
+        # A line or two of each row of each channel, which nothing fetches ahead. Tiles beside each
+        # other share some.
+        step = tile.columns * grid.lanes_columns if grid.column_tiles > 1 else columns
+        lines = rows * op.ci * (size * step / _LINE + (0.0 if grid.column_tiles > 1 else 0.5))
+        window = lines * _LINE
+        reading = lines * _LINE_CYCLES[machine.level_of(panel + band)]
     # Within a band a phase's weights stay; the next band finds them where the others left them.
     again = max(1.0, grid.pixel_tiles / plan.bands)
     between = whole + band if plan.order == "weights" else whole * grid.channel_tiles
@@ -73,7 +84,7 @@ def _traffic(plan: TransposePlan, group: Group, machine: Machine) -> float:
         cycles += machine.stream_cycles(panel, whole * grid.channel_tiles) / bands
     else:
         cycles += machine.stream_cycles(panel, between) / again
-    return cycles + machine.stream_cycles(window, panel + band)
+    return cycles + reading
 
 
 def _interleaving(plan: TransposePlan, machine: Machine) -> float:

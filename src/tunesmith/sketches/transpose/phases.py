@@ -1,8 +1,9 @@
 """A transposed convolution seen as plain ones: along each axis, one for each phase of its stride.
 
-Input ``i`` and tap ``k`` add to output ``i * stride + k - padding``. So an output meets only taps of
-one remainder by the stride, its phase, and outputs of a phase, ``stride`` apart, are a convolution
-of stride 1 with these taps: nothing is multiplied by the zeros that a dilated input would have.
+Input ``i`` and tap ``k`` add to output ``i * stride + k - padding``. So an output meets only taps
+of one remainder by the stride, its phase, and outputs of a phase, ``stride`` apart, are a
+convolution of stride 1 with these taps: nothing is multiplied by the zeros that a dilated input
+would have.
 """
 
 from __future__ import annotations

@@ -32,7 +32,8 @@ class PhasePlan(Plan):
 class Group:
     """Phases of rows and columns with equally many taps, and the convolution that each is.
 
-    That is of what is computed before results are interleaved: a band of rows of a tile of channels.
+    That is of what is computed before results are interleaved: a band of rows of a tile of
+    channels.
     ``before`` are the weights of an input and an output channel that groups before this one have.
     """
 
@@ -163,17 +164,15 @@ class TransposePlan:
 def grid(op: Conv2dTranspose) -> Conv2d:
     """A convolution with the output of a phase."""
     rows, columns = axes(op)
-    return conv2d(
-        n=op.n, ci=op.ci, h=rows.steps, w=columns.steps, co=op.co, dtype=op.accumulate_dtype, kernel=1
-    )
+    size = {"n": op.n, "ci": op.ci, "h": rows.steps, "w": columns.steps, "co": op.co}
+    return conv2d(**size, kernel=1, dtype=op.accumulate_dtype)
 
 
 @lru_cache(maxsize=64)
 def _padded(op: Conv2dTranspose) -> Conv2d:
-    padding = tuple(axis.margin for axis in axes(op))
-    return conv2d(
-        n=op.n, ci=op.ci, h=op.h, w=op.w, co=1, kernel=1, padding=padding, dtype=op.dtype
-    )
+    rows, columns = axes(op)
+    size = {"n": op.n, "ci": op.ci, "h": op.h, "w": op.w, "co": 1}
+    return conv2d(**size, kernel=1, padding=(rows.margin, columns.margin), dtype=op.dtype)
 
 
 @lru_cache(maxsize=4096)

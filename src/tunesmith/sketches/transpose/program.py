@@ -80,7 +80,9 @@ def _task(
         band = _Band(plan, source, Panel(weights, panel), held, first_row, row_tiles)
         for group in plan.groups:
             band.compute(group)
-        channel = emit.bind("channel", emit.tile_start(channel_tile, grid.channel_tile, grid.operator.co))
+        channel = emit.bind(
+            "channel", emit.tile_start(channel_tile, grid.channel_tile, grid.operator.co)
+        )
         result.interleave(held, channel, first_row, rows)
 
 
@@ -125,7 +127,9 @@ class _Band:
             source = replace(self.source, base=emit.bind("phase_data", self.source.base + start))
             own = self.weights.start + panels.phase_start(self.plan, group, row, column)
             weights = Panel(self.weights.buffer, emit.bind("phase_weights", own))
-            self._tiles(group, source, weights, HeldResult(group.plan, self.held, None, None, number))
+            self._tiles(
+                group, source, weights, HeldResult(group.plan, self.held, None, None, number)
+            )
 
     def _tiles(self, group: Group, source: Source, weights: Panel, result: HeldResult) -> None:
         grid = self.plan.grid

@@ -96,5 +96,4 @@ class Result:
 
 def _stored(elements: int, lanes: int) -> int:
     """The length of the vectors that so many elements are stored by: it divides them."""
-    size = min(lanes, elements & -elements)
-    return size
+    return min(lanes, elements & -elements)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tunesmith.operators import Argument
-from tunesmith.sketches import emit
+from tunesmith.sketches import emit, shuffles
 from tunesmith.sketches.direct.control import cast
 from tunesmith.sketches.direct.transpose import pieces, transposed
 from tunesmith.sketches.transpose.phases import Axis, PhaseGroup
@@ -50,8 +50,8 @@ def pack(plan: TransposePlan, weight: Any, target: Any) -> None:
             for first, count in pieces(taps, side):
                 for tap, value in enumerate(_columns(weight, source + first, taps, side, count)):
                     place = base + _place(plan, first + tap, outer, inner) * width + lane
-                    value = cast(value, weight.dtype, target.dtype, side)
-                    emit.store(target, value, [place], side)
+                    total = cast(value, weight.dtype, target.dtype, side)
+                    emit.store(target, total, [place], side)
 
 
 def _columns(weight: Any, start: Any, pitch: int, rows: int, count: int) -> list[Any]:
@@ -64,8 +64,6 @@ def _columns(weight: Any, start: Any, pitch: int, rows: int, count: int) -> list
         )
         for first in range(0, rows, count)
     ]
-    from tunesmith.sketches import shuffles
-
     if len(blocks) == 1:
         return blocks[0]
     return [shuffles.shuffled(parts, range(rows)) for parts in zip(*blocks, strict=True)]
