@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 from tunesmith.operators import Conv2d, Conv2dTranspose, conv2d
 from tunesmith.sketches import emit
@@ -164,14 +165,20 @@ class TransposePlan:
 def grid(op: Conv2dTranspose) -> Conv2d:
     """A convolution with the output of a phase."""
     rows, columns = axes(op)
-    size = {"n": op.n, "ci": op.ci, "h": rows.steps, "w": columns.steps, "co": op.co}
+    size: dict[str, Any] = {
+        "n": op.n,
+        "ci": op.ci,
+        "h": rows.steps,
+        "w": columns.steps,
+        "co": op.co,
+    }
     return conv2d(**size, kernel=1, dtype=op.accumulate_dtype)
 
 
 @lru_cache(maxsize=64)
 def _padded(op: Conv2dTranspose) -> Conv2d:
     rows, columns = axes(op)
-    size = {"n": op.n, "ci": op.ci, "h": op.h, "w": op.w, "co": 1}
+    size: dict[str, Any] = {"n": op.n, "ci": op.ci, "h": op.h, "w": op.w, "co": 1}
     return conv2d(**size, kernel=1, padding=(rows.margin, columns.margin), dtype=op.dtype)
 
 
