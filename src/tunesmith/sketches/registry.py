@@ -18,6 +18,7 @@ from tunesmith.sketches.cpu_pool import CpuPool
 from tunesmith.sketches.cpu_rows import CpuRows
 from tunesmith.sketches.cpu_staged_rows import CpuStagedRows
 from tunesmith.sketches.cpu_tiled import CpuTiled
+from tunesmith.sketches.cpu_transpose import CpuTranspose
 from tunesmith.sketches.cpu_winograd import CpuWinograd
 from tunesmith.sketches.cuda_batch_matmul_opevo import CudaBatchMatmulOpEvo
 from tunesmith.sketches.cuda_conv2d_direct import CudaConv2dDirect
@@ -45,6 +46,7 @@ _OURS: dict[str, Sketch] = {
         CpuPool(),
         CpuDepthwise(),
         CpuDirect(),
+        CpuTranspose(),
         CpuWinograd(),
         CpuGemm(),
         CpuIm2col(),

@@ -168,19 +168,21 @@ def _add_products(plan: Plan, sums: Sums, source: Source, data_start: Any, weigh
         value = emit.load(source.buffer, [offset], lanes)
         return value if plan.vectorize == "columns" else emit.spread(value, plan.unit)
 
-    # The vectors are held in registers, and each broadcast is used as soon as it is read.
-    pixels = list(product(range(tile.rows), range(tile.columns)))
-    if plan.vectorize == "channels":
-        held = [emit.bind("vector", weight(channel)) for channel in range(tile.channels)]
+    # Vectors are held in registers, and each broadcast is used as soon as it is read. Or scalars
+    # are held, in all lanes, and vectors pass.
+    pixels, channels = list(product(range(tile.rows), range(tile.columns))), range(tile.channels)
+    kept, passing = ("vector", "scalar") if plan.holds_vectors else ("scalar", "vector")
+    if (plan.vectorize == "channels") == plan.holds_vectors:
+        held = [emit.bind(kept, weight(channel)) for channel in channels]
         for row, column in pixels:
-            value = emit.bind("scalar", datum(row, column))
-            for channel in range(tile.channels):
+            value = emit.bind(passing, datum(row, column))
+            for channel in channels:
                 unit = row, column, channel
                 sums[unit] = sums[unit] + value * held[channel]
     else:
-        vectors = {pixel: emit.bind("vector", datum(*pixel)) for pixel in pixels}
-        for channel in range(tile.channels):
-            value = emit.bind("scalar", weight(channel))
+        data = {pixel: emit.bind(kept, datum(*pixel)) for pixel in pixels}
+        for channel in channels:
+            value = emit.bind(passing, weight(channel))
             for row, column in pixels:
                 unit = row, column, channel
-                sums[unit] = sums[unit] + vectors[row, column] * value
+                sums[unit] = sums[unit] + data[row, column] * value

@@ -48,7 +48,7 @@ def _tiles(plan: Plan, machine: Machine) -> tuple[float, float]:
         for columns, column_count in _sizes(plan.column_tiles, tile.columns, plan.tail_columns):
             shape = Tile(rows, columns, tile.channels)
             count = row_count * column_count * plan.channel_tiles * plan.images
-            computing += count * _tile_cycles(plan, machine, shape)
+            computing += count * tile_cycles(plan, machine, shape)
             moving += count * _traffic(plan, machine, shape)
     return computing, moving
 
@@ -58,7 +58,8 @@ def _sizes(tiles: int, size: int, tail: int) -> list[tuple[int, int]]:
     return [(size, tiles)] if tail == 0 else [(size, tiles - 1), (tail, 1)]
 
 
-def _tile_cycles(plan: Plan, machine: Machine, tile: Tile) -> float:
+def tile_cycles(plan: Plan, machine: Machine, tile: Tile) -> float:
+    """Cycles of computing a register tile and storing it."""
     sums, pixels = tile.rows * tile.columns * tile.channels, tile.rows * tile.columns
     if plan.vectorize == "channels":
         loads, broadcasts = float(tile.channels), float(pixels)

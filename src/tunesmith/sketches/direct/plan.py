@@ -119,6 +119,12 @@ class Plan:
         )
 
     @property
+    def holds_vectors(self) -> bool:
+        """Whether the vectors of a step of the sums are in registers while its scalars pass by one
+        after the other, or it is the other way round."""
+        return True
+
+    @property
     def channel_tile(self) -> int:
         """Output channels of a tile."""
         return self.tile.channels * self.lanes_channels

@@ -25,7 +25,7 @@ _FEW_SUMS = 10
 def direct_space(op: Conv2d, registers: int) -> Space:
     """All configs, for a machine of so many vector registers."""
     ci, co = op.ci // op.groups, op.co // op.groups
-    rows, columns, channels = _tile_values(op, registers)
+    rows, columns, channels = tile_values(op, registers)
     copies = ("none",) * _readable_in_place(op) + ("image",) * _indexable(op) + ("rows",)
     parameters: list[Parameter] = [
         Categorical("vectorize", ("channels", "columns")),
@@ -44,7 +44,7 @@ def direct_space(op: Conv2d, registers: int) -> Space:
     return Space(parameters, _constraints(op, registers))
 
 
-def _tile_values(
+def tile_values(
     op: Conv2d, registers: int
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """Rows, columns and channels that a register tile may have."""
@@ -98,7 +98,7 @@ def _constraints(op: Conv2d, registers: int) -> list[Constraint]:
 def _fewest(op: Conv2d, registers: int, axis: str) -> int:
     """How many sums a tile has at least: enough to hide latencies, if there are tiles like that."""
     found = 0
-    for rows, columns, channels in product(*_tile_values(op, registers)):
+    for rows, columns, channels in product(*tile_values(op, registers)):
         sums = rows * columns * channels
         held = channels if axis == "channels" else rows * columns
         vectors = channels if axis == "channels" else columns
