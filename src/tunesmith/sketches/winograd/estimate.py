@@ -116,8 +116,15 @@ class WinogradEstimate:
         operations, loads, stores = _transform_counts(
             name, *tiling.axes, tiling.tile_rows, tiling.tile_columns
         )
+        # What is between both matrices is stored where registers end: in straight code, with much
+        # else to do before it is loaded again, so that nothing waits for it.
+        between = max(0, max(loads, stores) - self.machine.vector_registers)
         return self.machine.register_tile_cycles(
-            operations, loads, stores=stores, accumulators=operations, registers=loads
+            operations,
+            loads + between,
+            stores=stores + between,
+            accumulators=operations,
+            registers=0,
         )
 
     def _turn(self, pixels: float, layout: str) -> float:
