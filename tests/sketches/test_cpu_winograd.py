@@ -19,12 +19,13 @@ from tunesmith.errors import UsageError
 from tunesmith.operators import Conv2d, Operator, conv2d
 from tunesmith.sketches import sketch_for
 from tunesmith.sketches.cpu_winograd import CpuWinograd
-from tunesmith.sketches.winograd.transforms import MINIMAL
+from tunesmith.sketches.winograd.minimal import minimal, tile_sizes
+from tunesmith.space import Config
 from tunesmith.target import Target
 from tunesmith.testing.sketch import SketchConformance, mismatch
 
 from . import winograd_error
-from .winograd_convolutions import OTHERS, convolutions
+from .winograd_convolutions import ONLY_ON_PROCESSORS, OTHERS, any_windows, convolutions
 
 # Of the same figures on every machine.
 SERVER = Target(mcpu="skylake-avx512", cores=2)
@@ -39,6 +40,9 @@ class TestCpuWinograd(SketchConformance):
         conv2d(n=2, ci=19, h=9, w=13, co=24, kernel=3, layout="NHWC", residual=True),
         conv2d(ci=5, h=7, w=7, co=7, kernel=3, padding=1, constant_weights=True),
         conv2d(ci=1, h=3, w=3, co=1, kernel=3),
+        conv2d(ci=16, h=15, w=14, co=24, kernel=3, stride=2, padding=1, constant_weights=True),
+        conv2d(ci=9, h=13, w=17, co=16, kernel=(1, 7), padding=(0, 3), layout="NHWC"),
+        conv2d(ci=8, h=11, w=12, co=16, kernel=3, padding=2, dilation=2, residual=True),
     )
 
 
@@ -46,7 +50,11 @@ class TestCpuWinograd(SketchConformance):
 
 
 @examples(19)
-@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1), target=any_target)
+@given(
+    operator=convolutions() | convolutions(windows=any_windows()),
+    seed=st.integers(0, 2**32 - 1),
+    target=any_target,
+)
 def test_any_config_computes_the_reference(operator: Conv2d, seed: int, target: Target) -> None:
     config = SKETCH.space(operator, target).sample(np.random.default_rng(seed))
     wrong = mismatch(SKETCH, operator, config, target, seed)
@@ -61,19 +69,47 @@ def test_the_error_is_within_its_bound(operator: Conv2d, rows: int, columns: int
     assert error.share_of_tolerance <= 1
 
 
-@pytest.mark.parametrize("size", MINIMAL)
-def test_the_matrices_are_exact(size: int) -> None:
+@settings(max_examples=6, deadline=None)
+@given(operator=convolutions(windows=any_windows()), data=st.data())
+def test_so_is_that_of_other_windows(operator: Conv2d, data: st.DataObject) -> None:
+    tiles = [(config["tile_rows"], config["tile_columns"]) for config in some_configs(operator)]
+    error = winograd_error.measured(operator, *data.draw(st.sampled_from(sorted(set(tiles)))))
+    assert error.relative <= winograd_error.LARGEST
+    assert error.share_of_tolerance <= 1
+
+
+def some_configs(operator: Conv2d) -> list[Config]:
+    return SKETCH.space(operator, TARGET).sample_many(20, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("taps", range(1, 8))
+def test_the_matrices_are_exact(taps: int, stride: int) -> None:
     """A^T [(G g) * (B^T d)] is the correlation of d with g, in rational numbers."""
-    minimal = MINIMAL[size]
-    data = [Fraction(3 * i * i - 7 * i + 2) for i in range(size + 2)]
-    taps = [Fraction(5), Fraction(-3), Fraction(11)]
+    for size in tile_sizes(taps, stride):
+        _check_exact(size, taps, stride)
+
+
+def _check_exact(size: int, count: int, stride: int) -> None:
+    matrices = minimal(size, count, stride)
+    data = [Fraction(3 * i * i - 7 * i + 2) for i in range(matrices.inputs)]
+    taps = [Fraction(5 - 8 * i + 3 * i**3) for i in range(count)]
 
     def times(matrix: Any, values: list[Fraction]) -> list[Fraction]:
         return [sum(a * b for a, b in zip(row, values, strict=True)) for row in matrix]
 
-    factors = zip(times(minimal.filter, taps), times(minimal.data, data), strict=True)
-    outputs = times(minimal.output, [a * b for a, b in factors])
-    assert outputs == [sum(data[i + k] * taps[k] for k in range(3)) for i in range(size)]
+    factors = zip(times(matrices.filter, taps), times(matrices.data, data), strict=True)
+    outputs = times(matrices.output, [a * b for a, b in factors])
+    expected = [sum(data[i * stride + k] * taps[k] for k in range(count)) for i in range(size)]
+    assert outputs == expected
+
+
+@pytest.mark.parametrize(
+    ("taps", "stride", "size", "products"),
+    [(3, 1, 2, 4), (3, 1, 4, 6), (3, 2, 2, 5), (3, 2, 4, 9), (7, 1, 4, 13), (1, 2, 1, 1)],
+)
+def test_there_are_fewer_products(taps: int, stride: int, size: int, products: int) -> None:
+    assert minimal(size, taps, stride).products == products
 
 
 # -- what it is for -------------------------------------------------------------------------------
@@ -87,9 +123,17 @@ def test_other_operators_are_left_to_others(operator: Operator, target: Target) 
         sketch_for(operator, target, SKETCH.name)
 
 
+@each_target
+@pytest.mark.parametrize("operator", ONLY_ON_PROCESSORS, ids=lambda operator: operator.label)
+def test_other_windows_are_for_it(operator: Operator, target: Target) -> None:
+    assert SKETCH.supports(operator, target)
+
+
 @examples(150)
 @given(
-    operator=convolutions() | convolutions(largest=300),
+    operator=convolutions()
+    | convolutions(largest=300)
+    | convolutions(largest=60, windows=any_windows()),
     mcpu=st.sampled_from(("nehalem", "haswell", "skylake-avx512")),
     cores=st.sampled_from((1, 2, 3, 16, 96)),
 )
@@ -122,6 +166,13 @@ def test_larger_tiles_are_expected_to_be_faster() -> None:
     )
 
 
+def test_larger_strided_tiles_are_expected_to_be_faster() -> None:
+    layer = conv2d(ci=64, h=56, w=56, co=128, kernel=3, stride=2, padding=1, constant_weights=True)
+    assert estimate(layer, tile_rows=4, tile_columns=4) < estimate(
+        layer, tile_rows=2, tile_columns=2
+    )
+
+
 def test_weights_that_change_are_expected_to_cost() -> None:
     changing = conv2d(ci=128, h=28, w=28, co=128, kernel=3, padding=1)
     assert estimate(LAYER) < estimate(changing)
@@ -148,6 +199,16 @@ PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
         conv2d(ci=16, h=10, w=14, co=32, kernel=3, padding=1, bias=True, relu=True),
         {"tile_rows": 2, "tile_columns": 2, "stages": "fused", "block_rows": 2, "unroll": 2}
         | {"block_columns": 7, "register_tiles": 5, "register_vectors": 2},
+    ),
+    "strided": (
+        conv2d(ci=16, h=9, w=12, co=16, kernel=(3, 1), stride=(2, 1), padding=(1, 0)),
+        {"tile_rows": 2, "tile_columns": 1, "stages": "fused", "block_rows": 1, "unroll": 1}
+        | {"block_columns": 12, "register_tiles": 8, "register_vectors": 1},
+    ),
+    "dilated": (
+        conv2d(ci=16, h=10, w=7, co=16, kernel=3, padding=2, dilation=2),
+        {"tile_rows": 2, "tile_columns": 2, "stages": "fused", "block_rows": 2, "unroll": 1}
+        | {"block_columns": 4, "register_tiles": 8, "register_vectors": 1},
     ),
     "apart": (
         conv2d(ci=20, h=9, w=9, co=16, kernel=3, layout="NHWC", constant_weights=True),

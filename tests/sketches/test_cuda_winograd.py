@@ -175,6 +175,7 @@ def test_buffers_that_32_bits_cannot_number_are_refused() -> None:
     "operator",
     [
         *winograd_convolutions.OTHERS,
+        *winograd_convolutions.ONLY_ON_PROCESSORS,
         conv2d(ci=4, h=8, w=8, co=4, kernel=3, layout="NHWC"),
         conv2d_transpose(ci=4, h=8, w=8, co=4, kernel=3),
     ],

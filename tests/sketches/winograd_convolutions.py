@@ -10,16 +10,43 @@ from hypothesis import strategies as st
 
 from tunesmith.errors import UsageError
 from tunesmith.operators import Conv2d, conv2d, depthwise_conv2d
+from tunesmith.sketches.winograd.tiling import suits_winograd
 
 OTHERS = (
-    conv2d(ci=4, h=8, w=8, co=4, kernel=3, stride=2),
-    conv2d(ci=4, h=8, w=8, co=4, kernel=3, dilation=2),
+    conv2d(ci=4, h=8, w=8, co=4, kernel=1),
+    conv2d(ci=4, h=9, w=9, co=4, kernel=9),
+    conv2d(ci=4, h=8, w=8, co=4, kernel=3, stride=3),
+    conv2d(ci=4, h=8, w=8, co=4, kernel=3, stride=2, dilation=2),
+    conv2d(ci=4, h=8, w=8, co=4, kernel=3, dilation=4, padding=1),
     conv2d(ci=4, h=8, w=8, co=4, kernel=3, groups=2),
-    conv2d(ci=4, h=8, w=8, co=4, kernel=(3, 1)),
     conv2d(ci=4, h=8, w=8, co=4, kernel=3, dtype="bfloat16"),
     depthwise_conv2d(c=4, h=8, w=8, kernel=3),
 )
 """Operators that it is not for."""
+
+ONLY_ON_PROCESSORS = (
+    conv2d(ci=4, h=8, w=8, co=4, kernel=3, stride=2),
+    conv2d(ci=4, h=8, w=8, co=4, kernel=3, dilation=2),
+    conv2d(ci=4, h=8, w=8, co=4, kernel=(3, 1)),
+    conv2d(ci=4, h=8, w=8, co=4, kernel=5),
+)
+"""Operators that it is for on processors alone."""
+
+
+def any_windows() -> st.SearchStrategy[dict[str, Any]]:
+    """Those that processors filter: up to 7x7 taps, strides up to 2, dilated ones."""
+    taps = st.integers(1, 7)
+    steps = st.sampled_from(((1, 1), (1, 2), (1, 3), (2, 1)))  # stride and dilation of an axis
+    return st.tuples(taps, taps, steps, steps).map(
+        lambda drawn: {
+            "kernel": drawn[:2],
+            "stride": (drawn[2][0], drawn[3][0]),
+            "dilation": (drawn[2][1], drawn[3][1]),
+        }
+    )
+
+
+_SQUARE: st.SearchStrategy[dict[str, Any]] = st.just({"kernel": 3})
 
 
 @st.composite
@@ -28,8 +55,12 @@ def convolutions(
     largest: int = 19,
     channels: Sequence[int] = (1, 2, 3, 7, 16, 17, 33, 40),
     layouts: Sequence[str] = ("NCHW", "NHWC"),
+    windows: st.SearchStrategy[dict[str, Any]] = _SQUARE,
 ) -> Conv2d:
-    """Small convolutions that it is for, odd sizes and single channels among them."""
+    """Small convolutions that it is for, odd sizes and single channels among them.
+
+    ``windows`` are their kernels, strides and dilations; some leave no output, and are passed over.
+    """
     sizes, counts = st.integers(1, largest), st.sampled_from(channels)
     options: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         {
@@ -44,7 +75,9 @@ def convolutions(
         }
     )
     try:
-        return conv2d(kernel=3, **draw(options))
+        operator = conv2d(**draw(windows), **draw(options))
+        assume(suits_winograd(operator))
+        return operator
     except UsageError:
         assume(False)
         raise

@@ -26,9 +26,9 @@ class CpuDirect(Sketch):
     registers over all input channels and the whole window. Vectors run along output channels, each
     multiplied by a broadcast of data, or along output columns, each multiplied by a broadcast of a
     weight. Weights are packed in the order in which the tile reads them. Tiles need not divide
-    anything: the last one overlaps its neighbour, or is a smaller one with code of its own
-    (``tails``). Where vectors do not run along the innermost axis of the output, the tile is
-    transposed in registers, so that all stores are vectors too.
+    anything: the last one overlaps its neighbour, is a smaller one with code of its own, or goes on
+    in the next row (``tails``). Where vectors do not run along the innermost axis of the output,
+    the tile is transposed in registers, so that all stores are vectors too.
 
     Pixels of 1x1 windows are a single axis. Data are padded (and, under strides, left with only the
     columns that are read) once for all, or by each task for the rows that it needs (``copy``);

@@ -1,4 +1,4 @@
-"""Winograd's minimal filtering for 3x3 convolutions: fewer products, for some rounding error."""
+"""Winograd's minimal filtering for convolutions: fewer products, for some rounding error."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, ClassVar, cast
 from tunesmith.operators import Conv2d, Operator
 from tunesmith.sketches.machine import Machine
 from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.winograd.axes import axes_of
 from tunesmith.sketches.winograd.estimate import WinogradEstimate
 from tunesmith.sketches.winograd.program import FUSED, SHARED, STAGES, winograd_program
 from tunesmith.sketches.winograd.tiling import (
@@ -20,12 +21,9 @@ from tunesmith.sketches.winograd.tiling import (
     suits_winograd,
     vector_length,
 )
-from tunesmith.sketches.winograd.transforms import FILTER, MINIMAL
 from tunesmith.space import Categorical, Config, Constraint, Ordinal, Parameter, Space
 from tunesmith.target import Target
 
-# Outputs of a tile along an axis.
-TILES = tuple(MINIMAL)
 # Sums that are added to in turn, so that none waits for its last addition.
 MIN_REGISTER_TILE = 8
 MAX_REGISTER_VECTORS = 4
@@ -36,17 +34,20 @@ MAX_BLOCK_TILES = 512
 DEFAULT_BLOCK_TILES = 64
 # Floats that a core may read again for each block: they stay in its L2.
 MAX_WEIGHTS_OF_A_BLOCK = 2**18
+# Products of a tile, each of which is a value in straight code.
+MAX_POSITIONS = 128
 
 
 class CpuWinograd(Sketch):
-    """Convolutions of 3x3 taps by F(2x2, 3x3) or F(4x4, 3x3), in float32.
+    """Convolutions of up to 7x7 taps by tiles of outputs that share products, in float32.
 
-    A tile of 2x2 (4x4) outputs costs 16 (36) multiply-adds a pair of channels in place of 36 (144).
-    Weights are transformed into panels of output channels, once where they are constant. Data are
-    transformed in blocks of tiles; at each of the 16 (36) positions a register tile multiplies them
-    with a panel; products are transformed to outputs together with what follows the sums. In how
-    many parallel loops this happens is a choice, ``stages``: few blocks of many channels share the
-    weights among the cores, many blocks of few channels the image.
+    A tile of 4x4 outputs of 3x3 taps costs 36 multiply-adds a pair of channels in place of 144, and
+    81 with stride 2 (``winograd/minimal.py``); dilated windows are as cheap as others. Weights are
+    transformed into panels of output channels, once where they are constant. Data are transformed
+    in blocks of tiles; at each of the 36 positions a register tile multiplies them with a panel;
+    products are transformed to outputs together with what follows the sums. In how many parallel
+    loops this happens is a choice, ``stages``: few blocks of many channels share the weights among
+    the cores, many blocks of few channels the image.
 
     What it rounds away is measured in docs/sketches.md.
     """
@@ -85,18 +86,18 @@ def _vectors(target: Target) -> tuple[int, int]:
 
 @lru_cache(maxsize=64)
 def _space(operator: Conv2d, lanes: int, registers: int) -> Space:
-    rows, rows_of_4 = (rows_of_tiles(operator, size) for size in TILES)
-    columns, columns_of_4 = (columns_of_tiles(operator, size) for size in TILES)
+    rows, columns = _row_counts(operator), _column_counts(operator)
+    most_rows, most_columns = max(rows.values()), max(columns.values())
     vectors = min(MAX_REGISTER_VECTORS, max(1, operator.co // lanes))
-    tiles = min(registers - 2, rows * columns)
+    tiles = min(registers - 2, most_rows * most_columns)
     least = _least_sums(operator)
     widest = vector_length(operator.ci, lanes)
     parameters: list[Parameter] = [
-        Ordinal("tile_rows", TILES),
-        Ordinal("tile_columns", TILES),
+        Ordinal("tile_rows", tuple(rows)),
+        Ordinal("tile_columns", tuple(columns)),
         Categorical("stages", STAGES),
-        Ordinal("block_rows", _rows(rows, rows_of_4)),
-        Ordinal("block_columns", _columns(columns, columns_of_4)),
+        Ordinal("block_rows", _rows(*rows.values())),
+        Ordinal("block_columns", _columns(operator, *columns.values())),
         Ordinal("register_tiles", tuple(range(1, tiles + 1))),
         Ordinal("register_vectors", tuple(range(1, vectors + 1))),
         Ordinal("panels_at_once", tuple(_powers(max(1, operator.co // lanes)))),
@@ -104,22 +105,51 @@ def _space(operator: Conv2d, lanes: int, registers: int) -> Space:
         Ordinal("unroll", tuple(_powers(min(16, widest)))),
     ]
     sums = "register_tiles * register_vectors"
-    return Space(
-        parameters,
-        [
-            Constraint(f"tile_rows == 2 or block_rows <= {rows_of_4}"),
-            Constraint(f"tile_columns == 2 or block_columns <= {columns_of_4}"),
-            Constraint(f"block_rows * block_columns <= {max(MAX_BLOCK_TILES, columns)}"),
-            Constraint("register_tiles <= block_rows * block_columns"),
-            Constraint(f"{least} <= {sums} and {sums} + register_vectors < {registers}"),
-            Constraint(f"unroll <= ci_lanes and {sums} * unroll <= {MAX_UNROLLED}"),
-        ],
-    )
+    # A block of dilated windows has all columns: neighbours are in tiles of their own.
+    dilated = axes_of(operator)[1].dilation > 1
+    conditions = [
+        *(f"tile_rows != {size} or block_rows <= {count}" for size, count in rows.items()),
+        *(
+            f"tile_columns != {size} or block_columns {'==' if dilated else '<='} {count}"
+            for size, count in columns.items()
+        ),
+        f"block_rows * block_columns <= {max(MAX_BLOCK_TILES, most_columns)}",
+        "register_tiles <= block_rows * block_columns",
+        f"{least} <= {sums} and {sums} + register_vectors < {registers}",
+        f"unroll <= ci_lanes and {sums} * unroll <= {MAX_UNROLLED}",
+        *(
+            f"tile_rows != {high} or tile_columns != {wide}"
+            for high, wide in product(rows, columns)
+            if (high, wide) not in _tiles(operator)
+        ),
+    ]
+    return Space(parameters, map(Constraint, conditions))
+
+
+def _row_counts(operator: Conv2d) -> dict[int, int]:
+    """Rows of tiles, by the rows of a tile."""
+    return {size: rows_of_tiles(operator, size) for size in axes_of(operator)[0].sizes}
+
+
+def _column_counts(operator: Conv2d) -> dict[int, int]:
+    """Tiles of a row, by the columns of a tile."""
+    return {size: columns_of_tiles(operator, size) for size in axes_of(operator)[1].sizes}
+
+
+def _tiles(operator: Conv2d) -> list[tuple[int, int]]:
+    """Rows and columns of the tiles to choose from."""
+    rows, columns = axes_of(operator)
+    return [
+        tile
+        for tile in product(rows.sizes, columns.sizes)
+        if _positions(operator, *tile) <= MAX_POSITIONS
+    ]
 
 
 def _least_sums(operator: Conv2d) -> int:
     """Sums that each register tile has: there is a block of so many tiles, whatever their size."""
-    return min(MIN_REGISTER_TILE, rows_of_tiles(operator, 4) * columns_of_tiles(operator, 4))
+    fewest = min(_row_counts(operator).values()) * min(_column_counts(operator).values())
+    return min(MIN_REGISTER_TILE, fewest)
 
 
 def _powers(most: int) -> Iterator[int]:
@@ -136,8 +166,10 @@ def _rows(*totals: int) -> tuple[int, ...]:
     return tuple(sorted(parts | {1}))
 
 
-def _columns(*totals: int) -> tuple[int, ...]:
-    """Columns of a block: all, or a half or a quarter of many."""
+def _columns(operator: Conv2d, *totals: int) -> tuple[int, ...]:
+    """Columns of a block: all, or a half or a quarter of many if those are neighbours."""
+    if axes_of(operator)[1].dilation > 1:
+        return tuple(sorted(set(totals)))
     parts = {-(-total // count) for total in totals for count in (2, 4)}
     return tuple(sorted({part for part in parts if part >= 8} | set(totals)))
 
@@ -147,9 +179,9 @@ def _columns(*totals: int) -> tuple[int, ...]:
 
 def _default(operator: Conv2d, lanes: int, registers: int, cores: int) -> Config:
     """Large tiles where there are enough of them; few weights read by each block, many shared."""
-    high, wide = min(product(TILES, TILES), key=lambda tile: _work(operator, *tile))
+    high, wide = min(_tiles(operator), key=lambda tile: _work(operator, *tile))
     rows, columns = rows_of_tiles(operator, high), columns_of_tiles(operator, wide)
-    weights = _positions(high, wide) * operator.ci * operator.co
+    weights = _positions(operator, high, wide) * operator.ci * operator.co
     fused = weights <= MAX_WEIGHTS_OF_A_BLOCK and rows >= cores
     block_rows = _default_rows(operator, (rows, columns), cores if fused else 1)
     vectors = min(2, max(1, operator.co // lanes))
@@ -175,14 +207,15 @@ def _default(operator: Conv2d, lanes: int, registers: int, cores: int) -> Config
     )
 
 
-def _positions(tile_rows: int, tile_columns: int) -> int:
-    return (tile_rows + FILTER - 1) * (tile_columns + FILTER - 1)
+def _positions(operator: Conv2d, tile_rows: int, tile_columns: int) -> int:
+    rows, columns = axes_of(operator)
+    return rows.minimal(tile_rows).products * columns.minimal(tile_columns).products
 
 
 def _work(operator: Conv2d, tile_rows: int, tile_columns: int) -> int:
     """Multiply-adds a pair of channels; a weight is not read for less than a register tile."""
     tiles = rows_of_tiles(operator, tile_rows) * columns_of_tiles(operator, tile_columns)
-    return _positions(tile_rows, tile_columns) * max(tiles, MIN_REGISTER_TILE)
+    return _positions(operator, tile_rows, tile_columns) * max(tiles, MIN_REGISTER_TILE)
 
 
 def _default_rows(operator: Conv2d, grid: tuple[int, int], shares: int) -> int:
@@ -190,7 +223,7 @@ def _default_rows(operator: Conv2d, grid: tuple[int, int], shares: int) -> int:
     rows, columns = grid
     least = -(-min(MIN_REGISTER_TILE, rows * columns) // columns)
     most = max(least, DEFAULT_BLOCK_TILES // columns)
-    values = _rows(*(rows_of_tiles(operator, size) for size in TILES))
+    values = _rows(*_row_counts(operator).values())
     fitting = [value for value in values if least <= value <= min(most, rows)] or [rows]
     return min(fitting, key=lambda value: (-(-rows // (value * shares)) * value, -value))
 

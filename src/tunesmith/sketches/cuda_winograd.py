@@ -19,13 +19,14 @@ from tunesmith.sketches.cuda.winograd.estimate import winograd_seconds
 from tunesmith.sketches.cuda.winograd.program import winograd_program
 from tunesmith.sketches.cuda.winograd.sizes import Sizes
 from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.winograd.minimal import tile_sizes
 from tunesmith.sketches.winograd.tiling import columns_of_tiles, rows_of_tiles, suits_winograd
-from tunesmith.sketches.winograd.transforms import FILTER, MINIMAL
 from tunesmith.space import Categorical, Config, Constraint, Factorization, Ordinal, Space
 from tunesmith.target import Target
 
+_FILTER = 3
 # Outputs of a tile along an axis.
-TILES = tuple(MINIMAL)
+TILES = tile_sizes(_FILTER, stride=1)
 # Bytes of a sum.
 _SUM = 4
 # A sum has no more blocks than that: each writes as many products as the sum has.
@@ -68,6 +69,9 @@ class CudaWinograd(Sketch):
             target.kind == "cuda"
             and suits_winograd(operator)
             and cast(Conv2d, operator).layout == "NCHW"
+            and cast(Conv2d, operator).kernel == (_FILTER, _FILTER)
+            and cast(Conv2d, operator).stride == (1, 1)
+            and cast(Conv2d, operator).dilation == (1, 1)
         )
 
     def space(self, operator: Operator, target: Target) -> Space:
@@ -203,7 +207,7 @@ def _transform_threads(steps: int) -> int:
 
 
 def _positions(tile_rows: int, tile_columns: int) -> int:
-    return (tile_rows + FILTER - 1) * (tile_columns + FILTER - 1)
+    return (tile_rows + _FILTER - 1) * (tile_columns + _FILTER - 1)
 
 
 def _work(operator: Conv2d, tile_rows: int, tile_columns: int) -> int:

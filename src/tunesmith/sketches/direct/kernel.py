@@ -66,7 +66,7 @@ def reduce(plan: Plan, tile: Tile, place: Place, source: Source, weights: Panel)
         sums[unit] = zero
     extents = _extents(plan)
     unrolled = unrolling(extents, plan.steps)
-    start = emit.bind("data", source.base + _pixel(plan, source, place.row, place.column))
+    start, pixels = _pixels(plan, tile, source, place)
     with ExitStack() as loops:
         first = [
             loops.enter_context(emit.serial(extent // steps, name)) * steps
@@ -82,7 +82,8 @@ def reduce(plan: Plan, tile: Tile, place: Place, source: Source, weights: Panel)
             outer, ky, kx, inner = offsets
             datum = taps[ky, kx] + source.term(outer, inner, 0)
             weight = panel + _term_number(plan, offsets) * plan.channel_tile
-            _add_products(plan, sums, source, datum, Panel(weights.buffer, weight))
+            addends = {pixel: datum + offset for pixel, offset in pixels.items()}
+            _add_products(plan, sums, source.buffer, addends, Panel(weights.buffer, weight))
     return sums
 
 
@@ -100,6 +101,26 @@ def _term_number(plan: Plan, term: Sequence[Any]) -> Any:
     for index, extent in zip(term, _extents(plan), strict=True):
         number = number * extent + index
     return number
+
+
+def _pixels(
+    plan: Plan, tile: Tile, source: Source, place: Place
+) -> tuple[Any, dict[tuple[int, int], Any]]:
+    """Where the data of a tile begin, and how far from there those of each of its pixels (units)
+    are, by row and column in the tile."""
+    units = list(product(range(tile.rows), range(tile.columns)))
+    if not plan.flat or plan.contiguous:
+        start = emit.bind("data", source.base + _pixel(plan, source, place.row, place.column))
+        lanes = plan.lanes_columns
+        return start, {unit: _pixel(plan, source, unit[0], unit[1] * lanes) for unit in units}
+    wide = plan.operator.output_image[1]
+    offsets = {}
+    for unit in units:
+        number = emit.bind("number", place.column + unit[1])
+        offset = _pixel(plan, source, number // wide, number % wide)
+        # Like the offsets of taps, these are no concern of LLVM's.
+        offsets[unit] = _apart(offset, several=True)
+    return emit.bind("data", source.base), offsets
 
 
 def _pixel(plan: Plan, source: Source, row: Any, column: Any) -> Any:
@@ -153,8 +174,11 @@ def unrolling(extents: tuple[int, ...], steps: int) -> list[int]:
     return unrolled[::-1]
 
 
-def _add_products(plan: Plan, sums: Sums, source: Source, data_start: Any, weights: Panel) -> None:
-    """Add the products of one input channel and one tap of the window."""
+def _add_products(
+    plan: Plan, sums: Sums, data: Any, offsets: dict[tuple[int, int], Any], weights: Panel
+) -> None:
+    """Add the products of one input channel and one tap of the window; ``offsets`` are those of
+    each pixel's data."""
     tile = sums.tile
 
     def weight(channel: int) -> Any:
@@ -163,9 +187,7 @@ def _add_products(plan: Plan, sums: Sums, source: Source, data_start: Any, weigh
         return value if plan.vectorize == "channels" else emit.spread(value, plan.unit)
 
     def datum(row: int, column: int) -> Any:
-        lanes = plan.lanes_columns
-        offset = data_start + _pixel(plan, source, row, column * lanes)
-        value = emit.load(source.buffer, [offset], lanes)
+        value = emit.load(data, [offsets[row, column]], plan.lanes_columns)
         return value if plan.vectorize == "columns" else emit.spread(value, plan.unit)
 
     # Vectors are held in registers, and each broadcast is used as soon as it is read. Or scalars

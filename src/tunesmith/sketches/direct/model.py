@@ -11,6 +11,8 @@ from tunesmith.sketches.machine import Copy, Machine
 
 # What a tile costs beside its products: clearing and addressing it, leaving the loops.
 _TILE_CYCLES = 30.0
+# Finding the data of a pixel that may be in another row than its neighbour.
+_PLACE_CYCLES = 3.0
 # Turning around a step of the innermost loop that is not unrolled.
 _LOOP_CYCLES = 1.0
 # Starting a task: its ranges, its memory.
@@ -70,7 +72,13 @@ def tile_cycles(plan: Plan, machine: Machine, tile: Tile) -> float:
     step = machine.register_tile_cycles(sums, loads, broadcasts, accumulators=sums)
     if plan.steps < 4:
         step += _LOOP_CYCLES / plan.steps
-    return plan.operator.reduction_length * step + _write_cycles(plan, machine, tile) + _TILE_CYCLES
+    placing = 0.0
+    if plan.flat and not plan.contiguous:
+        # Each pixel has an address of its own, which each tap moves.
+        step += pixels / plan.steps / machine.core.issue
+        placing = _PLACE_CYCLES * pixels
+    writing = _write_cycles(plan, machine, tile)
+    return plan.operator.reduction_length * step + writing + placing + _TILE_CYCLES
 
 
 def _write_cycles(plan: Plan, machine: Machine, tile: Tile) -> float:

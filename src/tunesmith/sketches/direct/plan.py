@@ -72,11 +72,16 @@ class Plan:
         return self.operator.kernel == (1, 1)
 
     @property
-    def flat(self) -> bool:
-        """Whether pixels are one axis: rows follow each other without a gap, and no tap is a
-        pixel's neighbour."""
+    def contiguous(self) -> bool:
+        """Whether the data of all pixels are one axis: rows follow each other without a gap, and no
+        tap is a pixel's neighbour."""
         plain = self.operator.stride == (1, 1) and self.operator.padding == (0, 0)
         return self.pointwise and (self.copy != "none" or plain)
+
+    @property
+    def flat(self) -> bool:
+        """Whether tiles take pixels as one axis, from the end of a row on to the next."""
+        return self.contiguous or self.tails == "wrap"
 
     @cached_property
     def rows(self) -> int:

@@ -15,6 +15,8 @@ MAX_STATEMENTS = 288
 # The most rows of a register tile, and the most vectors side by side.
 MAX_ROWS = 7
 MAX_VECTORS = 4
+# The most pixels of a tile that goes on in the next row.
+MAX_WRAPPED = 8
 _SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 _STEPS = (1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 32)
 # A tile of fewer sums waits for the latency of its additions.
@@ -32,7 +34,7 @@ def direct_space(op: Conv2d, registers: int) -> Space:
         Ordinal("tile_rows", rows),
         Ordinal("tile_columns", columns),
         Ordinal("tile_channels", channels),
-        Categorical("tails", ("overlap", "peel")),
+        Categorical("tails", ("overlap", "peel") + ("wrap",) * (not _contiguous(op))),
         Ordinal("block", tuple(d for d in range(1, ci + 1) if ci % d == 0)),
         Ordinal("steps", _STEPS),
         Categorical("order", ("weights", "pixels")),
@@ -55,6 +57,11 @@ def tile_values(
         tuple(range(1, min(wide, most) + 1)),
         tuple(range(1, min(op.co // op.groups, most) + 1)),
     )
+
+
+def _contiguous(op: Conv2d) -> bool:
+    """Whether pixels are one axis however data are copied: there is nothing to wrap."""
+    return op.kernel == (1, 1) and op.stride == (1, 1) and op.padding == (0, 0)
 
 
 def _readable_in_place(op: Conv2d) -> bool:
@@ -82,8 +89,16 @@ def _constraints(op: Conv2d, registers: int) -> list[Constraint]:
         for axis, vectors in held.items()
     ]
     # Tails of their own size are further copies of the body.
-    for tails, most in (("overlap", MAX_STATEMENTS), ("peel", MAX_STATEMENTS // 2)):
-        constraints.append(Constraint(f"tails != '{tails}' or {sums} * steps <= {most}"))
+    constraints.append(Constraint(f"tails == 'peel' or {sums} * steps <= {MAX_STATEMENTS}"))
+    constraints.append(Constraint(f"tails != 'peel' or {sums} * steps <= {MAX_STATEMENTS // 2}"))
+    if not _contiguous(op):
+        # Vectors of columns end with their row, and an address for each pixel takes a register.
+        constraints.append(
+            Constraint(
+                "tails != 'wrap' or (vectorize == 'channels' and tile_rows == 1 "
+                f"and tile_columns <= {MAX_WRAPPED})"
+            )
+        )
     constraints.append(
         Constraint("data == 'plain' or (vectorize == 'channels' and copy != 'none' and block > 1)")
         if op.ci > op.groups

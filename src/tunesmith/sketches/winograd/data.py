@@ -8,7 +8,7 @@ from typing import Any
 
 from tunesmith.sketches import emit
 from tunesmith.sketches.winograd.tiling import DTYPE, Tiling
-from tunesmith.sketches.winograd.transforms import FILTER, flat, transform
+from tunesmith.sketches.winograd.transforms import flat, transform
 from tunesmith.sketches.winograd.transpose import store_all, transposed
 
 
@@ -32,14 +32,15 @@ def transform_data(
 ) -> None:
     """B^T d B of a row of tiles, for a group of channels."""
     band = _read_band(tiling, data, tiles, group)
-    lanes, (rows, columns) = tiling.ci_lanes, tiling.minimal
+    lanes, (rows, columns), across = tiling.ci_lanes, tiling.minimal, tiling.axes[1]
     with emit.serial(tiling.block_columns, "column") as column:
         x = emit.bind("x", tiling.first_column(tiles.first_column + column))
         tile = group * tiling.block_tiles + tiles.in_block * tiling.block_columns + column
         offset = emit.bind("offset", tile * lanes)
 
         def pixel(i: int, j: int) -> Any:
-            return emit.bind("pixel", emit.load(band, [i, (x + j) * lanes], lanes))
+            place = (x * across.stride + j * across.dilation) * lanes
+            return emit.bind("pixel", emit.load(band, [i, place], lanes))
 
         square = transform(rows.data, columns.data, pixel)
         for position, value in enumerate(flat(square)):
@@ -47,17 +48,18 @@ def transform_data(
 
 
 def _read_band(tiling: Tiling, data: Any, tiles: RowOfTiles, group: Any) -> Any:
-    """The rows of pixels under a row of tiles, with padding, of a group of channels.
+    """The rows of pixels that a row of tiles reads, with padding, of a group of channels.
 
     Of the columns only those under the block are read.
     """
-    operator, lanes = tiling.operator, tiling.ci_lanes
+    operator, lanes, down = tiling.operator, tiling.ci_lanes, tiling.axes[0]
     band = emit.buffer("band", (tiling.input_tile[0], tiling.input_columns * lanes), DTYPE)
     image, top = tiling.first_row(tiles.number)
     channel = emit.bind("channel", emit.tile_start(group, lanes, operator.ci))
     left, right = operator.padding[1], operator.padding[1] + operator.w
     with emit.serial(tiling.input_tile[0], "row") as row:
-        y = emit.bind("y", top + row - operator.padding[0])
+        y = top * down.stride + row * down.dilation - operator.padding[0]
+        y = emit.bind("y", y)
 
         def read() -> None:
             _clear(band, row, range(left), lanes)
@@ -85,8 +87,8 @@ def _read_row(
     left, last = operator.padding[1], operator.w - step
     begin, needed = 0, operator.w
     if tiling.blocks[1] > 1:
-        begin = tiling.first_column(tiles.first_column) - left
-        needed = tiling.block_columns * tiling.tile_columns + FILTER - 1
+        begin = tiling.first_column(tiles.first_column) * operator.stride[1] - left
+        needed = tiling.block_input_columns
     with emit.serial(emit.tile_count(needed, step), "step") as number:
         x = emit.bind("x", _within(begin + number * step, last))
         if operator.layout == "NHWC":

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 from tunesmith.sketches.machine import Machine
+from tunesmith.sketches.winograd.axes import Axis
+from tunesmith.sketches.winograd.minimal import Matrix
 from tunesmith.sketches.winograd.program import APART, FUSED
 from tunesmith.sketches.winograd.tiling import Tiling
-from tunesmith.sketches.winograd.transforms import FILTER, MINIMAL, Matrix
 
 _FLOAT = 4
 # Cycles to begin and end the sums of a register tile: the last additions, the first loads.
@@ -76,7 +78,7 @@ class WinogradEstimate:
         """Of a row of tiles and a group of channels."""
         tiling, machine = self.tiling, self.machine
         vector = tiling.ci_lanes * _FLOAT
-        read = min(tiling.operator.w, tiling.block_columns * tiling.tile_columns + FILTER - 1)
+        read = min(tiling.operator.w, tiling.block_input_columns)
         pixels = tiling.input_tile[0] * read
         cycles = tiling.block_columns * self._transform("data")
         cycles += self._turn(pixels, tiling.operator.layout)
@@ -103,17 +105,26 @@ class WinogradEstimate:
         tiling, machine = self.tiling, self.machine
         channels = tiling.groups * tiling.ci_lanes
         cycles = channels * self._transform("filter")
-        cycles += self._turn(channels * FILTER**2, tiling.operator.layout)
+        cycles += self._turn(channels * math.prod(tiling.operator.kernel), tiling.operator.layout)
         written = channels * tiling.positions * tiling.co_lanes * _FLOAT
         cycles += machine.stream_cycles(written, self._weights_at_hand)
         return cycles * tiling.register_vectors
 
     def _transform(self, name: str) -> float:
         """Of a tile: its values loaded, multiplied by both matrices of that name, and stored."""
-        sizes = self.tiling.tile_rows, self.tiling.tile_columns
-        operations, loads, stores = _transform_counts(name, *sizes)
+        tiling = self.tiling
+        operations, loads, stores = _transform_counts(
+            name, *tiling.axes, tiling.tile_rows, tiling.tile_columns
+        )
+        # What is between both matrices is stored where registers end: in straight code, with much
+        # else to do before it is loaded again, so that nothing waits for it.
+        between = max(0, max(loads, stores) - self.machine.vector_registers)
         return self.machine.register_tile_cycles(
-            operations, loads, stores=stores, accumulators=operations, registers=loads
+            operations,
+            loads + between,
+            stores=stores + between,
+            accumulators=operations,
+            registers=0,
         )
 
     def _turn(self, pixels: float, layout: str) -> float:
@@ -152,10 +163,12 @@ class WinogradEstimate:
 
 
 @cache
-def _transform_counts(name: str, tile_rows: int, tile_columns: int) -> tuple[int, int, int]:
+def _transform_counts(
+    name: str, down: Axis, across: Axis, tile_rows: int, tile_columns: int
+) -> tuple[int, int, int]:
     """Operations, loads and stores of a transform: "data", "filter" or "output"."""
-    rows: Matrix = getattr(MINIMAL[tile_rows], name)
-    columns: Matrix = getattr(MINIMAL[tile_columns], name)
+    rows: Matrix = getattr(down.minimal(tile_rows), name)
+    columns: Matrix = getattr(across.minimal(tile_columns), name)
     high, wide = len(rows[0]), len(columns[0])
     operations = wide * _operations(rows) + len(rows) * _operations(columns)
     return operations, high * wide, len(rows) * len(columns)

@@ -67,7 +67,7 @@ def transform_products(
     a chunk of all panels; ``results`` are the epilogue's inputs and the output.
     """
     source, panel_of_source = products
-    lanes, (rows, columns) = tiling.co_lanes, tiling.minimal
+    lanes, (rows, columns), (down, across) = tiling.co_lanes, tiling.minimal, tiling.axes
     image, y = tiling.first_row(tiles.number)
     band = emit.buffer("outputs", (tiling.tile_rows, tiling.output_columns * lanes), DTYPE)
     with emit.serial(tiling.register_vectors, "vector") as vector:
@@ -81,15 +81,17 @@ def transform_products(
             offset = emit.bind("offset", tile * tiling.panel + vector * lanes)
 
             def element(i: int, j: int) -> Any:
-                index = [tiles.block, i * tiling.input_tile[1] + j, offset]
+                index = [tiles.block, i * tiling.products_tile[1] + j, offset]
                 return emit.bind("product", emit.load(source, index, lanes))
 
             tile_of_outputs = transform(rows.output, columns.output, element)
             for i, row in enumerate(tile_of_outputs[: tiling.written_rows]):
                 for j, value in enumerate(row):
-                    emit.store(band, value + bias, [i, (x + j) * lanes], lanes)
+                    place = (x + j * across.dilation) * lanes
+                    emit.store(band, value + bias, [i, place], lanes)
         with emit.serial(tiling.written_rows, "row") as row:
-            _write_row(tiling, (band, row), results, (image, co, y + row), tiles)
+            to = (image, co, y + row * down.dilation)
+            _write_row(tiling, (band, row), results, to, tiles)
 
 
 def _bias(tiling: Tiling, results: Sequence[Any], co: Any) -> Any:
@@ -111,7 +113,7 @@ def _write_row(
     operator, lanes, step = tiling.operator, tiling.co_lanes, tiling.written_columns
     (band, row), (image, co, y) = source, place
     wide, width = operator.output_image[1], tiling.block_columns * tiling.tile_columns
-    begin = tiling.first_column(tiles.first_column)
+    begin = tiling.first_column_of_block(tiles.first_column)
     with emit.serial(emit.tile_count(width, step), "step") as number:
         x = emit.bind("x", ir.min(begin + number * step, ir.min(begin + width, wide) - step))
         pixels = [emit.load(band, [row, (x + i) * lanes], lanes) for i in range(step)]

@@ -9,7 +9,8 @@ from typing import Any
 
 from tunesmith.operators import Conv2d, Operator
 from tunesmith.sketches import emit
-from tunesmith.sketches.winograd.transforms import FILTER, MINIMAL, Minimal
+from tunesmith.sketches.winograd.axes import Axis, axes_of
+from tunesmith.sketches.winograd.minimal import Minimal
 
 DTYPE = "float32"
 """The type of all numbers: others would lose too much in the transforms, or gain nothing."""
@@ -20,47 +21,69 @@ def vector_length(extent: int, lanes: int) -> int:
     return emit.power_of_two(min(extent, lanes))
 
 
+MOST_TAPS, MOST_STRIDE = 7, 2
+"""Of the windows along an axis that are filtered in fewer products: of longer ones, and larger
+strides, little would be left to save."""
+
+
 def suits_winograd(operator: Operator) -> bool:
-    """Whether an operator is a convolution that the minimal filtering here computes."""
+    """Whether an operator is a convolution that minimal filtering computes in fewer products."""
     return (
         isinstance(operator, Conv2d)
         and operator.dtype == DTYPE
-        and operator.kernel == (FILTER, FILTER)
-        and operator.stride == operator.dilation == (1, 1)
+        and operator.kernel != (1, 1)
+        and max(operator.kernel) <= MOST_TAPS
+        and max(operator.stride) <= MOST_STRIDE
         and operator.groups == 1
+        and all(axis.sizes for axis in axes_of(operator))
     )
 
 
 def rows_of_tiles(operator: Conv2d, tile_rows: int) -> int:
     """Rows of tiles, of all images together."""
-    return operator.n * emit.tile_count(operator.output_image[0], tile_rows)
+    return operator.n * axes_of(operator)[0].tiles(tile_rows)
 
 
 def columns_of_tiles(operator: Conv2d, tile_columns: int) -> int:
     """Tiles of a row."""
-    return emit.tile_count(operator.output_image[1], tile_columns)
+    return axes_of(operator)[1].tiles(tile_columns)
 
 
 class Tiles:
-    """What follows from the size of a tile alone: ``tile_rows`` x ``tile_columns`` outputs."""
+    """What follows from an operator and the size of a tile: ``tile_rows`` x ``tile_columns``
+    outputs."""
 
+    operator: Conv2d
     tile_rows: int
     tile_columns: int
 
-    @property
+    @cached_property
+    def axes(self) -> tuple[Axis, Axis]:
+        """The rows and the columns of the image."""
+        return axes_of(self.operator)
+
+    @cached_property
     def minimal(self) -> tuple[Minimal, Minimal]:
         """The transforms along the rows of a tile and along its columns."""
-        return MINIMAL[self.tile_rows], MINIMAL[self.tile_columns]
+        rows, columns = self.axes
+        return rows.minimal(self.tile_rows), columns.minimal(self.tile_columns)
 
     @property
     def input_tile(self) -> tuple[int, int]:
-        """Rows and columns of the inputs under a tile."""
-        return self.tile_rows + FILTER - 1, self.tile_columns + FILTER - 1
+        """Rows and columns of the inputs of a tile, of which some may lie between them."""
+        rows, columns = self.minimal
+        return rows.inputs, columns.inputs
+
+    @property
+    def products_tile(self) -> tuple[int, int]:
+        """Rows and columns of a transformed tile."""
+        rows, columns = self.minimal
+        return rows.products, columns.products
 
     @property
     def positions(self) -> int:
         """Elements of a transformed tile, each of which has a matrix product of its own."""
-        return self.input_tile[0] * self.input_tile[1]
+        return self.products_tile[0] * self.products_tile[1]
 
 
 @dataclass(frozen=True)
@@ -130,20 +153,30 @@ class Tiling(Tiles):
 
     def first_row(self, row_of_tiles: Any) -> tuple[Any, Any]:
         """The image that a row of tiles is in, and the first row of its outputs."""
-        high, extent = self.grid[0] // self.operator.n, self.operator.output_image[0]
+        high = self.grid[0] // self.operator.n
         image = emit.bind("image", row_of_tiles // high)
-        return image, emit.bind("top", _first_pixel(row_of_tiles % high, self.tile_rows, extent))
+        return image, emit.bind("top", self.axes[0].first(row_of_tiles % high, self.tile_rows))
 
     def first_column(self, tile: Any) -> Any:
         """The first column of a tile's outputs, from its place in a row of tiles."""
-        return _first_pixel(tile, self.tile_columns, self.operator.output_image[1])
+        return self.axes[1].first(tile, self.tile_columns)
+
+    def first_column_of_block(self, tile: Any) -> Any:
+        """The first column of a block's outputs, from its first tile's place in a row of tiles."""
+        return 0 if self.blocks[1] == 1 else self.first_column(tile)
 
     # -- bands: rows of pixels, group by group of channels ---------------------------------------
 
     @cached_property
     def input_columns(self) -> int:
         """Columns of an input with its padding, or those that a tile needs where it has fewer."""
-        return max(self.operator.w + 2 * self.operator.padding[1], self.input_tile[1])
+        padded = self.operator.w + 2 * self.operator.padding[1]
+        return max(padded, self.axes[1].reach(self.tile_columns))
+
+    @cached_property
+    def block_input_columns(self) -> int:
+        """Columns of the input under a block that is a part of the columns."""
+        return self.axes[1].reach(self.block_columns * self.tile_columns)
 
     @cached_property
     def output_columns(self) -> int:
@@ -213,8 +246,3 @@ class Tiling(Tiles):
     def products_plane(self, panels: int) -> int:
         """Floats of one position of a block's products: panel, tile, channel of the panel."""
         return (panels * self.block_tiles * self.register_vectors + 1) * self.co_lanes
-
-
-def _first_pixel(tile: Any, size: int, extent: int) -> Any:
-    """Where a tile begins: the last one early enough to be whole, if the image is as large."""
-    return 0 if extent <= size else emit.tile_start(tile, size, extent)

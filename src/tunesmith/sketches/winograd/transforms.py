@@ -1,85 +1,23 @@
-"""The matrices of Winograd's minimal filtering, and their products as straight-line vector code.
+"""The transforms of Winograd's minimal filtering as straight-line vector code.
 
-F(m x m, 3 x 3) gives m x m outputs Y of a tile d of (m + 2) x (m + 2) inputs and a filter g:
+F(m x m, r x r) gives m x m outputs Y of a tile d of inputs and a filter g:
 Y = A^T [(G g G^T) * (B^T d B)] A, the product in brackets element by element (Lavin and Gray, "Fast
-Algorithms for Convolutional Neural Networks", 2015, section 4). The matrices here belong to the
-points 0, 1, -1 and infinity for m = 2; 2 and -2 besides for m = 4. Tiles need not be square: the
-matrices on the left are those of its rows, those on the right of its columns.
+Algorithms for Convolutional Neural Networks", 2015, section 4). Tiles and filters need not be
+square: the matrices on the left are those of the rows, those on the right of the columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
 from typing import Any
 
 from tunesmith.sketches import emit
+from tunesmith.sketches.winograd.minimal import Matrix, Row
 
-FILTER = 3
-"""Taps of the filter along each axis."""
-
-Row = tuple[Fraction, ...]
-Matrix = tuple[Row, ...]
 Keep = Callable[[str, Any], Any]
-
-
-def _matrix(rows: Sequence[Sequence[int | Fraction]]) -> Matrix:
-    return tuple(tuple(Fraction(value) for value in row) for row in rows)
-
-
-@dataclass(frozen=True)
-class Minimal:
-    """The transforms of F(m, 3): ``data`` is B^T, ``filter`` is G and ``output`` is A^T."""
-
-    data: Matrix
-    filter: Matrix
-    output: Matrix
-
-
-_HALF, _QUARTER, _SIXTH = Fraction(1, 2), Fraction(1, 4), Fraction(1, 6)
-_12TH, _24TH = Fraction(1, 12), Fraction(1, 24)
-
-MINIMAL = {
-    2: Minimal(
-        data=_matrix([[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]]),
-        filter=_matrix([[1, 0, 0], [_HALF, _HALF, _HALF], [_HALF, -_HALF, _HALF], [0, 0, 1]]),
-        output=_matrix([[1, 1, 1, 0], [0, 1, -1, -1]]),
-    ),
-    4: Minimal(
-        data=_matrix(
-            [
-                [4, 0, -5, 0, 1, 0],
-                [0, -4, -4, 1, 1, 0],
-                [0, 4, -4, -1, 1, 0],
-                [0, -2, -1, 2, 1, 0],
-                [0, 2, -1, -2, 1, 0],
-                [0, 4, 0, -5, 0, 1],
-            ]
-        ),
-        filter=_matrix(
-            [
-                [_QUARTER, 0, 0],
-                [-_SIXTH, -_SIXTH, -_SIXTH],
-                [-_SIXTH, _SIXTH, -_SIXTH],
-                [_24TH, _12TH, _SIXTH],
-                [_24TH, -_12TH, _SIXTH],
-                [0, 0, 1],
-            ]
-        ),
-        output=_matrix(
-            [
-                [1, 1, 1, 1, 1, 0],
-                [0, 1, -1, 2, -2, 0],
-                [0, 1, 1, 4, 4, 0],
-                [0, 1, -1, 8, -8, 1],
-            ]
-        ),
-    ),
-}
-"""By m, the outputs of a tile along an axis."""
 
 
 def transform(

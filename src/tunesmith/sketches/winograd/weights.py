@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from tunesmith.sketches import emit
 from tunesmith.sketches.winograd.tiling import DTYPE, Tiling, vector_length
-from tunesmith.sketches.winograd.transforms import FILTER, flat, transform
+from tunesmith.sketches.winograd.transforms import flat, transform
 from tunesmith.sketches.winograd.transpose import store_all, transposed
 
 
@@ -29,12 +30,14 @@ def _transform_group(tiling: Tiling, weight: Any, transformed: Any, place: Seque
     panel, group, co, lane = place
     rows, columns = tiling.minimal
     first = emit.bind("ci", emit.tile_start(group, tiling.ci_lanes, tiling.operator.ci))
+    high, wide = tiling.operator.kernel
+    taps_of_channel = high * wide
     turned = tiling.operator.layout == "NCHW"
     taps = _turned_taps(tiling, weight, co, first) if turned else weight
     with emit.serial(tiling.ci_lanes, "channel") as channel:
 
         def tap(i: int, j: int) -> Any:
-            number = channel * FILTER**2 + i * FILTER + j
+            number = channel * taps_of_channel + i * wide + j
             index = [number * tiling.co_lanes] if turned else [i, j, first + channel, co]
             return emit.bind("tap", emit.load(taps, index, tiling.co_lanes))
 
@@ -45,14 +48,15 @@ def _transform_group(tiling: Tiling, weight: Any, transformed: Any, place: Seque
 
 def _turned_taps(tiling: Tiling, weight: Any, co: Any, first: Any) -> Any:
     """The taps of a group of input channels, each a vector of output channels."""
-    lanes, count = tiling.co_lanes, tiling.ci_lanes * FILTER**2
+    taps_of_channel = math.prod(tiling.operator.kernel)
+    lanes, count = tiling.co_lanes, tiling.ci_lanes * taps_of_channel
     step = vector_length(count, tiling.lanes)
-    rows = _reshaped(weight, (tiling.operator.co, tiling.operator.ci * FILTER**2))
+    rows = _reshaped(weight, (tiling.operator.co, tiling.operator.ci * taps_of_channel))
     taps = emit.buffer("taps", (count * lanes,), DTYPE)
     with emit.serial(emit.tile_count(count, step), "step") as number:
         start = emit.bind("start", emit.tile_start(number, step, count))
         values = [
-            emit.bind("row", emit.load(rows, [co + row, first * FILTER**2 + start], step))
+            emit.bind("row", emit.load(rows, [co + row, first * taps_of_channel + start], step))
             for row in range(lanes)
         ]
         store_all(taps, transposed(values, step), [start * lanes])

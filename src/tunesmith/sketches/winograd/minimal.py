@@ -1,0 +1,121 @@
+"""The matrices of minimal filtering along one axis: of any number of taps, with a stride.
+
+F(m, r) gives m outputs y = A^T [(G g) * (B^T d)] of r taps g with m + r - 1 products, in place of
+m r (Winograd, "Arithmetic Complexity of Computations", 1980). The matrices here are those of the
+algorithm of Toom and Cook: polynomials are multiplied by their values at points, here 0, 1, -1, 2
+and so on, the last one at infinity.
+
+Taps a stride apart meet inputs a stride apart. So outputs with a stride are a sum of ``stride``
+filters without one: of 3 taps with stride 2 the first and the last make an F(m, 2), the one in the
+middle is an F(m, 1), and there are (m + 1) + m products in place of 3 m. Windows of more taps than
+``MOST_TAPS`` are likewise sums of shorter ones: the more points, the larger the numbers that cancel
+each other, and with them the rounding errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+
+Row = tuple[Fraction, ...]
+Matrix = tuple[Row, ...]
+
+MOST_TAPS = 4
+"""Taps of a window that are filtered together."""
+
+# The first ones give the smallest numbers.
+_POINTS = tuple(map(Fraction, (0, 1, -1, 2, -2, "1/2", "-1/2")))
+
+
+@dataclass(frozen=True)
+class Minimal:
+    """The transforms along an axis: ``data`` is B^T, ``filter`` is G and ``output`` is A^T."""
+
+    data: Matrix
+    filter: Matrix
+    output: Matrix
+
+    @property
+    def inputs(self) -> int:
+        """How many neighbouring inputs the outputs of a tile are made of."""
+        return len(self.data[0])
+
+    @property
+    def products(self) -> int:
+        """How many products they take."""
+        return len(self.data)
+
+
+def tile_sizes(taps: int, stride: int) -> tuple[int, ...]:
+    """Outputs of a tile that are worth trying along an axis."""
+    if taps == 1:
+        return (1,)
+    return (2, 4) if (taps, stride) == (3, 1) else (2, 3, 4)
+
+
+@cache
+def minimal(outputs: int, taps: int, stride: int = 1) -> Minimal:
+    """The filtering of so many outputs, ``stride`` inputs apart, by so many taps."""
+    inputs = (outputs - 1) * stride + taps
+    data: list[Row] = []
+    filters: list[Row] = []
+    output: list[Row] = [()] * outputs
+    for first, count in _parts(taps, stride):
+        part = _plain(outputs, count)
+        data += [_spread(row, first, stride, inputs) for row in part.data]
+        filters += [_spread(row, first, stride, taps) for row in part.filter]
+        output = [(*known, *row) for known, row in zip(output, part.output, strict=True)]
+    return Minimal(tuple(data), tuple(filters), tuple(output))
+
+
+def _parts(taps: int, stride: int) -> Iterator[tuple[int, int]]:
+    """The first and the number of those taps, a stride apart, that are filtered together."""
+    for phase in range(min(taps, stride)):
+        count = -(-(taps - phase) // stride)
+        parts = -(-count // MOST_TAPS)
+        for part in range(parts):
+            begin, end = (-(-count * place // parts) for place in (part, part + 1))
+            yield phase + begin * stride, end - begin
+
+
+def _spread(row: Row, first: int, stride: int, length: int) -> Row:
+    """The row's elements a stride apart, the rest 0."""
+    spread = [Fraction(0)] * length
+    for place, value in enumerate(row):
+        spread[first + place * stride] = value
+    return tuple(spread)
+
+
+def _plain(outputs: int, taps: int) -> Minimal:
+    """F(outputs, taps)."""
+    if taps == 1:
+        same = tuple(tuple(Fraction(i == k) for k in range(outputs)) for i in range(outputs))
+        return Minimal(same, ((Fraction(1),),) * outputs, same)
+    finite = _POINTS[: outputs + taps - 2]
+    data, filters = [], []
+    for point in finite:
+        others = [other for other in finite if other != point]
+        # Divided by what makes the polynomial 1 at its own point.
+        scale = Fraction(1)
+        for other in others:
+            scale *= point - other
+        data.append((*_polynomial(others), Fraction(0)))
+        filters.append(tuple(point**power / scale for power in range(taps)))
+    data.append(_polynomial(finite))
+    filters.append(tuple(Fraction(power == taps - 1) for power in range(taps)))
+    output = tuple(
+        (*(point**power for point in finite), Fraction(power == outputs - 1))
+        for power in range(outputs)
+    )
+    return Minimal(tuple(data), tuple(filters), output)
+
+
+def _polynomial(zeros: Sequence[Fraction]) -> Row:
+    """The coefficients, from the constant one on, of the product of x - zero."""
+    found = [Fraction(1)]
+    for zero in zeros:
+        shifted = [Fraction(0), *found]
+        found = [a - zero * b for a, b in zip(shifted, [*found, Fraction(0)], strict=True)]
+    return tuple(found)
