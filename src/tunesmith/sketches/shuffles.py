@@ -75,7 +75,7 @@ def _turned_in_halves(vectors: list[Any]) -> list[Any]:
 def _exchanged(
     vectors: Sequence[Any], apart: int, lanes: tuple[Sequence[int], Sequence[int]]
 ) -> list[Any]:
-    """Lanes of each two vectors whose numbers are ``apart``, in the first's place and the other's."""
+    """Lanes of each two vectors whose numbers are ``apart``: for the first one and the other."""
     found = list(vectors)
     for number in range(len(vectors)):
         if number & apart == 0:
