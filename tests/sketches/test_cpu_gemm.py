@@ -163,6 +163,21 @@ def test_constant_weights_are_packed_apart_or_read_as_they_are(target: Target) -
     assert mismatch(SKETCH, operator, default.replace(pack_right="none"), target) is None
 
 
+@pytest.mark.parametrize("mcpu", ["haswell", "znver3", "cascadelake"])
+def test_the_default_streams_constant_weights_from_panels(mcpu: str) -> None:
+    """Few rows by large weights: tiles with enough sums, and no rows of weights a page apart."""
+    target = Target(mcpu=mcpu, cores=1)
+    operator = matmul(m=4, n=4096, k=1024, constant_weights=True)
+    default = SKETCH.default(operator, target)
+    assert default["pack_right"] == "whole"
+    assert int(str(default["rows"])) * int(str(default["vectors"])) >= 12
+    seconds = [
+        SKETCH.estimate(operator, target, default.replace(**changes))
+        for changes in ({}, {"depth": 256}, {"vectors": 1}, {"pack_right": "none"})
+    ]
+    assert all(other > seconds[0] for other in seconds[1:])  # type: ignore[operator]
+
+
 # -- the space -----------------------------------------------------------------------------------
 
 
@@ -208,7 +223,10 @@ def test_estimates_put_sensible_configs_before_silly_ones(name: str, target: Tar
 # -- programs, word for word ---------------------------------------------------------------------
 
 PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
-    "packed": (matmul(m=64, n=96, k=128, bias=True), {"rows": 3, "unroll": 2, "prefetch": 8}),
+    "packed": (
+        matmul(m=64, n=96, k=128, bias=True),
+        {"rows": 3, "vectors": 2, "unroll": 2, "prefetch": 8},
+    ),
     "int8": (matmul(m=4, n=32, k=32, dtype="int8"), {"rows": 2, "vectors": 1}),
 }
 

@@ -70,7 +70,7 @@ def test_shares_are_all_of_a_total_and_differ_by_one_at_most(parts: int, total: 
 
 
 @pytest.mark.parametrize("rows", [1, 2, 4, 8, 16])
-@pytest.mark.parametrize("lanes", [1, 2, 4, 16])
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16])
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 def test_turned_rows_are_columns_one_after_the_other(rows: int, lanes: int, dtype: str) -> None:
     def body(buffers: list[Any]) -> None:

@@ -10,7 +10,7 @@ from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, ProductOperator, element_bits
 from tunesmith.sketches import emit
 from tunesmith.sketches.gemm import ALONG_SIZE, Blocking, Packing, Plan, Precision, Side
-from tunesmith.sketches.gemm.estimate import Traffic, product_seconds
+from tunesmith.sketches.gemm.estimate import READY_SUMS, Traffic, product_seconds
 from tunesmith.sketches.gemm.matrices import OPERATORS, Matrices, matrices_of
 from tunesmith.sketches.gemm.product import multiply, pack
 from tunesmith.sketches.machine import Machine
@@ -241,11 +241,22 @@ def _packings(operator: ProductOperator, target: Target, side: Side) -> tuple[st
 
 @lru_cache(maxsize=256)
 def _default(operator: ProductOperator, target: Target) -> Config:
-    matrices, registers = matrices_of(operator), Machine.of(target).vector_registers
+    matrices, machine = matrices_of(operator), Machine.of(target)
     lanes = _lanes(operator, target)[-1]
-    rows = min(matrices.rows, registers // 4)
-    # Few rows need more vectors side by side, so that additions need not wait for each other.
-    vectors = min(max(2, registers // 4 // rows), _MOST_VECTORS, matrices.columns // lanes)
+    rows = min(matrices.rows, machine.vector_registers // 4)
+    # As many vectors as registers can hold, or fewer where tiles then overlap less.
+    most = min(
+        (machine.vector_registers - 1) // (rows + 1), _MOST_VECTORS, matrices.columns // lanes
+    )
+    vectors = min(
+        range(most, 0, -1),
+        key=lambda count: (
+            emit.tile_count(matrices.columns, count * lanes)
+            * machine.register_tile_cycles(
+                rows * count, count, rows, accumulators=READY_SUMS * rows * count
+            )
+        ),
+    )
     chosen: dict[str, Any] = {"rows": rows, "vectors": vectors, "lanes": lanes, "chains": 1}
     chosen |= {"unroll": 1, "prefetch": 0, "outer": "rows", "inner": "rows", "blocks": 1}
     chosen["fetch_next"] = matrices.batch > 1
@@ -254,7 +265,9 @@ def _default(operator: ProductOperator, target: Target) -> Config:
     right = _packings(operator, target, Side.COLUMNS)
     short = matrices.batch >= max(2, target.core_count) or matrices.rows <= rows
     chosen["pack_left"] = left[0] if short else "whole"
-    chosen["pack_right"] = ("none" if "none" in right else right[-1]) if short else "whole"
+    # Constant weights are packed before the call.
+    in_place = short and not operator.constant_weights
+    chosen["pack_right"] = ("none" if "none" in right else right[-1]) if in_place else "whole"
     stretch = _DEFAULT_DEPTH // 4 if chosen["pack_right"] == "block" else _DEFAULT_DEPTH
     depths = _depths(operator, target)
     chosen["depth"] = max([d for d in depths if d <= stretch], default=depths[-1])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tunesmith.operators import element_bits
 from tunesmith.sketches.gemm.blocking import Packing, Plan, Side
-from tunesmith.sketches.gemm.operand import ALONG_DEPTH
+from tunesmith.sketches.gemm.operand import ALONG_DEPTH, ALONG_SIZE
 from tunesmith.sketches.machine import Copy, Machine
 
 # Cycles to begin and end the sums of a register tile: the first loads, the last additions.
@@ -15,7 +15,14 @@ _TILE_CYCLES = 20.0
 _ROUND_CYCLES = 0.3
 # Cycles an element of turning rows into columns in registers, and of moving it alone.
 _TURN, _GATHER = 0.35, 2.0
-_LINE = 64
+_LINE, _PAGE = 64, 4096
+# Of the sums of a tile so many are never waited for: no core starts each addition in its first
+# cycle. Tiles of as many sums as additions are under way at once took a fifth longer (Zen 4).
+READY_SUMS = 0.8
+# Memory that begins somewhere new was not asked for ahead: so many bytes' time passes until it is.
+_RESTART = 3000.0
+# Rows that lie a page apart are asked for by nobody: a piece of each takes so many times longer.
+_APART = 2.5
 # Of the time that memory takes to answer, so much is lost where nobody asked ahead.
 _UNASKED = 0.7
 
@@ -95,7 +102,7 @@ class _Model:
             sums * each,
             blocking.vectors * (each + (blocking.prefetch > 0)),
             blocking.rows,
-            accumulators=sums * blocking.chains,
+            accumulators=READY_SUMS * sums * blocking.chains,
             registers=sums * blocking.chains + blocking.vectors + 1,
             shuffles=self._conversions(),
         )
@@ -159,12 +166,23 @@ class _Model:
             Side.ROWS: plan.batch * plan.rows * plan.depth,
             Side.COLUMNS: plan.batch * plan.columns * plan.depth,
         }
-        read = sum(size * self.traffic[side].itemsize for side, size in sizes.items())
+        read = {side: size * self.traffic[side].itemsize for side, size in sizes.items()}
         # What is written is read before.
         size = element_bits(plan.precision.total) // 8
         written = 2.0 * size * plan.batch * plan.rows * plan.columns
-        count = read + written
-        return self.machine.stream_cycles(count / self.machine.cores, count)
+        count = written + sum(read.values())
+        waited = written + sum(read[side] * self._scattered(side) for side in Side)
+        return self.machine.stream_cycles(waited / self.machine.cores, count)
+
+    def _scattered(self, side: Side) -> float:
+        """How many times as long memory takes for an operand that is read in pieces."""
+        traffic, packing = self.traffic[side], self._packing(side)
+        if packing is Packing.NONE and traffic.along == ALONG_SIZE:
+            whole = traffic.stride <= self._width(side) * traffic.itemsize
+            return 1.0 if whole else 1 + _APART * min(1.0, traffic.stride / _PAGE)
+        if packing is Packing.WHOLE and traffic.ready and self.plan.depth_blocks > 1:
+            return 1 + _RESTART / self._panel_bytes(side)
+        return 1.0
 
     def _packing_cycles(self, side: Side) -> float:
         """Of one core, to fill panels."""
