@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from tunesmith.passes.unaligned_arguments import unaligned_arguments
 from tunesmith.passes.unconditional_loads import unconditional_loads
 from tunesmith.passes.whole_warps import whole_warps
 
@@ -55,7 +56,7 @@ def _pipeline(*, blocks: bool, kind: str) -> Pipeline:
     if not blocks:
         lower = _passes_for_loops()
     if kind != "cuda":
-        return lower, finish_host, finish_device
+        return Sequential([unaligned_arguments(), lower]), finish_host, finish_device
     passes = [unconditional_loads(), whole_warps()]
     return lower, finish_host, lambda: Sequential([*passes, finish_device()])
 
