@@ -12,7 +12,7 @@ import numpy as np
 from tunesmith.errors import UsageError
 from tunesmith.operators import Argument
 
-# Compiled code reads and writes whole vectors from the start of a tensor on.
+# Where our own tensors start: at whole vectors, which are read fastest there.
 ALIGNMENT = 64
 
 _CPU = 1  # DLPack's number of the device
@@ -38,15 +38,15 @@ def check(value: Any, argument: Argument) -> tuple[int, int]:
         raise unusable(argument.name, error) from error
 
 
-def input_tensor(value: Any, argument: Argument) -> Any:
+def input_tensor(value: Any, argument: Argument, alignment: int = 1) -> Any:
     """``value`` as a tensor that TVM may read, on its own memory where that can be used as it is.
 
-    That needs C order, a start at a multiple of 64 bytes, and a type that DLPack knows; anything
-    else is copied. Raises ``UsageError`` if it is no array in main memory, or of another type or
-    shape than the argument.
+    That needs C order, and a start at a multiple of ``alignment`` bytes; anything else is copied.
+    Raises ``UsageError`` if it is no array in main memory, or of another type or shape than the
+    argument.
     """
     _check_here(value, argument)
-    shared = _shared(value)
+    shared = _shared(value, alignment)
     if shared is not None:
         return shared
     try:
@@ -55,7 +55,9 @@ def input_tensor(value: Any, argument: Argument) -> Any:
         raise unusable(argument.name, error) from error
 
 
-def output_tensor(value: Any, argument: Argument, inputs: Sequence[Any]) -> Any:
+def output_tensor(
+    value: Any, argument: Argument, inputs: Sequence[Any], alignment: int = 1
+) -> Any:
     """A tensor for the result: ``value``'s own memory, or new memory for ``store`` to copy.
 
     New memory is taken where ``value`` cannot be written as it is, or overlaps one of ``inputs``
@@ -64,7 +66,7 @@ def output_tensor(value: Any, argument: Argument, inputs: Sequence[Any]) -> Any:
     """
     _check_here(value, argument)
     check_writable(value, argument)
-    shared = _shared(value)
+    shared = _shared(value, alignment)
     if shared is None or overlaps(shared, inputs):
         return new_tensor(argument)
     return shared
@@ -156,26 +158,67 @@ def _check_here(value: Any, argument: Argument) -> None:
         raise UsageError(f"{argument.name} must be in main memory: copy it there from its device")
 
 
-def _shared(value: Any) -> Any | None:
+def _shared(value: Any, alignment: int) -> Any | None:
     """A tensor on the memory of ``value``, or None where TVM cannot use that."""
-    import tvm
+    import tvm_ffi
 
     try:
-        return tvm.runtime.from_dlpack(value.detach() if is_torch(value) else value)
-    except Exception:  # not aligned, not in C order, read-only, a type that DLPack lacks
+        if isinstance(value, np.ndarray):
+            tensor = numpy_tensor(value)
+        else:
+            tensor = tvm_ffi.from_dlpack(value.detach() if is_torch(value) else value)
+    except Exception:  # of a stranger's class, or a type or an order of bytes that DLPack lacks
         return None
+    return tensor if tensor.is_contiguous() and tensor.data_ptr() % alignment == 0 else None
+
+
+def numpy_tensor(array: Any) -> Any:
+    """A tensor on the memory of a NumPy array, of bfloat16 too, and of one that is read-only.
+
+    Raises whatever NumPy or TVM raises.
+    """
+    import tvm_ffi
+
+    if array.dtype.char == _OF_A_STRANGER and array.dtype.name == "bfloat16":
+        return _bfloat16_tensor(array)
+    if array.flags.writeable:
+        return tvm_ffi.from_dlpack(array)
+    return tvm_ffi.from_dlpack(array.__dlpack__(max_version=(1, 0)))
+
+
+# NumPy's character of types that other packages define.
+_OF_A_STRANGER = "E"
+
+# DLPack's code of bfloat16, and where in its ``DLManagedTensorVersioned`` the code stands: after a
+# version, two pointers and flags, and in a tensor after a pointer, a device and a number.
+_BFLOAT16, _CODE_AT = 4, 8 + 2 * 8 + 8 + 8 + 8 + 4
+
+_memory_of_capsule = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+def _bfloat16_tensor(array: Any) -> Any:
+    """NumPy gives no array of bfloat16 away, but one of numbers of 16 bits, renamed here."""
+    import tvm_ffi
+
+    capsule = array.view(np.uint16).__dlpack__(max_version=(1, 0))
+    start = _memory_of_capsule(capsule, b"dltensor_versioned")
+    ctypes.c_uint8.from_address(start + _CODE_AT).value = _BFLOAT16
+    return tvm_ffi.from_dlpack(capsule)
 
 
 def _copied(value: Any) -> Any:
-    """A tensor with a copy of ``value``."""
+    """A tensor with a copy of ``value``, at a multiple of 64 bytes."""
     import tvm
+    import tvm_ffi
 
     if not is_torch(value):
         array = value if isinstance(value, np.ndarray) else np.from_dlpack(value)
         return tvm.runtime.tensor(np.ascontiguousarray(array))
     torch = sys.modules["torch"]
     # PyTorch aligns what it allocates to 64 bytes.
-    return tvm.runtime.from_dlpack(value.detach().clone(memory_format=torch.contiguous_format))
+    return tvm_ffi.from_dlpack(value.detach().clone(memory_format=torch.contiguous_format))
 
 
 def overlaps(tensor: Any, others: Sequence[Any]) -> bool:
@@ -192,6 +235,20 @@ def _extent(tensor: Any) -> tuple[int, int]:
     return start, start + int(tensor.numel()) * itemsize
 
 
+def byte_count(argument: Argument) -> int:
+    """The bytes of a dense tensor."""
+    return argument.elements * numpy_type(argument.dtype).itemsize
+
+
+def numpy_type(dtype: str) -> np.dtype[Any]:
+    """NumPy's type of elements."""
+    if dtype != "bfloat16":
+        return np.dtype(dtype)
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)
+
+
 def is_torch(value: Any) -> bool:
     """Whether it is a tensor of PyTorch."""
     torch = sys.modules.get("torch")
@@ -200,9 +257,14 @@ def is_torch(value: Any) -> bool:
 
 def is_tvm(value: Any) -> bool:
     """Whether it is a tensor of TVM's runtime."""
+    return is_tvm_class(type(value))
+
+
+def is_tvm_class(kind: type) -> bool:
+    """Whether it is the class of the tensors of TVM's runtime."""
     import tvm
 
-    return isinstance(value, tvm.runtime.Tensor)
+    return issubclass(kind, tvm.runtime.Tensor)
 
 
 def _kind(value: Any) -> str:

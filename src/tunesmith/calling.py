@@ -7,10 +7,11 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from tunesmith import arrays
+from tunesmith.direct_call import DirectCall
 from tunesmith.errors import UsageError
 from tunesmith.operators import Argument
 from tunesmith.target import Target
@@ -75,19 +76,39 @@ class CpuCalling(Calling):
     """A function that runs on ``cores`` threads of the processor, on arrays in main memory."""
 
     cores: int
+    #: The number of bytes at whose multiples arrays have to start.
+    alignment: int = 1
 
     def __call__(self, inputs: Sequence[Any], out: Any | None) -> Any:
+        use_threads(self.cores)
+        direct = self._direct
+        if direct is not None:
+            try:
+                filled = direct.new_result(inputs) if out is None else direct.into(inputs, out)
+                if filled is not None:
+                    return filled
+            except Exception:  # the longer way finds out what it is, and says it
+                pass
+        return self._looked_at(inputs, out)
+
+    @cached_property
+    def _direct(self) -> DirectCall | None:
+        if self.alignment > 1:
+            return None
+        return DirectCall(self.function, self.arguments, self.result, self.constants)
+
+    def _looked_at(self, inputs: Sequence[Any], out: Any | None) -> Any:
+        """A call with checks that name what is wrong, and copies of what cannot be used."""
         self.check_count(inputs)
         tensors = [
-            arrays.input_tensor(value, argument)
+            arrays.input_tensor(value, argument, self.alignment)
             for value, argument in zip(inputs, self.arguments, strict=True)
         ]
         result = self.named_out()
         if out is None:
             output = arrays.new_tensor(result)
         else:
-            output = arrays.output_tensor(out, result, tensors)
-        use_threads(self.cores)
+            output = arrays.output_tensor(out, result, tensors, self.alignment)
         self.function(*self.complete(tensors), output)
         if out is None:
             return arrays.like(inputs[0], output)
@@ -110,6 +131,7 @@ def laid_out(
     prepared: Argument | None,
     prepare: Callable[..., None] | None,
     cores: int,
+    alignment: int = 1,
 ) -> Any:
     """Weights as ``prepare`` lays them out; a copy where there is no such function.
 
@@ -117,7 +139,8 @@ def laid_out(
     """
     if prepared is None or prepare is None:
         return arrays.copied_tensor(weights, argument)
-    weight, filled = arrays.input_tensor(weights, argument), arrays.poisoned_tensor(prepared)
+    weight = arrays.input_tensor(weights, argument, alignment)
+    filled = arrays.poisoned_tensor(prepared)
     use_threads(cores)
     prepare(weight, filled)
     return filled
@@ -128,9 +151,9 @@ _used = threading.local()
 
 def use_threads(count: int) -> None:
     """Let the kernels that this thread calls run on ``count`` threads."""
-    import tvm
-
     if getattr(_used, "count", None) != count:
+        import tvm
+
         os.environ.setdefault(_THREADS_VARIABLE, str(max(count, Target().core_count)))
         big_cores_first = 1
         tvm.get_global_func("runtime.config_threadpool")(big_cores_first, count)

@@ -69,7 +69,7 @@ def test_the_error_is_within_its_bound(operator: Conv2d, rows: int, columns: int
     assert error.share_of_tolerance <= 1
 
 
-@settings(max_examples=6, deadline=None)
+@examples(6)
 @given(operator=convolutions(windows=any_windows()), data=st.data())
 def test_so_is_that_of_other_windows(operator: Conv2d, data: st.DataObject) -> None:
     tiles = [(config["tile_rows"], config["tile_columns"]) for config in some_configs(operator)]

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from tunesmith.passes.last_turn import last_turns
+from tunesmith.passes.unaligned_arguments import unaligned_arguments
 from tunesmith.passes.unconditional_loads import unconditional_loads
 from tunesmith.passes.whole_warps import whole_warps
 
@@ -58,7 +59,7 @@ def _pipeline(*, blocks: bool, kind: str) -> Pipeline:
     elif kind == "cuda":
         lower = _passes_for_blocks_on_gpus()
     if kind != "cuda":
-        return lower, finish_host, finish_device
+        return Sequential([unaligned_arguments(), lower]), finish_host, finish_device
     passes = [unconditional_loads(), whole_warps()]
     return lower, finish_host, lambda: Sequential([*passes, finish_device()])
 
