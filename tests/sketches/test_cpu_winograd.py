@@ -79,7 +79,7 @@ def test_so_is_that_of_other_windows(operator: Conv2d, data: st.DataObject) -> N
 
 
 def some_configs(operator: Conv2d) -> list[Config]:
-    return SKETCH.space(operator, TARGET).sample_many(20, np.random.default_rng(0))
+    return SKETCH.space(operator, SERVER).sample_many(20, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("stride", [1, 2])
