@@ -67,8 +67,11 @@ class _Kernel:
         with loop(self.operator.n * bands * groups, "task") as task:
             band = emit.bind("band", task // groups % bands) if bands > 1 else 0
             self.image = emit.bind("image", task // (groups * bands))
-            start = emit.tile_start(task % groups, width, self.operator.c)
-            self.channel = emit.bind("channel", start)
+            # A known start, where channels are fewer than lanes: then vectors are masked.
+            self.channel: Any = 0
+            if groups > 1:
+                start = emit.tile_start(task % groups, width, self.operator.c)
+                self.channel = emit.bind("channel", start)
             self._each_tile(band)
 
     def _each_tile(self, band: Any) -> None:
