@@ -87,9 +87,10 @@ def test_padding_is_below_any_number(target: Target, edges: str) -> None:
 
 
 def test_estimates_prefer_what_is_faster() -> None:
-    operator, target = pool2d(c=64, h=56, w=56, kernel=3, stride=2, padding=1), Target(cores=2)
+    operator = pool2d(c=64, h=56, w=56, kernel=3, stride=2, padding=1)
+    target = Target(mcpu="haswell", cores=2)
     good = SKETCH.default(operator, target)
-    for changes in ({"first": "columns"}, {"lanes": 2 * int(str(good["lanes"])) // 8}):
+    for changes in ({"first": "columns"}, {"lanes": 2}):
         expected, other = (
             SKETCH.estimate(operator, target, c) for c in (good, good.replace(**changes))
         )

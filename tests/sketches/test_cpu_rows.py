@@ -60,7 +60,7 @@ def rows(draw: st.DrawFn) -> Operator:
         "n": draw(st.sampled_from((1, 2, 3, 8, 15, 31, 64, 100, 257, 1031, 1536, 2049))),
         "dtype": draw(st.sampled_from(FLOATS)),
     }
-    return draw(st.sampled_from((softmax, layer_norm)))(**options)
+    return softmax(**options) if draw(st.booleans()) else layer_norm(**options)
 
 
 @each_target
@@ -115,8 +115,8 @@ def test_exp_is_within_two_units_in_the_last_place(target: Target, dtype: str) -
 @each_target
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_exp_of_what_is_no_ordinary_number(target: Target, dtype: str) -> None:
-    words = np.uint32 if dtype == "float32" else np.uint64
-    strange = np.array([np.inf], dtype).view(words) + words(1)  # a NaN of another make
+    words: Any = np.uint32 if dtype == "float32" else np.uint64
+    strange: Any = np.array([np.inf], dtype).view(words) + words(1)  # a NaN of another make
     values = np.full(target.lanes(dtype) * 2, -1.0, dtype)
     values[:4] = [-np.inf, np.nan, np.finfo(dtype).min, strange.view(dtype)[0]]
     made = exp_of(values, target)

@@ -67,8 +67,11 @@ class _Kernel:
         with loop(self.operator.n * bands * groups, "task") as task:
             band = emit.bind("band", task // groups % bands) if bands > 1 else 0
             self.image = emit.bind("image", task // (groups * bands))
-            start = emit.tile_start(task % groups, width, self.operator.c)
-            self.channel = emit.bind("channel", start)
+            # A known start, where channels are fewer than lanes: then vectors are masked.
+            self.channel: Any = 0
+            if groups > 1:
+                start = emit.tile_start(task % groups, width, self.operator.c)
+                self.channel = emit.bind("channel", start)
             self._each_tile(band)
 
     def _each_tile(self, band: Any) -> None:
@@ -82,17 +85,15 @@ class _Kernel:
     # -- a tile ----------------------------------------------------------------------------------
 
     def _windows(self, y: Any, x: Any) -> None:
-        axis, self._loaded = self.row_axis, {}
+        axis = self.row_axis
+        self._loaded: dict[tuple[int, int], Any | None] = {}
         rows = range(self.tile.rows)
         sources = {row: [row * axis.stride + tap for tap in range(axis.taps)] for row in rows}
         if self.blocking.rows_first:
-            made = {
-                row: self._row(lambda at, s=s: self._rows(y, x, s, at))
-                for row, s in sources.items()
-            }
+            made = {row: self._row(y, x, mine) for row, mine in sources.items()}
         else:
             each = {
-                offset: self._row(lambda at, offset=offset: self._load(y, x, offset, at))
+                offset: self._row(y, x, [offset])
                 for offset in sorted(set().union(*sources.values()))
             }
             made = {
@@ -103,19 +104,19 @@ class _Kernel:
             for vector, value in enumerate(values):
                 self._finish(value, y + row, x, vector)
 
-    def _row(self, load: Callable[[int], Any | None]) -> list[Any | None]:
-        """What the columns of windows side by side make, for each vector of windows."""
+    def _row(self, y: Any, x: Any, sources: Sequence[int]) -> list[Any | None]:
+        """What windows side by side make of some rows of data, for each vector of windows."""
         plan = self.layout.plan
+
+        def load(at: int) -> Any | None:
+            return self._one([self._load(y, x, source, at) for source in sources])
+
         taps = RowOfTaps(plan, load, self._padding)
         columns = range(self.column_axis.taps)
         return [
             self._one([taps.vector(vector, column) for column in columns])
             for vector in range(len(plan.offsets))
         ]
-
-    def _rows(self, y: Any, x: Any, sources: Sequence[int], at: int) -> Any | None:
-        """One vector of those at the same columns of several rows of data."""
-        return self._one([self._load(y, x, source, at) for source in sources])
 
     def _one(self, values: Sequence[Any | None]) -> Any | None:
         """One vector of several; those that are nothing but padding count for nothing."""

@@ -20,9 +20,16 @@ def rows_program(operator: RowOperator, blocking: Blocking) -> Any:
         emit.module() as made,
         emit.function("main", [*operator.arguments, operator.result]) as buffers,
     ):
-        kind = SoftmaxRows if isinstance(operator, Softmax) else LayerNormRows
-        _share(operator.m, blocking, lambda: kind(operator, blocking, buffers).emit)
+        _share(operator.m, blocking, lambda: _rows(operator, blocking, buffers).emit)
     return made[0]
+
+
+def _rows(
+    operator: RowOperator, blocking: Blocking, buffers: Sequence[Any]
+) -> SoftmaxRows | LayerNormRows:
+    if isinstance(operator, Softmax):
+        return SoftmaxRows(operator, blocking, buffers)
+    return LayerNormRows(operator, blocking, buffers)
 
 
 def _share(
