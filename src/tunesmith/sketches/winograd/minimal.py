@@ -26,7 +26,7 @@ MOST_TAPS = 4
 """Taps of a window that are filtered together."""
 
 # The first ones give the smallest numbers.
-_POINTS = tuple(map(Fraction, (0, 1, -1, 2, -2, "1/2", "-1/2")))
+_POINTS = tuple(Fraction(point) for point in ("0", "1", "-1", "2", "-2", "1/2", "-1/2"))
 
 
 @dataclass(frozen=True)
