@@ -25,6 +25,8 @@ def test_it_numbers_what_is_listed_in_the_same_order(count: int) -> None:
     diagram = Diagram(PARAMETERS, constraints, 10**6)
     assert diagram.count == len(expected) > 0
     assert [diagram.at(number) for number in range(diagram.count)] == expected
+    backwards = np.arange(diagram.count)[::-1]
+    assert np.stack(diagram.columns_at(backwards), axis=1).tolist() == expected[::-1]
 
 
 def test_constraints_of_python_count_as_well() -> None:
