@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from tests.scripted import Scripted, config, failing_at, number
@@ -14,9 +18,11 @@ from tunesmith.deadline import LATE_TRIALS
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.inline import FunctionProblem
 from tunesmith.measurement import Outcome
+from tunesmith.operators import matmul
 from tunesmith.result import Result
 from tunesmith.space import Ordinal, Space
 from tunesmith.store import open_store
+from tunesmith.task import Task
 from tunesmith.tuning import tune
 
 NO_TIME = Budget(seconds=1e-9)
@@ -140,3 +146,19 @@ def test_the_most_frequent_failures_come_first() -> None:
         "no valid config was found in 12 trials: "
         "9 BUILD_TIMEOUT (no message); 3 RUNTIME_DEVICE (crashed)"
     )
+
+
+@pytest.mark.slow
+def test_a_task_has_a_kernel_on_a_busy_machine_too() -> None:
+    spin = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
+    cores = len(os.sched_getaffinity(0))
+    loops = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(2 * cores)]
+    try:
+        result = tune(Task(matmul(m=64, n=64, k=64)), budget=NO_TIME, store="sqlite://")
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+    assert result.stopped is Stop.SECONDS and result.best is not None
+    ones = np.ones((64, 64), dtype=np.float32)
+    assert np.allclose(result.compile()(ones, ones), 64.0)
