@@ -26,7 +26,7 @@ def servers() -> set[int]:
 
 
 def measured(measurer: LocalMeasurer) -> Outcome:
-    measurer.submit([config()])
+    measurer.submit([config("none")])
     while True:
         for measurement in measurer.collect(1.0):
             return measurement.outcome

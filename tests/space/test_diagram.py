@@ -33,7 +33,7 @@ def test_constraints_of_python_count_as_well() -> None:
     def prime(a: int, e: int) -> bool:
         return a + e in (2, 3, 5, 7, 11)
 
-    constraints = [Constraint(prime), Constraint("b < c")]
+    constraints = [Constraint.of(("a", "e"), prime), Constraint("b < c")]
     expected = listed(PARAMETERS, constraints)
     diagram = Diagram(PARAMETERS, constraints, 10**6)
     assert [diagram.at(number) for number in range(diagram.count)] == expected
