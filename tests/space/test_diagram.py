@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -9,11 +11,11 @@ from tunesmith.space import Constraint, Ordinal, Parameter
 from tunesmith.space.diagram import Diagram
 from tunesmith.space.join import Join, JoinLimitError
 
-PARAMETERS = [Ordinal(name, range(1, 7)) for name in "abcde"]
+PARAMETERS: list[Parameter] = [Ordinal(name, range(1, 7)) for name in "abcde"]
 FEW = ["a * b <= 12", "b <= c", "(c + d) % 3 != 0", "e == 1 or d > 2"]
 
 
-def listed(parameters: list[Parameter], constraints: list[Constraint]) -> list[list[int]]:
+def listed(parameters: Sequence[Parameter], constraints: Sequence[Constraint]) -> list[list[int]]:
     blocks = list(Join(parameters, constraints).blocks())
     return np.concatenate(blocks).tolist() if blocks else []
 
