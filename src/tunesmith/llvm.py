@@ -42,7 +42,7 @@ class _Bytes(ctypes.Structure):
 @lru_cache(maxsize=1)
 def host_processor() -> str:
     """LLVM's name of this machine's processor, such as ``znver4``."""
-    return _call("target.llvm_get_system_cpu", read=_text)
+    return str(_call("target.llvm_get_system_cpu", read=_text))
 
 
 @lru_cache(maxsize=1)
@@ -103,7 +103,7 @@ def _string(words: bytes) -> _Value:
 
 def _text(value: _Value) -> str:
     if value.kind == _SMALL_STRING:
-        return value.bits.to_bytes(8, "little")[: value.length].decode()
+        return int(value.bits).to_bytes(8, "little")[: value.length].decode()
     held = _Bytes.from_address(value.bits + _OBJECT_HEADER)
     return ctypes.string_at(held.data, held.size).decode()
 

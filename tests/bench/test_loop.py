@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from tests.bench.figures import FIGURES, FOUND, MACHINE, TORCH
+from tests.scripted import Scripted
 from tunesmith.bench import loop
 from tunesmith.bench.loop import LoopSettings, measure_loop, measure_tuned
 from tunesmith.bench.loop_page import loop_page
 from tunesmith.bench.peers import has_torch
 from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.tuning import tune
 
 
 def rows(page: str) -> dict[str, list[str]]:
@@ -65,8 +67,9 @@ def test_settings_are_positive(name: str, value: Any) -> None:
 
 
 def test_a_run_too_short_to_find_anything(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(loop, "Budget", lambda seconds: Budget(seconds=1e-9))
-    with pytest.raises(TunesmithError, match="nothing valid was found in 2 s: give the tuning run"):
+    failed = tune(Scripted(seconds=lambda n: math.inf, size=2), "grid", store="sqlite://")
+    monkeypatch.setattr(loop, "_tune", lambda *_: failed)
+    with pytest.raises(TunesmithError, match="2 s of tuning are too few: no valid config was"):
         measure_tuned(tmp_path / "tuned.db", LoopSettings(seconds=2.0), lambda text: None)
 
 

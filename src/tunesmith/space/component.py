@@ -14,9 +14,10 @@ from functools import cached_property
 import numpy as np
 
 from tunesmith.errors import SpaceError
+from tunesmith.space.columns import Array
 from tunesmith.space.constraint import Constraint
 from tunesmith.space.diagram import Diagram
-from tunesmith.space.join import JoinLimitError, binding_constraints
+from tunesmith.space.join import Domain, JoinLimitError, binding_constraints
 from tunesmith.space.parameter import Parameter, uniform_below
 from tunesmith.space.value import Value, quote
 
@@ -53,6 +54,10 @@ class Component(ABC):
         """The values of the combination of this number, in the order of ``names``."""
 
     @abstractmethod
+    def columns_at(self, numbers: Array) -> list[list[Value]]:
+        """The values of the combinations of these numbers: one list for each of ``names``."""
+
+    @abstractmethod
     def draw(self, rng: np.random.Generator) -> tuple[Value, ...]:
         """A combination, all valid ones equally likely. Raises SpaceError if none is found."""
 
@@ -63,6 +68,7 @@ class FreeParameter(Component):
     def __init__(self, parameter: Parameter) -> None:
         super().__init__((parameter,))
         self._parameter = parameter
+        self._domain = Domain(parameter)
 
     @property
     def count(self) -> int:
@@ -74,6 +80,9 @@ class FreeParameter(Component):
 
     def at(self, number: int) -> tuple[Value, ...]:
         return (self._parameter.value_at(number),)
+
+    def columns_at(self, numbers: Array) -> list[list[Value]]:
+        return [self._domain.values(numbers)]
 
     def draw(self, rng: np.random.Generator) -> tuple[Value, ...]:
         return (self._parameter.sample(rng),)
@@ -90,6 +99,7 @@ class TiedParameters(Component):
     def __init__(self, parameters: Sequence[Parameter], constraints: Sequence[Constraint]) -> None:
         super().__init__(_join_order(parameters, constraints))
         self.constraints = tuple(constraints)
+        self._domains = [Domain(parameter) for parameter in self.parameters]
         self._complete = binding_constraints(self.parameters, constraints)
 
     @cached_property
@@ -126,6 +136,13 @@ class TiedParameters(Component):
             parameter.value_at(place)
             for parameter, place in zip(self.parameters, places, strict=True)
         )
+
+    def columns_at(self, numbers: Array) -> list[list[Value]]:
+        assert self._diagram is not None
+        columns = self._diagram.columns_at(numbers)
+        return [
+            domain.values(column) for domain, column in zip(self._domains, columns, strict=True)
+        ]
 
     def draw(self, rng: np.random.Generator) -> tuple[Value, ...]:
         if self.numbered:

@@ -32,8 +32,8 @@ class _Level:
     """The choices of one parameter, as edges between states before it and states after it.
 
     Those of state ``s`` are the edges ``first[s]`` to ``first[s + 1] - 1``, in the order of the
-    numbers of their ``values``. ``before`` counts the combinations that begin like the state and
-    go on with an earlier one of them; ``ends`` is how many those of each state are in all.
+    numbers of their ``values``. ``before`` counts what earlier edges of the level lead to, those of
+    earlier states included; ``ends`` is how many the combinations of each state are in all.
     """
 
     first: Array
@@ -47,8 +47,7 @@ class _Level:
         """The level before one whose states have so many ``ends``."""
         first = np.searchsorted(edges.origins, np.arange(states + 1))
         running = np.concatenate((np.zeros(1, ends.dtype), np.cumsum(ends[edges.targets])))
-        before = running[:-1] - np.repeat(running[first[:-1]], np.diff(first))
-        return cls(first, edges.values, edges.targets, before, np.diff(running[first]))
+        return cls(first, edges.values, edges.targets, running, np.diff(running[first]))
 
 
 @dataclass(frozen=True)
@@ -86,11 +85,25 @@ class Diagram:
         state, places = 0, []
         for level in self._levels:
             first, end = int(level.first[state]), int(level.first[state + 1])
-            edge = bisect_right(level.before, number, first, end) - 1
-            number -= int(level.before[edge])
+            place = number + int(level.before[first])
+            edge = bisect_right(level.before, place, first, end) - 1
+            number = place - int(level.before[edge])
             places.append(int(level.values[edge]))
             state = int(level.targets[edge])
         return places
+
+    def columns_at(self, numbers: Array) -> list[Array]:
+        """The same of many combinations: one array for each parameter."""
+        states, columns = np.zeros(len(numbers), dtype=np.int64), []
+        for level in self._levels:
+            places = numbers + level.before[level.first[states]]
+            edges = np.searchsorted(level.before, places, side="right") - 1
+            # Past the last edge is the sum of all.
+            edges = np.minimum(edges, len(level.values) - 1)
+            numbers = places - level.before[edges]
+            columns.append(level.values[edges])
+            states = level.targets[edges]
+        return columns
 
     def _bound(self, binder: Binder) -> list[tuple[int, _Edges]]:
         """For each parameter, how many states there are before it, and the edges from them."""

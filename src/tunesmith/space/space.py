@@ -151,7 +151,7 @@ class Space:
         if not size:
             return [self.sample(rng)]  # raises the error that says which constraints to loosen
         numbers = rng.choice(size, size=min(count, size), replace=False)
-        return [self._valid_at(number) for number in numbers.tolist()]
+        return self._valid_at(numbers)
 
     def _size_for(self, count: int) -> int | None:
         """The size, where sampling ``count`` configs goes by number.
@@ -165,12 +165,13 @@ class Space:
         except SpaceError:
             return None
 
-    def _valid_at(self, number: int) -> Config:
-        values: dict[str, Any] = dict.fromkeys(self.names)
+    def _valid_at(self, numbers: npt.NDArray[np.int64]) -> list[Config]:
+        columns: dict[str, Any] = dict.fromkeys(self.names)
         for component in reversed(self._components):
-            number, digit = divmod(number, component.count)
-            values.update(zip(component.names, component.at(digit), strict=True))
-        return Config.from_values(values)
+            numbers, digits = np.divmod(numbers, component.count)
+            columns.update(zip(component.names, component.columns_at(digits), strict=True))
+        rows = zip(*columns.values(), strict=True)
+        return [Config.from_values(dict(zip(self.names, row, strict=True))) for row in rows]
 
     def _draw_distinct(self, count: int, rng: np.random.Generator) -> list[Config]:
         found: dict[Config, None] = {}
