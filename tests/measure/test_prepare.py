@@ -67,16 +67,16 @@ def test_a_wrong_prepare_fails_the_trial(
     assert message in measurement.message
 
 
-def test_weights_are_prepared_once_a_trial_and_not_in_its_repeats(
+def test_weights_are_prepared_once_for_all_trials_that_lay_them_out_alike(
     measurer: LocalMeasurer, notes: Path
 ) -> None:
     measurement = measured(measurer, "note")
     assert measurement.outcome is Outcome.NO_ERROR, measurement.message
     assert notes.read_text() == "prepared\n"
-    # Finalists run again in processes of their own.
+    # Finalists run again in processes of their own, with the weights that were kept.
     (again,) = measurer.play_off([config("note")], rounds=3)
     assert again.outcome is Outcome.NO_ERROR, again.message
-    assert notes.read_text() == "prepared\n" * 2
+    assert notes.read_text() == "prepared\n"
 
 
 def test_weights_that_may_change_are_laid_out_in_each_call() -> None:
