@@ -129,8 +129,12 @@ def small_schedule() -> Any:
 def _small_loops() -> Any:
     """A program as sketches write them that need no schedule."""
     vector = [Argument(name, (64,), "float32") for name in "ab"]
-    with emit.module() as made, emit.function("main", vector) as (a, b):
-        with emit.parallel(2, "i") as i, emit.serial(2, "j") as j:
-            place = emit.bind("place", i * 32 + j * 16)
-            emit.store(b, emit.load(a, [place], 16), [place], 16)
+    with (
+        emit.module() as made,
+        emit.function("main", vector) as (a, b),
+        emit.parallel(2, "i") as i,
+        emit.serial(2, "j") as j,
+    ):
+        place = emit.bind("place", i * 32 + j * 16)
+        emit.store(b, emit.load(a, [place], 16), [place], 16)
     return made[0]
