@@ -228,6 +228,12 @@ def overlaps(tensor: Any, others: Sequence[Any]) -> bool:
     return any(start < other_end and other_start < end for other_start, other_end in extents)
 
 
+def bytes_of(tensor: Any) -> memoryview:
+    """The memory of a dense tensor on the processor, byte by byte; it must outlive the view."""
+    start, end = _extent(tensor)
+    return memoryview((ctypes.c_ubyte * (end - start)).from_address(start)).cast("B")
+
+
 def _extent(tensor: Any) -> tuple[int, int]:
     """The first address of a dense tensor and the one after its last."""
     start = int(tensor.data_ptr())

@@ -67,16 +67,16 @@ def test_a_wrong_prepare_fails_the_trial(
     assert message in measurement.message
 
 
-def test_weights_are_prepared_once_a_trial_and_not_in_its_repeats(
+def test_weights_are_prepared_once_for_all_trials_that_lay_them_out_alike(
     measurer: LocalMeasurer, notes: Path
 ) -> None:
     measurement = measured(measurer, "note")
     assert measurement.outcome is Outcome.NO_ERROR, measurement.message
     assert notes.read_text() == "prepared\n"
-    # Finalists run again in processes of their own.
+    # Finalists run again in processes of their own, with the weights that were kept.
     (again,) = measurer.play_off([config("note")], rounds=3)
     assert again.outcome is Outcome.NO_ERROR, again.message
-    assert notes.read_text() == "prepared\n" * 2
+    assert notes.read_text() == "prepared\n"
 
 
 def test_weights_that_may_change_are_laid_out_in_each_call() -> None:
@@ -85,3 +85,17 @@ def test_weights_that_may_change_are_laid_out_in_each_call() -> None:
         measurement = measured(measurer, "right")
         assert measurement.outcome is Outcome.NO_ERROR, measurement.message
         assert measured(measurer, "wrong").outcome is Outcome.WRONG_ANSWER
+
+
+def test_a_program_that_was_measured_is_not_measured_again(measurer: LocalMeasurer) -> None:
+    first, second = (measured(measurer, "right") for _ in range(2))
+    assert second.outcome is Outcome.NO_ERROR, second.message
+    assert second.run_seconds == first.run_seconds
+    assert second.program_hash == first.program_hash != ""
+    assert second.run_time == 0.0
+    # What failed is tried again.
+    assert measured(measurer, "abort").run_time > 0.0
+    assert measured(measurer, "abort").run_time > 0.0
+    (again,) = measurer.play_off([config("right")], rounds=3)
+    assert len(again.run_seconds) == 3
+    assert again.run_time > 0.0

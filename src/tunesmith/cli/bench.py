@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tunesmith.cli import bench_gpu, bench_search, bench_startup, space_analysis
+from tunesmith.cli import bench_builds, bench_gpu, bench_search, bench_startup, space_analysis
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, remark, remarks
 from tunesmith.errors import TunesmithError
@@ -28,6 +28,7 @@ bench = typer.Typer(help="Measure the figures that the project promises.")
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
+    bench_builds.register(bench)
     bench_gpu.register(bench)
     bench_search.register(bench)
     bench_startup.register(bench)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 from tunesmith import arrays
-from tunesmith.measure import timing
+from tunesmith.measure import kept_weights, timing
 from tunesmith.measure.device import BuiltProgram
 from tunesmith.measure.prepared import Prepared
 from tunesmith.sketches.weights import WEIGHT, with_weights
@@ -12,15 +15,14 @@ from tunesmith.sketches.weights import WEIGHT, with_weights
 class CpuProgram:
     """A ``LoadedProgram``: what comes before the first call of ``main`` is done when it is made."""
 
-    def __init__(self, prepared: Prepared, built: BuiltProgram) -> None:
+    def __init__(self, prepared: Prepared, built: BuiltProgram, weights: Path | None) -> None:
+        """``weights`` is where those that are laid out are kept."""
         self._prepared = prepared
         self._module, self._main = built.module, built.main
         inputs = prepared.inputs
         if built.weights is not None:
-            # What the program leaves unset there must not matter, whatever the memory held before.
-            laid_out = arrays.poisoned_tensor(built.weights)
-            built.prepare(inputs[WEIGHT], laid_out)
-            inputs = with_weights(inputs, laid_out)
+            assert weights is not None
+            inputs = with_weights(inputs, _laid_out(inputs[WEIGHT], built, weights))
         self._arguments = [*inputs, prepared.new_output()]
 
     def call(self) -> None:
@@ -40,3 +42,15 @@ class CpuProgram:
 
     def seconds(self, calls: int, repeats: int, flush_cache: bool) -> list[float]:
         return timing.time_repeats(self._module, self._arguments, calls, repeats, flush_cache)
+
+
+def _laid_out(plain: Any, built: BuiltProgram, file: Path) -> Any:
+    """The weights as ``main`` takes them, by ``prepare`` or as an earlier trial has left them."""
+    assert built.weights is not None
+    if built.prepare is None:
+        return kept_weights.load(file, built.weights)
+    # What the program leaves unset there must not matter, whatever the memory held before.
+    tensor = arrays.poisoned_tensor(built.weights)
+    built.prepare(plain, tensor)
+    kept_weights.keep(file, tensor)
+    return tensor

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from tunesmith.compiler import compiled
 from tunesmith.errors import TunesmithError
 from tunesmith.operators import Argument
+from tunesmith.sketches import emit
 from tunesmith.sketches.weights import PREPARE, prepared_weights
 from tunesmith.target import Target
 
@@ -18,20 +20,24 @@ class DeviceCodeError(TunesmithError):
 
 @dataclass(frozen=True)
 class Build:
-    """What is to be built: a program, for a ``tvm.target.Target``, and the program's hash."""
+    """What is to be built: a program, for a ``tvm.target.Target``, and the program's hash.
+
+    ``weights`` is where its weights are kept once they are laid out, None if it has none.
+    """
 
     program: Any
     target: Any
     hash: str
+    weights: Path | None = None
 
 
 @dataclass(frozen=True)
 class BuiltProgram:
     """What came of it: for a CPU TVM's module and its functions, for a GPU its code.
 
-    ``prepare`` is there if weights are laid out once, as ``weights`` says. ``resources`` is what
-    the program takes of the device where the compiler tells, and ``code`` where its machine code is
-    and how it is called; both as JSON.
+    ``weights`` is there if weights are laid out once: by ``prepare``, or where that is None as an
+    earlier trial has left them. ``resources`` is what the program takes of the device where the
+    compiler tells, and ``code`` where its machine code is and how it is called; both as JSON.
     """
 
     module: Any = None
@@ -91,12 +97,18 @@ class CpuDevice:
         schedule.unroll(inner)
         schedule.vectorize(j)
         tvm.compile(schedule.mod, target=target).jit()["main"]
+        compiled(_small_loops(), target, checked=False).jit()["main"]
 
     def build(self, build: Build) -> BuiltProgram:
-        module = compiled(build.program, build.target).jit()
-        weights = prepared_weights(build.program)
+        import tvm
+
+        program, weights = build.program, prepared_weights(build.program)
+        kept = build.weights is not None and build.weights.exists()
+        if kept:
+            program = tvm.IRModule({"main": program["main"]})
+        module = compiled(program, build.target, checked=False).jit()
         # TVM generates code at the look-up.
-        prepare = None if weights is None else module[PREPARE]
+        prepare = None if weights is None or kept else module[PREPARE]
         return BuiltProgram(module, module["main"], prepare, weights)
 
     def compile_check(self, *_: Any) -> None:
@@ -112,3 +124,17 @@ def small_schedule() -> Any:
     k = te.reduce_axis((0, 16), name="k")
     b = te.compute((16, 16), lambda i, j: te.sum(a[i, k] * a[k, j], axis=k), name="b")
     return tvm.s_tir.Schedule(te.create_prim_func([a, b]))
+
+
+def _small_loops() -> Any:
+    """A program as sketches write them that need no schedule."""
+    vector = [Argument(name, (64,), "float32") for name in "ab"]
+    with (
+        emit.module() as made,
+        emit.function("main", vector) as (a, b),
+        emit.parallel(2, "i") as i,
+        emit.serial(2, "j") as j,
+    ):
+        place = emit.bind("place", i * 32 + j * 16)
+        emit.store(b, emit.load(a, [place], 16), [place], 16)
+    return made[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tunesmith.errors import UsageError
 from tunesmith.measure.device import Device, device_of
 from tunesmith.measure.job import Job
+from tunesmith.measure.kept_weights import KeptWeights
 from tunesmith.measure.verify import find_mismatch, poison_like
 
 _SEED = 0
@@ -23,7 +24,8 @@ class Prepared:
     """The job, the device, the target as TVM knows it, inputs as TVM tensors, what must come out.
 
     ``reference`` and ``poison`` (see ``poison_like``) are None where outputs are not verified;
-    ``check`` is the machine code that compares with the reference on a device with its own memory.
+    ``check`` is the machine code that compares with the reference on a device with its own memory,
+    ``kept`` has the weights that trials have laid out.
     """
 
     job: Job
@@ -33,6 +35,7 @@ class Prepared:
     reference: npt.NDArray[Any] | None
     poison: npt.NDArray[Any] | None
     check: bytes | None = None
+    kept: KeptWeights = field(default_factory=KeptWeights.of_new_folder)
 
     @classmethod
     def of(cls, job: Job) -> Prepared:

@@ -58,6 +58,8 @@ class Server:
         self._activity = Activity.IDLE
         self._pool = GpuPool(prepared, self._watch, self._selector.unregister)
         self._scheduler = self._make_scheduler(best)
+        # What came of programs that were valid. Many configs differ in what changes nothing.
+        self._measured: dict[str, Verdict] = {}
 
     def _make_scheduler(self, best: float) -> Scheduler[TrialProcess] | GpuScheduler:
         job = self._prepared.job
@@ -146,18 +148,30 @@ class Server:
 
     def _hear(self, trial: TrialProcess) -> None:
         # Its death may have been the event before, in which case nothing is open any more.
-        if trial in self._scheduler.live:
-            trial.receive()
+        if trial not in self._scheduler.live:
+            return
+        trial.receive()
+        order, known = trial.order, self._measured.get(trial.program_hash)
+        if known is not None and not (order.rounds or order.build_only):
+            trial.decide(known)
 
     def _bury(self, trial: TrialProcess) -> None:
         """A trial's process has ended: tell the client what came of the trial."""
         self._selector.unregister(trial.channel)
         self._selector.unregister(trial.handle)
         verdict = trial.reap()
+        if verdict.outcome is Outcome.NO_ERROR and self._reuses(trial):
+            self._measured.setdefault(trial.program_hash, verdict)
         self._scheduler.end(trial, verdict.seconds)  # type: ignore[arg-type] # it made this one
         self._kill_orphans(but=self._pool.pids | {other.pid for other in self._scheduler.live})
         self._tell("measured", **trial.result())
         reached("server: a trial ends")
+
+    def _reuses(self, trial: TrialProcess) -> bool:
+        """Whether another trial of the same program need not be run. On a GPU what it takes of the
+        device is told as well, and the state of the device."""
+        order, kind = trial.order, self._prepared.job.target.kind
+        return kind == "cpu" and not (order.rounds or order.build_only)
 
     def _kill_orphans(self, but: set[int]) -> None:
         """Kill what trials that have ended left behind: it has become ours."""

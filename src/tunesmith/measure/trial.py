@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from tunesmith.errors import InstantiationError
@@ -13,6 +14,7 @@ from tunesmith.measure.execution import Execution, guarded
 from tunesmith.measure.failure import FailedTrialError, describe, one_line, out_of_memory
 from tunesmith.measure.prepared import Prepared
 from tunesmith.measurement import Outcome
+from tunesmith.sketches.weights import prepared_weights
 from tunesmith.space import Config
 
 
@@ -28,7 +30,7 @@ def run_trial(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> N
 
 def _answer(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> None:
     try:
-        trial = Trial(prepared, Config.from_json(config))
+        trial = Trial(prepared, Config.from_json(config), channel.send)
         channel.send({"kind": "built", **trial.told})
         while True:
             channel.wait()
@@ -48,14 +50,20 @@ def _report(channel: Channel, outcome: Outcome, message: str) -> None:
 
 
 class Trial:
-    """A built program. Making one builds it; raises ``FailedTrialError``."""
+    """A built program. Making one builds it; raises ``FailedTrialError``.
 
-    def __init__(self, prepared: Prepared, config: Config) -> None:
+    ``tell`` sends the server the program's hash before the build: it may know what will come of it.
+    """
+
+    def __init__(self, prepared: Prepared, config: Config, tell: Callable[[Message], None]) -> None:
         self._prepared = prepared
         self._limit = prepared.job.settings.memory_limit
         program = self._instantiate(config)
         self._hash = _hash(program)
-        build = Build(program, prepared.target, self._hash)
+        tell({"kind": "instantiated", "program_hash": self._hash})
+        has_weights = prepared_weights(program) is not None
+        self._weights = prepared.kept.file(program) if has_weights else None
+        build = Build(program, prepared.target, self._hash, self._weights)
         self._built = guarded(
             Outcome.COMPILE_HOST, lambda: prepared.device.build(build), self._limit
         )
@@ -66,7 +74,6 @@ class Trial:
         """What the server is told of the build: see ``BuiltProgram``."""
         built = self._built
         return {
-            "program_hash": self._hash,
             "resources": built.resources,
             "code": built.code,
         }
@@ -76,7 +83,7 @@ class Trial:
         if self._execution is None:
             program = guarded(
                 Outcome.RUNTIME_DEVICE,
-                lambda: CpuProgram(self._prepared, self._built),
+                lambda: CpuProgram(self._prepared, self._built, self._weights),
                 self._limit,
             )
             self._execution = Execution(program, self._prepared.job.settings)

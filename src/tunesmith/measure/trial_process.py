@@ -124,8 +124,9 @@ class TrialProcess:
         match message["kind"], self.phase:
             case "failed", _:
                 self.decide(_failure(message))
-            case "built", Phase.BUILD:
+            case "instantiated", Phase.BUILD:
                 self.program_hash = str(message["program_hash"])
+            case "built", Phase.BUILD:
                 self.resources = _resources(message)
                 self.code = message["code"]
                 if self.order.build_only:

@@ -31,15 +31,24 @@ def pipeline_of(program: Any, target: Any) -> Pipeline:
     return _pipeline(blocks=_has_blocks(program), kind=target.kind.name)
 
 
-def lowering_for(target: Any) -> AbstractContextManager[Any]:
-    """TVM's context in which programs are lowered for a ``tvm.target.Target``."""
+def lowering_for(target: Any, *, checked: bool = True) -> AbstractContextManager[Any]:
+    """TVM's context in which programs are lowered for a ``tvm.target.Target``.
+
+    Unless ``checked``, what they are called with is not compared with what they declare.
+    """
     from tvm.ir.transform import PassContext
 
-    if target.kind.name != "cuda":
-        return nullcontext()
-    # Only such copies become asynchronous as the program says.
-    context: AbstractContextManager[Any] = PassContext(config={"tirx.use_async_copy": True})
-    return context
+    config = {} if checked else {"tirx.disable_assert": True}
+    if target.kind.name == "cuda":
+        # Only such copies become asynchronous as the program says.
+        config["tirx.use_async_copy"] = True
+    current = PassContext.current()
+    context: AbstractContextManager[Any] = PassContext(
+        opt_level=current.opt_level,
+        instruments=list(current.instruments or ()),
+        config={**current.config, **config},
+    )
+    return context if config else nullcontext()
 
 
 def _has_blocks(program: Any) -> bool:

@@ -10,6 +10,7 @@ from tunesmith.errors import UsageError
 from tunesmith.operators import Conv2d, Operator
 from tunesmith.sketches.direct import model
 from tunesmith.sketches.direct.plan import Plan
+from tunesmith.sketches.direct.program import direct_program
 from tunesmith.sketches.direct.space import MAX_STATEMENTS, direct_space
 from tunesmith.sketches.machine import Machine
 from tunesmith.sketches.sketch import Sketch, instantiating
@@ -54,8 +55,6 @@ class CpuDirect(Sketch):
         return _default(_known(operator), target, target.core_count)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        from tunesmith.sketches.direct.program import direct_program
-
         op = _known(operator)
         with instantiating(self.space(op, target), config):
             return direct_program(_plan(op, target, config))

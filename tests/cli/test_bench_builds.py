@@ -1,0 +1,24 @@
+"""``tunesmith bench builds`` as a command."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import Command
+from tunesmith.bench.builds import PHASES
+
+
+def test_a_build_is_divided_by_phase_pass_and_group(command: Command) -> None:
+    words = ["bench", "builds", "--layer", "resnet18.C11", "--configs", "1"]
+    told = command(*words, "--sketch", "cpu_im2col", "--json").json
+    assert told["layer"] == "resnet18.C11"
+    (row,) = told["sketches"]
+    assert (row["sketch"], row["built"], row["failed"]) == ("cpu_im2col", 1, 0)
+    assert list(row["phases"]) == list(PHASES)
+    assert all(seconds > 0.0 for seconds in row["phases"].values())
+    assert abs(sum(row["passes"].values()) - row["phases"]["tvm"]) < 1e-9
+    for phase in ("optimise", "generate"):
+        assert abs(sum(row["llvm"][phase].values()) - row["phases"][phase]) < 1e-9
+
+
+def test_what_makes_no_sense_is_refused(command: Command) -> None:
+    assert "not 0" in command("bench", "builds", "--configs", "0").complaint
+    assert "nosuch" in command("bench", "builds", "--layer", "nosuch").complaint
