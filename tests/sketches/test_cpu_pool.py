@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.sketches.test_cpu_rows import TARGETS, each_target
+from tests.processors import any_target, each_target
+from tests.properties import examples
 from tunesmith.errors import UsageError
 from tunesmith.kernel import Kernel
 from tunesmith.operators import Pool2d, matmul, pool2d
@@ -32,12 +33,6 @@ OPERATORS = (
 class TestCpuPool(SketchConformance):
     sketch = SKETCH
     operators = OPERATORS
-
-
-class TestCpuPoolElsewhere(SketchConformance):
-    sketch = SKETCH
-    operators = OPERATORS
-    target = TARGETS[0]
 
 
 @st.composite
@@ -63,13 +58,12 @@ def pools(draw: st.DrawFn) -> Pool2d:
     except UsageError:
         assume(False)
         raise
-    assume(SKETCH.supports(operator, TARGETS[0]))
+    assume(SKETCH.supports(operator, Target()))
     return operator
 
 
-@each_target
-@settings(max_examples=40, deadline=None)
-@given(operator=pools(), seed=st.integers(0, 2**32 - 1))
+@examples(60)
+@given(operator=pools(), seed=st.integers(0, 2**32 - 1), target=any_target)
 def test_any_config_computes_the_reference(target: Target, operator: Pool2d, seed: int) -> None:
     config = SKETCH.space(operator, target).sample(np.random.default_rng(seed))
     wrong = mismatch(SKETCH, operator, config, target)

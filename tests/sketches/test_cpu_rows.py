@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.operators.strategies import FLOATS
+from tests.processors import any_target, each_target
+from tests.properties import examples
 from tunesmith.errors import UsageError
 from tunesmith.kernel import Kernel
 from tunesmith.measure.verify import find_mismatch
@@ -18,18 +20,11 @@ from tunesmith.sketches import emit
 from tunesmith.sketches.cpu_rows import CpuRows
 from tunesmith.sketches.exponential import exponential
 from tunesmith.sketches.rows.blocking import Sweep, blocks_of
-from tunesmith.target import Target, host_processor, instructions
+from tunesmith.target import Target
+from tunesmith.testing.processors import cpu_targets
 from tunesmith.testing.sketch import SketchConformance, mismatch
 
 SKETCH = CpuRows()
-# Registers of 256 and of 512 bits, wherever this machine has them.
-NAMED = {
-    name: Target(mcpu=name, cores=2)
-    for name in ("haswell", "skylake-avx512")
-    if instructions(name) <= instructions(host_processor())
-}
-TARGETS = tuple(NAMED.values()) or (Target(cores=2),)
-each_target = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.key)
 
 OPERATORS: tuple[Operator, ...] = (
     softmax(m=6, n=48),
@@ -47,12 +42,6 @@ class TestCpuRows(SketchConformance):
     operators = OPERATORS
 
 
-class TestCpuRowsElsewhere(SketchConformance):
-    sketch = SKETCH
-    operators = OPERATORS
-    target = TARGETS[0]
-
-
 @st.composite
 def rows(draw: st.DrawFn) -> Operator:
     options: dict[str, Any] = {
@@ -63,9 +52,8 @@ def rows(draw: st.DrawFn) -> Operator:
     return softmax(**options) if draw(st.booleans()) else layer_norm(**options)
 
 
-@each_target
-@settings(max_examples=40, deadline=None)
-@given(operator=rows(), seed=st.integers(0, 2**32 - 1))
+@examples(60)
+@given(operator=rows(), seed=st.integers(0, 2**32 - 1), target=any_target)
 def test_any_config_computes_the_reference(target: Target, operator: Operator, seed: int) -> None:
     config = SKETCH.space(operator, target).sample(np.random.default_rng(seed))
     wrong = mismatch(SKETCH, operator, config, target)
@@ -200,7 +188,7 @@ def test_estimates_prefer_what_is_faster() -> None:
 
 
 def test_programs_have_no_calls_of_the_c_library() -> None:
-    for target in TARGETS:
+    for target in cpu_targets():
         operator = softmax(m=4, n=100)
         config = SKETCH.default(operator, target)
         kernel = Kernel.build(operator, target, SKETCH.program(operator, target, config), config)

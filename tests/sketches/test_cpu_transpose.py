@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from tests.processors import any_target, each_target
+from tests.properties import examples
 from tunesmith.errors import UsageError
 from tunesmith.operators import Conv2dTranspose, conv2d, conv2d_transpose
 from tunesmith.sketches.cpu_transpose import CpuTranspose
@@ -22,8 +24,6 @@ from tunesmith.testing.sketch import SketchConformance, mismatch
 
 SKETCH = CpuTranspose()
 TARGET = Target()
-# Sixteen registers of 256 bits, which any machine that has more can run as well.
-AVX2 = Target(mcpu="haswell")
 GOLDEN = Path(__file__).parent / "golden_transpose"
 OPERATORS = (
     conv2d_transpose(ci=8, h=7, w=9, co=19, kernel=4, stride=2, padding=1, constant_weights=True),
@@ -38,12 +38,6 @@ OPERATORS = (
 class TestCpuTranspose(SketchConformance):
     sketch = SKETCH
     operators = OPERATORS
-
-
-class TestCpuTransposeForAvx2(SketchConformance):
-    sketch = SKETCH
-    operators = OPERATORS
-    target = AVX2
 
 
 def _pair(low: int, high: int) -> st.SearchStrategy[tuple[int, int]]:
@@ -76,13 +70,16 @@ def transposed(draw: st.DrawFn) -> Conv2dTranspose:
 
 
 # Each example is a build.
-@pytest.mark.parametrize("target", [TARGET, AVX2], ids=["own", "avx2"])
-@settings(max_examples=20, deadline=None)
-@given(operator=transposed(), seed=st.integers(0, 2**32 - 1))
-@example(operator=conv2d_transpose(ci=3, h=1, w=1, co=1, kernel=1, stride=3), seed=0)
-@example(operator=conv2d_transpose(ci=2, h=3, w=4, co=2, kernel=1, padding=1), seed=1)
+@examples(30)
+@given(operator=transposed(), seed=st.integers(0, 2**32 - 1), target=any_target)
+@example(operator=conv2d_transpose(ci=3, h=1, w=1, co=1, kernel=1, stride=3), seed=0, target=TARGET)
 @example(
-    operator=conv2d_transpose(ci=2, h=3, w=9, co=4, kernel=2, stride=3, output_padding=2), seed=2
+    operator=conv2d_transpose(ci=2, h=3, w=4, co=2, kernel=1, padding=1), seed=1, target=TARGET
+)
+@example(
+    operator=conv2d_transpose(ci=2, h=3, w=9, co=4, kernel=2, stride=3, output_padding=2),
+    seed=2,
+    target=TARGET,
 )
 def test_any_config_computes_the_reference(
     target: Target, operator: Conv2dTranspose, seed: int
@@ -98,7 +95,7 @@ UNEVEN = conv2d_transpose(
 )
 
 
-@pytest.mark.parametrize("target", [TARGET, AVX2], ids=["own", "avx2"])
+@each_target
 @pytest.mark.parametrize("order", ["weights", "bands"])
 @pytest.mark.parametrize(
     "changes",
@@ -132,7 +129,7 @@ def test_it_is_for_transposed_convolutions_of_floats() -> None:
         SKETCH.space(conv2d(ci=4, h=4, w=4, co=4, kernel=1), TARGET)
 
 
-@pytest.mark.parametrize("target", [TARGET, AVX2], ids=["own", "avx2"])
+@each_target
 @pytest.mark.parametrize("operator", [OPERATORS[0], OPERATORS[2], UNEVEN], ids=str)
 def test_tiles_fit_the_registers(operator: Conv2dTranspose, target: Target) -> None:
     machine = Machine.of(target)
