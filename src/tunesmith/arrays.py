@@ -55,9 +55,7 @@ def input_tensor(value: Any, argument: Argument, alignment: int = 1) -> Any:
         raise unusable(argument.name, error) from error
 
 
-def output_tensor(
-    value: Any, argument: Argument, inputs: Sequence[Any], alignment: int = 1
-) -> Any:
+def output_tensor(value: Any, argument: Argument, inputs: Sequence[Any], alignment: int = 1) -> Any:
     """A tensor for the result: ``value``'s own memory, or new memory for ``store`` to copy.
 
     New memory is taken where ``value`` cannot be written as it is, or overlaps one of ``inputs``
