@@ -134,6 +134,7 @@ def laid_out(
     argument: Argument,
     prepared: Argument | None,
     prepare: Callable[..., None] | None,
+    *,
     cores: int,
     alignment: int = 1,
 ) -> Any:

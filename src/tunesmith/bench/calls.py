@@ -87,7 +87,12 @@ def _row(
     target = Target()
     weights = hasattr(operator, "constant_weights")
     sides: dict[str, dict[str, Any]] = {
-        way: {"kind": "call", "way": way, "operator": operator.to_json()}
+        way: {
+            "kind": "call",
+            "way": way,
+            "operator": operator.to_json(),
+            "cores": target.core_count,
+        }
         for way in WAYS
         if weights or not way.startswith("prepared")
     }
