@@ -127,7 +127,7 @@ class Kernel:
         if self.arch is None:
             cores = self.target.core_count
             weight = calling.laid_out(
-                weights, plain, self._prepared, prepare, cores, self._alignment
+                weights, plain, self._prepared, prepare, cores=cores, alignment=self._alignment
             )
         else:
             weight = gpu_calling.laid_out(weights, plain, self._prepared, prepare, self.arch)
