@@ -27,9 +27,9 @@ def calling_side(described: Mapping[str, Any]) -> tuple[Call, int]:
     from tunesmith.target import Target
 
     way, target = described["way"], Target()
-    operator = operator_from_json(described["operator"])
+    operator: Any = operator_from_json(described["operator"])
     if way.startswith("prepared"):
-        operator = dataclasses.replace(operator, constant_weights=True)  # type: ignore[type-var]
+        operator = dataclasses.replace(operator, constant_weights=True)
     sketch = sketch_for(operator, target)
     config = sketch.default(operator, target)
     kernel: Any = Kernel.build(operator, target, sketch.program(operator, target, config), config)

@@ -125,7 +125,7 @@ def _row(
 def _figures(rotation: Rotation, way: str) -> dict[str, Any]:
     """The seconds of a call, and how many of them the program does not take, round by round."""
     turns: Turns = rotation.turns[way]
-    found = _spread(turns.rounds)
+    found: dict[str, Any] = dict(_spread(turns.rounds))
     bound = bound_of(way)
     if way != bound and bound in rotation.turns:
         pairs = zip(turns.rounds, rotation.turns[bound].rounds, strict=True)
