@@ -43,7 +43,9 @@ FILES = """
 #include "layer.h"
 
 static float* tensor(size_t elements) {
-  return (float*)aligned_alloc(64, (elements * sizeof(float) + 63) / 64 * 64);
+  /* Between two multiples of 64 bytes: arrays may start anywhere. */
+  float* memory = (float*)aligned_alloc(64, (elements * sizeof(float)) / 64 * 64 + 128);
+  return memory ? memory + 1 : NULL;
 }
 
 static float* from_file(const char* name, size_t elements) {
@@ -71,7 +73,6 @@ int main(void) {
     for (size_t i = 0; i < LAYER_OUTPUT_ELEMENTS; ++i) output[i] = -1.0f;
     if (layer(data, weight, bias, output) != 0) return 4;
   }
-  if (layer(data + 1, weight, bias, output) != -1) return 5;
   if (layer(data, NULL, bias, output) != -1) return 6;
   return to_file(output);
 }
@@ -86,7 +87,7 @@ int main(void) {
   float* output = tensor(LAYER_OUTPUT_ELEMENTS);
   if (layer_prepare(weight, NULL) != -1) return 5;
   if (layer_prepare(weight, prepared) != 0) return 6;
-  free(weight);
+  for (size_t i = 0; i < LAYER_WEIGHT_ELEMENTS; ++i) weight[i] = 0.0f;
   for (int call = 0; call < 3; ++call) {
     for (size_t i = 0; i < LAYER_OUTPUT_ELEMENTS; ++i) output[i] = -1.0f;
     if (layer(data, prepared, bias, output) != 0) return 4;

@@ -250,7 +250,8 @@ def numpy_type(dtype: str) -> np.dtype[Any]:
         return np.dtype(dtype)
     import ml_dtypes
 
-    return np.dtype(ml_dtypes.bfloat16)
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found
 
 
 def is_torch(value: Any) -> bool:

@@ -154,7 +154,7 @@ def c_header(
         "library": shlex.quote(f"{stem}.so"),
         "processor": processor,
         "arch": arch,
-        "alignment": ALIGNMENT,
+        "alignment": 1 if arch is None else ALIGNMENT,
         "name": name,
         "guard": name.upper(),
         "sequence": sequence,

@@ -28,9 +28,9 @@ class Parts:
 
 FOR_CPU = Parts(
     about="""\
- * All tensors are dense, in C order, and start at multiples of $alignment bytes (use
- * aligned_alloc). What a function fills must not overlap what it reads. It returns 0, or -1 if the
- * call failed; then nothing is known of what it fills. Call from one thread at a time.
+ * All tensors are dense and in C order, and may start anywhere; a cache line (64 bytes) is read
+ * fastest from its start. What a function fills must not overlap what it reads. It returns 0, or -1
+ * if the call failed; then nothing is known of what it fills. Call from one thread at a time.
  * It needs a processor like $processor, and runs on as many threads as the environment variable
  * TVM_NUM_THREADS says (half of the processors if it is unset). All kernels have the same symbols:
  * link one to a program.

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from tunesmith import arrays
-from tunesmith.direct_call import DirectCall
+from tunesmith.direct_call import direct_call
 from tunesmith.errors import UsageError
 from tunesmith.operators import Argument
 from tunesmith.target import Target
@@ -35,9 +35,11 @@ class Calling(ABC):
     result: Argument
     constants: Mapping[int, Any] = field(default_factory=dict)
 
+    @property
     @abstractmethod
-    def __call__(self, inputs: Sequence[Any], out: Any | None) -> Any:
-        """The result as a new array of the kind of the first input, or ``out`` filled with it.
+    def call(self) -> Callable[[Sequence[Any], Any | None], Any]:
+        """Given the inputs and ``out``: the result as a new array of the kind of the first input,
+        or ``out`` filled with it.
 
         Raises ``UsageError`` for arrays that do not fit.
         """
@@ -79,26 +81,28 @@ class CpuCalling(Calling):
     #: The number of bytes at whose multiples arrays have to start.
     alignment: int = 1
 
-    def __call__(self, inputs: Sequence[Any], out: Any | None) -> Any:
-        use_threads(self.cores)
-        direct = self._direct
-        if direct is not None:
-            try:
-                filled = direct.new_result(inputs) if out is None else direct.into(inputs, out)
-                if filled is not None:
-                    return filled
-            except Exception:  # the longer way finds out what it is, and says it
-                pass
-        return self._looked_at(inputs, out)
-
     @cached_property
-    def _direct(self) -> DirectCall | None:
+    def call(self) -> Callable[[Sequence[Any], Any | None], Any]:
+        """As for ``Calling``. First as the arrays are, then with a look at each of them."""
+        cores, used, looked_at = self.cores, _used, self._looked_at
         if self.alignment > 1:
-            return None
-        return DirectCall(self.function, self.arguments, self.result, self.constants)
+            return looked_at
+        direct = direct_call(self.function, self.arguments, self.result, self.constants)
+
+        def call(inputs: Sequence[Any], out: Any | None) -> Any:
+            try:
+                if used.count != cores:
+                    use_threads(cores)
+                filled = direct(inputs, out)
+            except Exception:  # the longer way finds out what it is, and says it
+                filled = None
+            return looked_at(inputs, out) if filled is None else filled
+
+        return call
 
     def _looked_at(self, inputs: Sequence[Any], out: Any | None) -> Any:
         """A call with checks that name what is wrong, and copies of what cannot be used."""
+        use_threads(self.cores)
         self.check_count(inputs)
         tensors = [
             arrays.input_tensor(value, argument, self.alignment)
@@ -130,6 +134,7 @@ def laid_out(
     argument: Argument,
     prepared: Argument | None,
     prepare: Callable[..., None] | None,
+    *,
     cores: int,
     alignment: int = 1,
 ) -> Any:
@@ -146,12 +151,18 @@ def laid_out(
     return filled
 
 
-_used = threading.local()
+class _Used(threading.local):
+    """For how many threads the pool of this thread was last set; 0 before its first kernel."""
+
+    count = 0
+
+
+_used = _Used()
 
 
 def use_threads(count: int) -> None:
     """Let the kernels that this thread calls run on ``count`` threads."""
-    if getattr(_used, "count", None) != count:
+    if _used.count != count:
         import tvm
 
         os.environ.setdefault(_THREADS_VARIABLE, str(max(count, Target().core_count)))

@@ -1,4 +1,13 @@
-"""Calls of a compiled function on people's arrays as they are, in few steps of Python."""
+"""Calls of a compiled function on people's arrays as they are, in few steps of Python.
+
+Nothing is copied, and hardly anything is asked of an array here: the compiled function itself looks
+at the type, shape, strides and device of every array that it is given, each time. It takes those of
+NumPy, PyTorch and TVM by DLPack, which gives no arrays away that are read-only or in another order
+of bytes. What is left to be known are the classes of the arrays, which are looked up; and for a
+result in the caller's own array that it may be written and is apart from the inputs.
+
+Whatever this cannot do is left to a way with more steps: a call gives None, or raises anything.
+"""
 
 from __future__ import annotations
 
@@ -11,114 +20,112 @@ import numpy as np
 from tunesmith import arrays
 from tunesmith.operators import Argument
 
+DirectCall = Callable[[Sequence[Any], Any | None], Any | None]
+"""Given the inputs and ``out``, or None for a new array: the array with the result, or None."""
 
-class DirectCall:
-    """The short way of a call: nothing is copied, nothing is asked of an array in Python.
 
-    The compiled function looks at every array that it is given itself, each time: its type, shape,
-    strides and device. It takes arrays of NumPy, PyTorch and TVM by DLPack, in which those of NumPy
-    that are read-only, or in another order of bytes, are no arrays. So what is left to be known here
-    are the classes, which are looked up, and for a result in the caller's own array that it may be
-    written and is apart from the inputs.
+def direct_call(
+    function: Callable[..., None],
+    arguments: Sequence[Argument],
+    result: Argument,
+    constants: Mapping[int, Any],
+) -> DirectCall:
+    """A call of ``function`` on the ``arguments``, with ``constants`` at their places among them.
 
-    Whatever this cannot do it leaves to a way with more steps: it gives None, or raises anything.
-    Nothing has been written then that the caller may see but in an ``out`` of its own.
+    It is a closure, as the names in it are found faster than attributes are.
     """
+    import tvm_ffi
 
-    def __init__(
-        self,
-        function: Callable[..., None],
-        arguments: Sequence[Argument],
-        result: Argument,
-        constants: Mapping[int, Any],
-    ) -> None:
-        import tvm_ffi
+    run = _with_constants(function, constants)
+    sizes = [arrays.byte_count(argument) for argument in arguments]
+    result_size = arrays.byte_count(result)
+    # What NumPy speaks of DLPack has no bfloat16: such arrays are made tensors before the call.
+    converts = "bfloat16" in {result.dtype, *(each.dtype for each in arguments)}
+    tensor = arrays.numpy_tensor if converts else tvm_ffi.from_dlpack
+    of_numpy = (np.ndarray, np.memmap)
+    makers = _Makers(result)
 
-        self._function = function
-        self._result = result
-        self._constants = sorted(constants.items())
-        self._sizes = [arrays.byte_count(argument) for argument in arguments]
-        self._result_size = arrays.byte_count(result)
-        self._tensor = tvm_ffi.from_dlpack
-        # DLPack as NumPy speaks it has no bfloat16: such arrays are tensors before the call.
-        self._converts = "bfloat16" in {result.dtype, *(each.dtype for each in arguments)}
-        if self._converts:
-            self._tensor = arrays.numpy_tensor
-        # For each class of arrays that is taken what makes a result of its library.
-        self._new: dict[type, Callable[[], Any]] = {}
-        self._others: set[type] = set()
-
-    def new_result(self, inputs: Sequence[Any]) -> Any | None:
-        """The result as a new array of the library of the first input."""
-        new = self._new
+    def call(inputs: Sequence[Any], out: Any | None) -> Any | None:
         for value in inputs:
-            if type(value) not in new and not self._learn(type(value)):
+            if makers[type(value)] is None:
                 return None
-        result = new[type(inputs[0])]()
-        if self._converts:
-            inputs = self._tensors(inputs)
-            (output,) = self._tensors([result])
+        if out is not None:
+            return into(inputs, out)
+        made = makers[type(inputs[0])]()
+        if converts:
+            run(*map(as_tensor, inputs), as_tensor(made))
         else:
-            output = result
-        if self._constants:
-            inputs = self._complete(inputs)
-        self._function(*inputs, output)
-        return result
+            run(*inputs, made)
+        return made
 
-    def into(self, inputs: Sequence[Any], out: Any) -> Any | None:
-        """``out``, filled with the result; it overlaps none of the inputs."""
-        new = self._new
-        for value in (*inputs, out):
-            if type(value) not in new and not self._learn(type(value)):
-                return None
-        if not isinstance(out, np.ndarray) and getattr(out, "requires_grad", False):
+    def into(inputs: Sequence[Any], out: Any) -> Any | None:
+        kind = type(out)
+        if makers[kind] is None or (kind not in of_numpy and getattr(out, "requires_grad", False)):
             return None
-        *tensors, output = self._tensors((*inputs, out))
+        output = as_tensor(out)
+        if kind in of_numpy and not out.flags.writeable:
+            return None
         start = output.data_ptr()
-        end = start + self._result_size
-        for tensor, size in zip(tensors, self._sizes, strict=True):
-            other = tensor.data_ptr()
+        end = start + result_size
+        tensors = []
+        for value, size in zip(inputs, sizes):  # noqa: B905 - the function counts them
+            one = tensor(value) if type(value) in of_numpy else value
+            other = one.data_ptr()
             if other < end and start < other + size:
                 return None
-        if self._constants:
-            tensors = self._complete(tensors)
-        self._function(*tensors, output)
+            tensors.append(one)
+        run(*tensors, output)
         return out
 
-    def _tensors(self, values: Sequence[Any]) -> list[Any]:
-        """What has ``data_ptr``, as tensors of PyTorch and TVM have."""
-        tensor = self._tensor
-        return [tensor(one) if isinstance(one, np.ndarray) else one for one in values]
+    def as_tensor(value: Any) -> Any:
+        """What has ``data_ptr``, as the tensors of PyTorch and TVM have."""
+        return tensor(value) if type(value) in of_numpy else value
 
-    def _complete(self, inputs: Sequence[Any]) -> list[Any]:
-        given = list(inputs)
-        for place, constant in self._constants:
-            given.insert(place, constant)
-        return given
+    return call
 
-    def _learn(self, kind: type) -> bool:
-        """Whether a class of arrays is taken as it is."""
-        if kind in self._others:
-            return False
-        make = self._maker(kind)
-        if make is None:
-            self._others.add(kind)
-            return False
-        self._new[kind] = make
-        return True
+
+def _with_constants(
+    function: Callable[..., None], constants: Mapping[int, Any]
+) -> Callable[..., None]:
+    if not constants:
+        return function
+    if len(constants) == 1:
+        ((place, constant),) = constants.items()
+        return lambda *given: function(*given[:place], constant, *given[place:])
+    ordered = sorted(constants.items())
+
+    def run(*given: Any) -> None:
+        whole = list(given)
+        for place, constant in ordered:
+            whole.insert(place, constant)
+        function(*whole)
+
+    return run
+
+
+class _Makers(dict[type, Any]):
+    """For each class of arrays that is taken as it is what makes a result of its library; None for
+    other classes. A class is looked at when it is met first."""
+
+    def __init__(self, result: Argument) -> None:
+        super().__init__()
+        self._result = result
+
+    def __missing__(self, kind: type) -> Callable[[], Any] | None:
+        found = self._maker(kind)
+        self[kind] = found
+        return found
 
     def _maker(self, kind: type) -> Callable[[], Any] | None:
         result = self._result
         if kind in (np.ndarray, np.memmap):
-            shape, dtype = result.shape, arrays.numpy_type(result.dtype)
-            return lambda: np.empty(shape, dtype)
+            empty, shape, dtype = np.empty, result.shape, arrays.numpy_type(result.dtype)
+            return lambda: empty(shape, dtype)
         torch = sys.modules.get("torch")
         if torch is not None and kind in (torch.Tensor, torch.nn.Parameter):
             # Of the ways to say what a new tensor is like, an example is read fastest. It needs no
             # memory for that.
             example = torch.empty(result.shape, dtype=getattr(torch, result.dtype), device="cpu")
-            if type(example) is not torch.Tensor:
-                return None  # under a mode of PyTorch's that only pretends
             example.untyped_storage().resize_(0)
             empty_like = torch.empty_like
             return lambda: empty_like(example)

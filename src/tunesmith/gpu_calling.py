@@ -28,7 +28,12 @@ class GpuCalling(Calling):
     arch: str
     gpu: int | None = None
 
-    def __call__(self, inputs: Sequence[Any], out: Any | None) -> Any:
+    @property
+    def call(self) -> Callable[[Sequence[Any], Any | None], Any]:
+        """As for ``Calling``."""
+        return self._call
+
+    def _call(self, inputs: Sequence[Any], out: Any | None) -> Any:
         self.check_count(inputs)
         values, arguments = list(inputs), list(self.arguments)
         if out is not None:

@@ -34,8 +34,8 @@ class Kernel:
     Call it with arrays in the order of ``operator.arguments``: NumPy arrays, or any tensors with
     DLPack (PyTorch's, say). It returns a new array of the kind of the first one, or fills ``out``,
     which may be one of the inputs. Arrays must be in main memory and of the argument's type and
-    shape; those that are not in C order or do not start at a multiple of 64 bytes are copied. It
-    runs on as many threads as the target has cores.
+    shape. They may start anywhere; those that are not in C order are copied. It runs on as many
+    threads as the target has cores, and several threads of Python may call it at once.
 
     For a GPU, arrays are all in main memory or all on one GPU. The former are copied there and the
     result back. With the latter the result is on that GPU, too, and the call runs on PyTorch's
@@ -59,13 +59,15 @@ class Kernel:
         arch: str | None = None,
         workspace: bool = False,
         prepared: Argument | None = None,
+        alignment: int | None = None,
     ) -> None:
         """``module`` is what TVM built or loaded, for ``processor`` and the ``arch`` of a GPU; None
         means the target's.
 
         ``workspace`` says that it takes memory of the GPU for what is between its launches.
         ``prepared`` is what its function ``prepare`` makes of the weights; None: there is no such
-        function.
+        function. Its functions take arrays at multiples of ``alignment`` bytes; None: as they are
+        compiled now, anywhere on a processor.
         """
         self.operator = operator
         self.target = target
@@ -75,11 +77,13 @@ class Kernel:
         self._module = module
         self._workspace = workspace
         self._prepared = prepared
+        here = 1 if self.arch is None else arrays.ALIGNMENT
+        self._alignment = here if alignment is None else alignment
         # What was compiled; None for a kernel that was loaded.
         self._program: Any | None = None
 
     def __call__(self, *inputs: Any, out: Any | None = None) -> Any:
-        return self._calling(inputs, out)
+        return self._call(inputs, out)
 
     @classmethod
     def build(
@@ -122,7 +126,9 @@ class Kernel:
         prepare = None if self._prepared is None else self._function(PREPARE)
         if self.arch is None:
             cores = self.target.core_count
-            weight = calling.laid_out(weights, plain, self._prepared, prepare, cores)
+            weight = calling.laid_out(
+                weights, plain, self._prepared, prepare, cores=cores, alignment=self._alignment
+            )
         else:
             weight = gpu_calling.laid_out(weights, plain, self._prepared, prepare, self.arch)
         name = f"{operator.name} with prepared weights"
@@ -160,6 +166,10 @@ class Kernel:
         return str(module.mod.inspect_source(kind))
 
     @cached_property
+    def _call(self) -> Callable[[Sequence[Any], Any | None], Any]:
+        return self._calling.call
+
+    @cached_property
     def _calling(self) -> Calling:
         operator = self.operator
         function = self._function("main") if self._prepared is None else self._preparing()
@@ -181,7 +191,8 @@ class Kernel:
             "constants": constants,
         }
         if self.arch is None:
-            return CpuCalling(**fields, cores=self.target.core_count)
+            cores = self.target.core_count
+            return CpuCalling(**fields, cores=cores, alignment=self._alignment)
         gpu = next((constant.device.index for constant in constants.values()), None)
         return GpuCalling(**fields, arch=self.arch, gpu=gpu)
 
@@ -257,6 +268,7 @@ class Kernel:
             arch=saved.arch,
             workspace=saved.workspace,
             prepared=saved.prepared,
+            alignment=saved.alignment,
         )
         kernel._check_processor()
         return kernel
@@ -275,6 +287,7 @@ class Kernel:
             self.arch,
             self._workspace,
             self._prepared,
+            self._alignment,
         )
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from tunesmith.arrays import ALIGNMENT
 from tunesmith.c_header import c_header
 from tunesmith.cuda.devices import gpu_for
 from tunesmith.cuda.runtime import load_runtime
@@ -35,7 +34,9 @@ class Description:
 
     ``arch`` is the instruction set of the GPU that it was compiled for, None for a processor alone;
     ``workspace`` says that it takes memory of the GPU between its launches. ``prepared`` is the
-    tensor that ``prepare`` makes of the weights, where there is that function.
+    tensor that ``prepare`` makes of the weights, where there is that function. Arrays have to start
+    at multiples of ``alignment`` bytes; where code of a processor was compiled before it could take
+    any, that is 64.
     """
 
     operator: Operator
@@ -45,6 +46,7 @@ class Description:
     arch: str | None = None
     workspace: bool = False
     prepared: Argument | None = None
+    alignment: int = 1
 
     def to_json(self) -> dict[str, Any]:
         """What the JSON beside a saved library says."""
@@ -64,7 +66,7 @@ class Description:
             "arguments": [_tensor(argument) for argument in self.operator.arguments],
             "prepared": None if self.prepared is None else _tensor(self.prepared),
             "result": _tensor(self.operator.result),
-            "alignment": ALIGNMENT,
+            "alignment": self.alignment,
             "flops": self.operator.flops,
         }
 
@@ -90,6 +92,7 @@ class Description:
                 arch=None if arch is None else str(arch),
                 workspace=bool(workspace),
                 prepared=None if prepared is None else _argument(prepared),
+                alignment=int(saved["alignment"]),
             )
         except KeyError as error:
             raise TunesmithError(f"{path} does not describe a kernel: it lacks {error}") from error

@@ -35,7 +35,7 @@ class PreparedKernel:
 
         Raises ``UsageError`` for arrays that do not fit.
         """
-        return self._calling(inputs, out)
+        return self._calling.call(inputs, out)
 
     def bind(self, *inputs: Any) -> Callable[[], None]:
         """A call on copies of these arrays into one buffer, with nothing left to check: for timing.

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TextIO
 
+from tunesmith.bench.call_side import calling_side
 from tunesmith.bench.family import die_with
 from tunesmith.bench.fastest import Fastest
 from tunesmith.errors import TunesmithError
@@ -34,7 +35,10 @@ def main() -> None:
 def _serve(answers: TextIO) -> None:
     described = json.loads(sys.stdin.readline())
     try:
-        call = _PREPARE[described["kind"]](described)
+        if described["kind"] == "call":
+            call, calls = calling_side(described)
+        else:
+            call, calls = _PREPARE[described["kind"]](described), 1
         call()
     except Exception as error:
         _answer(answers, {"error": reason_of(error)})
@@ -45,7 +49,7 @@ def _serve(answers: TextIO) -> None:
         seconds = json.loads(line)["seconds"]
         if isinstance(call, Fastest):  # in the first round: then the other sides stand still
             way, call = call.chosen(partial(seconds_a_call, duration=seconds))
-        _answer(answers, {"seconds": seconds_a_call(call, seconds), "way": way})
+        _answer(answers, {"seconds": seconds_a_call(call, seconds) / calls, "way": way})
 
 
 def reason_of(error: Exception) -> str:

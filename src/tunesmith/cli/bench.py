@@ -174,6 +174,30 @@ def operators(
         raise TunesmithError(f"no figures for {', '.join(failed)}: see above")
 
 
+@bench.command("calls")
+def calls(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder for calls.md and calls.json.")
+    ] = Path("docs/benchmarks"),
+    rounds: Annotated[int, typer.Option("--rounds", help="Rounds in which all take turns.")] = 15,
+    as_json: opt.Json = False,
+) -> None:
+    """Measure what a call of a kernel takes beside the program, and what other libraries' take."""
+    from tunesmith.bench.calls import CallSettings, measure_calls
+    from tunesmith.bench.calls_page import calls_page
+    from tunesmith.bench.figure_files import make_folder, write_texts
+
+    settings = CallSettings(rounds)
+    make_folder(output)
+    figures = measure_calls(settings, remark)
+    page = calls_page(figures)
+    write_texts(output, {"calls.md": page, "calls.json": json.dumps(figures, indent=2) + "\n"})
+    if as_json:
+        print_json(figures)
+    else:
+        console().print(page, markup=False, soft_wrap=True)
+
+
 @bench.command("starts")
 def starts(
     output: Annotated[
