@@ -89,9 +89,9 @@ def _with_constants(
 ) -> Callable[..., None]:
     if not constants:
         return function
-    if len(constants) == 1:
-        ((place, constant),) = constants.items()
-        return lambda *given: function(*given[:place], constant, *given[place:])
+    if list(constants) == [1]:  # weights, which most often are second: without slices
+        constant = constants[1]
+        return lambda first, *others: function(first, constant, *others)
     ordered = sorted(constants.items())
 
     def run(*given: Any) -> None:
