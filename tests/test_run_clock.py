@@ -79,6 +79,22 @@ def test_the_wall_clock(wall: Wall) -> None:
     assert list(parts) == list(PHASES)
 
 
+def test_builds_count_where_nothing_else_is_done(wall: Wall) -> None:
+    """A program was being built for all of the 10 s, of which the tuner was thinking for 4."""
+
+    class Building(ScriptedMeasurer):
+        def time_split(self) -> Mapping[str, float]:
+            return {"build": 10.0, "run": 0.0, "idle": 0.0}
+
+    clock = RunClock()
+    clock.measurer = Building(Scripted())
+    with clock.thinking():
+        wall.pass_by(4.0)
+    wall.pass_by(6.0)
+    parts = {"search": 4.0, "build": 6.0, "run": 0.0, "record": 0.0, "idle": 0.0}
+    assert clock.split() == {**parts, "total": 10.0}
+
+
 def test_without_a_measurer_nothing_is_built_or_run(wall: Wall) -> None:
     clock = RunClock()
     with pytest.raises(EndingError), clock.thinking():

@@ -56,9 +56,10 @@ class RunClock:
         return self._thinking + simulated
 
     def split(self) -> dict[str, float]:
-        """Seconds by phase, and their ``total``; without a measurer nothing is built or run.
+        """Seconds by phase, and their ``total``, which is their sum; without a measurer nothing is
+        built or run.
 
-        What the tuner and the run do while programs are built counts as search and record too.
+        What the tuner and the run do while programs are built counts as search and record alone.
         """
         trials = {} if self.measurer is None else self.measurer.time_split()
         busy = {
@@ -68,4 +69,6 @@ class RunClock:
             "record": 0.0 if self._simulated is not None else self._bookkeeping,
         }
         total = self.elapsed
+        both = min(busy["build"], max(0.0, sum(busy.values()) - total))
+        busy["build"] -= both
         return {**busy, "idle": max(0.0, total - sum(busy.values())), "total": total}

@@ -98,11 +98,14 @@ def load_compiler() -> None:
     """
     collecting = gc.isenabled()
     gc.disable()  # there is nothing to collect among modules
-    sys.modules["torch"] = None  # type: ignore[assignment] # the import system's "there is none"
+    hidden = "torch" not in sys.modules  # it cannot be imported twice
+    if hidden:
+        sys.modules["torch"] = None  # type: ignore[assignment] # for imports: "there is none"
     try:
         import tvm  # noqa: F401
     finally:
-        del sys.modules["torch"]
+        if hidden:
+            del sys.modules["torch"]
         if collecting:
             gc.enable()
 
