@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, Softmax
 from tunesmith.sketches import emit
+from tunesmith.sketches.machine import Machine
 from tunesmith.sketches.rows.blocking import AGAIN, BLOCKS, PASSES, REGISTERS, Blocking
 from tunesmith.sketches.rows.estimate import estimated_seconds
 from tunesmith.sketches.rows.program import RowOperator, rows_program
@@ -47,14 +48,16 @@ class CpuRows(Sketch):
         return _space(known, target.lanes(known.accumulate_dtype), target.core_count)
 
     def default(self, operator: Operator, target: Target) -> Config:
-        """Whole vectors, four at once; in registers where a row fits there, else in passes."""
+        """Whole vectors, as many at once as exp has registers for; the row in registers where it
+        fits there, else in passes."""
         operator = _known(operator)
         lanes = _lanes(operator.n, target.lanes(operator.accumulate_dtype))[-1]
         worth = max(1, operator.m * operator.n // _ELEMENTS_PER_TASK)
         wanted = min(worth, target.core_count)
+        at_once = _side_by_side(operator, target)
         values: dict[str, Any] = {
             "lanes": lanes,
-            "unroll": max(n for n in _unroll(operator.n, lanes) if n <= 4),
+            "unroll": max(n for n in _unroll(operator.n, lanes) if n <= at_once),
             "rows": 1,
             "tasks": max(n for n in _tasks(operator.m, target.core_count) if n <= wanted),
             "method": REGISTERS
@@ -103,6 +106,13 @@ def _blocking(config: Config) -> Blocking:
 def target_vectors(target: Target) -> int:
     """How many vectors of a row the default keeps in registers."""
     return 16 if target.lanes("float32") >= 16 else 8
+
+
+def _side_by_side(operator: RowOperator, target: Target) -> int:
+    """How many vectors the default does at once. exp has 12 constants beside them: of 16 registers
+    they leave enough for one, and the core works ahead on the next by itself."""
+    few = isinstance(operator, Softmax) and Machine.of(target).vector_registers < 32
+    return 1 if few else 4
 
 
 def _lanes(length: int, widest: int) -> tuple[int, ...]:
