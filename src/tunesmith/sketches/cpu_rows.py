@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import Operator, Softmax
+from tunesmith.operators import Operator, Softmax, element_bits
 from tunesmith.sketches import emit
 from tunesmith.sketches.machine import Machine
 from tunesmith.sketches.rows.blocking import AGAIN, BLOCKS, PASSES, REGISTERS, Blocking
@@ -48,17 +48,16 @@ class CpuRows(Sketch):
         return _space(known, target.lanes(known.accumulate_dtype), target.core_count)
 
     def default(self, operator: Operator, target: Target) -> Config:
-        """Whole vectors, as many at once as exp has registers for; the row in registers where it
-        fits there, else in passes."""
+        """Whole vectors, four at once; in registers where a row fits there, else in passes."""
         operator = _known(operator)
         lanes = _lanes(operator.n, target.lanes(operator.accumulate_dtype))[-1]
         worth = max(1, operator.m * operator.n // _ELEMENTS_PER_TASK)
         wanted = min(worth, target.core_count)
-        at_once = _side_by_side(operator, target)
+        rows, unroll = _side_by_side(operator, target)
         values: dict[str, Any] = {
             "lanes": lanes,
-            "unroll": max(n for n in _unroll(operator.n, lanes) if n <= at_once),
-            "rows": 1,
+            "unroll": max(n for n in _unroll(operator.n, lanes) if n <= unroll),
+            "rows": rows,
             "tasks": max(n for n in _tasks(operator.m, target.core_count) if n <= wanted),
             "method": REGISTERS
             if _vectors(operator.n, lanes) <= target_vectors(target)
@@ -108,11 +107,17 @@ def target_vectors(target: Target) -> int:
     return 16 if target.lanes("float32") >= 16 else 8
 
 
-def _side_by_side(operator: RowOperator, target: Target) -> int:
-    """How many vectors the default does at once. exp has 12 constants beside them: of 16 registers
-    they leave enough for one, and the core works ahead on the next by itself."""
-    few = isinstance(operator, Softmax) and Machine.of(target).vector_registers < 32
-    return 1 if few else 4
+def _side_by_side(operator: RowOperator, target: Target) -> tuple[int, int]:
+    """How many rows the default does at once, and vectors of each: four vectors in all.
+
+    Two rows of softmax where they stay in the nearest cache and exp has registers for it: one
+    row's maximum and sum are put together while the other's are.
+    """
+    machine = Machine.of(target)
+    row = operator.n * element_bits(operator.accumulate_dtype) // 8
+    near = machine.level_of(4 * row) == 0 and machine.vector_registers >= 32
+    paired = isinstance(operator, Softmax) and operator.m >= 2 * target.core_count and near
+    return (2, 2) if paired else (1, 4)
 
 
 def _lanes(length: int, widest: int) -> tuple[int, ...]:

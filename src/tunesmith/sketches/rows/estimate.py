@@ -14,11 +14,13 @@ from tunesmith.target import Target
 _EXP_MULTIPLIES, _EXP_OTHERS, _EXP_CHAIN = 11, 5, 12
 # Its constants, what each vector that is under way keeps in registers, and the cycles a vector
 # that each register too many costs.
-_EXP_CONSTANTS, _EXP_ALIVE, _SPILLED = 12, 4, 0.1
+_EXP_CONSTANTS, _EXP_ALIVE, _SPILLED = 12, 4, 0.05
 # How many times as many instructions the core looks ahead as a step of one vector has.
-_LOOK_AHEAD = 12.0
+_LOOK_AHEAD = 8.0
+# What an addition or a comparison is waited for, of what a multiply-add is.
+_ADDITION = 0.75
 # Cycles of a division with a root, and of a step of a loop.
-_DIVISION, _STEP = 15.0, 0.5
+_DIVISION, _STEP = 15.0, 1.0
 # The part of the traffic from afar that is left to wait for where it was asked for before.
 _PREFETCHED = 0.7
 # The part of the waiting at the end of a row that the next row's work does not hide.
@@ -54,7 +56,8 @@ def estimated_seconds(operator: Softmax | LayerNorm, target: Target, blocking: B
     width = machine.vectors(blocking.lanes, operator.accumulate_dtype)
     stages = _stages(operator, blocking.method)
     row = vectors * sum(_cycles(machine, blocking, stage, width) for stage in stages)
-    row += _waiting(machine, blocking, stages)
+    parts = math.ceil(operator.n / blocking.block) if blocking.method == BLOCKS else 1
+    row += parts * _waiting(machine, blocking, stages)
     tasks = math.ceil(operator.m / math.ceil(operator.m / blocking.tasks))
     share = machine.parallel_share(tasks) * operator.m
     cycles = share * machine.overlapped(row, _traffic(operator, machine, blocking, stages))
@@ -96,7 +99,7 @@ def _cycles(machine: Machine, blocking: Blocking, stage: _Stage, width: float) -
         waited = _EXP_CHAIN * core.fma_latency / (together + _LOOK_AHEAD)
     elif stage.reduces and not in_registers:
         unroll = max(blocking.unroll, PEAKS) if stage is _LARGEST else blocking.unroll
-        waited = core.fma_latency / (unroll * blocking.rows)
+        waited = _ADDITION * core.fma_latency / (unroll * blocking.rows)
     else:
         waited = 0.0
     loop = 0.0 if in_registers else _STEP / together
@@ -104,7 +107,7 @@ def _cycles(machine: Machine, blocking: Blocking, stage: _Stage, width: float) -
 
 
 def _waiting(machine: Machine, blocking: Blocking, stages: list[_Stage]) -> float:
-    """Cycles of a row in which lanes are put together, as far as nothing hides them."""
+    """Cycles of a row or block in which lanes are put together, as far as nothing hides them."""
     reductions = sum(stage.reduces for stage in stages)
     across = reductions * math.log2(2 * blocking.lanes) * 2 * machine.core.fma_latency
     return _EXPOSED * (across + _DIVISION) / blocking.rows + 2 * _DIVISION / machine.core.issue
@@ -126,5 +129,5 @@ def _traffic(
     kept = 2 * row * blocking.rows
     for number, _ in enumerate(stages[1:]):
         near = blocking.method == BLOCKS and number == 0
-        moved += machine.stream_cycles(row, 2 * blocking.block * size if near else kept)
+        moved += machine.stream_cycles(row, kept * blocking.block / operator.n if near else kept)
     return moved
