@@ -6,8 +6,9 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import Operator, Softmax
+from tunesmith.operators import Operator, Softmax, element_bits
 from tunesmith.sketches import emit
+from tunesmith.sketches.machine import Machine
 from tunesmith.sketches.rows.blocking import AGAIN, BLOCKS, PASSES, REGISTERS, Blocking
 from tunesmith.sketches.rows.estimate import estimated_seconds
 from tunesmith.sketches.rows.program import RowOperator, rows_program
@@ -52,10 +53,11 @@ class CpuRows(Sketch):
         lanes = _lanes(operator.n, target.lanes(operator.accumulate_dtype))[-1]
         worth = max(1, operator.m * operator.n // _ELEMENTS_PER_TASK)
         wanted = min(worth, target.core_count)
+        rows, unroll = _side_by_side(operator, target)
         values: dict[str, Any] = {
             "lanes": lanes,
-            "unroll": max(n for n in _unroll(operator.n, lanes) if n <= 4),
-            "rows": 1,
+            "unroll": max(n for n in _unroll(operator.n, lanes) if n <= unroll),
+            "rows": rows,
             "tasks": max(n for n in _tasks(operator.m, target.core_count) if n <= wanted),
             "method": REGISTERS
             if _vectors(operator.n, lanes) <= target_vectors(target)
@@ -103,6 +105,19 @@ def _blocking(config: Config) -> Blocking:
 def target_vectors(target: Target) -> int:
     """How many vectors of a row the default keeps in registers."""
     return 16 if target.lanes("float32") >= 16 else 8
+
+
+def _side_by_side(operator: RowOperator, target: Target) -> tuple[int, int]:
+    """How many rows the default does at once, and vectors of each: four vectors in all.
+
+    Two rows of softmax where they stay in the nearest cache and exp has registers for it: one
+    row's maximum and sum are put together while the other's are.
+    """
+    machine = Machine.of(target)
+    row = operator.n * element_bits(operator.accumulate_dtype) // 8
+    near = machine.level_of(4 * row) == 0 and machine.vector_registers >= 32
+    paired = isinstance(operator, Softmax) and operator.m >= 2 * target.core_count and near
+    return (2, 2) if paired else (1, 4)
 
 
 def _lanes(length: int, widest: int) -> tuple[int, ...]:

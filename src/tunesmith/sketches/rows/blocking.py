@@ -14,6 +14,10 @@ from tunesmith.sketches import emit
 # in between and exp is computed twice.
 REGISTERS, PASSES, BLOCKS, AGAIN = "registers", "passes", "blocks", "again"
 
+# How many partial maxima of a row there are at least: they need few registers, and each comparison
+# waits for the one before with the same.
+PEAKS = 4
+
 
 @dataclass(frozen=True)
 class Blocking:

@@ -7,15 +7,18 @@ from dataclasses import dataclass
 
 from tunesmith.operators import LayerNorm, Softmax, element_bits
 from tunesmith.sketches.machine import Machine
-from tunesmith.sketches.rows.blocking import AGAIN, BLOCKS, REGISTERS, Blocking
+from tunesmith.sketches.rows.blocking import AGAIN, BLOCKS, PEAKS, REGISTERS, Blocking
 from tunesmith.target import Target
 
 # exp of a vector: instructions of the units that multiply, others, and how many wait in a chain.
 _EXP_MULTIPLIES, _EXP_OTHERS, _EXP_CHAIN = 11, 5, 12
-# Its constants, and what each vector that is under way keeps in registers.
-_EXP_CONSTANTS, _EXP_ALIVE = 6, 3
+# Its constants, what each vector that is under way keeps in registers, and the cycles a vector
+# that each register too many costs.
+_EXP_CONSTANTS, _EXP_ALIVE, _SPILLED = 12, 4, 0.05
 # How many times as many instructions the core looks ahead as a step of one vector has.
-_LOOK_AHEAD = 5.0
+_LOOK_AHEAD = 8.0
+# What an addition or a comparison is waited for, of what a multiply-add is.
+_ADDITION = 0.75
 # Cycles of a division with a root, and of a step of a loop.
 _DIVISION, _STEP = 15.0, 1.0
 # The part of the traffic from afar that is left to wait for where it was asked for before.
@@ -50,11 +53,11 @@ def estimated_seconds(operator: Softmax | LayerNorm, target: Target, blocking: B
     """Seconds of a call."""
     machine = Machine.of(target)
     vectors = math.ceil(operator.n / blocking.lanes)
-    # Each stage's cycles for a vector, times what a vector of that width takes.
     width = machine.vectors(blocking.lanes, operator.accumulate_dtype)
     stages = _stages(operator, blocking.method)
-    row = vectors * sum(_cycles(machine, blocking, stage) for stage in stages) * width
-    row += _waiting(machine, blocking, stages)
+    row = vectors * sum(_cycles(machine, blocking, stage, width) for stage in stages)
+    parts = math.ceil(operator.n / blocking.block) if blocking.method == BLOCKS else 1
+    row += parts * _waiting(machine, blocking, stages)
     tasks = math.ceil(operator.m / math.ceil(operator.m / blocking.tasks))
     share = machine.parallel_share(tasks) * operator.m
     cycles = share * machine.overlapped(row, _traffic(operator, machine, blocking, stages))
@@ -71,8 +74,11 @@ def _stages(operator: Softmax | LayerNorm, method: str) -> list[_Stage]:
     return [_LARGEST, _STORE_POWERS, _SCALE]
 
 
-def _cycles(machine: Machine, blocking: Blocking, stage: _Stage) -> float:
-    """Cycles of a vector in a stage."""
+def _cycles(machine: Machine, blocking: Blocking, stage: _Stage, width: float) -> float:
+    """Cycles of a vector in a stage, which keeps the core busy for a ``width`` of a whole one's.
+
+    A narrow vector is issued, and waited for, like a whole one.
+    """
     together = blocking.unroll * blocking.rows
     in_registers = blocking.method == REGISTERS
     if in_registers:
@@ -82,17 +88,18 @@ def _cycles(machine: Machine, blocking: Blocking, stage: _Stage) -> float:
     multiplies = stage.multiplies + stage.exps * _EXP_MULTIPLIES
     others = stage.exps * _EXP_OTHERS
     busiest = max(
-        multiplies / core.fmas,
-        stage.loads / core.loads,
-        stage.stores / core.stores,
+        width * multiplies / core.fmas,
+        width * stage.loads / core.loads,
+        width * stage.stores / core.stores,
         (multiplies + others + stage.loads + stage.stores) / core.issue,
     )
     if stage.exps:
         alive = _EXP_CONSTANTS + _EXP_ALIVE * together
-        busiest += 0.1 * max(0, alive - machine.vector_registers)
+        busiest += _SPILLED * max(0, alive - machine.vector_registers)
         waited = _EXP_CHAIN * core.fma_latency / (together + _LOOK_AHEAD)
     elif stage.reduces and not in_registers:
-        waited = core.fma_latency / together
+        unroll = max(blocking.unroll, PEAKS) if stage is _LARGEST else blocking.unroll
+        waited = _ADDITION * core.fma_latency / (unroll * blocking.rows)
     else:
         waited = 0.0
     loop = 0.0 if in_registers else _STEP / together
@@ -100,7 +107,7 @@ def _cycles(machine: Machine, blocking: Blocking, stage: _Stage) -> float:
 
 
 def _waiting(machine: Machine, blocking: Blocking, stages: list[_Stage]) -> float:
-    """Cycles of a row in which lanes are put together, as far as nothing hides them."""
+    """Cycles of a row or block in which lanes are put together, as far as nothing hides them."""
     reductions = sum(stage.reduces for stage in stages)
     across = reductions * math.log2(2 * blocking.lanes) * 2 * machine.core.fma_latency
     return _EXPOSED * (across + _DIVISION) / blocking.rows + 2 * _DIVISION / machine.core.issue
@@ -122,5 +129,5 @@ def _traffic(
     kept = 2 * row * blocking.rows
     for number, _ in enumerate(stages[1:]):
         near = blocking.method == BLOCKS and number == 0
-        moved += machine.stream_cycles(row, 2 * blocking.block * size if near else kept)
+        moved += machine.stream_cycles(row, kept * blocking.block / operator.n if near else kept)
     return moved

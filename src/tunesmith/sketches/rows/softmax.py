@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from tunesmith.operators import Softmax
 from tunesmith.sketches import emit
 from tunesmith.sketches.exponential import exponential
 from tunesmith.sketches.rows.across import across, added, last_lanes, together
-from tunesmith.sketches.rows.blocking import AGAIN, BLOCKS, REGISTERS, Blocking, blocks_of
+from tunesmith.sketches.rows.blocking import AGAIN, BLOCKS, PEAKS, REGISTERS, Blocking, blocks_of
 from tunesmith.sketches.rows.elements import Elements
 
 # The smallest finite numbers: what a block's largest is at least, so that a block of nothing but
@@ -97,6 +98,7 @@ class SoftmaxRows:
 
     def _peaks(self, sweep: Any, first: Any = 0) -> list[Any]:
         """The largest element of each row, from ``first`` on."""
+        sweep = replace(sweep, unroll=max(sweep.unroll, PEAKS))
         many = sweep.side_by_side
         sofar = [emit.Registers("peak", many, self.lanes, self.total) for _ in self.bases]
         for base, peaks in zip(self.bases, sofar, strict=True):
