@@ -62,6 +62,7 @@ def test_one_json_object_and_nothing_else(tuned: Tuned) -> None:
         "target",
         "trials",
         "valid",
+        "repeated",
         "outcomes",
         "time",
         "default",
