@@ -17,9 +17,9 @@ class DirectCall:
 
     The compiled function looks at every array that it is given itself, each time: its type, shape,
     strides and device. It takes arrays of NumPy, PyTorch and TVM by DLPack, in which those of NumPy
-    that are read-only, or in another order of bytes, are no arrays. So what is left to be known
-    here are the classes, which are looked up, and for a result in the caller's own array that it
-    may be written and is apart from the inputs.
+    that are read-only, or in another order of bytes, are no arrays. So what is left to be known here
+    are the classes, which are looked up, and for a result in the caller's own array that it may be
+    written and is apart from the inputs.
 
     Whatever this cannot do it leaves to a way with more steps: it gives None, or raises anything.
     Nothing has been written then that the caller may see but in an ``out`` of its own.
