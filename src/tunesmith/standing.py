@@ -46,7 +46,8 @@ class Standing:
         if measurement.seconds < self.best_seconds:
             self.best_seconds = measurement.seconds
             self.since_improvement = 0
-        self._enter(measurement)
+        if not measurement.repeated:  # else its program is among them already, or was too slow
+            self._enter(measurement)
 
     def replace_best(self, measurements: list[Measurement]) -> None:
         """Forget the times of the best few in favour of these, each of them valid."""
