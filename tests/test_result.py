@@ -55,6 +55,7 @@ def test_as_json() -> None:
         "target": {"kind": "script"},
         "trials": 5,
         "valid": 3,
+        "repeated": 0,
         "outcomes": {"NO_ERROR": 3, "RUN_TIMEOUT": 2},
         "time": TIME,
         "default": {"seconds": 0.2, "gflops": 5.0, "config": {"n": 3}},

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from tunesmith import play_off
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import REPEATED, Measurement, Outcome
 from tunesmith.space import Config
 from tunesmith.standing import Standing
 
@@ -35,6 +35,13 @@ def test_the_best_few_are_kept_in_order() -> None:
     now = standing(*(took(number, seconds) for number, seconds in enumerate((5, 1, 4, 2, 3))))
     assert [m.seconds for m in now.finalists] == [1, 2, 3]
     assert (now.trials, now.best_seconds, now.since_improvement) == (5, 1, 3)
+
+
+def test_a_program_is_a_finalist_once() -> None:
+    again = Measurement(config(1), Outcome.NO_ERROR, (1.0,), message=REPEATED)
+    now = standing(took(0, 1.0), again, took(2, 1.1))
+    assert [m.config for m in now.finalists] == [config(0), config(2)]
+    assert (now.trials, now.outcomes[Outcome.NO_ERROR], now.repeated) == (3, 3, 1)
 
 
 def test_failures_count_and_win_nothing() -> None:

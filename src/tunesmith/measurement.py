@@ -44,6 +44,10 @@ _MEANINGS = {
 }
 
 
+REPEATED = "the same program as in an earlier trial of the run, whose figures these are"
+"""The message of a valid trial that was neither built nor run."""
+
+
 @dataclass(frozen=True, slots=True)
 class DeviceState:
     """What a GPU was like right after a trial had run: its clocks, and the temperature of its chip.
@@ -84,6 +88,11 @@ class Measurement:
     def valid(self) -> bool:
         """Whether the trial produced a usable time."""
         return self.outcome is Outcome.NO_ERROR
+
+    @property
+    def repeated(self) -> bool:
+        """Whether its program was measured before in the run, and the figures are from there."""
+        return self.valid and self.message == REPEATED
 
     @property
     def seconds(self) -> float:

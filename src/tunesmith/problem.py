@@ -21,8 +21,9 @@ class MeasureSettings:
     so far gets that one figure. ``min_repeat_time`` is how long one repeat lasts at least,
     ``repeats`` how many there are; there are more if something on the machine disturbs them.
     ``flush_cache`` empties the caches before each repeat (one call a repeat then), on a GPU before
-    each call. ``workers`` is
-    how many programs are built at a time, None: as many as there are cores.
+    each call. ``workers`` is how many programs are built at a time, None: as many as there are
+    cores. With ``measure_again`` a program is built and measured even where another config of the
+    same run made the same one; otherwise its figures are repeated (``Measurement.repeated``).
 
     Raises ``UsageError`` for a value that makes no sense.
     """
@@ -36,6 +37,7 @@ class MeasureSettings:
     flush_cache: bool = False
     verify: bool = True
     workers: int | None = None
+    measure_again: bool = False
 
     def __post_init__(self) -> None:
         for name in ("build_timeout", "run_timeout", "memory_limit", "repeats", "min_repeat_time"):

@@ -75,7 +75,8 @@ class Result:
     ``problem`` is what was tuned: for a task with several sketches a ``Portfolio`` of them, while
     ``default`` and ``best`` have the problem with the sketch that they are by. These are None if no
     such config was measured validly; then ``reason`` says why, and ``failures`` what the last trial
-    of each class said. ``outcomes`` counts all trials by class, ``sketches`` those of
+    of each class said. ``outcomes`` counts all trials by class, ``repeated`` the
+    valid ones whose program had been measured before, ``sketches`` those of
     a task by sketch; ``time`` holds this call's seconds by phase and ``total``. ``rescued`` is the
     file that holds the records that the store did not take, ``failure`` says why it did not.
     ``session`` is what the store knows the run by.
@@ -94,6 +95,7 @@ class Result:
     session: Session | None = None
     sketches: Mapping[str, SketchTrials] = field(default_factory=dict)
     failures: Mapping[Outcome, str] = field(default_factory=dict)
+    repeated: int = 0
 
     def compile(self) -> Kernel:
         """Build the kernel of the best config.
@@ -131,6 +133,7 @@ class Result:
             "target": self.problem.describe().get("target"),
             "trials": self.trials,
             "valid": self.valid,
+            "repeated": self.repeated,
             "outcomes": {outcome.name: count for outcome, count in self.outcomes.items()},
             "time": dict(self.time),
             "default": None if self.default is None else self.default.to_json(),

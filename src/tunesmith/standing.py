@@ -15,12 +15,14 @@ class Standing:
     """Counts, the best few, and the default's measurement. Keeps no more than those.
 
     ``best_seconds`` is infinite while nothing valid was found; ``since_improvement`` counts the
-    trials since it last fell. ``failures`` has what the last trial of each failing class said.
-    ``champion`` is the best that is known from before the trials.
+    trials since it last fell, ``repeated`` those whose program had been measured before.
+    ``failures`` has what the last trial of each failing class said. ``champion`` is the best that
+    is known from before the trials.
     """
 
     def __init__(self, default: Config | None, finalists: int) -> None:
         self.outcomes: Counter[Outcome] = Counter()
+        self.repeated = 0
         self.failures: dict[Outcome, str] = {}
         self.best_seconds = math.inf
         self.since_improvement = 0
@@ -34,6 +36,7 @@ class Standing:
     def count(self, measurement: Measurement) -> None:
         """Take in a trial."""
         self.outcomes[measurement.outcome] += 1
+        self.repeated += measurement.repeated
         if measurement.config == self._default_config:
             self.default = measurement
         self.since_improvement += 1
@@ -43,7 +46,8 @@ class Standing:
         if measurement.seconds < self.best_seconds:
             self.best_seconds = measurement.seconds
             self.since_improvement = 0
-        self._enter(measurement)
+        if not measurement.repeated:  # else its program is among them already, or was too slow
+            self._enter(measurement)
 
     def replace_best(self, measurements: list[Measurement]) -> None:
         """Forget the times of the best few in favour of these, each of them valid."""

@@ -284,6 +284,7 @@ class _Run:
                 if isinstance(branch.problem, TaskProblem)
             },
             failures=dict(standing.failures),
+            repeated=standing.repeated,
         )
 
 

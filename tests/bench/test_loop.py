@@ -33,6 +33,7 @@ def test_the_page() -> None:
         "4.8",
         "6 or more",
     ]
+    assert table["of these measured; 30 made a program that had been measured"][0] == "4.5"
     assert table["search and record"] == ["2.00% of the time", "under 5 %"]
     assert table["memory of the tuning process"] == ["300 MiB", "under 1.5 GB"]
     assert table["its growth from trial 100 to the last"] == ["0.2 MiB", "none"]

@@ -62,6 +62,7 @@ def test_one_json_object_and_nothing_else(tuned: Tuned) -> None:
         "target",
         "trials",
         "valid",
+        "repeated",
         "outcomes",
         "time",
         "default",
@@ -131,7 +132,7 @@ def test_the_report_of_a_run(tuned: Tuned) -> None:
 
 def test_best_says_what_the_run_said(tuned: Tuned) -> None:
     found, told = tuned.best.json, tuned.first.json
-    assert list(found) == [name for name in told if name not in ("stopped", "resumed")]
+    assert list(found) == [name for name in told if name not in ("repeated", "stopped", "resumed")]
     for name in ("task", "target", "trials", "valid", "outcomes", "default", "best"):
         assert found[name] == told[name]
     assert found["time"] == pytest.approx(told["time"], rel=0.05)

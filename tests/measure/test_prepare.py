@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,15 +88,29 @@ def test_weights_that_may_change_are_laid_out_in_each_call() -> None:
         assert measured(measurer, "wrong").outcome is Outcome.WRONG_ANSWER
 
 
-def test_a_program_that_was_measured_is_not_measured_again(measurer: LocalMeasurer) -> None:
-    first, second = (measured(measurer, "right") for _ in range(2))
-    assert second.outcome is Outcome.NO_ERROR, second.message
-    assert second.run_seconds == first.run_seconds
+def test_a_program_that_was_measured_is_not_measured_again() -> None:
+    with LocalMeasurer(JOB) as measurer:
+        first, second = (measured(measurer, "right") for _ in range(2))
+        assert second.outcome is Outcome.NO_ERROR, second.message
+        assert second.run_seconds == first.run_seconds
+        assert second.program_hash == first.program_hash != ""
+        assert second.run_time == 0.0
+        assert (first.repeated, second.repeated) == (False, True)
+        assert "same program" in second.message
+        # What failed is tried again.
+        assert measured(measurer, "abort").run_time > 0.0
+        assert measured(measurer, "abort").run_time > 0.0
+        (again,) = measurer.play_off([config("right")], rounds=3)
+        assert len(again.run_seconds) == 3
+        assert again.run_time > 0.0
+        assert not again.repeated
+
+
+def test_a_program_is_measured_again_if_asked() -> None:
+    operator = matmul(m=5, n=6, k=7)
+    settings = replace(SETTINGS, measure_again=True)
+    with LocalMeasurer(Job(operator, PreparingSketch(), Target(), settings)) as measurer:
+        first, second = (measured(measurer, "right") for _ in range(2))
     assert second.program_hash == first.program_hash != ""
-    assert second.run_time == 0.0
-    # What failed is tried again.
-    assert measured(measurer, "abort").run_time > 0.0
-    assert measured(measurer, "abort").run_time > 0.0
-    (again,) = measurer.play_off([config("right")], rounds=3)
-    assert len(again.run_seconds) == 3
-    assert again.run_time > 0.0
+    assert min(first.run_time, second.run_time) > 0.0
+    assert not second.repeated

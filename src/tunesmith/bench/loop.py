@@ -113,7 +113,9 @@ def _speed(result: Result) -> dict[str, Any]:
     return {
         "trials": result.trials,
         "valid": result.valid,
+        "repeated": result.repeated,
         "valid_trials_per_second": result.valid / total,
+        "measured_per_second": (result.valid - result.repeated) / total,
         "time": dict(result.time),
         "overhead_share": (result.time["search"] + result.time["record"]) / total,
     }

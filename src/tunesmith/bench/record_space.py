@@ -62,6 +62,7 @@ class SpacePart:
     @property
     def key(self) -> str:
         measured = {**asdict(self.settings), "workers": None}
+        del measured["measure_again"]  # records from before there was this setting go on
         return f"{self.problem.key}|recorded:{digest([identify(self.space), measured])}"
 
     def describe(self) -> Mapping[str, Any]:

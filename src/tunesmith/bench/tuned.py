@@ -71,6 +71,7 @@ def tune_workload(
         "tuning_seconds": _seconds(result, sessions, store),
         "trials": result.trials,
         "valid": result.valid,
+        "repeated": result.repeated,
         "start_share": start_share(speeds),
         "curve": curve(speeds),
     }

@@ -84,6 +84,7 @@ def record(
         repeats=repeats,
         min_repeat_time=min_repeat_ms / 1e3,
         cut_off=cut_off,
+        measure_again=True,  # a recorded trial costs what it costs, whatever came before it
     )
     part = SpacePart(problem, restricted(problem.space, where or ()), settings)
     count = count_configs(part.space, sample)

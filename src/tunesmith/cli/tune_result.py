@@ -49,6 +49,11 @@ def _print_tables(result: Result, compared: Mapping[str, float]) -> None:
         f"runs) in {result.time['total']:.1f} s; stopped: {result.stopped.meaning}",
         soft_wrap=True,
     )
+    if result.repeated:
+        out.print(
+            f"{result.repeated} of them made a program that had been measured, and were not run",
+            soft_wrap=True,
+        )
     task = getattr(result.problem, "task", None)
     if task is not None and task.target.kind == "cuda":
         idle = 1.0 - result.time["run"] / max(result.time["total"], 1e-9)

@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -30,7 +31,7 @@ from tunesmith.measure.order import Order
 from tunesmith.measure.prepared import Prepared, load_compiler
 from tunesmith.measure.scheduler import Scheduler
 from tunesmith.measure.trial_process import TrialProcess
-from tunesmith.measurement import Outcome
+from tunesmith.measurement import REPEATED, Outcome
 from tunesmith.milestones import reached
 
 # How often to look whether the client is still there, where the end of file does not show because
@@ -151,9 +152,9 @@ class Server:
         if trial not in self._scheduler.live:
             return
         trial.receive()
-        order, known = trial.order, self._measured.get(trial.program_hash)
-        if known is not None and not (order.rounds or order.build_only):
-            trial.decide(known)
+        known = self._measured.get(trial.program_hash)
+        if known is not None and self._reuses(trial):
+            trial.decide(replace(known, message=REPEATED))
 
     def _bury(self, trial: TrialProcess) -> None:
         """A trial's process has ended: tell the client what came of the trial."""
@@ -170,8 +171,9 @@ class Server:
     def _reuses(self, trial: TrialProcess) -> bool:
         """Whether another trial of the same program need not be run. On a GPU what it takes of the
         device is told as well, and the state of the device."""
-        order, kind = trial.order, self._prepared.job.target.kind
-        return kind == "cpu" and not (order.rounds or order.build_only)
+        order, job = trial.order, self._prepared.job
+        again = job.settings.measure_again or order.rounds or order.build_only
+        return job.target.kind == "cpu" and not again
 
     def _kill_orphans(self, but: set[int]) -> None:
         """Kill what trials that have ended left behind: it has become ours."""
