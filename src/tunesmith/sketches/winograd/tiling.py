@@ -48,7 +48,7 @@ def suits_transposed(operator: Operator) -> bool:
     return (
         isinstance(operator, Conv2dTranspose)
         and operator.dtype == DTYPE
-        and any(k > s for k, s in zip(operator.kernel, operator.stride, strict=True))
+        and operator.kernel != (1, 1)
         and max(operator.kernel) <= MOST_TAPS
         and max(operator.stride) <= MOST_STRIDE
         and all(axis.sizes for axis in axes_of(operator))
