@@ -104,7 +104,7 @@ def transposed_convolutions(draw: st.DrawFn, largest: int = 13) -> Conv2dTranspo
     sizes, counts = st.integers(1, largest), st.sampled_from((1, 3, 8, 17, 24))
     pair = st.tuples(st.integers(1, 7), st.integers(1, 7))
     strides = st.sampled_from(((2, 2), (2, 2), (1, 1), (1, 2)))
-    options = {
+    options: dict[str, Any] = {
         "n": draw(st.integers(1, 2)),
         "ci": draw(counts),
         "co": draw(counts),
