@@ -16,15 +16,29 @@ from tests.docs.pages import ROOT
 from tests.processors import any_target, each_target
 from tests.properties import examples
 from tunesmith.errors import UsageError
-from tunesmith.operators import Conv2d, Operator, conv2d
+from tunesmith.operators import (
+    Conv2d,
+    Conv2dTranspose,
+    Operator,
+    conv2d,
+    conv2d_transpose,
+)
 from tunesmith.sketches import sketch_for
+from tunesmith.sketches.cpu_transpose import CpuTranspose
 from tunesmith.sketches.cpu_winograd import CpuWinograd
-from tunesmith.sketches.winograd.minimal import minimal, tile_sizes
+from tunesmith.sketches.winograd.axes import TransposedAxis
+from tunesmith.sketches.winograd.minimal import Minimal, minimal, tile_sizes
 from tunesmith.target import Target
 from tunesmith.testing.sketch import SketchConformance, mismatch
 
 from . import winograd_error
-from .winograd_convolutions import ONLY_ON_PROCESSORS, OTHERS, any_windows, convolutions
+from .winograd_convolutions import (
+    ONLY_ON_PROCESSORS,
+    OTHERS,
+    any_windows,
+    convolutions,
+    transposed_convolutions,
+)
 
 # Of the same figures on every machine.
 SERVER = Target(mcpu="skylake-avx512", cores=2)
@@ -42,6 +56,11 @@ class TestCpuWinograd(SketchConformance):
         conv2d(ci=16, h=15, w=14, co=24, kernel=3, stride=2, padding=1, constant_weights=True),
         conv2d(ci=9, h=13, w=17, co=16, kernel=(1, 7), padding=(0, 3), layout="NHWC"),
         conv2d(ci=8, h=11, w=12, co=16, kernel=3, padding=2, dilation=2, residual=True),
+        conv2d_transpose(ci=8, h=7, w=9, co=19, kernel=4, stride=2, padding=1, bias=True),
+        conv2d_transpose(
+            n=2, ci=9, h=8, w=6, co=16, kernel=3, stride=2, padding=1, output_padding=1, relu=True
+        ),
+        conv2d_transpose(ci=5, h=9, w=8, co=8, kernel=3, padding=1, constant_weights=True),
     )
 
 
@@ -60,6 +79,16 @@ def test_any_config_computes_the_reference(operator: Conv2d, seed: int, target: 
     assert wrong is None, f"{operator.key} {config.key}: {wrong}"
 
 
+@examples(19)
+@given(operator=transposed_convolutions(), seed=st.integers(0, 2**32 - 1), target=any_target)
+def test_any_config_computes_transposed_convolutions(
+    operator: Conv2dTranspose, seed: int, target: Target
+) -> None:
+    config = SKETCH.space(operator, target).sample(np.random.default_rng(seed))
+    wrong = mismatch(SKETCH, operator, config, target, seed)
+    assert wrong is None, f"{operator.key} {config.key}: {wrong}"
+
+
 @examples(6)
 @given(operator=convolutions(), rows=st.sampled_from((2, 4)), columns=st.sampled_from((2, 4)))
 def test_the_error_is_within_its_bound(operator: Conv2d, rows: int, columns: int) -> None:
@@ -69,15 +98,17 @@ def test_the_error_is_within_its_bound(operator: Conv2d, rows: int, columns: int
 
 
 @examples(6)
-@given(operator=convolutions(windows=any_windows()), data=st.data())
-def test_so_is_that_of_other_windows(operator: Conv2d, data: st.DataObject) -> None:
+@given(operator=convolutions(windows=any_windows()) | transposed_convolutions(), data=st.data())
+def test_so_is_that_of_other_windows(
+    operator: Conv2d | Conv2dTranspose, data: st.DataObject
+) -> None:
     rows, columns = data.draw(st.sampled_from(tiles_of(operator)))
     error = winograd_error.measured(operator, rows, columns)
     assert error.relative <= winograd_error.LARGEST
     assert error.share_of_tolerance <= 1
 
 
-def tiles_of(operator: Conv2d) -> list[tuple[int, int]]:
+def tiles_of(operator: Conv2d | Conv2dTranspose) -> list[tuple[int, int]]:
     """Rows and columns of the tiles that some configs have."""
     configs = SKETCH.space(operator, SERVER).sample_many(20, np.random.default_rng(0))
     tiles = {(config["tile_rows"], config["tile_columns"]) for config in configs}
@@ -94,16 +125,69 @@ def test_the_matrices_are_exact(taps: int, stride: int) -> None:
 
 def _check_exact(size: int, count: int, stride: int) -> None:
     matrices = minimal(size, count, stride)
-    data = [Fraction(3 * i * i - 7 * i + 2) for i in range(matrices.inputs)]
-    taps = [Fraction(5 - 8 * i + 3 * i**3) for i in range(count)]
+    data, taps = _data_and_taps(matrices.inputs, count)
+    outputs = _filtered(matrices, data, taps)
+    expected = [sum(data[i * stride + k] * taps[k] for k in range(count)) for i in range(size)]
+    assert outputs == expected
 
+
+def _data_and_taps(inputs: int, count: int) -> tuple[list[Fraction], list[Fraction]]:
+    data = [Fraction(3 * i * i - 7 * i + 2) for i in range(inputs)]
+    return data, [Fraction(5 - 8 * i + 3 * i**3) for i in range(count)]
+
+
+def _filtered(matrices: Minimal, data: list[Fraction], taps: list[Fraction]) -> list[Fraction]:
     def times(matrix: Any, values: list[Fraction]) -> list[Fraction]:
         return [sum(a * b for a, b in zip(row, values, strict=True)) for row in matrix]
 
-    factors = zip(times(matrices.filter, taps), times(matrices.data, data), strict=True)
-    outputs = times(matrices.output, [a * b for a, b in factors])
-    expected = [sum(data[i * stride + k] * taps[k] for k in range(count)) for i in range(size)]
-    assert outputs == expected
+    turned = times(matrices.data, data)
+    factors = times(matrices.filter, taps)
+    products = [factor * turned[k % len(turned)] for k, factor in enumerate(factors)]
+    return times(matrices.output, products)
+
+
+@pytest.mark.parametrize("padding", range(4))
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("taps", range(1, 8))
+def test_those_of_transposed_convolutions_are_exact(taps: int, stride: int, padding: int) -> None:
+    """The tile in the middle of an image: each input adds its multiple of the taps."""
+    axis = TransposedAxis(99, 98 * stride - 2 * padding + taps, taps, stride, padding)
+    for size in axis.sizes:
+        matrices = axis.minimal(size)
+        first = 3 * size
+        start = axis.first_input(first) - axis.before(size)
+        data, kernel = _data_and_taps(matrices.inputs, taps)
+        # With the padding and without what is cut off, output 0 is the first of the first input.
+        begin = first - axis.cut(size) + padding
+        expected = [
+            sum(
+                data[i - start] * kernel[place - i * stride]
+                for i in range(start, start + matrices.inputs)
+                if 0 <= place - i * stride < taps
+            )
+            for place in range(begin, begin + size)
+        ]
+        assert _filtered(matrices, data, kernel) == expected
+        # Neither the input before the tile's nor the one behind them counts.
+        assert begin - (start - 1) * stride >= taps
+        assert begin + size - 1 < (start + matrices.inputs) * stride
+
+
+@pytest.mark.parametrize(
+    ("size", "tiles", "cut", "transformed"),
+    [
+        # 17 pixels of both turns with the same windows are one tile more than 16.
+        (8, 4, 0, 10),
+        (6, 6, 1, 4),
+    ],
+)
+def test_turns_share_data_where_that_takes_no_further_tile(
+    size: int, tiles: int, cut: int, transformed: int
+) -> None:
+    axis = TransposedAxis(inputs=16, outputs=32, taps=4, stride=2, padding=1)
+    assert axis.tiles(size) == tiles
+    assert axis.cut(size) == cut
+    assert len(axis.minimal(size).data) == transformed
 
 
 @pytest.mark.parametrize(
@@ -135,12 +219,13 @@ def test_other_windows_are_for_it(operator: Operator, target: Target) -> None:
 @given(
     operator=convolutions()
     | convolutions(largest=300)
-    | convolutions(largest=60, windows=any_windows()),
+    | convolutions(largest=60, windows=any_windows())
+    | transposed_convolutions(largest=60),
     mcpu=st.sampled_from(("nehalem", "haswell", "skylake-avx512")),
     cores=st.sampled_from((1, 2, 3, 16, 96)),
 )
 def test_every_operator_has_a_default_on_every_target(
-    operator: Conv2d, mcpu: str, cores: int
+    operator: Conv2d | Conv2dTranspose, mcpu: str, cores: int
 ) -> None:
     target = Target(mcpu=mcpu, cores=cores)
     SKETCH.space(operator, target).check(SKETCH.default(operator, target))
@@ -173,6 +258,16 @@ def test_larger_strided_tiles_are_expected_to_be_faster() -> None:
     assert estimate(layer, tile_rows=4, tile_columns=4) < estimate(
         layer, tile_rows=2, tile_columns=2
     )
+
+
+def test_it_is_expected_to_beat_the_phases_one_by_one_where_they_have_several_taps() -> None:
+    layer = conv2d_transpose(
+        ci=256, h=16, w=16, co=128, kernel=4, stride=2, padding=1, constant_weights=True
+    )
+    direct = CpuTranspose()
+    seconds = direct.estimate(layer, SERVER, direct.default(layer, SERVER))
+    assert seconds is not None
+    assert estimate(layer) < seconds
 
 
 def test_weights_that_change_are_expected_to_cost() -> None:
@@ -210,6 +305,11 @@ PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
     "dilated": (
         conv2d(ci=16, h=10, w=7, co=16, kernel=3, padding=2, dilation=2),
         {"tile_rows": 2, "tile_columns": 2, "stages": "fused", "block_rows": 2, "unroll": 1}
+        | {"block_columns": 4, "register_tiles": 8, "register_vectors": 1},
+    ),
+    "transposed": (
+        conv2d_transpose(ci=16, h=5, w=7, co=16, kernel=4, stride=2, padding=1, bias=True),
+        {"tile_rows": 4, "tile_columns": 4, "stages": "fused", "block_rows": 3, "unroll": 1}
         | {"block_columns": 4, "register_tiles": 8, "register_vectors": 1},
     ),
     "apart": (

@@ -1,4 +1,4 @@
-"""Convolutions for the tests of Winograd's algorithm, on processors and GPUs."""
+"""Convolutions for the tests of Winograd's algorithm: plain and transposed, processors and GPUs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import Conv2d, conv2d, depthwise_conv2d
-from tunesmith.sketches.winograd.tiling import suits_winograd
+from tunesmith.operators import (
+    Conv2d,
+    Conv2dTranspose,
+    conv2d,
+    conv2d_transpose,
+    depthwise_conv2d,
+)
+from tunesmith.sketches.winograd.tiling import suits_transposed, suits_winograd
 
 OTHERS = (
     conv2d(ci=4, h=8, w=8, co=4, kernel=1),
@@ -21,6 +27,12 @@ OTHERS = (
     conv2d(ci=4, h=8, w=8, co=4, kernel=3, groups=2),
     conv2d(ci=4, h=8, w=8, co=4, kernel=3, dtype="bfloat16"),
     depthwise_conv2d(c=4, h=8, w=8, kernel=3),
+    conv2d_transpose(ci=4, h=8, w=8, co=4, kernel=1),
+    conv2d_transpose(ci=4, h=8, w=8, co=4, kernel=3, stride=3),
+    conv2d_transpose(ci=4, h=8, w=8, co=4, kernel=(3, 1), stride=2),
+    conv2d_transpose(ci=4, h=8, w=8, co=4, kernel=9, stride=2),
+    conv2d_transpose(ci=4, h=8, w=8, co=4, kernel=(3, 2), padding=(0, 2)),
+    conv2d_transpose(ci=4, h=8, w=8, co=4, kernel=4, stride=2, dtype="float64"),
 )
 """Operators that it is not for."""
 
@@ -29,6 +41,8 @@ ONLY_ON_PROCESSORS = (
     conv2d(ci=4, h=8, w=8, co=4, kernel=3, dilation=2),
     conv2d(ci=4, h=8, w=8, co=4, kernel=(3, 1)),
     conv2d(ci=4, h=8, w=8, co=4, kernel=5),
+    conv2d_transpose(ci=4, h=8, w=8, co=4, kernel=4, stride=2, padding=1),
+    conv2d_transpose(ci=4, h=8, w=8, co=4, kernel=(2, 3), stride=(2, 1)),
 )
 """Operators that it is for on processors alone."""
 
@@ -77,6 +91,36 @@ def convolutions(
     try:
         operator = conv2d(**draw(windows), **draw(options))
         assume(suits_winograd(operator))
+        return operator
+    except UsageError:
+        assume(False)
+        raise
+
+
+@st.composite
+def transposed_convolutions(draw: st.DrawFn, largest: int = 13) -> Conv2dTranspose:
+    """Small transposed convolutions that it is for: tiles that begin before the image, end behind
+    it or are larger; turns with equally many taps, and with different ones."""
+    sizes, counts = st.integers(1, largest), st.sampled_from((1, 3, 8, 17, 24))
+    pair = st.tuples(st.integers(1, 7), st.integers(1, 7))
+    strides = st.sampled_from(((2, 2), (2, 2), (1, 1), (1, 2)))
+    options: dict[str, Any] = {
+        "n": draw(st.integers(1, 2)),
+        "ci": draw(counts),
+        "co": draw(counts),
+        "h": draw(sizes),
+        "w": draw(sizes),
+        "kernel": draw(st.sampled_from(((4, 4), (3, 3), (2, 2))) | pair),
+        "stride": draw(strides),
+        "padding": draw(st.tuples(st.integers(0, 3), st.integers(0, 3))),
+        "output_padding": draw(st.tuples(st.integers(0, 1), st.integers(0, 1))),
+    }
+    options |= {
+        name: draw(st.booleans()) for name in ("bias", "relu", "residual", "constant_weights")
+    }
+    try:
+        operator = conv2d_transpose(**options)
+        assume(suits_transposed(operator))
         return operator
     except UsageError:
         assume(False)

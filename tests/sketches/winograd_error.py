@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tunesmith.kernel import Kernel
-from tunesmith.operators import Conv2d, conv2d
+from tunesmith.operators import Conv2d, Conv2dTranspose, conv2d
 from tunesmith.sketches import Sketch, sketch_for
 from tunesmith.sketches.cpu_winograd import CpuWinograd
 from tunesmith.space import Config
@@ -39,7 +39,7 @@ def bound(tile_rows: int, tile_columns: int) -> float:
     return 1e-4 if max(tile_rows, tile_columns) == 2 else LARGEST
 
 
-def measured(operator: Conv2d, tile_rows: int, tile_columns: int) -> Error:
+def measured(operator: Conv2d | Conv2dTranspose, tile_rows: int, tile_columns: int) -> Error:
     """The error of a config with such tiles, on the operator's own inputs."""
     sketch, target = CpuWinograd(), Target()
     rng = np.random.default_rng(0)
@@ -59,7 +59,9 @@ def _direct(operator: Conv2d) -> Error:
     return _error(sketch, operator, target, sketch.default(operator, target))
 
 
-def _error(sketch: Sketch, operator: Conv2d, target: Target, config: Config) -> Error:
+def _error(
+    sketch: Sketch, operator: Conv2d | Conv2dTranspose, target: Target, config: Config
+) -> Error:
     # Constant weights would be another way through the kernel, with the same numbers.
     operator = dataclasses.replace(operator, constant_weights=False)
     inputs = operator.make_inputs(0)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, ClassVar, cast
 
-from tunesmith.operators import Conv2d, Operator
+from tunesmith.operators import Operator
 from tunesmith.sketches.machine import Machine
 from tunesmith.sketches.sketch import Sketch, instantiating
 from tunesmith.sketches.winograd.axes import axes_of
@@ -15,9 +15,11 @@ from tunesmith.sketches.winograd.estimate import WinogradEstimate
 from tunesmith.sketches.winograd.program import FUSED, SHARED, STAGES, winograd_program
 from tunesmith.sketches.winograd.tiling import (
     DTYPE,
+    Filtered,
     Tiling,
     columns_of_tiles,
     rows_of_tiles,
+    suits_transposed,
     suits_winograd,
     vector_length,
 )
@@ -42,12 +44,13 @@ class CpuWinograd(Sketch):
     """Convolutions of up to 7x7 taps by tiles of outputs that share products, in float32.
 
     A tile of 4x4 outputs of 3x3 taps costs 36 multiply-adds a pair of channels in place of 144, and
-    81 with stride 2 (``winograd/minimal.py``); dilated windows are as cheap as others. Weights are
-    transformed into panels of output channels, once where they are constant. Data are transformed
-    in blocks of tiles; at each of the 36 positions a register tile multiplies them with a panel;
-    products are transformed to outputs together with what follows the sums. In how many parallel
-    loops this happens is a choice, ``stages``: few blocks of many channels share the weights among
-    the cores, many blocks of few channels the image.
+    81 with stride 2 (``winograd/minimal.py``); dilated windows are as cheap as others. Transposed
+    convolutions are filtered likewise: 8x8 outputs of 4x4 taps, stride 2, cost 100 in place of 256.
+    Weights are transformed into panels of output channels, once where they are constant. Data are
+    transformed in blocks of tiles; at each of the 36 positions a register tile multiplies them with
+    a panel; products are transformed to outputs together with what follows the sums. In how many
+    parallel loops this happens is a choice, ``stages``: few blocks of many channels share the
+    weights among the cores, many blocks of few channels the image.
 
     What it rounds away is measured in docs/sketches.md.
     """
@@ -56,22 +59,22 @@ class CpuWinograd(Sketch):
     version: ClassVar[int] = 1
 
     def supports(self, operator: Operator, target: Target) -> bool:
-        return target.kind == "cpu" and suits_winograd(operator)
+        return target.kind == "cpu" and (suits_winograd(operator) or suits_transposed(operator))
 
     def space(self, operator: Operator, target: Target) -> Space:
-        return _space(cast(Conv2d, operator), *_vectors(target))
+        return _space(cast(Filtered, operator), *_vectors(target))
 
     def default(self, operator: Operator, target: Target) -> Config:
-        return _default(cast(Conv2d, operator), *_vectors(target), target.core_count)
+        return _default(cast(Filtered, operator), *_vectors(target), target.core_count)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         with instantiating(self.space(operator, target), config):
             lanes, _ = _vectors(target)
-            return winograd_program(Tiling.of(cast(Conv2d, operator), lanes, config))
+            return winograd_program(Tiling.of(cast(Filtered, operator), lanes, config))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
         machine = Machine.of(target)
-        tiling = Tiling.of(cast(Conv2d, operator), machine.lanes(DTYPE), config)
+        tiling = Tiling.of(cast(Filtered, operator), machine.lanes(DTYPE), config)
         return WinogradEstimate(tiling, machine).seconds()
 
 
@@ -85,7 +88,7 @@ def _vectors(target: Target) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=64)
-def _space(operator: Conv2d, lanes: int, registers: int) -> Space:
+def _space(operator: Filtered, lanes: int, registers: int) -> Space:
     rows, columns = _row_counts(operator), _column_counts(operator)
     most_rows, most_columns = max(rows.values()), max(columns.values())
     vectors = min(MAX_REGISTER_VECTORS, max(1, operator.co // lanes))
@@ -126,17 +129,17 @@ def _space(operator: Conv2d, lanes: int, registers: int) -> Space:
     return Space(parameters, map(Constraint, conditions))
 
 
-def _row_counts(operator: Conv2d) -> dict[int, int]:
+def _row_counts(operator: Filtered) -> dict[int, int]:
     """Rows of tiles, by the rows of a tile."""
     return {size: rows_of_tiles(operator, size) for size in axes_of(operator)[0].sizes}
 
 
-def _column_counts(operator: Conv2d) -> dict[int, int]:
+def _column_counts(operator: Filtered) -> dict[int, int]:
     """Tiles of a row, by the columns of a tile."""
     return {size: columns_of_tiles(operator, size) for size in axes_of(operator)[1].sizes}
 
 
-def _tiles(operator: Conv2d) -> list[tuple[int, int]]:
+def _tiles(operator: Filtered) -> list[tuple[int, int]]:
     """Rows and columns of the tiles to choose from."""
     rows, columns = axes_of(operator)
     return [
@@ -146,7 +149,7 @@ def _tiles(operator: Conv2d) -> list[tuple[int, int]]:
     ]
 
 
-def _least_sums(operator: Conv2d) -> int:
+def _least_sums(operator: Filtered) -> int:
     """Sums that each register tile has: there is a block of so many tiles, whatever their size."""
     fewest = min(_row_counts(operator).values()) * min(_column_counts(operator).values())
     return min(MIN_REGISTER_TILE, fewest)
@@ -166,7 +169,7 @@ def _rows(*totals: int) -> tuple[int, ...]:
     return tuple(sorted(parts | {1}))
 
 
-def _columns(operator: Conv2d, *totals: int) -> tuple[int, ...]:
+def _columns(operator: Filtered, *totals: int) -> tuple[int, ...]:
     """Columns of a block: all, or a half or a quarter of many if those are neighbours."""
     if axes_of(operator)[1].dilation > 1:
         return tuple(sorted(set(totals)))
@@ -177,7 +180,7 @@ def _columns(operator: Conv2d, *totals: int) -> tuple[int, ...]:
 # -- the default ----------------------------------------------------------------------------------
 
 
-def _default(operator: Conv2d, lanes: int, registers: int, cores: int) -> Config:
+def _default(operator: Filtered, lanes: int, registers: int, cores: int) -> Config:
     """Large tiles where there are enough of them; few weights read by each block, many shared."""
     high, wide = min(_tiles(operator), key=lambda tile: _work(operator, *tile))
     rows, columns = rows_of_tiles(operator, high), columns_of_tiles(operator, wide)
@@ -207,18 +210,18 @@ def _default(operator: Conv2d, lanes: int, registers: int, cores: int) -> Config
     )
 
 
-def _positions(operator: Conv2d, tile_rows: int, tile_columns: int) -> int:
+def _positions(operator: Filtered, tile_rows: int, tile_columns: int) -> int:
     rows, columns = axes_of(operator)
     return rows.minimal(tile_rows).products * columns.minimal(tile_columns).products
 
 
-def _work(operator: Conv2d, tile_rows: int, tile_columns: int) -> int:
+def _work(operator: Filtered, tile_rows: int, tile_columns: int) -> int:
     """Multiply-adds a pair of channels; a weight is not read for less than a register tile."""
     tiles = rows_of_tiles(operator, tile_rows) * columns_of_tiles(operator, tile_columns)
     return _positions(operator, tile_rows, tile_columns) * max(tiles, MIN_REGISTER_TILE)
 
 
-def _default_rows(operator: Conv2d, grid: tuple[int, int], shares: int) -> int:
+def _default_rows(operator: Filtered, grid: tuple[int, int], shares: int) -> int:
     """Rows of a block that is not too large, so that blocks share out evenly; larger ones first."""
     rows, columns = grid
     least = -(-min(MIN_REGISTER_TILE, rows * columns) // columns)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from tunesmith.operators import Conv2d
+from tunesmith.operators import Conv2d, Conv2dTranspose
 from tunesmith.sketches import emit
-from tunesmith.sketches.winograd.minimal import Minimal, minimal, tile_sizes
+from tunesmith.sketches.winograd.minimal import (
+    Minimal,
+    minimal,
+    tile_sizes,
+    transposed_minimal,
+    turns,
+)
 
 
 @dataclass(frozen=True)
@@ -18,10 +24,12 @@ class Axis:
     belong to other tiles. Tile ``t`` is one of phase ``t % dilation``.
     """
 
+    inputs: int
     outputs: int
     taps: int
     stride: int
     dilation: int
+    padding: int
 
     def minimal(self, size: int) -> Minimal:
         """The transforms of tiles of so many outputs."""
@@ -54,22 +62,119 @@ class Axis:
         last = (self.outputs - 1 - phase) // self.dilation - (size - 1)
         return phase + self.dilation * ir.min(tile // self.dilation * size, last)
 
-    def reach(self, outputs: int) -> int:
-        """How many inputs lie under so many neighbouring outputs of a tile, with those between."""
-        return ((outputs - 1) * self.stride + self.taps - 1) * self.dilation + 1
+    def first_input(self, output: Any) -> Any:
+        """The first input under an output that a tile begins with, padding counted."""
+        return output * self.stride
+
+    def reach(self, size: int, tiles: int = 1) -> int:
+        """How many inputs lie under so many neighbouring tiles, with those between."""
+        return ((size * tiles - 1) * self.stride + self.taps - 1) * self.dilation + 1
+
+    def before(self, size: int) -> int:  # noqa: ARG002 - it is that of any size
+        """Zeros before the first input."""
+        return self.padding
+
+    def padded(self, size: int) -> int:
+        """Inputs with the zeros around, or those that a tile needs where it has fewer."""
+        return max(self.inputs + 2 * self.padding, self.reach(size))
+
+    def cut(self, size: int) -> int:  # noqa: ARG002 - it is that of any size
+        """Outputs of the first tile that are not the image's."""
+        return 0
+
+    def extent(self, size: int) -> int:  # noqa: ARG002 - it is that of any size
+        """Outputs of all tiles: those of the image, and what is cut off."""
+        return self.outputs
 
 
-def axes_of(operator: Conv2d) -> tuple[Axis, Axis]:
+@dataclass(frozen=True)
+class TransposedAxis:
+    """An axis of a transposed convolution: outputs take turns, ``stride`` of them.
+
+    A tile has as many outputs of each turn. It begins with the first output; or, if there are not
+    more tiles then, with one that is cut off, such that the windows of all turns are the same: then
+    they share the transformed data.
+    """
+
+    inputs: int
+    outputs: int
+    taps: int
+    stride: int
+    padding: int
+    dilation: ClassVar[int] = 1
+
+    def minimal(self, size: int) -> Minimal:
+        """The transforms of tiles of so many outputs."""
+        return transposed_minimal(size, self.taps, self.stride, self._origin(size))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of tiles to choose from; none if this cannot be filtered: where a turn has no
+        taps, or the first output meets only inputs behind the first one."""
+        if self.taps < self.stride or self.padding >= self.taps:
+            return ()
+        known = tile_sizes(-(-self.taps // self.stride), 1)
+        sizes = tuple(size * self.stride for size in known)
+        return sizes if all(self.before(size) >= 0 for size in sizes) else ()
+
+    def tiles(self, size: int) -> int:
+        """How many tiles there are."""
+        return emit.tile_count(self.extent(size), size)
+
+    def first(self, tile: Any, size: int) -> Any:
+        """The first output of a tile, those that are cut off counted."""
+        extent = self.extent(size)
+        return 0 if extent <= size else emit.tile_start(tile, size, extent)
+
+    def first_input(self, output: Any) -> Any:
+        """The first input under an output that a tile begins with, padding counted."""
+        return output // self.stride
+
+    def reach(self, size: int, tiles: int = 1) -> int:
+        """How many inputs lie under so many neighbouring tiles."""
+        return self.minimal(size).inputs + (tiles - 1) * (size // self.stride)
+
+    def before(self, size: int) -> int:
+        """Zeros before the first input."""
+        every = turns(self.taps, self.stride, self._origin(size))
+        return max(turn.taps - 1 - turn.ahead for turn in every)
+
+    def padded(self, size: int) -> int:
+        """Inputs with the zeros around, as far as tiles need them."""
+        return max(self.before(size) + self.inputs, self.reach(size, self.tiles(size)))
+
+    def cut(self, size: int) -> int:
+        """Outputs of the first tile that are not the image's."""
+        shared = self.padding % self.stride
+        more = self._tiles(size, shared) > self._tiles(size, 0)
+        return 0 if more else shared
+
+    def extent(self, size: int) -> int:
+        """Outputs of all tiles: those of the image, and what is cut off."""
+        return -(-(self.cut(size) + self.outputs) // self.stride) * self.stride
+
+    def _origin(self, size: int) -> int:
+        return self.padding - self.cut(size)
+
+    def _tiles(self, size: int, cut: int) -> int:
+        return -(-(cut + self.outputs) // size)
+
+
+AnyAxis = Axis | TransposedAxis
+
+
+def axes_of(operator: Conv2d | Conv2dTranspose) -> tuple[AnyAxis, AnyAxis]:
     """The rows and the columns of an operator."""
-    rows, columns = (
-        # What is between taps does not matter if there is but one.
-        Axis(outputs, taps, stride, dilation if taps > 1 else 1)
-        for outputs, taps, stride, dilation in zip(
-            operator.output_image,
-            operator.kernel,
-            operator.stride,
-            operator.dilation,
-            strict=True,
-        )
-    )
+    rows, columns = (_axis(operator, number) for number in range(2))
     return rows, columns
+
+
+def _axis(operator: Conv2d | Conv2dTranspose, number: int) -> AnyAxis:
+    inputs, outputs = (operator.h, operator.w)[number], operator.output_image[number]
+    taps, stride = operator.kernel[number], operator.stride[number]
+    padding = operator.padding[number]
+    if isinstance(operator, Conv2dTranspose):
+        return TransposedAxis(inputs, outputs, taps, stride, padding)
+    # What is between taps does not matter if there is but one.
+    dilation = operator.dilation[number] if taps > 1 else 1
+    return Axis(inputs, outputs, taps, stride, dilation, padding)

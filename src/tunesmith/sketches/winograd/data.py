@@ -39,7 +39,7 @@ def transform_data(
         offset = emit.bind("offset", tile * lanes)
 
         def pixel(i: int, j: int) -> Any:
-            place = (x * across.stride + j * across.dilation) * lanes
+            place = (across.first_input(x) + j * across.dilation) * lanes
             return emit.bind("pixel", emit.load(band, [i, place], lanes))
 
         square = transform(rows.data, columns.data, pixel)
@@ -56,9 +56,10 @@ def _read_band(tiling: Tiling, data: Any, tiles: RowOfTiles, group: Any) -> Any:
     band = emit.buffer("band", (tiling.input_tile[0], tiling.input_columns * lanes), DTYPE)
     image, top = tiling.first_row(tiles.number)
     channel = emit.bind("channel", emit.tile_start(group, lanes, operator.ci))
-    left, right = operator.padding[1], operator.padding[1] + operator.w
+    above, left = tiling.zeros_before
+    right = left + operator.w
     with emit.serial(tiling.input_tile[0], "row") as row:
-        y = top * down.stride + row * down.dilation - operator.padding[0]
+        y = down.first_input(top) + row * down.dilation - above
         y = emit.bind("y", y)
 
         def read() -> None:
@@ -84,14 +85,14 @@ def _read_row(
     band's row."""
     operator, lanes, step = tiling.operator, tiling.ci_lanes, tiling.read_columns
     (image, channel, y), (band, row) = place, target
-    left, last = operator.padding[1], operator.w - step
+    left, last = tiling.zeros_before[1], operator.w - step
     begin, needed = 0, operator.w
     if tiling.blocks[1] > 1:
-        begin = tiling.first_column(tiles.first_column) * operator.stride[1] - left
+        begin = tiling.axes[1].first_input(tiling.first_column(tiles.first_column)) - left
         needed = tiling.block_input_columns
     with emit.serial(emit.tile_count(needed, step), "step") as number:
         x = emit.bind("x", _within(begin + number * step, last))
-        if operator.layout == "NHWC":
+        if tiling.channels_last:
             pixels = [emit.load(data, [image, y, x + i, channel], lanes) for i in range(step)]
         else:
             rows = [emit.load(data, [image, channel + i, y, x], step) for i in range(lanes)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from tunesmith.sketches.machine import Machine
-from tunesmith.sketches.winograd.axes import Axis
+from tunesmith.sketches.winograd.axes import AnyAxis
 from tunesmith.sketches.winograd.minimal import Matrix
 from tunesmith.sketches.winograd.program import APART, FUSED
 from tunesmith.sketches.winograd.tiling import Tiling
@@ -81,9 +81,9 @@ class WinogradEstimate:
         read = min(tiling.operator.w, tiling.block_input_columns)
         pixels = tiling.input_tile[0] * read
         cycles = tiling.block_columns * self._transform("data")
-        cycles += self._turn(pixels, tiling.operator.layout)
+        cycles += self._turn(pixels)
         cycles += machine.stream_cycles(pixels * vector, tiling.operator.arguments[0].elements * 4)
-        written = tiling.block_columns * tiling.positions * vector
+        written = tiling.block_columns * tiling.data_positions * vector
         return cycles + machine.stream_cycles(written, self._data_at_hand)
 
     @cached_property
@@ -93,7 +93,7 @@ class WinogradEstimate:
         vector = tiling.co_lanes * _FLOAT
         pixels = tiling.written_rows * tiling.block_columns * tiling.tile_columns
         cycles = tiling.block_columns * self._transform("output")
-        cycles += self._turn(pixels, tiling.operator.layout)
+        cycles += self._turn(pixels)
         read = tiling.block_columns * tiling.positions * vector
         cycles += machine.stream_cycles(read, self._products_at_hand)
         cycles += machine.stream_cycles(pixels * vector, tiling.operator.result.elements * _FLOAT)
@@ -105,7 +105,7 @@ class WinogradEstimate:
         tiling, machine = self.tiling, self.machine
         channels = tiling.groups * tiling.ci_lanes
         cycles = channels * self._transform("filter")
-        cycles += self._turn(channels * math.prod(tiling.operator.kernel), tiling.operator.layout)
+        cycles += self._turn(channels * math.prod(tiling.operator.kernel))
         written = channels * tiling.positions * tiling.co_lanes * _FLOAT
         cycles += machine.stream_cycles(written, self._weights_at_hand)
         return cycles * tiling.register_vectors
@@ -127,10 +127,10 @@ class WinogradEstimate:
             registers=0,
         )
 
-    def _turn(self, pixels: float, layout: str) -> float:
+    def _turn(self, pixels: float) -> float:
         """Of so many pixels of a vector of channels, copied, and turned if they are in planes."""
         lanes = self.tiling.lanes
-        shuffles = lanes.bit_length() - 1 if layout == "NCHW" else 0
+        shuffles = 0 if self.tiling.channels_last else lanes.bit_length() - 1
         return pixels * self.machine.register_tile_cycles(0, 1, stores=1, shuffles=shuffles)
 
     # -- where data are --------------------------------------------------------------------------
@@ -151,7 +151,7 @@ class WinogradEstimate:
         """Bytes of transformed data between writing and reading them."""
         tiling = self.tiling
         blocks = 1 if tiling.stages == FUSED else tiling.block_count
-        data = blocks * tiling.positions * tiling.data_plane * _FLOAT
+        data = blocks * tiling.data_positions * tiling.data_plane * _FLOAT
         return data + self._products_at_hand
 
     @cached_property
@@ -164,7 +164,7 @@ class WinogradEstimate:
 
 @cache
 def _transform_counts(
-    name: str, down: Axis, across: Axis, tile_rows: int, tile_columns: int
+    name: str, down: AnyAxis, across: AnyAxis, tile_rows: int, tile_columns: int
 ) -> tuple[int, int, int]:
     """Operations, loads and stores of a transform: "data", "filter" or "output"."""
     rows: Matrix = getattr(down.minimal(tile_rows), name)

@@ -1,4 +1,5 @@
-"""The matrices of minimal filtering along one axis: of any number of taps, with a stride.
+"""The matrices of minimal filtering along one axis: of any number of taps, with a stride or the
+stride of a transposed convolution.
 
 F(m, r) gives m outputs y = A^T [(G g) * (B^T d)] of r taps g with m + r - 1 products, in place of
 m r (Winograd, "Arithmetic Complexity of Computations", 1980). The matrices here are those of the
@@ -10,6 +11,9 @@ filters without one: of 3 taps with stride 2 the first and the last make an F(m,
 middle is an F(m, 1), and there are (m + 1) + m products in place of 3 m. Windows of more taps than
 ``MOST_TAPS`` are likewise sums of shorter ones: the more points, the larger the numbers that cancel
 each other, and with them the rounding errors.
+
+Outputs of a transposed convolution take turns: each meets only the taps of one remainder by the
+stride. Those of a turn are filtered by themselves, without a stride and by the taps turned around.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 
 Row = tuple[Fraction, ...]
 Matrix = tuple[Row, ...]
@@ -31,11 +35,17 @@ _POINTS = tuple(Fraction(point) for point in ("0", "1", "-1", "2", "-2", "1/2", 
 
 @dataclass(frozen=True)
 class Minimal:
-    """The transforms along an axis: ``data`` is B^T, ``filter`` is G and ``output`` is A^T."""
+    """The transforms along an axis: ``data`` is B^T, ``filter`` is G and ``output`` is A^T.
+
+    Product ``k`` has the transformed tap ``k`` and the transformed input ``k % len(data)``: where
+    all turns have the same windows, each has its own taps, and all share the inputs. Outputs
+    ``turns`` apart have products in common.
+    """
 
     data: Matrix
     filter: Matrix
     output: Matrix
+    turns: int = 1
 
     @property
     def inputs(self) -> int:
@@ -45,7 +55,18 @@ class Minimal:
     @property
     def products(self) -> int:
         """How many products they take."""
-        return len(self.data)
+        return len(self.filter)
+
+    @cached_property
+    def parts(self) -> list[tuple[int, Matrix]]:
+        """For each turn: its first product, and A^T between its products and its outputs."""
+        found = []
+        for turn in range(self.turns):
+            rows = self.output[turn :: self.turns]
+            used = [k for k in range(self.products) if any(row[k] for row in rows)]
+            part = tuple(row[used[0] : used[-1] + 1] for row in rows)
+            found.append((used[0], part))
+        return found
 
 
 def tile_sizes(taps: int, stride: int) -> tuple[int, ...]:
@@ -68,6 +89,52 @@ def minimal(outputs: int, taps: int, stride: int = 1) -> Minimal:
         filters += [_spread(row, first, stride, taps) for row in part.filter]
         output = [(*known, *row) for known, row in zip(output, part.output, strict=True)]
     return Minimal(tuple(data), tuple(filters), tuple(output))
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Outputs of a transposed convolution that are its stride apart: their ``taps`` are tap
+    ``first`` and those a stride apart; the first output meets the input ``ahead``, and as many
+    before it as there are further taps."""
+
+    first: int
+    taps: int
+    ahead: int
+
+
+@cache
+def turns(taps: int, stride: int, origin: int) -> tuple[Turn, ...]:
+    """The turns of a transposed convolution, from the output on that ``origin`` elements of the
+    uncut one are before."""
+    found = []
+    for place in range(origin, origin + stride):
+        first = place % stride
+        found.append(Turn(first, -(-(taps - first) // stride), place // stride))
+    return tuple(found)
+
+
+@cache
+def transposed_minimal(outputs: int, taps: int, stride: int, origin: int) -> Minimal:
+    """The filtering of so many neighbouring outputs of a transposed convolution, as many of each
+    of its ``turns``, which have a tap at least."""
+    every = turns(taps, stride, origin)
+    start = min(turn.ahead - turn.taps for turn in every)
+    inputs = max(turn.ahead for turn in every) - start + outputs // stride - 1
+    data: list[Row] = []
+    filters: list[Row] = []
+    output: list[Row] = []
+    plain = [minimal(outputs // stride, turn.taps) for turn in every]
+    total = sum(part.products for part in plain)
+    for turn, part in zip(every, plain, strict=True):
+        data += [_spread(row, turn.ahead - turn.taps - start, 1, inputs) for row in part.data]
+        filters += [_spread(row[::-1], turn.first, stride, taps) for row in part.filter]
+    for place in range(outputs):
+        before = sum(part.products for part in plain[: place % stride])
+        row = plain[place % stride].output[place // stride]
+        output.append(_spread(row, before, 1, total))
+    if len({(turn.taps, turn.ahead) for turn in every}) == 1:
+        data = data[: plain[0].products]
+    return Minimal(tuple(data), tuple(filters), tuple(output), stride)
 
 
 def _parts(taps: int, stride: int) -> Iterator[tuple[int, int]]:

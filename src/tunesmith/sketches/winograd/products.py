@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 from tunesmith.sketches import emit
@@ -66,8 +67,10 @@ def transform_products(
     ``products`` are a buffer and the number of the panel there, which is another one in buffers for
     a chunk of all panels; ``results`` are the epilogue's inputs and the output.
     """
+    from tvm import tirx
+
     source, panel_of_source = products
-    lanes, (rows, columns), (down, across) = tiling.co_lanes, tiling.minimal, tiling.axes
+    lanes, (down, across) = tiling.co_lanes, tiling.axes
     image, y = tiling.first_row(tiles.number)
     band = emit.buffer("outputs", (tiling.tile_rows, tiling.output_columns * lanes), DTYPE)
     with emit.serial(tiling.register_vectors, "vector") as vector:
@@ -80,22 +83,44 @@ def transform_products(
             tile = panel_of_source * tiling.block_tiles + tile
             offset = emit.bind("offset", tile * tiling.panel + vector * lanes)
 
-            def element(i: int, j: int) -> Any:
-                index = [tiles.block, i * tiling.products_tile[1] + j, offset]
-                return emit.bind("product", emit.load(source, index, lanes))
-
-            tile_of_outputs = transform(rows.output, columns.output, element)
-            for i, row in enumerate(tile_of_outputs[: tiling.written_rows]):
-                for j, value in enumerate(row):
-                    place = (x + j * across.dilation) * lanes
-                    emit.store(band, value + bias, [i, place], lanes)
+            for i, j, value in _outputs(tiling, (source, tiles.block, offset)):
+                place = (x + j * across.dilation) * lanes
+                emit.store(band, value + bias, [i, place], lanes)
         with emit.serial(tiling.written_rows, "row") as row:
-            to = (image, co, y + row * down.dilation)
-            _write_row(tiling, (band, row), results, to, tiles)
+            line = y + row * down.dilation
+            inside: Any = True
+            if not tiling.whole_rows:
+                line = emit.bind("line", line - tiling.cut[0])
+                inside = tirx.all(line >= 0, line < tiling.operator.output_image[0])
+            with emit.when(inside):
+                _write_row(tiling, (band, row), results, (image, co, line), tiles)
+
+
+def _outputs(tiling: Tiling, products: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
+    """The written outputs of a tile, with their places in it.
+
+    ``products`` are a buffer, the block and the offset of a position's products there. Outputs
+    that take turns are transformed by turn: that leaves fewer values to hold.
+    """
+    source, block, offset = products
+    rows, columns = tiling.minimal
+    parts = product(enumerate(rows.parts), enumerate(columns.parts))
+    for (down, (first_row, row_matrix)), (across, (first_column, column_matrix)) in parts:
+
+        def element(i: int, j: int, row: int = first_row, column: int = first_column) -> Any:
+            position = (row + i) * tiling.products_tile[1] + column + j
+            return emit.bind(
+                "product", emit.load(source, [block, position, offset], tiling.co_lanes)
+            )
+
+        for i, values in enumerate(transform(row_matrix, column_matrix, element)):
+            for j, value in enumerate(values):
+                if down + i * rows.turns < tiling.written_rows:
+                    yield down + i * rows.turns, across + j * columns.turns, value
 
 
 def _bias(tiling: Tiling, results: Sequence[Any], co: Any) -> Any:
-    if not tiling.operator.bias:
+    if not tiling.operator.epilogue.bias:
         return emit.constant(0, DTYPE, tiling.co_lanes)
     return emit.bind("bias", emit.load(results[0], [co], tiling.co_lanes))
 
@@ -110,15 +135,19 @@ def _write_row(
     """The columns of a block in a band's row, to the output (image, first channel, y)."""
     from tvm.tirx.script.builder import ir
 
-    operator, lanes, step = tiling.operator, tiling.co_lanes, tiling.written_columns
+    lanes, step = tiling.co_lanes, tiling.written_columns
     (band, row), (image, co, y) = source, place
-    wide, width = operator.output_image[1], tiling.block_columns * tiling.tile_columns
-    begin = tiling.first_column_of_block(tiles.first_column)
+    wide, width = tiling.operator.output_image[1], tiling.block_columns * tiling.tile_columns
+    begin, cut = tiling.first_column_of_block(tiles.first_column), tiling.cut[1]
     with emit.serial(emit.tile_count(width, step), "step") as number:
-        x = emit.bind("x", ir.min(begin + number * step, ir.min(begin + width, wide) - step))
-        pixels = [emit.load(band, [row, (x + i) * lanes], lanes) for i in range(step)]
+        if cut:
+            inside = ir.max(begin - cut, 0), ir.min(begin + (width - cut), wide)
+        else:
+            inside = begin, ir.min(begin + width, wide)
+        x = emit.bind("x", ir.min(inside[0] + number * step, inside[1] - step))
+        pixels = [emit.load(band, [row, (x + (cut + i)) * lanes], lanes) for i in range(step)]
         pixels = [emit.bind("pixel", pixel) for pixel in pixels]
-        if operator.layout == "NHWC":
+        if tiling.channels_last:
             for i, pixel in enumerate(pixels):
                 _write(tiling, results, pixel, [image, y, x + i, co], lanes)
         else:
@@ -133,8 +162,8 @@ def _write(
     from tvm.tirx.script.builder import ir
 
     output = results[-1]
-    if tiling.operator.residual:
+    if tiling.operator.epilogue.residual:
         value = value + emit.load(results[-2], index, lanes)
-    if tiling.operator.relu:
+    if tiling.operator.epilogue.relu:
         value = ir.max(value, emit.constant(0, DTYPE, lanes))
     emit.store(output, value, index, lanes)

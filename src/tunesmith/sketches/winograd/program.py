@@ -84,7 +84,8 @@ class _Main:
             first = emit.bind("first", emit.tile_start(chunk, tiling.chunk_panels, panels))
             with emit.serial(tiling.chunk_panels, "panel") as local:
                 panel = emit.bind("panel", first + local)
-                source, target = (transformed, block, position), (products, block, position, panel)
+                source = (transformed, block, tiling.data_position(position))
+                target = (products, block, position, panel)
                 multiply(tiling, source, (self.weights, position, panel), target)
         with emit.parallel(panels * blocks * tiling.block_rows, "unit") as unit:
             row, block, panel = emit.digits(unit, row=tiling.block_rows, block=blocks, panel=panels)
@@ -116,7 +117,8 @@ class _Main:
             emit.serial(panels, "panel") as panel,
         ):
             weights = (self.weights, position, first + panel)
-            multiply(tiling, (*data, position), weights, (products, 0, position, panel))
+            source = (*data, tiling.data_position(position))
+            multiply(tiling, source, weights, (products, 0, position, panel))
         with (
             emit.serial(tiling.block_rows, "row") as row,
             emit.serial(panels, "panel") as panel,
@@ -134,5 +136,5 @@ class _Main:
         return RowOfTiles(number, row, emit.bind("first_column", column), index)
 
     def _data_buffer(self, blocks: int) -> Any:
-        shape = (blocks, self.tiling.positions, self.tiling.data_plane)
+        shape = (blocks, self.tiling.data_positions, self.tiling.data_plane)
         return emit.buffer("transformed_data", shape, DTYPE)

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tunesmith.operators import Conv2d, Operator
+from tunesmith.operators import Conv2d, Conv2dTranspose, Operator
 from tunesmith.sketches import emit
-from tunesmith.sketches.winograd.axes import Axis, axes_of
+from tunesmith.sketches.winograd.axes import AnyAxis, axes_of
 from tunesmith.sketches.winograd.minimal import Minimal
 
 DTYPE = "float32"
 """The type of all numbers: others would lose too much in the transforms, or gain nothing."""
+
+Filtered = Conv2d | Conv2dTranspose
+"""Operators whose windows are filtered."""
 
 
 def vector_length(extent: int, lanes: int) -> int:
@@ -39,12 +42,25 @@ def suits_winograd(operator: Operator) -> bool:
     )
 
 
-def rows_of_tiles(operator: Conv2d, tile_rows: int) -> int:
+def suits_transposed(operator: Operator) -> bool:
+    """Whether an operator is a transposed convolution that minimal filtering computes in fewer
+    products: one whose outputs have several taps along an axis."""
+    return (
+        isinstance(operator, Conv2dTranspose)
+        and operator.dtype == DTYPE
+        and operator.kernel != (1, 1)
+        and max(operator.kernel) <= MOST_TAPS
+        and max(operator.stride) <= MOST_STRIDE
+        and all(axis.sizes for axis in axes_of(operator))
+    )
+
+
+def rows_of_tiles(operator: Filtered, tile_rows: int) -> int:
     """Rows of tiles, of all images together."""
     return operator.n * axes_of(operator)[0].tiles(tile_rows)
 
 
-def columns_of_tiles(operator: Conv2d, tile_columns: int) -> int:
+def columns_of_tiles(operator: Filtered, tile_columns: int) -> int:
     """Tiles of a row."""
     return axes_of(operator)[1].tiles(tile_columns)
 
@@ -53,12 +69,12 @@ class Tiles:
     """What follows from an operator and the size of a tile: ``tile_rows`` x ``tile_columns``
     outputs."""
 
-    operator: Conv2d
+    operator: Filtered
     tile_rows: int
     tile_columns: int
 
     @cached_property
-    def axes(self) -> tuple[Axis, Axis]:
+    def axes(self) -> tuple[AnyAxis, AnyAxis]:
         """The rows and the columns of the image."""
         return axes_of(self.operator)
 
@@ -85,6 +101,19 @@ class Tiles:
         """Elements of a transformed tile, each of which has a matrix product of its own."""
         return self.products_tile[0] * self.products_tile[1]
 
+    @property
+    def data_tile(self) -> tuple[int, int]:
+        """Rows and columns of a tile's transformed data, which several products may share."""
+        rows, columns = self.minimal
+        return len(rows.data), len(columns.data)
+
+    def data_position(self, position: Any) -> Any:
+        """The element of a tile's transformed data that is multiplied at a position."""
+        (high, wide), (rows, columns) = self.data_tile, self.products_tile
+        if (high, wide) == (rows, columns):
+            return position
+        return position // columns % high * wide + position % columns % wide
+
 
 @dataclass(frozen=True)
 class Tiling(Tiles):
@@ -95,7 +124,7 @@ class Tiling(Tiles):
     ``ci_lanes`` and written in panels of ``panel`` channels. What does not divide overlaps.
     """
 
-    operator: Conv2d
+    operator: Filtered
     lanes: int
     tile_rows: int
     tile_columns: int
@@ -109,7 +138,7 @@ class Tiling(Tiles):
     unroll: int
 
     @classmethod
-    def of(cls, operator: Conv2d, lanes: int, config: Mapping[str, Any]) -> Tiling:
+    def of(cls, operator: Filtered, lanes: int, config: Mapping[str, Any]) -> Tiling:
         """The sizes for a config of the sketch."""
         return cls(operator, lanes, **config)
 
@@ -143,13 +172,15 @@ class Tiling(Tiles):
     @cached_property
     def written_rows(self) -> int:
         """Rows of a tile that the output has: all, unless the whole image has fewer."""
-        return min(self.tile_rows, self.operator.output_image[0])
+        return min(self.tile_rows, self.axes[0].extent(self.tile_rows))
 
     @cached_property
     def block_pixels(self) -> int:
         """Output columns that each block has at least: the last one may have less than others."""
         wide, tiles = self.operator.output_image[1], self.grid[1]
-        return self.block_columns * self.tile_columns - (tiles * self.tile_columns - wide)
+        if self.blocks[1] == 1:
+            return wide
+        return max(1, self.block_columns * self.tile_columns - (tiles * self.tile_columns - wide))
 
     def first_row(self, row_of_tiles: Any) -> tuple[Any, Any]:
         """The image that a row of tiles is in, and the first row of its outputs."""
@@ -165,23 +196,45 @@ class Tiling(Tiles):
         """The first column of a block's outputs, from its first tile's place in a row of tiles."""
         return 0 if self.blocks[1] == 1 else self.first_column(tile)
 
+    @cached_property
+    def zeros_before(self) -> tuple[int, int]:
+        """Rows and columns of zeros before the inputs."""
+        rows, columns = self.axes
+        return rows.before(self.tile_rows), columns.before(self.tile_columns)
+
+    @cached_property
+    def cut(self) -> tuple[int, int]:
+        """Rows and columns of outputs before the image's."""
+        rows, columns = self.axes
+        return rows.cut(self.tile_rows), columns.cut(self.tile_columns)
+
+    @property
+    def whole_rows(self) -> bool:
+        """Whether the written rows of all tiles are the image's."""
+        outputs = self.operator.output_image[0]
+        return self.axes[0].extent(self.tile_rows) == outputs
+
+    @property
+    def channels_last(self) -> bool:
+        """Whether the channels of a pixel are neighbours."""
+        return isinstance(self.operator, Conv2d) and self.operator.layout == "NHWC"
+
     # -- bands: rows of pixels, group by group of channels ---------------------------------------
 
     @cached_property
     def input_columns(self) -> int:
         """Columns of an input with its padding, or those that a tile needs where it has fewer."""
-        padded = self.operator.w + 2 * self.operator.padding[1]
-        return max(padded, self.axes[1].reach(self.tile_columns))
+        return self.axes[1].padded(self.tile_columns)
 
     @cached_property
     def block_input_columns(self) -> int:
         """Columns of the input under a block that is a part of the columns."""
-        return self.axes[1].reach(self.block_columns * self.tile_columns)
+        return self.axes[1].reach(self.tile_columns, self.block_columns)
 
     @cached_property
     def output_columns(self) -> int:
-        """Columns of an output, or those of a tile where it has fewer."""
-        return max(self.operator.output_image[1], self.tile_columns)
+        """Columns of all tiles, or those of a tile where it has more."""
+        return max(self.axes[1].extent(self.tile_columns), self.tile_columns)
 
     @cached_property
     def read_columns(self) -> int:
@@ -236,6 +289,11 @@ class Tiling(Tiles):
     def weights_shape(self) -> tuple[int, ...]:
         """Transformed weights: position, panel, input channel, channel of the panel."""
         return (self.positions, self.panels, self.groups * self.ci_lanes, self.panel)
+
+    @property
+    def data_positions(self) -> int:
+        """Elements of a tile's transformed data."""
+        return self.data_tile[0] * self.data_tile[1]
 
     @property
     def data_plane(self) -> int:

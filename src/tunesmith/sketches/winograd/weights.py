@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tunesmith.operators import Conv2dTranspose
 from tunesmith.sketches import emit
 from tunesmith.sketches.winograd.tiling import DTYPE, Tiling, vector_length
 from tunesmith.sketches.winograd.transforms import flat, transform
@@ -32,7 +33,7 @@ def _transform_group(tiling: Tiling, weight: Any, transformed: Any, place: Seque
     first = emit.bind("ci", emit.tile_start(group, tiling.ci_lanes, tiling.operator.ci))
     high, wide = tiling.operator.kernel
     taps_of_channel = high * wide
-    turned = tiling.operator.layout == "NCHW"
+    turned = not tiling.channels_last
     taps = _turned_taps(tiling, weight, co, first) if turned else weight
     with emit.serial(tiling.ci_lanes, "channel") as channel:
 
@@ -50,17 +51,34 @@ def _turned_taps(tiling: Tiling, weight: Any, co: Any, first: Any) -> Any:
     """The taps of a group of input channels, each a vector of output channels."""
     taps_of_channel = math.prod(tiling.operator.kernel)
     lanes, count = tiling.co_lanes, tiling.ci_lanes * taps_of_channel
-    step = vector_length(count, tiling.lanes)
-    rows = _reshaped(weight, (tiling.operator.co, tiling.operator.ci * taps_of_channel))
-    taps = emit.buffer("taps", (count * lanes,), DTYPE)
+    channels, whole = tiling.operator.ci, tiling.operator.co
+    if isinstance(tiling.operator, Conv2dTranspose):
+        # The taps of a pair of channels are a row.
+        rows = _reshaped(weight, (channels * whole, taps_of_channel))
+        taps = emit.buffer("taps", (count * lanes,), DTYPE)
+        with emit.serial(tiling.ci_lanes, "channel") as channel:
+            row = emit.bind("first_row", (first + channel) * whole + co)
+            target = channel * taps_of_channel * lanes
+            _turn(tiling, (rows, row, 0), taps_of_channel, (taps, target))
+    else:
+        rows = _reshaped(weight, (whole, channels * taps_of_channel))
+        taps = emit.buffer("taps", (count * lanes,), DTYPE)
+        _turn(tiling, (rows, co, first * taps_of_channel), count, (taps, 0))
+    return taps
+
+
+def _turn(tiling: Tiling, source: Sequence[Any], count: int, target: Sequence[Any]) -> None:
+    """Store so many columns of a matrix, each of as many rows as there are lanes, one after the
+    other. The source is a buffer and the first row and column, the target a buffer and a place."""
+    (rows, row, column), (taps, place) = source, target
+    lanes, step = tiling.co_lanes, vector_length(count, tiling.lanes)
     with emit.serial(emit.tile_count(count, step), "step") as number:
         start = emit.bind("start", emit.tile_start(number, step, count))
         values = [
-            emit.bind("row", emit.load(rows, [co + row, first * taps_of_channel + start], step))
-            for row in range(lanes)
+            emit.bind("row", emit.load(rows, [row + lane, column + start], step))
+            for lane in range(lanes)
         ]
-        store_all(taps, transposed(values, step), [start * lanes])
-    return taps
+        store_all(taps, transposed(values, step), [place + start * lanes])
 
 
 def _clear_repeated(tiling: Tiling, transformed: Any, panel: Any, lane: Any) -> None:
