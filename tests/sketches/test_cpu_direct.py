@@ -116,6 +116,22 @@ def test_all_ways_to_read_and_write_compute_the_reference(
     assert wrong is None, f"{config.key}: {wrong}"
 
 
+@each_target
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("copy", ["image", "rows"])
+@pytest.mark.parametrize("pixels", [5, 6])
+def test_tiles_that_go_on_in_the_next_row_compute_the_reference(
+    layout: str, copy: str, pixels: int, target: Target
+) -> None:
+    """Rows are neither a multiple of the tiles nor longer than all of them."""
+    operator = conv2d(ci=8, h=13, w=11, co=40, kernel=3, padding=1, stride=2, layout=layout)
+    tile = {"tile_rows": 1, "tile_columns": pixels, "tile_channels": 2, "tails": "wrap"}
+    chosen = {"vectorize": "channels", "copy": copy, "block": 4, "steps": 3, "split_pixels": 3}
+    config = SKETCH.default(operator, target).replace(**tile, **chosen)
+    wrong = mismatch(SKETCH, operator, config, target)
+    assert wrong is None, f"{config.key}: {wrong}"
+
+
 def _layer(name: str) -> Conv2d:
     operator = workload(name)
     assert isinstance(operator, Conv2d)
@@ -264,6 +280,12 @@ PROGRAMS: dict[str, tuple[Conv2d, dict[str, Any]]] = {
     "columns": (
         conv2d(ci=8, h=9, w=9, co=12, kernel=1, constant_weights=True, residual=True),
         {"vectorize": "columns", "tile_rows": 1, "tile_columns": 2, "tile_channels": 5},
+    ),
+    # Tiles of pixels that go on in the next row, each with an address of its own.
+    "wrapped": (
+        conv2d(ci=8, h=7, w=7, co=32, kernel=3, padding=1, constant_weights=True, bias=True),
+        {"tile_rows": 1, "tile_columns": 5, "tile_channels": 2, "tails": "wrap", "copy": "image"}
+        | {"data": "blocked"},
     ),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,10 @@ from tunesmith.operators import (
     conv2d_transpose,
 )
 from tunesmith.sketches import sketch_for
+from tunesmith.sketches.cpu_direct import CpuDirect
 from tunesmith.sketches.cpu_transpose import CpuTranspose
 from tunesmith.sketches.cpu_winograd import CpuWinograd
+from tunesmith.sketches.winograd import transforms
 from tunesmith.sketches.winograd.axes import TransposedAxis
 from tunesmith.sketches.winograd.minimal import Minimal, minimal, tile_sizes
 from tunesmith.target import Target
@@ -198,6 +201,46 @@ def test_there_are_fewer_products(taps: int, stride: int, size: int, products: i
     assert minimal(size, taps, stride).products == products
 
 
+@dataclass(frozen=True)
+class Written:
+    """A value that adds the operations it takes to a list.
+
+    What is multiplied by a constant costs nothing yet: it becomes part of an addition.
+    """
+
+    done: list[str]
+    factor: Fraction = Fraction(1)
+
+    def __add__(self, other: Written) -> Written:
+        if abs(self.factor) != 1 and abs(other.factor) != 1:
+            self.done.append("multiplication")
+        self.done.append("addition")
+        return Written(self.done)
+
+    __sub__ = __add__
+
+    def __rmul__(self, factor: Fraction) -> Written:
+        return Written(self.done, factor)
+
+
+def kept(_: str, value: Written) -> Written:
+    if value.factor != 1:
+        value.done.append("multiplication")
+    return Written(value.done)
+
+
+@pytest.mark.parametrize(("taps", "stride", "size"), [(3, 1, 4), (3, 2, 2), (7, 2, 4), (5, 1, 3)])
+def test_operations_are_counted_as_they_are_written(
+    taps: int, stride: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transforms, "_constant", lambda factor, _: factor)
+    matrices = minimal(size, taps, stride)
+    for matrix in (matrices.data, matrices.filter, matrices.output):
+        done: list[str] = []
+        transforms.product(matrix, [Written(done) for _ in matrix[0]], kept)
+        assert transforms.operations(matrix) == len(done)
+
+
 # -- what it is for -------------------------------------------------------------------------------
 
 
@@ -273,6 +316,18 @@ def test_it_is_expected_to_beat_the_phases_one_by_one_where_they_have_several_ta
 def test_weights_that_change_are_expected_to_cost() -> None:
     changing = conv2d(ci=128, h=28, w=28, co=128, kernel=3, padding=1)
     assert estimate(LAYER) < estimate(changing)
+
+
+def test_few_channels_are_expected_to_gain_by_it() -> None:
+    """Sums of three steps cost little beside their steps, and the transforms share theirs."""
+    layer = conv2d(ci=3, h=224, w=224, co=64, kernel=7, stride=2, padding=3, constant_weights=True)
+    target = Target(mcpu="znver3", cores=1)
+    direct = CpuDirect()
+    other = direct.estimate(layer, target, direct.default(layer, target))
+    tile = {"tile_rows": 3, "tile_columns": 3, "block_rows": 1, "block_columns": 19}
+    sums = {"register_tiles": 10, "register_vectors": 1, "ci_lanes": 1, "unroll": 1}
+    assert other is not None
+    assert estimate(layer, target, stages="fused", panels_at_once=1, **tile, **sums) < other
 
 
 def test_a_register_tile_that_is_too_small_is_expected_to_be_slow() -> None:

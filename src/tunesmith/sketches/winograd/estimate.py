@@ -11,10 +11,14 @@ from tunesmith.sketches.winograd.axes import AnyAxis
 from tunesmith.sketches.winograd.minimal import Matrix
 from tunesmith.sketches.winograd.program import APART, FUSED
 from tunesmith.sketches.winograd.tiling import Tiling
+from tunesmith.sketches.winograd.transforms import operations as operations_of
 
 _FLOAT = 4
-# Cycles to begin and end the sums of a register tile: the last additions, the first loads.
-_TILE_CYCLES = 20.0
+# Cycles to begin and end the sums of a register tile: addresses, and leaving the loop. A loop of
+# few steps ends where the core expects it to, so that the next tile is under way while sums are
+# stored; a longer one ends by a branch that goes another way than expected.
+_TILE_CYCLES, _LONG_TILE_CYCLES = 4.0, 20.0
+_EXPECTED_STEPS = 16
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,12 @@ class WinogradEstimate:
             sums, tiling.register_vectors, tiling.register_tiles, registers=self._alive
         )
         tiles = -(-tiling.block_tiles // tiling.register_tiles)
-        computing = tiles * (channels * step + sums / machine.core.stores + _TILE_CYCLES)
+        adding, storing = channels * step, sums / machine.core.stores
+        if channels > _EXPECTED_STEPS * tiling.unroll:
+            tile = adding + storing + _LONG_TILE_CYCLES
+        else:
+            tile = max(adding, storing) + _TILE_CYCLES
+        computing = tiles * tile
         panel = channels * tiling.panel * _FLOAT
         plane = channels * tiling.block_tiles * _FLOAT
         moving = machine.stream_cycles(panel, self._weights_at_hand)
@@ -170,9 +179,5 @@ def _transform_counts(
     rows: Matrix = getattr(down.minimal(tile_rows), name)
     columns: Matrix = getattr(across.minimal(tile_columns), name)
     high, wide = len(rows[0]), len(columns[0])
-    operations = wide * _operations(rows) + len(rows) * _operations(columns)
+    operations = wide * operations_of(rows) + len(rows) * operations_of(columns)
     return operations, high * wide, len(rows) * len(columns)
-
-
-def _operations(matrix: Matrix) -> int:
-    return sum(sum(value != 0 for value in row) - 1 for row in matrix)

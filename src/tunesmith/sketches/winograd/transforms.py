@@ -34,6 +34,27 @@ def transform(
     return [product(columns, [column[i] for column in turned], keep) for i in range(len(rows))]
 
 
+@cache
+def operations(matrix: Matrix) -> int:
+    """How many additions, multiplications and multiply-adds ``product`` takes."""
+    paired = _pair_columns(matrix)
+    if paired is not None:
+        return 2 + operations(paired[2])
+    count, done = 0, set[int]()
+    for i, k, even, odd in _pair_rows(matrix):
+        scale = _common_factor(odd)
+        part = tuple(value / scale for value in odd)
+        count += 2 + _operations_combined(even) + _operations_combined(part)
+        done |= {i, k}
+    return count + sum(_operations_combined(row) for i, row in enumerate(matrix) if i not in done)
+
+
+def _operations_combined(row: Row) -> int:
+    terms = [value for value in row if value]
+    # A factor of all terms is taken out; of others, that of the first is not part of an addition.
+    return len(terms) - 1 + (_common_factor(row) != 1 or 1 not in map(abs, terms))
+
+
 def flat(square: Sequence[Sequence[Any]]) -> list[Any]:
     """The values, row by row."""
     return [value for row in square for value in row]
