@@ -52,7 +52,8 @@ def operations(matrix: Matrix) -> int:
 def _operations_combined(row: Row) -> int:
     terms = [value for value in row if value]
     # A factor of all terms is taken out; of others, that of the first is not part of an addition.
-    return len(terms) - 1 + (_common_factor(row) != 1 or 1 not in map(abs, terms))
+    plain = any(abs(value) == 1 for value in terms)
+    return len(terms) - 1 + (_common_factor(row) != 1 or not plain)
 
 
 def flat(square: Sequence[Sequence[Any]]) -> list[Any]:
