@@ -104,7 +104,7 @@ LONG = matmul(m=34, n=72, k=256, relu=True)
     ],
 )
 def test_each_way_through_the_loops(changes: dict[str, Any], target: Target) -> None:
-    config = SKETCH.default(LONG, target).replace(**changes)
+    config = SKETCH.default(LONG, target).replace(**{"vectors": 2, **changes})
     SKETCH.space(LONG, target).check(config)
     assert mismatch(SKETCH, LONG, config, target) is None
 
