@@ -91,6 +91,7 @@ class LocalMeasurer:
     def cancel(self) -> None:
         self._forget(set(self._orders))
         self._finished.clear()
+        self._built.clear()
 
     def play_off(self, configs: Sequence[Config], rounds: int) -> list[Measurement]:
         """As in ``Measurer``, after all that was submitted before. Each round is one repeat."""
