@@ -1,7 +1,7 @@
 """Weights as ``prepare`` of a program lays them out, kept for trials whose programs do the same.
 
 Most configs of a sketch differ only in what ``main`` does. To compile ``prepare`` for each of them
-again took a third of a build where that was measured, ResNet-18's first layer by ``cpu_direct``.
+again is a good part of a build.
 """
 
 from __future__ import annotations
