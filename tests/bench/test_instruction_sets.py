@@ -1,4 +1,4 @@
-"""Other libraries keep to the instruction set that ours is compiled for, by their own switches."""
+"""Other libraries keep to the instruction set that ours is compiled for."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ import sys
 import pytest
 
 from tunesmith.bench import instruction_sets
-from tunesmith.bench.instruction_sets import held_to, instruction_set, numpy_switches
+from tunesmith.bench.instruction_sets import (
+    InstructionSet,
+    held_to,
+    instruction_set,
+    numpy_switches,
+)
 from tunesmith.bench.library_peers import library_peer, library_peers
 from tunesmith.errors import UsageError
-from tunesmith.operators import batch_matmul, conv2d, dense, softmax
+from tunesmith.operators import Operator, batch_matmul, conv2d, dense, softmax
 from tunesmith.target import Target
 
 AVX2 = Target(mcpu="haswell")
@@ -64,25 +69,54 @@ def test_numpy_loses_all_versions_of_its_loops_that_are_beyond(
     assert numpy_switches(avx)["NPY_DISABLE_CPU_FEATURES"] == "X86_V3,X86_V4,AVX512_ICL"
 
 
-def test_each_peer_says_how_it_is_held() -> None:
+PRODUCT = dense(m=4, k=8, n=8, constant_weights=True)
+# What switches do not hold.
+HIDDEN = [("onnxruntime", CONVOLUTION), ("onnxruntime", PRODUCT), ("openvino", PRODUCT)]
+
+
+@pytest.fixture(name="avx2")
+def _avx2() -> InstructionSet:
     (avx2,) = (kind for kind in instruction_sets._KNOWN if kind.name == "AVX2")
+    return avx2
+
+
+def can_hide(monkeypatch: pytest.MonkeyPatch, reason: str | None) -> None:
+    monkeypatch.setattr("tunesmith.bench.library_peers.why_nothing_can_be_hidden", lambda: reason)
+
+
+def test_each_peer_says_how_it_is_held(
+    avx2: InstructionSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    can_hide(monkeypatch, None)
     for name, peer in library_peers().items():
         assert peer.how_held(CONVOLUTION, None) is None
-        held = peer.how_held(CONVOLUTION, avx2)
-        assert held is not None
-        assert held.kept == (name != "onnxruntime")
-        environment = peer.side(CONVOLUTION, 2, avx2)["environment"]
-        assert held.kept == bool(environment)
-        assert all(f"{switch}={value}" in held.how for switch, value in environment.items())
         assert peer.side(CONVOLUTION, 2)["environment"] == {}
-    unheld = library_peer("onnxruntime").how_held(CONVOLUTION, avx2)
-    assert unheld is not None
-    assert unheld.how == "not held to AVX2: it has no switch for that"
-    openvino = library_peer("openvino")
-    of_weights = openvino.how_held(dense(m=4, k=8, n=8, constant_weights=True), avx2)
-    assert of_weights is not None
-    assert not of_weights.kept
-    assert "MLAS" in of_weights.how
+        assert peer.side(CONVOLUTION, 2)["hide_beyond"] is None
+        for operator in (CONVOLUTION, PRODUCT):
+            held, side = peer.how_held(operator, avx2), peer.side(operator, 2, avx2)
+            assert held is not None
+            assert held.kept
+            if (name, operator) in HIDDEN:
+                assert "by hiding newer instructions" in held.how
+                assert side["hide_beyond"] == "AVX2"
+            else:
+                assert side["environment"]
+                assert all(f"{name}={to}" in held.how for name, to in side["environment"].items())
+                assert side["hide_beyond"] is None
+
+
+@pytest.mark.parametrize(("name", "operator"), HIDDEN)
+def test_where_nothing_can_be_hidden_a_peer_says_so(
+    name: str, operator: Operator, avx2: InstructionSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    can_hide(monkeypatch, "this processor hides no instructions")
+    peer = library_peer(name)
+    held = peer.how_held(operator, avx2)
+    assert held is not None
+    assert not held.kept
+    assert held.how.startswith("not held to AVX2: ")
+    assert held.how.endswith(", and this processor hides no instructions")
+    assert peer.side(operator, 2, avx2)["hide_beyond"] is None
 
 
 # --- Whether the switches work: each in a process that would otherwise use AVX-512

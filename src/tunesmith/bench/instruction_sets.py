@@ -1,7 +1,8 @@
 """What holds other libraries to the instruction set that ours is compiled for: their own switches.
 
 On a machine with AVX-512 this compares programs for AVX2 with AVX2 code of other libraries. Each
-library reads its switch once, when it is loaded: so they are part of a process's environment.
+library reads its switch once, when it is loaded: so they are part of a process's environment. For
+a library without a switch see ``hidden_instructions``.
 """
 
 from __future__ import annotations

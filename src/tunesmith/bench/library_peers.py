@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.bench import peer_refusals as refusals
+from tunesmith.bench.hidden_instructions import why_nothing_can_be_hidden
 from tunesmith.bench.instruction_sets import (
     InstructionSet,
     compiled_switches,
@@ -40,8 +41,8 @@ class LibraryPeer:
     need not be repeated (laying out weights above all), and returns a call of the operator.
     ``refuses`` says in one line why it cannot compute an operator, None where it can. ``packages``
     are what it needs, ``how`` says to people how it is called. ``switches`` are what its process's
-    environment needs to hold it to an instruction set; where it has none, ``unheld`` says why, and
-    of which operators that is true although there are some.
+    environment needs to hold it to an instruction set; ``unheld`` says in one line why they do not
+    hold it for an operator, None where they do. Newer instructions are then hidden from it.
     """
 
     name: str
@@ -50,7 +51,7 @@ class LibraryPeer:
     how: str
     refuses: Callable[[Operator], str | None]
     call: Callable[[Operator, Sequence[Any], int], Call]
-    switches: Callable[[InstructionSet], dict[str, str]] | None = None
+    switches: Callable[[InstructionSet], dict[str, str]] = lambda _: {}
     unheld: Callable[[Operator], str | None] = lambda _: None
 
     def missing(self) -> str | None:
@@ -62,26 +63,32 @@ class LibraryPeer:
         self, operator: Operator, cores: int, held: InstructionSet | None = None
     ) -> dict[str, Any]:
         """It as a side of a comparison, held to an instruction set as far as that is possible."""
-        switches = self.switches(held) if held and self.switches else {}
+        hide = self._must_hide(operator, held) and why_nothing_can_be_hidden() is None
         return {
             "kind": "peer",
             "peer": self.name,
             "operator": operator.to_json(),
             "cores": cores,
-            "environment": switches,
+            "environment": self.switches(held) if held else {},
+            "hide_beyond": held.name if held and hide else None,
         }
 
     def how_held(self, operator: Operator, held: InstructionSet | None) -> Held | None:
         """How it is held to an instruction set, or why it is not; None where it need not be."""
         if held is None:
             return None
-        if self.switches is None:
-            return Held(False, f"not held to {held.name}: it has no switch for that")
         by = told(self.switches(held))
         reason = self.unheld(operator)
-        if reason is not None:
-            return Held(False, f"not held to {held.name}: {reason}, in spite of {by}")
-        return Held(True, f"held to {held.name} by {by}")
+        if reason is None:
+            return Held(True, f"held to {held.name} by {by}")
+        why = why_nothing_can_be_hidden()
+        if why is None:
+            return Held(True, f"held to {held.name} by hiding newer instructions from its process")
+        in_spite = f", in spite of {by}" if by else ""
+        return Held(False, f"not held to {held.name}: {reason}{in_spite}, and {why}")
+
+    def _must_hide(self, operator: Operator, held: InstructionSet | None) -> bool:
+        return held is not None and self.unheld(operator) is not None
 
 
 def library_peer(name: str) -> LibraryPeer:
@@ -152,7 +159,7 @@ def _call_openvino(operator: Operator, inputs: Sequence[Any], cores: int) -> Cal
 
 def _unheld_openvino(operator: Operator) -> str | None:
     if isinstance(operator, ProductOperator) and len(operator.operands[1].shape) == 2:
-        return "its products of matrices with constant weights are MLAS's, which has no switch"
+        return "products of matrices with constant weights are MLAS's, which has no switch"
     return None
 
 
@@ -210,6 +217,7 @@ _PEERS = (
         "initialisers, inputs and outputs bound",
         refusals.plain,
         _call_onnxruntime,
+        unheld=lambda _: "it has no switch",
     ),
     LibraryPeer(
         "openvino",

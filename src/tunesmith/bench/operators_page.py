@@ -170,12 +170,16 @@ def _unheld(rows: Sequence[Row]) -> list[str]:
         return []
     names = unheld(rows)
     text = (
-        f"This machine has more than {' and '.join(levels)}: other libraries were held to that by "
-        f"their own switches. In {sum(names.values())} of {fmt.counted(len(rows), 'row')} the best "
-        "peer was not, as it has none; it is stronger there than on a machine of that kind"
+        f"This machine has more than {' and '.join(levels)}: other libraries were held to that, by "
+        "their own switches or by hiding newer instructions from their processes."
     )
-    told = ", ".join(f"{library_peers()[name].title} {count}" for name, count in names.items())
-    return [*markdown.paragraph(f"{text} ({told})." if told else f"{text}."), ""]
+    if names:
+        told = ", ".join(f"{library_peers()[name].title} {count}" for name, count in names.items())
+        text += (
+            f" In {sum(names.values())} of {fmt.counted(len(rows), 'row')} the best peer could not "
+            f"be held; it is stronger there than on a machine of that kind ({told})."
+        )
+    return [*markdown.paragraph(text), ""]
 
 
 def _lag(rows: Sequence[Row]) -> list[str]:

@@ -112,10 +112,13 @@ def _metaschedule(described: Mapping[str, Any]) -> Callable[[], object]:
 
 
 def _peer(described: Mapping[str, Any]) -> Callable[[], object]:
-    """What another library offers for the operator."""
+    """What another library offers for the operator; it is loaded after what is to be hidden."""
+    from tunesmith.bench.hidden_instructions import hide_beyond
     from tunesmith.bench.library_peers import library_peer
     from tunesmith.operators import operator_from_json
 
+    if described["hide_beyond"] is not None:
+        hide_beyond(described["hide_beyond"])
     operator = operator_from_json(described["operator"])
     peer = library_peer(described["peer"])
     return peer.call(operator, operator.make_inputs(seed=0), described["cores"])

@@ -1,0 +1,79 @@
+"""Instructions are hidden from a process, to which the machine is then an older one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tunesmith.bench.hidden_instructions import why_nothing_can_be_hidden
+from tunesmith.bench.instruction_sets import instruction_set
+from tunesmith.bench.library_peers import library_peer
+from tunesmith.target import Target
+from tests.patience import PATIENCE
+
+HIDE = "from tunesmith.bench.hidden_instructions import hide_beyond\ntimes = hide_beyond('AVX2')\n"
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    reason = why_nothing_can_be_hidden()
+    if reason is not None:
+        pytest.skip(reason)
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+
+
+def said_by(code: str) -> str:
+    ran = run(code)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def skip_without_avx512() -> None:
+    known = instruction_set(Target())
+    if known is None or known.name != "AVX-512":
+        pytest.skip("this processor has no AVX-512 to hide")
+
+
+def test_a_library_finds_an_older_processor() -> None:
+    skip_without_avx512()
+    code = (
+        "from numpy._core._multiarray_umath import __cpu_features__ as has\n"
+        "print(has['AVX512F'], has['AVX2'], has['FMA3'])"
+    )
+    assert said_by(code) == "True True True\n"
+    assert said_by(HIDE + code) == "False True True\n"
+
+
+def test_threads_find_the_same() -> None:
+    skip_without_avx512()
+    code = (
+        "import concurrent.futures as f\n"
+        "def ask():\n"
+        "    from numpy._core._multiarray_umath import __cpu_features__ as has\n"
+        "    return has['AVX512F'], has['AVX2']\n"
+        "print(f.ThreadPoolExecutor(1).submit(ask).result())"
+    )
+    assert said_by(HIDE + code) == "(False, True)\n"
+
+
+def test_onnx_runtime_asks_and_is_answered() -> None:
+    peer = library_peer("onnxruntime")
+    missing = peer.missing()
+    if missing is not None:
+        pytest.skip(f"{peer.title} is {missing}")
+    code = (
+        "from tunesmith.bench.library_peers import library_peer\n"
+        "from tunesmith.operators import matmul\n"
+        "before, operator = times(), matmul(m=64, n=64, k=64)\n"
+        "call = library_peer('onnxruntime').call(operator, operator.make_inputs(seed=0), 1)\n"
+        "print(times() > before, call().numpy().shape)"
+    )
+    assert said_by(HIDE + code) == "True (64, 64)\n"
+
+
+def test_a_real_fault_still_ends_the_process() -> None:
+    ran = run(HIDE + "import ctypes; ctypes.string_at(0)")
+    assert ran.returncode == -11
