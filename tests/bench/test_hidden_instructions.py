@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
+from tests.patience import PATIENCE
 from tunesmith.bench.hidden_instructions import why_nothing_can_be_hidden
 from tunesmith.bench.instruction_sets import instruction_set
 from tunesmith.bench.library_peers import library_peer
 from tunesmith.target import Target
-from tests.patience import PATIENCE
 
 HIDE = "from tunesmith.bench.hidden_instructions import hide_beyond\ntimes = hide_beyond('AVX2')\n"
 

@@ -50,8 +50,8 @@ class _Hidden(ctypes.Structure):
 def hide_beyond(generation: str) -> Callable[[], int]:
     """Have all that this thread loads and starts from now on find no more than a generation.
 
-    ``generation`` is the name of an instruction set. Returns a function that tells how often something hidden was asked for. Raises
-    ``TunesmithError`` where that cannot be done.
+    ``generation`` is the name of an instruction set. Returns a function that tells how often
+    something hidden was asked for. Raises ``TunesmithError`` where that cannot be done.
     """
     library = _library()
     newer = list(_BROUGHT)[: list(_BROUGHT).index(generation)]
