@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from tunesmith.features import Coordinates, roundness
+from tunesmith.features import Coordinates
 from tunesmith.space import (
     Categorical,
     Config,
@@ -26,7 +26,7 @@ def _of(parameter: Parameter, value: Value) -> list[float]:
     coordinates = Coordinates(Space([parameter]))
     found = coordinates.of(Config({parameter.name: value}))
     assert len(found) == coordinates.count
-    return found
+    return [float(each) for each in found]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,11 @@ def test_several_configs_are_rows() -> None:
 
 def test_roundness_is_one_over_the_odd_parts() -> None:
     space = Space([Ordinal("a", (0, 3, 8, 48)), Ordinal("b", (5, 64)), Factorization("x", 9, 2)])
-    assert roundness(space, Config({"a": 8, "b": 64, "x": (9, 1)})) == 1.0
-    assert roundness(space, Config({"a": 0, "b": 64, "x": (1, 9)})) == 1.0
-    assert roundness(space, Config({"a": 48, "b": 5, "x": (3, 3)})) == pytest.approx(1 / 15)
+    coordinates = Coordinates(space)
+    configs = [
+        Config({"a": 8, "b": 64, "x": (9, 1)}),
+        Config({"a": 0, "b": 64, "x": (1, 9)}),
+        Config({"a": 48, "b": 5, "x": (3, 3)}),
+    ]
+    found = coordinates.roundness(coordinates.of_all(configs))
+    assert found == pytest.approx([1.0, 1.0, 1 / 15])

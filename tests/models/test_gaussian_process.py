@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from tunesmith.models import gaussian_process
-from tunesmith.models.gaussian_process import GaussianProcess, _Hyperparameters, _log_posterior
+from tunesmith.models.gaussian_process import (
+    GaussianProcess,
+    _Distances,
+    _Hyperparameters,
+    _log_posterior,
+)
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.random((20, 3))
@@ -87,3 +92,13 @@ def test_several_functions_are_predicted_at_once() -> None:
     means, deviations = model.predict(fresh)
     np.testing.assert_allclose(means, np.stack([mean for mean, _ in alone], axis=1))
     np.testing.assert_allclose(deviations, alone[0][1])
+
+
+def test_distances_are_those_of_the_definition() -> None:
+    rng = np.random.default_rng(5)
+    known, scales = rng.integers(0, 5, (40, 6)) / 4, rng.random(6) + 0.1
+    for points in (known, rng.random((30, 6)), np.zeros((2, 6)), np.ones((1, 6)), known[:0]):
+        expected = (np.abs(points[:, None] - known[None]) / scales).sum(axis=2)
+        assert _Distances(known, scales).to(points) == pytest.approx(expected, abs=1e-12)
+    zeros = _Distances(np.zeros((3, 6)), scales)  # no coordinate has a step
+    assert zeros.to(known) == pytest.approx(np.tile((known / scales).sum(axis=1), (3, 1)).T)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from tunesmith.space import Config, Space
+from tunesmith.space import Config, Space, Value
 
 # Only so many of the best are looked at for some that are unlike each other.
 _POOL = 400
@@ -85,29 +86,30 @@ def diverse(starts: Sequence[Start], count: int) -> list[Start]:
     than a near copy of the best.
     """
     pool = _unlike(starts)[:_POOL]
-    alike = [0.0] * len(pool)
-    chosen: list[Start] = []
-    while pool and len(chosen) < count:
-        costs = [
-            start.estimate * (1 + _ALIKE * share) for start, share in zip(pool, alike, strict=True)
-        ]
-        index = costs.index(min(costs))
-        last = pool.pop(index)
-        alike.pop(index)
-        chosen.append(last)
-        alike = [
-            max(share, _common(start.config, last.config))
-            for start, share in zip(pool, alike, strict=True)
-        ]
-    return chosen
+    if not pool:
+        return []
+    values = _numbered_values([start.config for start in pool])
+    estimates = np.array([start.estimate for start in pool])
+    alike = np.zeros(len(pool))
+    chosen: list[int] = []
+    while len(chosen) < min(count, len(pool)):
+        costs = estimates * (1 + _ALIKE * alike)
+        costs[chosen] = math.inf
+        chosen.append(int(np.argmin(costs)))
+        alike = np.maximum(alike, (values == values[chosen[-1]]).mean(axis=1))
+    return [pool[number] for number in chosen]
+
+
+def _numbered_values(configs: Sequence[Config]) -> npt.NDArray[np.int64]:
+    """The values as numbers that tell those of a parameter apart, shape (configs, parameters)."""
+    columns = []
+    for name in configs[0]:
+        numbers: dict[Value, int] = {}
+        columns.append([numbers.setdefault(config[name], len(numbers)) for config in configs])
+    return np.array(columns).T
 
 
 def _unlike(starts: Sequence[Start]) -> list[Start]:
     """Best first, and of those with the same estimate one: the estimate sees no difference."""
     by_estimate = {start.estimate: start for start in reversed(starts)}
     return sorted(by_estimate.values(), key=lambda start: start.estimate)
-
-
-def _common(a: Config, b: Config) -> float:
-    """The share of the parameters that have the same value."""
-    return sum(a[name] == b[name] for name in a) / len(a)

@@ -1,5 +1,5 @@
 """Numbers that describe a config, for models to learn from."""
 
-from tunesmith.features.coordinates import Coordinates, roundness
+from tunesmith.features.coordinates import Coordinates
 
-__all__ = ["Coordinates", "roundness"]
+__all__ = ["Coordinates"]

@@ -8,13 +8,13 @@ odd part, which is 0 for powers of two.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.space import Factorization, Ordinal, Parameter, Permutation, Space, Value
+from tunesmith.space import Config, Factorization, Ordinal, Parameter, Permutation, Space, Value
 from tunesmith.space.value import identity
 
 Array = npt.NDArray[np.float64]
@@ -36,23 +36,33 @@ class Coordinates:
         self._names = [p.name for p in space.parameters if p.cardinality > 1]
         parameters = [p for p in space.parameters if p.cardinality > 1]
         self._scales = [_Scale(parameter) for parameter in parameters]
-        self._known: list[dict[object, tuple[float, ...]]] = [{} for _ in parameters]
         self.count = sum(scale.count for scale in self._scales)
+        # What a coordinate of 1 is as the logarithm of an odd part; 0 for other coordinates.
+        self._odd_logs: Array = np.array(
+            [log for scale in self._scales for log in scale.odd_logs], dtype=np.float64
+        )
 
-    def of(self, config: Mapping[str, Value]) -> list[float]:
-        """The coordinates of one config."""
-        found: list[float] = []
-        for name, scale, known in zip(self._names, self._scales, self._known, strict=True):
-            key = identity(config[name])
-            if key not in known:  # values come up again and again
-                known[key] = scale.of(config[name])
-            found += known[key]
-        return found
+    def of(self, config: Config) -> Array:
+        """The coordinates of one config, shape (count,)."""
+        row: Array = self.of_all([config])[0]
+        return row
 
-    def of_all(self, configs: Iterable[Mapping[str, Value]]) -> Array:
+    def of_all(self, configs: Sequence[Config]) -> Array:
         """The coordinates of several, shape (configs, count)."""
-        rows = [self.of(config) for config in configs]
-        return np.array(rows, dtype=np.float64).reshape(len(rows), self.count)
+        if not configs or not self._scales:
+            return np.empty((len(configs), self.count))
+        columns = zip(*(config.values_of(self._names) for config in configs), strict=True)
+        parts = [scale.of_all(column) for scale, column in zip(self._scales, columns, strict=True)]
+        return np.concatenate(parts, axis=1)
+
+    def roundness(self, rows: Array) -> Array:
+        """How round the numbers of configs are: those that have an order, in parameters of one.
+
+        ``rows``, shape (configs, count), are their coordinates. The result, shape (configs,), is 1
+        where all are powers of two or 0, and one over the product of their odd parts elsewhere.
+        """
+        result: Array = np.exp2(-(rows @ self._odd_logs))
+        return result
 
 
 class _Scale:
@@ -71,6 +81,24 @@ class _Scale:
             self._most = math.log2(parameter.product)
             self._most_odd = _log_odd_part(parameter.product)
         self.count = len(self.of(parameter.value_at(0)))
+        self._numbers: dict[object, int] = {}
+        self._rows: Array = np.empty((0, self.count))
+        self.odd_logs = [0.0] * self.count
+        if isinstance(parameter, Ordinal) and self._most_odd:
+            self.odd_logs[-1] = self._most_odd
+
+    def of_all(self, values: Sequence[Value]) -> Array:
+        """Of several values, shape (values, count); they come up again and again."""
+        known = self._numbers
+        keys = [value if value.__class__ is int else identity(value) for value in values]
+        new = [
+            self.of(value)
+            for key, value in zip(keys, values, strict=True)
+            if key not in known and known.setdefault(key, len(known)) == len(known) - 1
+        ]
+        if new:
+            self._rows = np.concatenate([self._rows, np.array(new)])
+        return self._rows[[known[key] for key in keys]]
 
     def of(self, value: Value) -> tuple[float, ...]:
         parameter = self._parameter
@@ -91,19 +119,6 @@ class _Scale:
         if not self._most_odd:
             return (place,)
         return place, _log_odd_part(value) / self._most_odd
-
-
-def roundness(space: Space, config: Mapping[str, Value]) -> float:
-    """1 where all numbers with an order are powers of two or 0, and less the further from that.
-
-    It is one over the product of their odd parts.
-    """
-    logs = (
-        _log_odd_part(config[parameter.name])
-        for parameter in space.parameters
-        if isinstance(parameter, Ordinal)
-    )
-    return 2.0 ** -sum(logs)
 
 
 def _log(value: Value) -> float:

@@ -61,7 +61,7 @@ class GaussianProcess:
     def __init__(self, coordinates: int) -> None:
         scales = np.full(coordinates, _SCALE[0])
         self._found = _Hyperparameters(np.append(scales, [_AMPLITUDE[0], _NOISE[0]]))
-        self._points: Array = np.empty((0, coordinates))
+        self._distances = _Distances(np.empty((0, coordinates)), self._found.scales)
         self._inverse: Array = np.empty((0, 0))
         self._weights: Array = np.empty(0)
 
@@ -96,9 +96,9 @@ class GaussianProcess:
 
         ``values`` have shape (n,), or (n, k) where k functions are as rough as the one fitted to.
         """
-        covariance = self._covariance(points, points)
+        self._distances = _Distances(points, self._found.scales)
+        covariance = self._covariance(points)
         covariance.flat[:: len(points) + 1] += self._found.noise
-        self._points = points
         with _one_thread():
             self._inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
             self._weights = self._inverse @ values
@@ -108,19 +108,52 @@ class GaussianProcess:
 
         The deviation, shape (m,), is without noise.
         """
-        covariance = self._covariance(points, self._points)
+        covariance = self._covariance(points)
         with _one_thread():
             explained = np.einsum("ij,ij->i", covariance @ self._inverse, covariance)
             means: Array = covariance @ self._weights
         variance = np.maximum(self._found.amplitude - explained, _JITTER)
         return means, np.sqrt(variance)
 
-    def _covariance(self, one: Array, other: Array) -> Array:
-        one, other = one / self._found.scales, other / self._found.scales
-        distance = np.zeros((len(one), len(other)))
-        for of_one, of_other in zip(one.T, other.T, strict=True):
-            distance += np.abs(of_one[:, None] - of_other[None, :])
-        return self._found.amplitude * np.exp(-distance)
+    def _covariance(self, points: Array) -> Array:
+        """With what is known, shape (points, known)."""
+        covariance = np.negative(self._distances.to(points))
+        np.exp(covariance, out=covariance)
+        covariance *= self._found.amplitude
+        return covariance
+
+
+class _Distances:
+    """Scaled distances to known points: ``sum_j |x_j - y_j| / scale_j``.
+
+    As ``|x - y| = x + y - 2 min(x, y)``, and as the values of a coordinate are few, they are a
+    product of matrices: ``min(x, y)`` is the sum of the steps between neighbouring values up to
+    ``y``, each as far as ``x`` covers it. Coordinates are 0 or more.
+    """
+
+    def __init__(self, known: Array, scales: Array) -> None:
+        values = np.sort(np.vstack([np.zeros(known.shape[1]), known]), axis=0).T
+        is_step = values[:, 1:] > values[:, :-1]
+        tops, bottoms = values[:, 1:][is_step], values[:, :-1][is_step]
+        self._weights = 1.0 / scales
+        self._coordinates, _ = np.nonzero(is_step)
+        self._bottoms, self._steps = bottoms[:, None], (tops - bottoms)[:, None]
+        reached = known.T[self._coordinates] >= tops[:, None]
+        self._twice_reached = reached * (2.0 * self._weights[self._coordinates])[:, None]
+        self._sums = known @ self._weights
+
+    def to(self, points: Array) -> Array:
+        """From each of the points to each of those known, shape (points, known)."""
+        covered = points.T[self._coordinates]
+        covered -= self._bottoms
+        np.maximum(covered, 0.0, out=covered)
+        np.minimum(covered, self._steps, out=covered)
+        with _one_thread():
+            distances = covered.T @ self._twice_reached
+            sums = points @ self._weights
+        np.subtract(self._sums, distances, out=distances)
+        distances += sums[:, None]
+        return np.maximum(distances, 0.0, out=distances)
 
 
 def _log_posterior(found: _Hyperparameters, apart: Array, values: Array) -> tuple[float, Array]:

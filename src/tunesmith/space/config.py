@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tunesmith.errors import SpaceError
@@ -72,6 +72,10 @@ class Config(Mapping[str, Value]):
                     f"config: no parameter '{name}' to replace: it has {', '.join(self._values)}"
                 )
         return Config({**self._values, **changes})
+
+    def values_of(self, names: Iterable[str]) -> list[Value]:
+        """The values of these parameters. Raises KeyError for a name that is not there."""
+        return [*map(self._values.__getitem__, names)]
 
     def __getitem__(self, name: str) -> Value:
         return self._values[name]

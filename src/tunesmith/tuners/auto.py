@@ -34,8 +34,10 @@ _FITTED = 120
 # A trial that took less, in seconds, has cost nothing to speak of.
 _LEAST_COST = 1e-6
 
-# Random configs are drawn and described in stock.
+# Random configs are drawn and described in stock, which is renewed with the model, but only after
+# so many proposals.
 _POOL = 500
+_POOL_LASTS = 8
 
 # So many configs at most are counted as pending, the newest: some are never observed, because a
 # sparse record lacks them.
@@ -90,14 +92,16 @@ class AutoSearch(Search):
         self._coordinates = coordinates
         self._vicinity = Vicinity(space, coordinates, self.rng)
         self._pool: Pool | None = None
+        self._pool_lasts = 0
         self._first: list[Config] | None = None
         self._model = GaussianProcess(coordinates.count)
         self._refit_at = 0
         self._configs: list[Config] = []
-        self._rows: list[list[float]] = []
+        self._rows: list[Array] = []
         self._logs: list[float] = []  # of seconds; infinite for failures
         self._costs: list[float] = []  # logarithms of the seconds of trials
-        self._pending: dict[Config, Array] = {}  # what the model predicts
+        self._pending: dict[Config, tuple[Array, Array]] = {}  # coordinates, what is predicted
+        self._valid = 0
 
     def next_config(self) -> Config | None:
         if self._pool is None:
@@ -113,12 +117,9 @@ class AutoSearch(Search):
         self._configs.append(measurement.config)
         self._rows.append(self._coordinates.of(measurement.config))
         self._logs.append(-math.log(throughput) if throughput > 0.0 else math.inf)
+        self._valid += throughput > 0.0
         cost = measurement.build_time + measurement.run_time
         self._costs.append(math.log(max(_LEAST_COST, cost)))
-
-    @property
-    def _valid(self) -> int:
-        return sum(log < math.inf for log in self._logs)
 
     @property
     def _few(self) -> bool:
@@ -138,6 +139,7 @@ class AutoSearch(Search):
     def _renew_pool(self) -> None:
         share = self.settings.round_share
         self._pool = Pool(self._vicinity, self.space, _POOL, share, self.rng)
+        self._pool_lasts = len(self.seen) + _POOL_LASTS
 
     def _best_candidate(self) -> Config | None:
         """The new config that promises most a second of trial; None where there is no candidate."""
@@ -152,19 +154,19 @@ class AutoSearch(Search):
             return None
         costs = np.array(self._costs)
         observed = np.stack([values, costs - costs.mean()], axis=1)
-        pending = self._vicinity.choices(list(self._pending))
+        pending = self._pending.values()
         self._model.condition(
-            np.concatenate([rows[known], pending.rows]),
-            np.stack([*observed[known], *self._pending.values()]),
+            np.stack([*rows[known], *(row for row, _ in pending)]),
+            np.stack([*observed[known], *(prediction for _, prediction in pending)]),
         )
         means, deviations = self._model.predict(candidates.rows)
         improvement = expected_improvement(values[order[0]], means[:, 0], deviations)
         best = int(np.argmax(improvement / np.exp(means[:, 1])))
-        self._expect(candidates.configs[best], means[best])
+        self._expect(candidates.configs[best], candidates.rows[best], means[best])
         return candidates.configs[best]
 
-    def _expect(self, config: Config, prediction: Array) -> None:
-        self._pending[config] = prediction
+    def _expect(self, config: Config, row: Array, prediction: Array) -> None:
+        self._pending[config] = row, prediction
         while len(self._pending) > _MOST_PENDING:
             del self._pending[next(iter(self._pending))]  # the oldest
 
@@ -178,13 +180,14 @@ class AutoSearch(Search):
         return np.concatenate([best, others])
 
     def _refit(self, rows: Array, values: Array) -> None:
-        """Adapt the model to the observations. What goes with them is renewed as well."""
+        """Adapt the model to the observations."""
         self._refit_at = 1 + int(len(self._logs) * (1 + self.settings.refit))
         if len(values) > _FITTED:
             some = self.rng.choice(len(values), _FITTED, replace=False)
             rows, values = rows[some], values[some]
         self._model.fit(rows, values)
-        self._renew_pool()
+        if len(self.seen) >= self._pool_lasts:
+            self._renew_pool()
 
     def _candidates(self, order: npt.NDArray[np.intp]) -> Choices:
         settings = self.settings

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.features import Coordinates, roundness
+from tunesmith.features import Coordinates
 from tunesmith.space import Config, Space, Value
 
 Array = npt.NDArray[np.float64]
@@ -99,11 +99,15 @@ class Vicinity:
         """These configs, with their coordinates."""
         return Choices(configs, self._coordinates.of_all(configs))
 
+    def roundness(self, choices: Choices) -> Array:
+        """Of each, shape (configs,)."""
+        return self._coordinates.roundness(choices.rows)
+
 
 class Pool:
     """Random configs in stock, which are described once.
 
-    Each draw is one of the round ones (see ``roundness``) with probability ``round_share``, else
+    Each draw is one of the round ones (see ``Coordinates.roundness``) with probability ``round_share``, else
     any with equal probability.
     """
 
@@ -116,7 +120,7 @@ class Pool:
         rng: np.random.Generator,
     ) -> None:
         self.choices = vicinity.choices(space.sample_many(size, rng))
-        weights = np.array([roundness(space, config) for config in self.choices.configs])
+        weights = vicinity.roundness(self.choices)
         even = np.full(len(weights), 1.0 / len(weights))
         self._chances = round_share * weights / weights.sum() + (1.0 - round_share) * even
         self._rng = rng
