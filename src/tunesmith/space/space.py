@@ -199,12 +199,28 @@ class Space:
 
     def neighbours(self, config: Mapping[str, Value]) -> list[Config]:
         """The valid configs that differ in one parameter, whose values are adjacent."""
+        return self._changed(
+            config, ((each, each.neighbours(config[each.name])) for each in self.parameters)
+        )
+
+    def changed(self, config: Mapping[str, Value], name: str, to: Iterable[Value]) -> list[Config]:
+        """The valid ones of the configs that differ from ``config`` in the value of one parameter.
+
+        ``to`` are values of that parameter.
+        """
+        (parameter,) = (each for each in self.parameters if each.name == name)
+        return self._changed(config, [(parameter, to)])
+
+    def _changed(
+        self, config: Mapping[str, Value], to: Iterable[tuple[Parameter, Iterable[Value]]]
+    ) -> list[Config]:
         values = dict(zip(self.names, self._values_of(config), strict=True))
         unmet = [constraint for constraint in self.constraints if not constraint.holds(values)]
         found = []
-        for parameter in self.parameters:
+        for parameter, others in to:
+            # The other constraints hold, and read nothing that changes.
             concerned = [*self._readers[parameter.name], *unmet]
-            for value in parameter.neighbours(values[parameter.name]):
+            for value in others:
                 changed = {**values, parameter.name: value}
                 if all(constraint.holds(changed) for constraint in concerned):
                     found.append(Config.from_values(changed))

@@ -71,12 +71,11 @@ class Vicinity:
     def variations(self, config: Config) -> Choices:
         """Configs with another value of one parameter."""
         if config not in self._variations:
-            found = []
-            for name, values in self._other_values(config):
-                for value in values:
-                    changed = Config.from_values({**config, name: value})
-                    if self._space.contains(changed):
-                        found.append(changed)
+            found = [
+                changed
+                for name, values in self._other_values(config)
+                for changed in self._space.changed(config, name, values)
+            ]
             self._variations[config] = self.choices(found)
         return self._variations[config]
 
@@ -107,8 +106,8 @@ class Vicinity:
 class Pool:
     """Random configs in stock, which are described once.
 
-    Each draw is one of the round ones (see ``Coordinates.roundness``) with probability ``round_share``, else
-    any with equal probability.
+    Each draw is one of the round ones (see ``Coordinates.roundness``) with probability
+    ``round_share``, else any with equal probability.
     """
 
     def __init__(
