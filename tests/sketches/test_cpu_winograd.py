@@ -367,6 +367,11 @@ PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
         {"tile_rows": 4, "tile_columns": 4, "stages": "fused", "block_rows": 3, "unroll": 1}
         | {"block_columns": 4, "register_tiles": 8, "register_vectors": 1},
     ),
+    "in_loops": (
+        conv2d(ci=16, h=11, w=11, co=16, kernel=7, stride=2, padding=3),
+        {"tile_rows": 3, "tile_columns": 3, "stages": "fused", "block_rows": 2, "unroll": 1}
+        | {"block_columns": 2, "register_tiles": 4, "register_vectors": 1},
+    ),
     "apart": (
         conv2d(ci=20, h=9, w=9, co=16, kernel=3, layout="NHWC", constant_weights=True),
         {"tile_rows": 2, "tile_columns": 4, "stages": "apart", "block_rows": 4, "unroll": 1}

@@ -24,6 +24,7 @@ from tunesmith.space import (
     Permutation,
     Space,
 )
+from tunesmith.space.value import identity
 
 from .strategies import spaces
 
@@ -83,6 +84,24 @@ def test_neighbours_are_the_valid_configs_at_distance_one(
     expected = {other for other in by_brute_force(space) if space.distance(config, other) == 1}
     assert set(around) == expected
     assert len(around) == len(expected)
+
+
+@given(spaces(), st.data())
+def test_changed_are_the_valid_configs_with_other_values_of_a_parameter(
+    space: Space, data: st.DataObject
+) -> None:
+    config = space.config_at(data.draw(st.integers(0, space.cartesian_size - 1)))
+    parameter = data.draw(st.sampled_from(space.parameters))
+    values = [parameter.value_at(number) for number in range(parameter.cardinality)]
+    changed = space.changed(config, parameter.name, values)
+    rest = [name for name in space.names if name != parameter.name]
+    expected = [
+        other
+        for other in by_brute_force(space)
+        if all(identity(other[name]) == identity(config[name]) for name in rest)
+    ]
+    assert set(changed) == set(expected)
+    assert len(changed) == len(expected)
 
 
 @given(spaces(), st.data())

@@ -56,7 +56,7 @@ class CpuWinograd(Sketch):
     """
 
     name: ClassVar[str] = "cpu_winograd"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def supports(self, operator: Operator, target: Target) -> bool:
         return target.kind == "cpu" and (suits_winograd(operator) or suits_transposed(operator))

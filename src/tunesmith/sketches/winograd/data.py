@@ -8,7 +8,7 @@ from typing import Any
 
 from tunesmith.sketches import emit
 from tunesmith.sketches.winograd.tiling import DTYPE, Tiling
-from tunesmith.sketches.winograd.transforms import flat, transform
+from tunesmith.sketches.winograd.transforms import StoredTransform
 from tunesmith.sketches.winograd.transpose import store_all, transposed
 
 
@@ -33,18 +33,21 @@ def transform_data(
     """B^T d B of a row of tiles, for a group of channels."""
     band = _read_band(tiling, data, tiles, group)
     lanes, (rows, columns), across = tiling.ci_lanes, tiling.minimal, tiling.axes[1]
+    square = StoredTransform.of(rows.data, columns.data, DTYPE, lanes)
     with emit.serial(tiling.block_columns, "column") as column:
         x = emit.bind("x", tiling.first_column(tiles.first_column + column))
         tile = group * tiling.block_tiles + tiles.in_block * tiling.block_columns + column
         offset = emit.bind("offset", tile * lanes)
 
-        def pixel(i: int, j: int) -> Any:
+        def pixel(i: int, j: Any) -> Any:
             place = (across.first_input(x) + j * across.dilation) * lanes
             return emit.bind("pixel", emit.load(band, [i, place], lanes))
 
-        square = transform(rows.data, columns.data, pixel)
-        for position, value in enumerate(flat(square)):
+        def store(i: Any, j: int, value: Any) -> None:
+            position = i * len(columns.data) + j
             emit.store(transformed, value, [tiles.block, position, offset], lanes)
+
+        square.write(pixel, store)
 
 
 def _read_band(tiling: Tiling, data: Any, tiles: RowOfTiles, group: Any) -> Any:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from tunesmith.sketches import emit
 from tunesmith.sketches.winograd.data import RowOfTiles
 from tunesmith.sketches.winograd.tiling import DTYPE, Tiling
-from tunesmith.sketches.winograd.transforms import transform
+from tunesmith.sketches.winograd.transforms import StoredTransform
 from tunesmith.sketches.winograd.transpose import columns_of, transposed
 
 
@@ -70,22 +71,21 @@ def transform_products(
     from tvm import tirx
 
     source, panel_of_source = products
-    lanes, (down, across) = tiling.co_lanes, tiling.axes
+    lanes, down = tiling.co_lanes, tiling.axes[0]
     image, y = tiling.first_row(tiles.number)
     band = emit.buffer("outputs", (tiling.tile_rows, tiling.output_columns * lanes), DTYPE)
     with emit.serial(tiling.register_vectors, "vector") as vector:
         co = emit.tile_start(panel, tiling.panel, tiling.operator.co) + vector * lanes
         co = emit.bind("co", co)
         bias = _bias(tiling, results, co)
+        parts = _parts(tiling)
         with emit.serial(tiling.block_columns, "column") as column:
             x = emit.bind("x", tiling.first_column(tiles.first_column + column))
             tile = tiles.in_block * tiling.block_columns + column
             tile = panel_of_source * tiling.block_tiles + tile
             offset = emit.bind("offset", tile * tiling.panel + vector * lanes)
-
-            for i, j, value in _outputs(tiling, (source, tiles.block, offset)):
-                place = (x + j * across.dilation) * lanes
-                emit.store(band, value + bias, [i, place], lanes)
+            for part in parts:
+                _write_part(tiling, part, (source, tiles.block, offset), (band, x, bias))
         with emit.serial(tiling.written_rows, "row") as row:
             line = y + row * down.dilation
             inside: Any = True
@@ -96,27 +96,53 @@ def transform_products(
                 _write_row(tiling, (band, row), results, (image, co, line), tiles)
 
 
-def _outputs(tiling: Tiling, products: Sequence[Any]) -> Iterator[tuple[int, int, Any]]:
-    """The written outputs of a tile, with their places in it.
+@dataclass(frozen=True)
+class _Part:
+    """The outputs of a tile that take the same turn; transformed by themselves, they leave fewer
+    values to hold. ``products`` is the place of the first product in the tile, ``outputs`` that of
+    the first output."""
 
-    ``products`` are a buffer, the block and the offset of a position's products there. Outputs
-    that take turns are transformed by turn: that leaves fewer values to hold.
-    """
-    source, block, offset = products
+    products: tuple[int, int]
+    outputs: tuple[int, int]
+    square: StoredTransform
+
+
+def _parts(tiling: Tiling) -> list[_Part]:
+    """The parts of a tile that have outputs to be written."""
     rows, columns = tiling.minimal
-    parts = product(enumerate(rows.parts), enumerate(columns.parts))
-    for (down, (first_row, row_matrix)), (across, (first_column, column_matrix)) in parts:
+    found = []
+    for (down, (first_row, row_matrix)), (across, (first_column, column_matrix)) in product(
+        enumerate(rows.parts), enumerate(columns.parts)
+    ):
+        written = row_matrix[: emit.tile_count(max(0, tiling.written_rows - down), rows.turns)]
+        if written:
+            square = StoredTransform.of(written, column_matrix, DTYPE, tiling.co_lanes)
+            found.append(_Part((first_row, first_column), (down, across), square))
+    return found
 
-        def element(i: int, j: int, row: int = first_row, column: int = first_column) -> Any:
-            position = (row + i) * tiling.products_tile[1] + column + j
-            return emit.bind(
-                "product", emit.load(source, [block, position, offset], tiling.co_lanes)
-            )
 
-        for i, values in enumerate(transform(row_matrix, column_matrix, element)):
-            for j, value in enumerate(values):
-                if down + i * rows.turns < tiling.written_rows:
-                    yield down + i * rows.turns, across + j * columns.turns, value
+def _write_part(
+    tiling: Tiling, part: _Part, products: Sequence[Any], target: Sequence[Any]
+) -> None:
+    """The outputs of a part of a tile.
+
+    ``products`` are a buffer, the block and the offset of a position's products there; ``target``
+    is a band, the tile's first column there and the bias.
+    """
+    (source, block, offset), (band, x, bias) = products, target
+    lanes, (rows, columns) = tiling.co_lanes, tiling.minimal
+
+    def element(i: int, j: Any) -> Any:
+        first_row, first_column = part.products
+        position = (first_row + i) * tiling.products_tile[1] + first_column + j
+        return emit.bind("product", emit.load(source, [block, position, offset], lanes))
+
+    def store(i: Any, j: int, value: Any) -> None:
+        down, across = part.outputs
+        place = (x + (across + j * columns.turns) * tiling.axes[1].dilation) * lanes
+        emit.store(band, value + bias, [down + i * rows.turns, place], lanes)
+
+    part.square.write(element, store)
 
 
 def _bias(tiling: Tiling, results: Sequence[Any], co: Any) -> Any:

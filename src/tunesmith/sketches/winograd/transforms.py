@@ -9,15 +9,19 @@ square: the matrices on the left are those of the rows, those on the right of th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
-from typing import Any
+from typing import Any, Self
 
 from tunesmith.sketches import emit
 from tunesmith.sketches.winograd.minimal import Matrix, Row
 
 Keep = Callable[[str, Any], Any]
+
+# The transform of data of F(4 x 4, 3 x 3) has 144 operations and profits from registers.
+_MOST_STRAIGHT = 200
 
 
 def transform(
@@ -32,6 +36,52 @@ def transform(
     high, wide = len(rows[0]), len(columns[0])
     turned = [product(rows, [element(i, j) for i in range(high)], keep) for j in range(wide)]
     return [product(columns, [column[i] for column in turned], keep) for i in range(len(rows))]
+
+
+@dataclass(frozen=True)
+class StoredTransform:
+    """``rows @ tile @ columns.T`` of a tile of vectors in memory, to memory.
+
+    To be made outside of the loop over tiles. Small tiles are straight-line code: LLVM keeps what
+    is between both matrices in registers. Of large ones it could not, and would compile for
+    seconds: there the columns are a loop, then the rows, and ``between`` is memory.
+    """
+
+    rows: Matrix
+    columns: Matrix
+    lanes: int
+    between: Any
+
+    @classmethod
+    def of(cls, rows: Matrix, columns: Matrix, dtype: str, lanes: int) -> Self:
+        high, wide = len(rows), len(columns[0])
+        count = wide * operations(rows) + high * operations(columns)
+        shape = (high, wide * lanes)
+        between = emit.buffer("between", shape, dtype) if count > _MOST_STRAIGHT else None
+        return cls(rows, columns, lanes, between)
+
+    def write(
+        self, element: Callable[[int, Any], Any], store: Callable[[Any, int, Any], None]
+    ) -> None:
+        """``element(i, j)`` loads a value of the tile; ``store(i, j, value)`` stores one of the
+        result. A column of the tile and a row of the result may be variables."""
+        if self.between is None:
+            for i, values in enumerate(transform(self.rows, self.columns, element)):
+                for j, value in enumerate(values):
+                    store(i, j, value)
+            return
+        lanes, high = self.lanes, len(self.rows[0])
+        with emit.serial(len(self.columns[0]), "j") as j:
+            turned = product(self.rows, [element(i, j) for i in range(high)])
+            for i, value in enumerate(turned):
+                emit.store(self.between, value, [i, j * lanes], lanes)
+        with emit.serial(len(self.rows), "i") as i:
+            row = [
+                emit.bind("value", emit.load(self.between, [i, j * lanes], lanes))
+                for j in range(len(self.columns[0]))
+            ]
+            for j, value in enumerate(product(self.columns, row)):
+                store(i, j, value)
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import Any
 from tunesmith.operators import Conv2dTranspose
 from tunesmith.sketches import emit
 from tunesmith.sketches.winograd.tiling import DTYPE, Tiling, vector_length
-from tunesmith.sketches.winograd.transforms import flat, transform
+from tunesmith.sketches.winograd.transforms import StoredTransform
 from tunesmith.sketches.winograd.transpose import store_all, transposed
 
 
@@ -35,16 +35,20 @@ def _transform_group(tiling: Tiling, weight: Any, transformed: Any, place: Seque
     taps_of_channel = high * wide
     turned = not tiling.channels_last
     taps = _turned_taps(tiling, weight, co, first) if turned else weight
+    square = StoredTransform.of(rows.filter, columns.filter, DTYPE, tiling.co_lanes)
     with emit.serial(tiling.ci_lanes, "channel") as channel:
 
-        def tap(i: int, j: int) -> Any:
+        def tap(i: int, j: Any) -> Any:
             number = channel * taps_of_channel + i * wide + j
             index = [number * tiling.co_lanes] if turned else [i, j, first + channel, co]
             return emit.bind("tap", emit.load(taps, index, tiling.co_lanes))
 
-        for position, value in enumerate(flat(transform(rows.filter, columns.filter, tap))):
+        def store(i: Any, j: int, value: Any) -> None:
+            position = i * len(columns.filter) + j
             index = [position, panel, group * tiling.ci_lanes + channel, lane]
             emit.store(transformed, value, index, tiling.co_lanes)
+
+        square.write(tap, store)
 
 
 def _turned_taps(tiling: Tiling, weight: Any, co: Any, first: Any) -> Any:
