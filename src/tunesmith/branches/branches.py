@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tunesmith.store import Store
 
 # How many random configs are estimated in all, for starts that are worth a trial.
-_SAMPLES = 4000
+_SAMPLES = 3000
 
 # So many of the best-estimated configs of a sketch are tried before the tuner's own proposals.
 _STARTS = 16

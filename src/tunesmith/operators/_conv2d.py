@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -60,7 +61,7 @@ class Conv2d(ProductOperator):
         weight = oihw if self.layout == "NCHW" else hwio
         return Argument("data", shape, self.dtype), Argument("weight", weight, self.dtype)
 
-    @property
+    @cached_property
     def output_image(self) -> Pair:
         """Height and width of the output."""
         return _window.window_count(

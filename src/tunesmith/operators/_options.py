@@ -104,7 +104,7 @@ class PairOption(OptionType):
 
     def __get__(self, instance: object | None, owner: type) -> Pair:
         if instance is not None:
-            pair: Pair = instance.__dict__[self._field]
+            pair: Pair = instance.__dict__[self.__dict__["_name"]]  # read very often
             return pair
         if self.default is None:  # what dataclasses reads as "no default"
             raise AttributeError(f"{owner.__name__} has no default for '{self._field}'")
