@@ -265,4 +265,5 @@ def test_sides_name_their_peer() -> None:
         "operator": DENSE.to_json(),
         "cores": 2,
         "environment": {},
+        "hide_beyond": None,
     }

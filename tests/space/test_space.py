@@ -87,7 +87,7 @@ def test_neighbours_are_the_valid_configs_at_distance_one(
 
 
 @given(spaces(), st.data())
-def test_changed_are_the_valid_configs_with_other_values_of_a_parameter(
+def test_changed_are_the_valid_configs_with_each_value_of_a_parameter(
     space: Space, data: st.DataObject
 ) -> None:
     config = space.config_at(data.draw(st.integers(0, space.cartesian_size - 1)))
@@ -102,6 +102,12 @@ def test_changed_are_the_valid_configs_with_other_values_of_a_parameter(
     ]
     assert set(changed) == set(expected)
     assert len(changed) == len(expected)
+
+
+def test_a_parameter_that_is_not_there_cannot_change() -> None:
+    space = small_space()
+    with pytest.raises(SpaceError, match="no parameter is called 'nothing': there are"):
+        space.changed(space.config_at(0), "nothing", [1])
 
 
 @given(spaces(), st.data())

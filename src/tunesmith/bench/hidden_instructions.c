@@ -15,6 +15,7 @@
 
 #define ARCH_SET_CPUID 0x1012
 #define MOST 16
+#define ANY 0xffffffffu /* of a leaf without subleaves, whatever ecx holds */
 
 /* Bits of register number `place` (eax, ebx, ecx, edx) of the answer to a leaf and subleaf. */
 struct hidden { unsigned leaf, subleaf, place, bits; };
@@ -34,15 +35,17 @@ static void answer(int number, siginfo_t *info, void *context)
         signal(number, SIG_DFL); /* it happens again, and ends the process */
         return;
     }
-    unsigned leaf = registers[REG_RAX], subleaf = registers[REG_RCX], told[4];
+    unsigned leaf = registers[REG_RAX], subleaf = registers[REG_RCX], told[4], removed = 0;
     faulting(1);
     __cpuid_count(leaf, subleaf, told[0], told[1], told[2], told[3]);
     faulting(0);
     for (unsigned i = 0; i < known; ++i)
-        if (all[i].leaf == leaf && all[i].subleaf == subleaf) {
+        if (all[i].leaf == leaf && (all[i].subleaf == subleaf || all[i].subleaf == ANY)) {
+            removed |= told[all[i].place] & all[i].bits;
             told[all[i].place] &= ~all[i].bits;
-            atomic_fetch_add(&answered, 1);
         }
+    if (removed)
+        atomic_fetch_add(&answered, 1);
     registers[REG_RAX] = told[0];
     registers[REG_RBX] = told[1];
     registers[REG_RCX] = told[2];
@@ -50,12 +53,13 @@ static void answer(int number, siginfo_t *info, void *context)
     registers[REG_RIP] += 2;
 }
 
-/* Hides them from this thread, and from those that it starts. 0, or -1 where that cannot be. */
+/* Hides them from this thread, and from those that it starts. 0; -1 where that cannot be, -2 for
+   too many. */
 int hide(const struct hidden *wanted, unsigned count)
 {
     struct sigaction action;
     if (count > MOST)
-        return -1;
+        return -2;
     memcpy(all, wanted, count * sizeof *wanted);
     known = count;
     memset(&action, 0, sizeof action);
@@ -64,5 +68,5 @@ int hide(const struct hidden *wanted, unsigned count)
     return sigaction(SIGSEGV, &action, 0) == 0 && faulting(0) == 0 ? 0 : -1;
 }
 
-/* How often something hidden was asked for. */
+/* How many answers lacked something that the processor has. */
 unsigned times_hidden(void) { return atomic_load(&answered); }

@@ -41,8 +41,9 @@ class LibraryPeer:
     need not be repeated (laying out weights above all), and returns a call of the operator.
     ``refuses`` says in one line why it cannot compute an operator, None where it can. ``packages``
     are what it needs, ``how`` says to people how it is called. ``switches`` are what its process's
-    environment needs to hold it to an instruction set; ``unheld`` says in one line why they do not
-    hold it for an operator, None where they do. Newer instructions are then hidden from it.
+    environment needs to hold it to an instruction set; ``beyond_switches`` says in one line why they
+    do not hold it for an operator, None where they do. Where they do not, or there are none, newer
+    instructions are hidden from it.
     """
 
     name: str
@@ -52,7 +53,7 @@ class LibraryPeer:
     refuses: Callable[[Operator], str | None]
     call: Callable[[Operator, Sequence[Any], int], Call]
     switches: Callable[[InstructionSet], dict[str, str]] = lambda _: {}
-    unheld: Callable[[Operator], str | None] = lambda _: None
+    beyond_switches: Callable[[Operator], str | None] = lambda _: None
 
     def missing(self) -> str | None:
         """Why it is not there, None if it is."""
@@ -63,14 +64,15 @@ class LibraryPeer:
         self, operator: Operator, cores: int, held: InstructionSet | None = None
     ) -> dict[str, Any]:
         """It as a side of a comparison, held to an instruction set as far as that is possible."""
-        hide = self._must_hide(operator, held) and why_nothing_can_be_hidden() is None
+        hide = held is not None and self._beyond_switches(operator, held) is not None
+        can_hide = hide and why_nothing_can_be_hidden() is None
         return {
             "kind": "peer",
             "peer": self.name,
             "operator": operator.to_json(),
             "cores": cores,
             "environment": self.switches(held) if held else {},
-            "hide_beyond": held.name if held and hide else None,
+            "hide_beyond": held.name if held and can_hide else None,
         }
 
     def how_held(self, operator: Operator, held: InstructionSet | None) -> Held | None:
@@ -78,17 +80,23 @@ class LibraryPeer:
         if held is None:
             return None
         by = told(self.switches(held))
-        reason = self.unheld(operator)
+        reason = self._beyond_switches(operator, held)
         if reason is None:
             return Held(True, f"held to {held.name} by {by}")
         why = why_nothing_can_be_hidden()
         if why is None:
-            return Held(True, f"held to {held.name} by hiding newer instructions from its process")
+            switches = f"by {by}, and " if by else ""
+            return Held(
+                True, f"held to {held.name} {switches}by hiding newer instructions from its process"
+            )
         in_spite = f", in spite of {by}" if by else ""
         return Held(False, f"not held to {held.name}: {reason}{in_spite}, and {why}")
 
-    def _must_hide(self, operator: Operator, held: InstructionSet | None) -> bool:
-        return held is not None and self.unheld(operator) is not None
+    def _beyond_switches(self, operator: Operator, held: InstructionSet) -> str | None:
+        """Why its switches do not hold it, None where they do."""
+        if not self.switches(held):
+            return "it has no switch"
+        return self.beyond_switches(operator)
 
 
 def library_peer(name: str) -> LibraryPeer:
@@ -157,7 +165,7 @@ def _call_openvino(operator: Operator, inputs: Sequence[Any], cores: int) -> Cal
     return openvino_call(operator, inputs, cores)
 
 
-def _unheld_openvino(operator: Operator) -> str | None:
+def _beyond_switches_of_openvino(operator: Operator) -> str | None:
     if isinstance(operator, ProductOperator) and len(operator.operands[1].shape) == 2:
         return "products of matrices with constant weights are MLAS's, which has no switch"
     return None
@@ -217,7 +225,6 @@ _PEERS = (
         "initialisers, inputs and outputs bound",
         refusals.plain,
         _call_onnxruntime,
-        unheld=lambda _: "it has no switch",
     ),
     LibraryPeer(
         "openvino",
@@ -227,7 +234,7 @@ _PEERS = (
         refusals.plain,
         _call_openvino,
         openvino_switches,
-        _unheld_openvino,
+        _beyond_switches_of_openvino,
     ),
     LibraryPeer(
         "numpy",

@@ -112,16 +112,19 @@ def _metaschedule(described: Mapping[str, Any]) -> Callable[[], object]:
 
 
 def _peer(described: Mapping[str, Any]) -> Callable[[], object]:
-    """What another library offers for the operator; it is loaded after what is to be hidden."""
+    """What another library offers for the operator, loaded once newer instructions are hidden."""
     from tunesmith.bench.hidden_instructions import hide_beyond
     from tunesmith.bench.library_peers import library_peer
     from tunesmith.operators import operator_from_json
 
-    if described["hide_beyond"] is not None:
-        hide_beyond(described["hide_beyond"])
+    hidden_beyond = described.get("hide_beyond")
+    asked = None if hidden_beyond is None else hide_beyond(hidden_beyond)
     operator = operator_from_json(described["operator"])
     peer = library_peer(described["peer"])
-    return peer.call(operator, operator.make_inputs(seed=0), described["cores"])
+    call = peer.call(operator, operator.make_inputs(seed=0), described["cores"])
+    if asked is not None and not asked():
+        raise TunesmithError(f"{peer.title} never asked what the processor has: it is not held")
+    return call
 
 
 _Prepare = Callable[[Mapping[str, Any]], Callable[[], object]]

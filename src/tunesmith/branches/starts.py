@@ -91,13 +91,15 @@ def diverse(starts: Sequence[Start], count: int) -> list[Start]:
     values = _numbered_values([start.config for start in pool])
     estimates = np.array([start.estimate for start in pool])
     alike = np.zeros(len(pool))
-    chosen: list[int] = []
-    while len(chosen) < min(count, len(pool)):
-        costs = estimates * (1 + _ALIKE * alike)
-        costs[chosen] = math.inf
-        chosen.append(int(np.argmin(costs)))
-        alike = np.maximum(alike, (values == values[chosen[-1]]).mean(axis=1))
-    return [pool[number] for number in chosen]
+    left = np.arange(len(pool))
+    chosen: list[Start] = []
+    while len(left) and len(chosen) < count:
+        place = int(np.argmin(estimates[left] * (1 + _ALIKE * alike[left])))
+        number = left[place]
+        chosen.append(pool[number])
+        alike = np.maximum(alike, (values == values[number]).mean(axis=1))
+        left = np.delete(left, place)
+    return chosen
 
 
 def _numbered_values(configs: Sequence[Config]) -> npt.NDArray[np.int64]:

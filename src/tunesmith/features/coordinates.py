@@ -37,7 +37,7 @@ class Coordinates:
         parameters = [p for p in space.parameters if p.cardinality > 1]
         self._scales = [_Scale(parameter) for parameter in parameters]
         self.count = sum(scale.count for scale in self._scales)
-        # What a coordinate of 1 is as the logarithm of an odd part; 0 for other coordinates.
+        # The largest logarithm of an odd part, which is a coordinate of 1; 0 for other coordinates.
         self._odd_logs: Array = np.array(
             [log for scale in self._scales for log in scale.odd_logs], dtype=np.float64
         )
@@ -56,7 +56,7 @@ class Coordinates:
         return np.concatenate(parts, axis=1)
 
     def roundness(self, rows: Array) -> Array:
-        """How round the numbers of configs are: those that have an order, in parameters of one.
+        """How round the values of ordinal parameters are.
 
         ``rows``, shape (configs, count), are their coordinates. The result, shape (configs,), is 1
         where all are powers of two or 0, and one over the product of their odd parts elsewhere.
@@ -91,11 +91,11 @@ class _Scale:
         """Of several values, shape (values, count); they come up again and again."""
         known = self._numbers
         keys = [value if value.__class__ is int else identity(value) for value in values]
-        new = [
-            self.of(value)
-            for key, value in zip(keys, values, strict=True)
-            if key not in known and known.setdefault(key, len(known)) == len(known) - 1
-        ]
+        new = []
+        for key, value in zip(keys, values, strict=True):
+            if key not in known:
+                new.append(self.of(value))
+                known[key] = len(known)
         if new:
             self._rows = np.concatenate([self._rows, np.array(new)])
         return self._rows[[known[key] for key in keys]]

@@ -68,6 +68,7 @@ class GaussianProcess:
     def fit(self, points: Array, values: Array, steps: int = 8) -> None:
         """Adapt the hyperparameters to values, shape (n,), at points, shape (n, coordinates).
 
+        Coordinates are 0 or more, here as everywhere.
         Takes time in proportion to ``steps * n**2 * (n + coordinates)``.
         """
         with _one_thread():
@@ -140,7 +141,8 @@ class _Distances:
         self._bottoms, self._steps = bottoms[:, None], (tops - bottoms)[:, None]
         reached = known.T[self._coordinates] >= tops[:, None]
         self._twice_reached = reached * (2.0 * self._weights[self._coordinates])[:, None]
-        self._sums = known @ self._weights
+        with _one_thread():
+            self._sums = known @ self._weights
 
     def to(self, points: Array) -> Array:
         """From each of the points to each of those known, shape (points, known)."""

@@ -9,7 +9,7 @@ import operator
 import re
 import reprlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, SupportsIndex
 
 from tunesmith.errors import UsageError
@@ -98,13 +98,14 @@ class PairOption(OptionType):
 
     minimum: int = 1
     default: Pair | None = None
+    _field: str = field(default="", init=False, repr=False, compare=False)
 
     def __set_name__(self, owner: type, name: str) -> None:
-        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_field", name)
 
     def __get__(self, instance: object | None, owner: type) -> Pair:
         if instance is not None:
-            pair: Pair = instance.__dict__[self.__dict__["_name"]]  # read very often
+            pair: Pair = instance.__dict__[self._field]
             return pair
         if self.default is None:  # what dataclasses reads as "no default"
             raise AttributeError(f"{owner.__name__} has no default for '{self._field}'")
@@ -112,11 +113,6 @@ class PairOption(OptionType):
 
     def __set__(self, instance: object, value: int | Pair) -> None:
         instance.__dict__[self._field] = value
-
-    @property
-    def _field(self) -> str:
-        name: str = self.__dict__["_name"]
-        return name
 
     @property
     def expects(self) -> str:

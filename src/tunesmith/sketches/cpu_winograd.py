@@ -36,7 +36,7 @@ MAX_BLOCK_TILES = 512
 DEFAULT_BLOCK_TILES = 64
 # Floats that a core may read again for each block: they stay in its L2.
 MAX_WEIGHTS_OF_A_BLOCK = 2**18
-# Products of a tile, each of which is a value in straight code.
+# Products of a tile: of larger ones the rounding errors were not measured.
 MAX_POSITIONS = 128
 
 

@@ -204,12 +204,14 @@ class Space:
         )
 
     def changed(self, config: Mapping[str, Value], name: str, to: Iterable[Value]) -> list[Config]:
-        """The valid ones of the configs that differ from ``config`` in the value of one parameter.
+        """The valid ones of the configs that are ``config`` with one parameter set to each of ``to``.
 
-        ``to`` are values of that parameter.
+        Raises SpaceError for a parameter that is not there.
         """
-        (parameter,) = (each for each in self.parameters if each.name == name)
-        return self._changed(config, [(parameter, to)])
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return self._changed(config, [(parameter, to)])
+        raise SpaceError(f"no parameter is called {quote(name)}: there are {quote(self.names)}")
 
     def _changed(
         self, config: Mapping[str, Value], to: Iterable[tuple[Parameter, Iterable[Value]]]

@@ -166,7 +166,8 @@ class AutoSearch(Search):
         return candidates.configs[best]
 
     def _expect(self, config: Config, row: Array, prediction: Array) -> None:
-        self._pending[config] = row, prediction
+        # Copies: a view would keep all candidates of a proposal.
+        self._pending[config] = row.copy(), prediction.copy()
         while len(self._pending) > _MOST_PENDING:
             del self._pending[next(iter(self._pending))]  # the oldest
 

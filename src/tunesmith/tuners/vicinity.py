@@ -45,7 +45,7 @@ class Choices:
 
 
 class Vicinity:
-    """What is near to configs, remembered for each, and a pool of random configs.
+    """What is near to configs, remembered for each.
 
     ``neighbours`` differ in one parameter by a step of its topology, ``variations`` in one
     parameter by any number of steps.
@@ -99,7 +99,7 @@ class Vicinity:
         return Choices(configs, self._coordinates.of_all(configs))
 
     def roundness(self, choices: Choices) -> Array:
-        """Of each, shape (configs,)."""
+        """How round each of them is, shape (configs,): see ``Coordinates.roundness``."""
         return self._coordinates.roundness(choices.rows)
 
 

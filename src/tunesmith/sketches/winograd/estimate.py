@@ -11,7 +11,7 @@ from tunesmith.sketches.winograd.axes import AnyAxis
 from tunesmith.sketches.winograd.minimal import Matrix
 from tunesmith.sketches.winograd.program import APART, FUSED
 from tunesmith.sketches.winograd.tiling import Tiling
-from tunesmith.sketches.winograd.transforms import operations as operations_of
+from tunesmith.sketches.winograd.transforms import all_operations, is_straight
 
 _FLOAT = 4
 # Cycles to begin and end the sums of a register tile: addresses, and leaving the loop. A loop of
@@ -122,12 +122,13 @@ class WinogradEstimate:
     def _transform(self, name: str) -> float:
         """Of a tile: its values loaded, multiplied by both matrices of that name, and stored."""
         tiling = self.tiling
-        operations, loads, stores = _transform_counts(
+        operations, loads, stores, between = _transform_counts(
             name, *tiling.axes, tiling.tile_rows, tiling.tile_columns
         )
-        # What is between both matrices is stored where registers end: in straight code, with much
-        # else to do before it is loaded again, so that nothing waits for it.
-        between = max(0, max(loads, stores) - self.machine.vector_registers)
+        if between is None:
+            # What is between both matrices is stored where registers end, with much else to do
+            # before it is loaded again, so that nothing waits for it.
+            between = max(0, max(loads, stores) - self.machine.vector_registers)
         return self.machine.register_tile_cycles(
             operations,
             loads + between,
@@ -174,10 +175,11 @@ class WinogradEstimate:
 @cache
 def _transform_counts(
     name: str, down: AnyAxis, across: AnyAxis, tile_rows: int, tile_columns: int
-) -> tuple[int, int, int]:
-    """Operations, loads and stores of a transform: "data", "filter" or "output"."""
+) -> tuple[int, int, int, int | None]:
+    """Operations, loads and stores of a transform: "data", "filter" or "output"; and the values
+    that loops store between both matrices, None where it is straight-line code."""
     rows: Matrix = getattr(down.minimal(tile_rows), name)
     columns: Matrix = getattr(across.minimal(tile_columns), name)
     high, wide = len(rows[0]), len(columns[0])
-    operations = wide * operations_of(rows) + len(rows) * operations_of(columns)
-    return operations, high * wide, len(rows) * len(columns)
+    between = None if is_straight(rows, columns) else len(rows) * wide
+    return all_operations(rows, columns), high * wide, len(rows) * len(columns), between

@@ -98,9 +98,11 @@ def transform_products(
 
 @dataclass(frozen=True)
 class _Part:
-    """The outputs of a tile that take the same turn; transformed by themselves, they leave fewer
-    values to hold. ``products`` is the place of the first product in the tile, ``outputs`` that of
-    the first output."""
+    """The outputs of a tile that take the same turn.
+
+    Transformed by themselves, they leave fewer values to hold. ``products`` is the place of the
+    first product in the tile, ``outputs`` that of the first output.
+    """
 
     products: tuple[int, int]
     outputs: tuple[int, int]

@@ -1,4 +1,4 @@
-"""The transforms of Winograd's minimal filtering as straight-line vector code.
+"""The transforms of Winograd's minimal filtering as vector code.
 
 F(m x m, r x r) gives m x m outputs Y of a tile d of inputs and a filter g:
 Y = A^T [(G g G^T) * (B^T d B)] A, the product in brackets element by element (Lavin and Gray, "Fast
@@ -20,7 +20,8 @@ from tunesmith.sketches.winograd.minimal import Matrix, Row
 
 Keep = Callable[[str, Any], Any]
 
-# The transform of data of F(4 x 4, 3 x 3) has 144 operations and profits from registers.
+# So many operations are written as straight-line code. F(4 x 4, 3 x 3) has 144 of them in the
+# transform of data, and is up to a twentieth slower in loops where there are 32 registers.
 _MOST_STRAIGHT = 200
 
 
@@ -54,10 +55,8 @@ class StoredTransform:
 
     @classmethod
     def of(cls, rows: Matrix, columns: Matrix, dtype: str, lanes: int) -> Self:
-        high, wide = len(rows), len(columns[0])
-        count = wide * operations(rows) + high * operations(columns)
-        shape = (high, wide * lanes)
-        between = emit.buffer("between", shape, dtype) if count > _MOST_STRAIGHT else None
+        shape = (len(rows), len(columns[0]) * lanes)
+        between = None if is_straight(rows, columns) else emit.buffer("between", shape, dtype)
         return cls(rows, columns, lanes, between)
 
     def write(
@@ -82,6 +81,16 @@ class StoredTransform:
             ]
             for j, value in enumerate(product(self.columns, row)):
                 store(i, j, value)
+
+
+def is_straight(rows: Matrix, columns: Matrix) -> bool:
+    """Whether a transform in memory is straight-line code, not loops."""
+    return all_operations(rows, columns) <= _MOST_STRAIGHT
+
+
+def all_operations(rows: Matrix, columns: Matrix) -> int:
+    """How many operations ``transform`` takes."""
+    return len(columns[0]) * operations(rows) + len(rows) * operations(columns)
 
 
 @cache
