@@ -279,6 +279,18 @@ def test_finalists_of_all_sketches_meet_in_the_play_off(store: Store) -> None:
     assert {(r.sketch, number(r.config)) for r in confirmed} == set(places)
 
 
+def test_the_best_of_a_sketch_whose_trials_came_at_a_bad_moment_takes_part(store: Store) -> None:
+    def drifting(n: int) -> float:
+        return up(1.0)(n) * (0.8 if problem.rounds else 1.7)
+
+    problem = played({"a": up(1.0), "b": drifting, "c": up(2.5)})
+    result = tune(problem, "grid", Budget(trials=60), store=store)
+    assert [n for name, n in set(problem.rounds) if name == "b"] == [1], "its best alone"
+    assert not [name for name, n in problem.rounds if name == "c" and n == 1], "too far off"
+    assert result.best is not None
+    assert (result.best.sketch, result.best.config) == ("b", config(1))
+
+
 def test_the_winner_of_an_earlier_run_with_one_sketch_is_the_best_of_a_later_one(
     store: Store,
 ) -> None:

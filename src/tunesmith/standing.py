@@ -7,6 +7,7 @@ import itertools
 import math
 from collections import Counter
 
+from tunesmith.candidate import sketch_and_config
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config
 
@@ -16,14 +17,15 @@ class Standing:
 
     ``best_seconds`` is infinite while nothing valid was found; ``since_improvement`` counts the
     trials since it last fell, ``repeated`` those whose program had been measured before.
-    ``failures`` has what the last trial of each failing class said. ``champion`` is the best that
-    is known from before the trials.
+    ``failures`` has what the last trial of each failing class said, ``best_of_sketch`` the best of
+    each sketch by its name. ``champion`` is the best that is known from before the trials.
     """
 
     def __init__(self, default: Config | None, finalists: int) -> None:
         self.outcomes: Counter[Outcome] = Counter()
         self.repeated = 0
         self.failures: dict[Outcome, str] = {}
+        self.best_of_sketch: dict[str, Measurement] = {}
         self.best_seconds = math.inf
         self.since_improvement = 0
         self.default: Measurement | None = None
@@ -46,6 +48,10 @@ class Standing:
         if measurement.seconds < self.best_seconds:
             self.best_seconds = measurement.seconds
             self.since_improvement = 0
+        sketch, _ = sketch_and_config(measurement.config)
+        known = self.best_of_sketch.get(sketch)
+        if known is None or measurement.seconds < known.seconds:
+            self.best_of_sketch[sketch] = measurement
         if not measurement.repeated:  # else its program is among them already, or was too slow
             self._enter(measurement)
 

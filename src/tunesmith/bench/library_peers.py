@@ -85,10 +85,8 @@ class LibraryPeer:
             return Held(True, f"held to {held.name} by {by}")
         why = why_nothing_can_be_hidden()
         if why is None:
-            switches = f"by {by}, and " if by else ""
-            return Held(
-                True, f"held to {held.name} {switches}by hiding newer instructions from its process"
-            )
+            by = f"by {by}, and by hiding" if by else "by hiding"
+            return Held(True, f"held to {held.name} {by} newer instructions from its process")
         in_spite = f", in spite of {by}" if by else ""
         return Held(False, f"not held to {held.name}: {reason}{in_spite}, and {why}")
 
