@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tunesmith.candidate import sketch_and_config
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config
 from tunesmith.standing import Standing
@@ -16,8 +17,8 @@ MAX_ROUNDS = 15
 MIN_ROUNDS = 3
 # Only configs this close to the best take part: further off, noise is no excuse.
 MARGIN = 1.15
-# A shared machine may be so many times slower for a while: that far off, the best of a sketch may be
-# the best of all, whose trials came at a bad moment.
+# A shared machine may be so many times slower for a while: that far off, the best of a sketch may
+# be the best of all, whose trials came at a bad moment.
 DRIFT = 2.0
 # A play-off may take this share of the run's time so far, within these seconds.
 SHARE = 0.1
@@ -38,16 +39,17 @@ class PlayOff:
 def plan(standing: Standing, elapsed: float, cost: Callable[[Measurement], float]) -> PlayOff:
     """The play-off that a run of ``elapsed`` seconds can afford.
 
-    The close best take part and, beside them, the best of each sketch, the winner of earlier runs,
-    which luckier trials may have crowded out, and the default, to be compared with under the same
-    conditions. ``cost`` tells the seconds that a round takes for a measured config. Where the time
-    does not suffice for a few rounds of all, the slowest stay out.
+    The close best take part and, beside them, the best of each sketch that has none among them, the
+    winner of earlier runs, which luckier trials may have crowded out, and the default, to be
+    compared with under the same conditions. ``cost`` tells the seconds that a round takes for a
+    measured config. Where the time does not suffice for a few rounds of all, the slowest stay out.
     """
     close = [m for m in standing.finalists if m.seconds <= MARGIN * standing.best_seconds]
     known = {measurement.config: measurement for measurement in close}
-    for other in standing.best_of_sketch.values():
-        if other.seconds <= DRIFT * standing.best_seconds:
-            known.setdefault(other.config, other)
+    represented = {sketch_and_config(config)[0] for config in known}
+    for sketch, other in standing.best_of_sketch.items():
+        if sketch not in represented and other.seconds <= DRIFT * standing.best_seconds:
+            known[other.config] = other
     for other in (standing.champion, standing.default):
         if other is not None and other.valid:
             known.setdefault(other.config, other)

@@ -41,9 +41,9 @@ class LibraryPeer:
     need not be repeated (laying out weights above all), and returns a call of the operator.
     ``refuses`` says in one line why it cannot compute an operator, None where it can. ``packages``
     are what it needs, ``how`` says to people how it is called. ``switches`` are what its process's
-    environment needs to hold it to an instruction set; ``beyond_switches`` says in one line why they
-    do not hold it for an operator, None where they do. Where they do not, or there are none, newer
-    instructions are hidden from it.
+    environment needs to hold it to an instruction set; ``beyond_switches`` says in one line why
+    they do not hold it for an operator, None where they do. Where they do not, or there are none,
+    newer instructions are hidden from it.
     """
 
     name: str

@@ -33,8 +33,9 @@ class Start(NamedTuple):
 class StartFinder:
     """Finds configs that an estimate likes: the best of many random ones, and of those around them.
 
-    ``samples`` random configs are estimated first. Then the neighbours of the ``beam`` best are, at
-    most ``neighbours`` of each, until a round finds nothing better, and for ``rounds`` at most. All
+    ``samples`` random configs are estimated first. Then the neighbours of ``beam`` of the best are,
+    each unlike the others, at most ``neighbours`` of each, until a round finds nothing better, and
+    for ``rounds`` at most. All
     bounds are counts, not seconds, so that the same seed finds the same configs on any machine.
     """
 
@@ -50,7 +51,7 @@ class StartFinder:
         self._add(known, estimate, space.sample_many(self.samples, rng))
         expanded: set[Config] = set()
         for _ in range(self.rounds):
-            best = _unlike(self._starts(known))[: self.beam]
+            best = diverse(self._starts(known), self.beam)
             around = [start.config for start in best if start.config not in expanded]
             if not around:
                 break

@@ -204,7 +204,7 @@ class Space:
         )
 
     def changed(self, config: Mapping[str, Value], name: str, to: Iterable[Value]) -> list[Config]:
-        """The valid ones of the configs that are ``config`` with one parameter set to each of ``to``.
+        """The valid ones among ``config`` with one parameter set to each of the values ``to``.
 
         Raises SpaceError for a parameter that is not there.
         """
