@@ -47,9 +47,9 @@ def plan(standing: Standing, elapsed: float, cost: Callable[[Measurement], float
     close = [m for m in standing.finalists if m.seconds <= MARGIN * standing.best_seconds]
     known = {measurement.config: measurement for measurement in close}
     represented = {sketch_and_config(config)[0] for config in known}
-    for sketch, other in standing.best_of_sketch.items():
-        if sketch not in represented and other.seconds <= DRIFT * standing.best_seconds:
-            known[other.config] = other
+    for sketch, its_best in standing.best_of_sketch.items():
+        if sketch not in represented and its_best.seconds <= DRIFT * standing.best_seconds:
+            known[its_best.config] = its_best
     for other in (standing.champion, standing.default):
         if other is not None and other.valid:
             known.setdefault(other.config, other)
