@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from tests.processors import any_target, each_target
 from tests.properties import examples
 from tunesmith.errors import InstantiationError, UsageError
+from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.operators import Conv2d, conv2d, matmul, workload
 from tunesmith.sketches.cpu_direct import CpuDirect
 from tunesmith.sketches.direct.kernel import unrolling
@@ -21,6 +23,7 @@ from tunesmith.sketches.direct.plan import Plan, Tile
 from tunesmith.sketches.direct.space import MAX_STATEMENTS
 from tunesmith.sketches.direct.transpose import pieces
 from tunesmith.target import Target
+from tunesmith.task import Task
 from tunesmith.testing.sketch import SketchConformance, mismatch
 
 SKETCH = CpuDirect()
@@ -184,7 +187,7 @@ def test_tiles_fit_the_registers_and_are_built_quickly(name: str, target: Target
     lanes = target.lanes("float32")
     registers = 32 if lanes == 16 else 16
     for config in SKETCH.space(operator, target).sample_many(200, np.random.default_rng(1)):
-        plan = Plan.of(operator, lanes, config)
+        plan = Plan.of(operator, target, config)
         tile = plan.tile
         pixels = tile.rows * tile.columns
         held = tile.channels if plan.vectorize == "channels" else pixels
@@ -195,16 +198,48 @@ def test_tiles_fit_the_registers_and_are_built_quickly(name: str, target: Target
 @each_target
 def test_pixels_of_pointwise_layers_are_one_axis(target: Target) -> None:
     strided, unstrided = _layer("resnet18.C8"), _layer("mobilenet.pw5")
-    values = {"tile_rows": 2, "tile_columns": 7, "tile_channels": 1, "steps": 4, "block": 1}
+    tile = {"tile_rows": 2, "tile_columns": 7, "tile_channels": 1}
+    values = {**tile, "tails": "overlap", "steps": 4, "block": 1}
     for operator, copy, shape in (
         (unstrided, "none", (1, 784)),
         (strided, "none", (14, 14)),
         (strided, "image", (1, 196)),
     ):
         config = SKETCH.default(operator, target).replace(**values, copy=copy)
-        plan = Plan.of(operator, 16, config)
+        plan = Plan.of(operator, target, config)
         assert (plan.rows, plan.columns) == shape
         assert plan.tile == (Tile(1, 14, 1) if plan.flat else Tile(2, 7, 1))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tile_rows": 2, "tile_columns": 7, "tile_channels": 1, "steps": 8},
+        {"tile_rows": 1, "tile_columns": 12, "tile_channels": 1, "steps": 16},
+        {"tile_rows": 2, "tile_columns": 6, "tile_channels": 1, "steps": 4, "prefetch": 8},
+    ],
+)
+def test_no_sum_leaves_its_register_on_avx2(changes: dict[str, Any]) -> None:
+    """Each broadcast has one use, over which LLVM would write the new sum."""
+    target, operator = Target(mcpu="haswell"), conv2d(ci=16, h=14, w=14, co=8, kernel=3, padding=1)
+    chosen = {"vectorize": "channels", "tails": "overlap", "block": 16, "copy": "image"}
+    config = SKETCH.default(operator, target).replace(**chosen, **changes)
+    kernel = TaskProblem.of(Task(operator, target), "direct").kernel(config)
+    loop = max(kernel.source("asm", "main").split("\n\tj"), key=lambda part: part.count("vfmadd"))
+    sums = math.prod(value for name, value in changes.items() if name.startswith("tile_"))
+    assert loop.count("vfmadd231ps") == sums * changes["steps"]
+    assert "ymm" not in "".join(line for line in loop.splitlines() if "(%rsp)" in line)
+
+
+@pytest.mark.parametrize("prefetch", [0, 8])
+def test_each_line_of_weights_is_asked_for_once(prefetch: int) -> None:
+    operator, target = conv2d(ci=16, h=14, w=14, co=16, kernel=3), Target(mcpu="haswell")
+    tile = {"tile_rows": 1, "tile_columns": 6, "tile_channels": 2, "steps": 4, "block": 16}
+    chosen = {"vectorize": "channels", "tails": "overlap", **tile, "prefetch": prefetch}
+    config = SKETCH.default(operator, target).replace(**chosen)
+    script = SKETCH.program(operator, target, config).script()
+    # A term of a tile has the weights of 16 channels, which are a line; four terms are unrolled.
+    assert script.count("llvm.prefetch") == (4 if prefetch else 0)
 
 
 # -- its parts ------------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ def test_tiles_fit_the_registers(operator: Conv2dTranspose, target: Target) -> N
     machine = Machine.of(target)
     space = SKETCH.space(operator, target)
     for config in space.sample_many(200, np.random.default_rng(1)):
-        tile = TransposePlan.of(operator, machine.lanes("float32"), config).grid.tile
+        tile = TransposePlan.of(operator, target, config).grid.tile
         pixels = tile.rows * tile.columns
         held = min(tile.channels, pixels)
         assert pixels * tile.channels + held < machine.vector_registers

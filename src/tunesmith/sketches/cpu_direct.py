@@ -26,10 +26,11 @@ class CpuDirect(Sketch):
     A register tile of output pixels (rows x columns) and output channels holds its sums in
     registers over all input channels and the whole window. Vectors run along output channels, each
     multiplied by a broadcast of data, or along output columns, each multiplied by a broadcast of a
-    weight. Weights are packed in the order in which the tile reads them. Tiles need not divide
-    anything: the last one overlaps its neighbour, is a smaller one with code of its own, or goes on
-    in the next row (``tails``). Where vectors do not run along the innermost axis of the output,
-    the tile is transposed in registers, so that all stores are vectors too.
+    weight. Weights are packed in the order in which the tile reads them, and may be asked for
+    ``prefetch`` terms of the sum early. Tiles need not divide anything: the last one overlaps its
+    neighbour, is a smaller one with code of its own, or goes on in the next row (``tails``). Where
+    vectors do not run along the innermost axis of the output, the tile is transposed in registers,
+    so that all stores are vectors too.
 
     Pixels of 1x1 windows are a single axis. Data are padded (and, under strides, left with only the
     columns that are read) once for all, or by each task for the rows that it needs (``copy``);
@@ -43,7 +44,7 @@ class CpuDirect(Sketch):
     """
 
     name: ClassVar[str] = "cpu_direct"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def supports(self, operator: Operator, target: Target) -> bool:
         return target.kind == "cpu" and isinstance(operator, Conv2d) and operator.dtype in _DTYPES
@@ -72,18 +73,20 @@ def _known(operator: Operator) -> Conv2d:
 
 
 def _plan(operator: Conv2d, target: Target, config: Config) -> Plan:
-    return Plan.of(operator, Machine.of(target).lanes(operator.accumulate_dtype), config)
+    return Plan.of(operator, target, config)
 
 
 # Input channels that the default unrolls: their data take up no more lines than one of them.
 _DEFAULT_BLOCK = 16
+_DEFAULT_PREFETCH = 32
 # Tasks for each core of the default, so that cores that start late or are slower get fewer.
 _DEFAULT_TASKS = 4
 
 
 @lru_cache(maxsize=64)
 def _default(operator: Conv2d, target: Target, cores: int) -> Config:
-    """Vectors of channels, data copied only to be padded; the model chooses the tile."""
+    """Vectors of channels, data copied only to be padded; the model chooses the tile, and whether
+    it goes on in the next row."""
     sketch = CpuDirect()
     space = sketch.space(operator, target)
     choices: dict[str, Any] = {
@@ -91,18 +94,24 @@ def _default(operator: Conv2d, target: Target, cores: int) -> Config:
     }
     split = max(count for count in choices["split_pixels"] if count <= _DEFAULT_TASKS * cores)
     block = max(count for count in choices["block"] if count <= _DEFAULT_BLOCK)
-    fixed = {"vectorize": "channels", "tails": "overlap", "block": block, "data": "plain"}
+    fixed = {"vectorize": "channels", "block": block, "data": "plain", "prefetch": 0}
     fixed |= {"copy": choices["copy"][0], "split_channels": 1, "split_pixels": split}
+    machine = Machine.of(target)
+
+    def seconds(config: Config) -> float:
+        return model.seconds(_plan(operator, target, config), machine)
+
     found = []
-    for rows, columns, channels, order in product(
-        choices["tile_rows"], choices["tile_columns"], choices["tile_channels"], choices["order"]
-    ):
+    tiles = choices["tile_rows"], choices["tile_columns"], choices["tile_channels"]
+    tails = [value for value in choices["tails"] if value != "peel"]
+    for rows, columns, channels, order, tail in product(*tiles, choices["order"], tails):
+        if rows * columns * channels + channels >= machine.vector_registers:
+            continue  # the space has none of these, and asking it takes longer
         most = min(block, MAX_STATEMENTS // (rows * columns * channels))
         steps = max((count for count in choices["steps"] if count <= most), default=1)
         tile = {"tile_rows": rows, "tile_columns": columns, "tile_channels": channels}
-        config = Config({**fixed, **tile, "steps": steps, "order": order})
+        config = Config({**fixed, **tile, "steps": steps, "order": order, "tails": tail})
         if space.contains(config):
-            found.append(
-                (model.seconds(_plan(operator, target, config), Machine.of(target)), config)
-            )
-    return min(found, key=lambda pair: pair[0])[1]
+            found.append(config)
+    best = min(found, key=seconds)
+    return min(best, best.replace(prefetch=_DEFAULT_PREFETCH), key=seconds)

@@ -43,7 +43,7 @@ class CpuGemm(Sketch):
     """
 
     name: ClassVar[str] = "cpu_gemm"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def supports(self, operator: Operator, target: Target) -> bool:
         return target.kind == "cpu" and operator.name in OPERATORS

@@ -45,7 +45,7 @@ class CpuIm2col(Sketch):
     """
 
     name: ClassVar[str] = "cpu_im2col"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def supports(self, operator: Operator, target: Target) -> bool:
         if target.kind != "cpu" or not isinstance(operator, Conv2d) or operator.groups > 1:

@@ -36,7 +36,7 @@ class CpuTranspose(Sketch):
     """
 
     name: ClassVar[str] = "cpu_transpose"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def supports(self, operator: Operator, target: Target) -> bool:
         known = isinstance(operator, Conv2dTranspose) and operator.dtype in _DTYPES
@@ -69,7 +69,7 @@ def _known(operator: Operator) -> Conv2dTranspose:
 
 
 def _plan(operator: Conv2dTranspose, target: Target, config: Config) -> TransposePlan:
-    return TransposePlan.of(operator, Machine.of(target).lanes(operator.accumulate_dtype), config)
+    return TransposePlan.of(operator, target, config)
 
 
 # Input channels that lie side by side and are unrolled, if there are so many.

@@ -21,6 +21,7 @@ from tunesmith.operators import Argument, element_bits
 
 # Programs index memory with signed numbers of 32 bits.
 _MOST_ELEMENTS = 2**31 - 1
+_LINE_BYTES = 64
 
 
 @contextmanager
@@ -137,6 +138,11 @@ def minimum(value: Any, other: Any) -> Any:
 def vector_type(dtype: str, lanes: int) -> str:
     """The type of so many lanes."""
     return f"{dtype}x{lanes}" if lanes > 1 else dtype
+
+
+def line_elements(dtype: str) -> int:
+    """How many elements a cache line holds."""
+    return max(1, _LINE_BYTES * 8 // element_bits(dtype))
 
 
 def prefetch(source: Any, index: Sequence[Any], *, near: bool = True, write: bool = False) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from tunesmith.sketches import emit
 from tunesmith.sketches.direct.data import Source
 from tunesmith.sketches.direct.plan import Plan, Tile
+from tunesmith.sketches.multiply_add import multiply_add, multiply_add_function
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,26 @@ def reduce(plan: Plan, tile: Tile, place: Place, source: Source, weights: Panel)
             # What is left of the addresses are numbers.
             outer, ky, kx, inner = offsets
             datum = taps[ky, kx] + source.term(outer, inner, 0)
-            weight = panel + _term_number(plan, offsets) * plan.channel_tile
+            number = _term_number(plan, offsets)
+            weight = panel + number * plan.channel_tile
+            if plan.prefetch:
+                _prefetch(plan, Panel(weights.buffer, panel), number)
             addends = {pixel: datum + offset for pixel, offset in pixels.items()}
             _add_products(plan, sums, source.buffer, addends, Panel(weights.buffer, weight))
     return sums
+
+
+def _prefetch(plan: Plan, panel: Panel, number: int) -> None:
+    """Ask for weights that come ``prefetch`` terms later than this one: each line of them once.
+
+    Behind the last ones of a panel are the first ones of the next.
+    """
+    elements = emit.line_elements(plan.operator.accumulate_dtype)
+    first = number * plan.channel_tile
+    for place in range(first, first + plan.channel_tile):
+        if place % elements == 0:
+            ahead = panel.start + (place + plan.prefetch * plan.channel_tile)
+            emit.prefetch(panel.buffer, [ahead])
 
 
 _LOOPS = ("outer", "ky", "kx", "inner")
@@ -155,12 +172,19 @@ def _apart(offset: Any, several: bool) -> Any:
 _APART = "tunesmith_apart"
 # Neighbouring pixels read the same data with different taps. Where LLVM sees that, it keeps dozens
 # of them in registers from one tap to the next, and spills the sums.
-TAPS_APART = f"""
+_TAPS_APART = f"""
 define internal i64 @{_APART}(i64 %offset) alwaysinline {{
   %same = call i64 asm "", "=r,0"(i64 %offset) nounwind memory(none)
   ret i64 %same
 }}
 """
+
+
+def functions(plan: Plan) -> str:
+    """What ``reduce`` calls: for ``emit.llvm`` around it."""
+    if not plan.accumulates_in_place:
+        return _TAPS_APART
+    return _TAPS_APART + multiply_add_function(plan.operator.accumulate_dtype, plan.unit)
 
 
 def unrolling(extents: tuple[int, ...], steps: int) -> list[int]:
@@ -190,6 +214,14 @@ def _add_products(
         value = emit.load(data, [offsets[row, column]], plan.lanes_columns)
         return value if plan.vectorize == "columns" else emit.spread(value, plan.unit)
 
+    def add(unit: tuple[int, int, int], left: Any, right: Any, uses: int) -> None:
+        """Add a product. What passes by has so many uses."""
+        if plan.accumulates_in_place and uses == 1:
+            dtype = plan.operator.accumulate_dtype
+            sums[unit] = multiply_add(sums[unit], left, right, dtype, plan.unit)
+        else:
+            sums[unit] = sums[unit] + left * right
+
     # Vectors are held in registers, and each broadcast is used as soon as it is read. Or scalars
     # are held, in all lanes, and vectors pass.
     pixels, channels = list(product(range(tile.rows), range(tile.columns))), range(tile.channels)
@@ -199,12 +231,10 @@ def _add_products(
         for row, column in pixels:
             value = emit.bind(passing, datum(row, column))
             for channel in channels:
-                unit = row, column, channel
-                sums[unit] = sums[unit] + value * held[channel]
+                add((row, column, channel), value, held[channel], len(channels))
     else:
         data = {pixel: emit.bind(kept, datum(*pixel)) for pixel in pixels}
         for channel in channels:
             value = emit.bind(passing, weight(channel))
             for row, column in pixels:
-                unit = row, column, channel
-                sums[unit] = sums[unit] + data[row, column] * value
+                add((row, column, channel), data[row, column], value, len(pixels))

@@ -17,6 +17,8 @@ _PLACE_CYCLES = 3.0
 _LOOP_CYCLES = 1.0
 # Starting a task: its ranges, its memory.
 _TASK_CYCLES = 200.0
+# Of the time in which weights come, so much is left where they are asked for early.
+_ASKED = 0.5
 _LINE = 64
 
 
@@ -69,7 +71,12 @@ def tile_cycles(plan: Plan, machine: Machine, tile: Tile) -> float:
         # A vector that is not at a multiple of its size takes two lines.
         aligned = plan.pointwise and plan.columns % plan.unit == 0
         loads, broadcasts = pixels * (1.0 if aligned else 2.0), float(tile.channels)
-    step = machine.register_tile_cycles(sums, loads, broadcasts, accumulators=sums)
+    held = min(loads, broadcasts)
+    if plan.prefetch:
+        loads += math.ceil(plan.channel_tile * _element_bytes(plan) / _LINE)
+    step = machine.register_tile_cycles(
+        sums, loads, broadcasts, accumulators=sums, registers=sums + held + 1
+    )
     if plan.steps < 4:
         step += _LOOP_CYCLES / plan.steps
     placing = 0.0
@@ -102,16 +109,17 @@ def _traffic(plan: Plan, machine: Machine, tile: Tile) -> float:
     all_weights = panel * plan.channel_tiles
     image = float(size * plan.channels_in * plan.operator.h * plan.operator.w)
     weights, data = all_weights / plan.channel_tasks, image / plan.pixel_tasks
+    asked = _ASKED if plan.prefetch else 1.0
     channel_tiles = plan.channel_tiles / plan.channel_tasks
     pixel_tiles = plan.pixel_tiles / plan.pixel_tasks
     if plan.order == "weights":
         # The panel stays, the image passes by.
         first = machine.stream_cycles(panel, all_weights) / pixel_tiles
         again = machine.stream_cycles(panel, panel + window) * (1 - 1 / pixel_tiles)
-        return first + again + machine.stream_cycles(window, panel + data)
+        return asked * (first + again) + machine.stream_cycles(window, panel + data)
     first = machine.stream_cycles(window, image) / channel_tiles
     again = machine.stream_cycles(window, window + panel) * (1 - 1 / channel_tiles)
-    return first + again + machine.stream_cycles(panel, weights + window)
+    return first + again + asked * machine.stream_cycles(panel, weights + window)
 
 
 def _window_bytes(plan: Plan, tile: Tile) -> float:

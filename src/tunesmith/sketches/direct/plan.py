@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tunesmith.operators import Conv2d
+from tunesmith.operators import Conv2d, element_bits
 from tunesmith.sketches import emit
+from tunesmith.sketches.multiply_add import SHORTEST_BITS, spills_sums
 from tunesmith.space import Config
+from tunesmith.target import Target
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,11 @@ class Tile:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is computed how. Extents are in elements, of one group of channels."""
+    """What is computed how. Extents are in elements, of one group of channels.
+
+    ``lanes`` is how many elements of the accumulator's type a register holds, ``in_place`` whether
+    sums are held in their registers against LLVM's will (see ``multiply_add``).
+    """
 
     operator: Conv2d
     lanes: int
@@ -35,17 +41,24 @@ class Plan:
     tile_channels: int
     block: int
     steps: int
+    prefetch: int
     tails: str
     order: str
     split_channels: int
     split_pixels: int
     copy: str
     data: str
+    in_place: bool = False
 
     @classmethod
-    def of(cls, operator: Conv2d, lanes: int, config: Config) -> Plan:
-        """``lanes``: how many elements of the accumulator's type a register holds."""
-        return cls(operator=operator, lanes=lanes, **config)  # type: ignore[arg-type]
+    def of(cls, operator: Conv2d, target: Target, config: Config) -> Plan:
+        lanes, in_place = target.lanes(operator.accumulate_dtype), spills_sums(target)
+        return cls(
+            operator=operator,
+            lanes=lanes,
+            in_place=in_place,
+            **config,  # type: ignore[arg-type]
+        )
 
     # -- the operator, seen by the kernel
 
@@ -128,6 +141,12 @@ class Plan:
         """Whether the vectors of a step of the sums are in registers while its scalars pass by one
         after the other, or it is the other way round."""
         return True
+
+    @property
+    def accumulates_in_place(self) -> bool:
+        """Whether ``multiply_add`` holds sums in their registers; shorter vectors are none."""
+        bits = self.unit * element_bits(self.operator.accumulate_dtype)
+        return self.in_place and bits >= SHORTEST_BITS
 
     @property
     def channel_tile(self) -> int:

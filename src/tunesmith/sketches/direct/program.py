@@ -13,7 +13,7 @@ from tunesmith.sketches.direct import weights as panels
 from tunesmith.sketches.direct.control import flat, memory, span
 from tunesmith.sketches.direct.copying import copy_images, copy_rows
 from tunesmith.sketches.direct.data import Source
-from tunesmith.sketches.direct.kernel import TAPS_APART, Panel, Place, reduce
+from tunesmith.sketches.direct.kernel import Panel, Place, functions, reduce
 from tunesmith.sketches.direct.plan import Plan, Tile
 from tunesmith.sketches.direct.result import Result
 from tunesmith.sketches.weights import program_with_weights
@@ -34,7 +34,7 @@ def _main(plan: Plan, buffers: Sequence[Any]) -> None:
     names = ("image", "panels", *(f"extra{i}" for i in range(len(buffers) - 3)), "result")
     data, weights, *extra, output = map(flat, buffers, names)
     with ExitStack() as held:
-        held.enter_context(emit.llvm(TAPS_APART))
+        held.enter_context(emit.llvm(functions(plan)))
         if plan.copy == "image":
             elements = plan.images * layouts.copied_elements(plan, plan.stored_rows)
             whole = held.enter_context(memory("copied", elements, plan.operator.accumulate_dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from tunesmith.operators import element_bits
@@ -100,7 +101,7 @@ class _Model:
         each = self.machine.vectors(blocking.lanes, plan.precision.total)
         step = self.machine.register_tile_cycles(
             sums * each,
-            blocking.vectors * (each + (blocking.prefetch > 0)),
+            blocking.vectors * each + (blocking.prefetch > 0) * self._lines(),
             blocking.rows,
             accumulators=READY_SUMS * sums * blocking.chains,
             registers=sums * blocking.chains + blocking.vectors + 1,
@@ -114,6 +115,10 @@ class _Model:
             + (_TILE_CYCLES + saved / 2) * plan.depth_blocks
             + sums * blocking.chains
         )
+
+    def _lines(self) -> float:
+        """Cache lines of what a step reads of the right operand's panel."""
+        return math.ceil(self.plan.blocking.columns * self._word_bytes / _LINE)
 
     def _conversions(self) -> float:
         """Vectors to widen each step, of operands that are read where they lie."""

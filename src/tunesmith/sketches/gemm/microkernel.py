@@ -62,9 +62,10 @@ class RegisterTile:
 
     def _step(self, left: Reader, right: Reader, step: Any, chain: int) -> None:
         blocking = self._blocking
+        line = emit.line_elements(self._precision.word)
         vectors = []
         for vector in range(blocking.vectors):
-            if blocking.prefetch and right.ahead is not None:
+            if blocking.prefetch and right.ahead and vector * blocking.lanes % line == 0:
                 right.ahead(step + blocking.prefetch, vector * blocking.lanes)
             vectors.append(emit.bind("right", right.word(step, vector * blocking.lanes)))
         for row in range(blocking.rows):

@@ -20,9 +20,6 @@ Put = Callable[[Any, Any, Any, Any, int], None]
 """``put(batch, row, column, sums, lanes)`` writes a vector of sums of one row to the result."""
 
 
-_LINE_BYTES = 64
-
-
 @dataclass(frozen=True)
 class Stream:
     """Memory that the products of a batch go through one after the other, so many elements each."""
@@ -39,7 +36,7 @@ class Stream:
     @property
     def line(self) -> int:
         """Elements in a cache line."""
-        return max(1, _LINE_BYTES * 8 // int(self.flat.dtype.bits))
+        return emit.line_elements(str(self.flat.dtype))
 
     def fetch(self, batch: Any, line: Any) -> None:
         """Ask for a line of the product at a place of the batch."""

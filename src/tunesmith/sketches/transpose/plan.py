@@ -10,8 +10,10 @@ from typing import Any
 from tunesmith.operators import Conv2d, Conv2dTranspose, conv2d
 from tunesmith.sketches import emit
 from tunesmith.sketches.direct.plan import Plan
+from tunesmith.sketches.multiply_add import spills_sums
 from tunesmith.sketches.transpose.phases import Axis, PhaseGroup, axes
 from tunesmith.space import Config
+from tunesmith.target import Target
 
 
 class PhasePlan(Plan):
@@ -54,7 +56,7 @@ class Group:
 
 @dataclass(frozen=True)
 class TransposePlan:
-    """What is computed how."""
+    """What is computed how; ``lanes`` and ``in_place`` are as in ``Plan``."""
 
     operator: Conv2dTranspose
     lanes: int
@@ -69,11 +71,17 @@ class TransposePlan:
     split_rows: int
     copy: str
     data: str
+    in_place: bool = False
 
     @classmethod
-    def of(cls, operator: Conv2dTranspose, lanes: int, config: Config) -> TransposePlan:
-        """``lanes``: how many elements of the accumulator's type a register holds."""
-        return cls(operator=operator, lanes=lanes, **config)  # type: ignore[arg-type]
+    def of(cls, operator: Conv2dTranspose, target: Target, config: Config) -> TransposePlan:
+        lanes, in_place = target.lanes(operator.accumulate_dtype), spills_sums(target)
+        return cls(
+            operator=operator,
+            lanes=lanes,
+            in_place=in_place,
+            **config,  # type: ignore[arg-type]
+        )
 
     @cached_property
     def rows(self) -> Axis:
@@ -126,12 +134,14 @@ class TransposePlan:
             tile_channels=self.tile_channels,
             block=self.block,
             steps=self.steps,
+            prefetch=0,
             tails="overlap",
             order=self.order,
             split_channels=1,
             split_pixels=1,
             copy=copy,
             data=self.data,
+            in_place=self.in_place,
         )
 
     # -- tasks: parts of the channels, and bands of rows

@@ -12,7 +12,7 @@ from tunesmith.sketches.direct import data as layouts
 from tunesmith.sketches.direct.control import flat, memory, span
 from tunesmith.sketches.direct.copying import copy_images
 from tunesmith.sketches.direct.data import Source
-from tunesmith.sketches.direct.kernel import TAPS_APART, Panel, Place, reduce
+from tunesmith.sketches.direct.kernel import Panel, Place, functions, reduce
 from tunesmith.sketches.direct.result import Result as HeldResult
 from tunesmith.sketches.transpose import weights as panels
 from tunesmith.sketches.transpose.plan import Group, TransposePlan
@@ -36,7 +36,7 @@ def _main(plan: TransposePlan, buffers: Sequence[Any]) -> None:
     data, weights, *extra, output = map(flat, buffers, names)
     source = plan.source
     with ExitStack() as held:
-        held.enter_context(emit.llvm(TAPS_APART))
+        held.enter_context(emit.llvm(functions(plan.grid)))
         if plan.copy == "image":
             elements = source.images * layouts.copied_elements(source, source.stored_rows)
             whole = held.enter_context(memory("copied", elements, plan.operator.accumulate_dtype))
