@@ -31,6 +31,8 @@ MIN_REGISTER_TILE = 8
 MAX_REGISTER_VECTORS = 4
 # Multiply-adds in straight code: of many more LLVM orders the loads such that sums are spilled.
 MAX_UNROLLED = 224
+# How many channels early weights are asked for.
+_PREFETCH = (0, 8, 32)
 # Tiles of a block: with more, what a core works on does not stay near it.
 MAX_BLOCK_TILES = 512
 DEFAULT_BLOCK_TILES = 64
@@ -56,7 +58,7 @@ class CpuWinograd(Sketch):
     """
 
     name: ClassVar[str] = "cpu_winograd"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def supports(self, operator: Operator, target: Target) -> bool:
         return target.kind == "cpu" and (suits_winograd(operator) or suits_transposed(operator))
@@ -106,6 +108,7 @@ def _space(operator: Filtered, lanes: int, registers: int) -> Space:
         Ordinal("panels_at_once", tuple(_powers(max(1, operator.co // lanes)))),
         Ordinal("ci_lanes", tuple(_powers(widest))[-2:]),
         Ordinal("unroll", tuple(_powers(min(16, widest)))),
+        Ordinal("prefetch", _PREFETCH),
     ]
     sums = "register_tiles * register_vectors"
     # A block of dilated windows has all columns: neighbours are in tiles of their own.
@@ -206,6 +209,7 @@ def _default(operator: Filtered, lanes: int, registers: int, cores: int) -> Conf
             "panels_at_once": 1,
             "ci_lanes": ci_lanes,
             "unroll": min(4, ci_lanes),
+            "prefetch": 0 if weights <= MAX_WEIGHTS_OF_A_BLOCK else _PREFETCH[-1],
         }
     )
 

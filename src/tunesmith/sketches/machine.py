@@ -29,6 +29,8 @@ _EXPOSED = 0.3
 # The part of a cache that a working set can have to itself: the rest is what passes through.
 _USABLE = 0.75
 _LINE = 64
+ASKED = 0.5
+"""Of the time in which data come from a cache, so much is left where they are asked for early."""
 
 
 class Copy(Enum):

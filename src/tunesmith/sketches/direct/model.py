@@ -7,7 +7,7 @@ import math
 from tunesmith.operators import element_bits
 from tunesmith.sketches.direct.plan import Plan, Tile
 from tunesmith.sketches.direct.transpose import pieces
-from tunesmith.sketches.machine import Copy, Machine
+from tunesmith.sketches.machine import ASKED, Copy, Machine
 
 # What a tile costs beside its products: clearing and addressing it, leaving the loops.
 _TILE_CYCLES = 30.0
@@ -17,8 +17,6 @@ _PLACE_CYCLES = 3.0
 _LOOP_CYCLES = 1.0
 # Starting a task: its ranges, its memory.
 _TASK_CYCLES = 200.0
-# Of the time in which weights come, so much is left where they are asked for early.
-_ASKED = 0.5
 _LINE = 64
 
 
@@ -109,7 +107,7 @@ def _traffic(plan: Plan, machine: Machine, tile: Tile) -> float:
     all_weights = panel * plan.channel_tiles
     image = float(size * plan.channels_in * plan.operator.h * plan.operator.w)
     weights, data = all_weights / plan.channel_tasks, image / plan.pixel_tasks
-    asked = _ASKED if plan.prefetch else 1.0
+    asked = ASKED if plan.prefetch else 1.0
     channel_tiles = plan.channel_tiles / plan.channel_tasks
     pixel_tiles = plan.pixel_tiles / plan.pixel_tasks
     if plan.order == "weights":

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from tunesmith.sketches.machine import Machine
+from tunesmith.sketches.machine import ASKED, Machine
 from tunesmith.sketches.winograd.axes import AnyAxis
 from tunesmith.sketches.winograd.minimal import Matrix
 from tunesmith.sketches.winograd.program import APART, FUSED
@@ -19,6 +19,7 @@ _FLOAT = 4
 # stored; a longer one ends by a branch that goes another way than expected.
 _TILE_CYCLES, _LONG_TILE_CYCLES = 4.0, 20.0
 _EXPECTED_STEPS = 16
+_LINE = 64
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,11 @@ class WinogradEstimate:
         tiling, machine = self.tiling, self.machine
         channels = tiling.groups * tiling.ci_lanes
         sums = tiling.register_tiles * tiling.register_vectors
+        loads = float(tiling.register_vectors)
+        if tiling.prefetch:
+            loads += math.ceil(tiling.panel * _FLOAT / _LINE)
         step = machine.register_tile_cycles(
-            sums, tiling.register_vectors, tiling.register_tiles, registers=self._alive
+            sums, loads, tiling.register_tiles, registers=self._alive
         )
         tiles = -(-tiling.block_tiles // tiling.register_tiles)
         adding, storing = channels * step, sums / machine.core.stores
@@ -74,6 +78,7 @@ class WinogradEstimate:
         plane = channels * tiling.block_tiles * _FLOAT
         moving = machine.stream_cycles(panel, self._weights_at_hand)
         moving += (tiles - 1) * machine.stream_cycles(panel, panel + plane / tiles)
+        moving *= ASKED if tiling.prefetch else 1.0
         moving += machine.stream_cycles(plane, self._data_at_hand)
         return machine.overlapped(computing, moving)
 

@@ -36,16 +36,18 @@ def multiply(
         with emit.serial(tiling.groups * steps, "step") as step:
             offset = (step // steps * tiling.block_tiles + first) * tiling.ci_lanes
             offset = emit.bind("offset", offset + step % steps * tiling.unroll)
-            for channel in range(tiling.unroll):
+            for unrolled in range(tiling.unroll):
+                channel = step * tiling.unroll + unrolled
+                if tiling.prefetch:
+                    for v in range(0, tiling.panel, emit.line_elements(DTYPE)):
+                        emit.prefetch(panels, [*panel_place, channel + tiling.prefetch, v])
                 row = [
-                    emit.load(
-                        panels, [*panel_place, step * tiling.unroll + channel, v * lanes], lanes
-                    )
+                    emit.load(panels, [*panel_place, channel, v * lanes], lanes)
                     for v in range(vectors)
                 ]
                 row = [emit.bind("weights", vector) for vector in row]
                 for tile in range(tiles):
-                    place = offset + tile * tiling.ci_lanes + channel
+                    place = offset + tile * tiling.ci_lanes + unrolled
                     value = emit.bind("value", emit.spread(source[(*source_place, place)], lanes))
                     for v, vector in enumerate(row):
                         register = tile * vectors + v

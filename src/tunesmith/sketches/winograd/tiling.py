@@ -136,6 +136,7 @@ class Tiling(Tiles):
     panels_at_once: int
     ci_lanes: int
     unroll: int
+    prefetch: int
 
     @classmethod
     def of(cls, operator: Filtered, lanes: int, config: Mapping[str, Any]) -> Tiling:
