@@ -71,12 +71,11 @@ class CpuWinograd(Sketch):
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         with instantiating(self.space(operator, target), config):
-            lanes, _ = _vectors(target)
-            return winograd_program(Tiling.of(cast(Filtered, operator), lanes, config))
+            return winograd_program(Tiling.of(cast(Filtered, operator), target, config))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
         machine = Machine.of(target)
-        tiling = Tiling.of(cast(Filtered, operator), machine.lanes(DTYPE), config)
+        tiling = Tiling.of(cast(Filtered, operator), target, config)
         return WinogradEstimate(tiling, machine).seconds()
 
 

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 from tunesmith.sketches import emit
+from tunesmith.sketches.multiply_add import multiply_add
 from tunesmith.sketches.winograd.data import RowOfTiles
 from tunesmith.sketches.winograd.tiling import DTYPE, Tiling
 from tunesmith.sketches.winograd.transforms import StoredTransform
@@ -51,7 +52,12 @@ def multiply(
                     value = emit.bind("value", emit.spread(source[(*source_place, place)], lanes))
                     for v, vector in enumerate(row):
                         register = tile * vectors + v
-                        sums[register] = sums[register] + value * vector
+                        if tiling.accumulates_in_place:
+                            sums[register] = multiply_add(
+                                sums[register], value, vector, DTYPE, lanes
+                            )
+                        else:
+                            sums[register] = sums[register] + value * vector
         begin = (panel * tiling.block_tiles + first) * tiling.panel
         begin = emit.bind("begin", begin)
         for register in range(tiles * vectors):

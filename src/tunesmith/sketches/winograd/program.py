@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.operators import Argument
 from tunesmith.sketches import emit
+from tunesmith.sketches.multiply_add import multiply_add_function
 from tunesmith.sketches.weights import program_with_weights
 from tunesmith.sketches.winograd.data import RowOfTiles, transform_data
 from tunesmith.sketches.winograd.products import multiply, transform_products
@@ -26,7 +28,11 @@ def winograd_program(tiling: Tiling) -> Any:
 
     def main(buffers: Sequence[Any]) -> None:
         data, weights, *results = buffers
-        _Main(tiling, data, weights, tuple(results)).write()
+        with ExitStack() as around:
+            if tiling.accumulates_in_place:
+                function = multiply_add_function(DTYPE, tiling.co_lanes)
+                around.enter_context(emit.llvm(function))
+            _Main(tiling, data, weights, tuple(results)).write()
 
     return program_with_weights(
         tiling.operator,

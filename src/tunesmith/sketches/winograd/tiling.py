@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tunesmith.operators import Conv2d, Conv2dTranspose, Operator
+from tunesmith.operators import Conv2d, Conv2dTranspose, Operator, element_bits
 from tunesmith.sketches import emit
+from tunesmith.sketches.multiply_add import SHORTEST_BITS, spills_sums
 from tunesmith.sketches.winograd.axes import AnyAxis, axes_of
 from tunesmith.sketches.winograd.minimal import Minimal
+from tunesmith.target import Target
 
 DTYPE = "float32"
 """The type of all numbers: others would lose too much in the transforms, or gain nothing."""
@@ -137,11 +139,12 @@ class Tiling(Tiles):
     ci_lanes: int
     unroll: int
     prefetch: int
+    in_place: bool = False
 
     @classmethod
-    def of(cls, operator: Filtered, lanes: int, config: Mapping[str, Any]) -> Tiling:
+    def of(cls, operator: Filtered, target: Target, config: Mapping[str, Any]) -> Tiling:
         """The sizes for a config of the sketch."""
-        return cls(operator, lanes, **config)
+        return cls(operator, target.lanes(DTYPE), **config, in_place=spills_sums(target))
 
     # -- tiles -----------------------------------------------------------------------------------
 
@@ -263,6 +266,12 @@ class Tiling(Tiles):
     def co_lanes(self) -> int:
         """Output channels of a vector."""
         return vector_length(self.operator.co, self.lanes)
+
+    @property
+    def accumulates_in_place(self) -> bool:
+        """Whether ``multiply_add`` holds sums in their registers."""
+        bits = self.co_lanes * element_bits(DTYPE)
+        return self.in_place and self.register_vectors == 1 and bits >= SHORTEST_BITS
 
     @property
     def panel(self) -> int:
