@@ -63,7 +63,7 @@ def by_name(figures: list[Figure]) -> dict[str, Figure]:
 def test_all_figures_are_reached_by_rows_that_are_good_enough() -> None:
     figures = summary(EVERYTHING)
     wanted = [figure for figure in figures if figure.wanted is not None]
-    assert len(wanted) == 12
+    assert len(wanted) == 15
     assert all(figure.undisturbed in (figure.have, None) for figure in figures)
     assert all(figure.reached for figure in wanted)
     assert [figure.of for figure in figures[:6]] == [12, 12, 12, 12, 12, 12]
@@ -148,7 +148,7 @@ def test_the_page() -> None:
     table = table_of(page)
     assert table["ResNet-18 C1–C12 against the best peer"] == [
         "1.25 (1 of 12)",
-        "1.3 or more",
+        "1.5 or more",
         "",
         "1 of 1",
     ]

@@ -107,7 +107,7 @@ def _of_layers(rows: Iterable[Row]) -> list[Figure]:
         return Figure(name, value, wanted, len(have), len(workloads), calm)
 
     return [
-        figure("ResNet-18 C1–C12 against the best peer", 1.3, RESNET, best_ratio),
+        figure("ResNet-18 C1–C12 against the best peer", 1.5, RESNET, best_ratio),
         figure("the least of these", 1.0, RESNET, best_ratio, together=min),
         figure("C1–C12 against oneDNN, plain data as ours", 1.8, RESNET, ratio_to("onednn")),
         figure("C1–C12 against oneDNN, also with its own data", 1.8, RESNET, ratio_to(*_ONEDNN)),
@@ -115,11 +115,11 @@ def _of_layers(rows: Iterable[Row]) -> list[Figure]:
         figure("the least of these", 1.0, fused, best_ratio, together=min),
         figure("matmul 512–2048 against PyTorch (MKL)", 0.95, SQUARE, ratio_to("pytorch")),
         figure("the least of these", 0.95, SQUARE, ratio_to("pytorch"), together=min),
-        figure("matmul 512–2048 against the best peer", None, SQUARE, best_ratio),
-        figure("OpEvo's matmuls against the best peer", None, OPEVO, best_ratio),
+        figure("matmul 512–2048 against the best peer", 1.0, SQUARE, best_ratio),
+        figure("OpEvo's matmuls against the best peer", 1.0, OPEVO, best_ratio),
         figure("batch matmuls against torch.bmm", 1.3, BATCHED, ratio_to("pytorch")),
-        figure("depthwise layers against the best peer", 1.5, DEPTHWISE, best_ratio),
-        figure("pointwise layers against the best peer", None, POINTWISE, best_ratio),
+        figure("depthwise layers against the best peer", 1.8, DEPTHWISE, best_ratio),
+        figure("pointwise layers against the best peer", 1.0, POINTWISE, best_ratio),
         figure("dense, constant weights, against the best peer", 1.0, DENSE, best_ratio),
         figure(
             "C1–C12 and matmuls against MetaSchedule's kernels",
