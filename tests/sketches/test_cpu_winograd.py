@@ -353,16 +353,6 @@ def test_weights_are_asked_for_early_where_they_are_many() -> None:
     assert estimate(many, SERVER) < estimate(many, SERVER, prefetch=0)
 
 
-@pytest.mark.parametrize(("mcpu", "lines"), [("haswell", 1), ("skylake-avx512", 2)])
-def test_each_line_of_weights_is_asked_for_once(mcpu: str, lines: int) -> None:
-    target = Target(mcpu=mcpu)
-    layer = conv2d(ci=16, h=16, w=16, co=64, kernel=3, padding=1, constant_weights=True)
-    chosen = {"register_vectors": 2, "register_tiles": 4, "unroll": 4}
-    config = SKETCH.default(layer, target).replace(**chosen, prefetch=8)
-    script = SKETCH.program(layer, target, config).script()
-    assert script.count("llvm.prefetch") == lines * 4
-
-
 # -- programs -------------------------------------------------------------------------------------
 
 # Each with what it changes of the default.

@@ -78,7 +78,6 @@ def _plan(operator: Conv2d, target: Target, config: Config) -> Plan:
 
 # Input channels that the default unrolls: their data take up no more lines than one of them.
 _DEFAULT_BLOCK = 16
-_DEFAULT_PREFETCH = 32
 # Tasks for each core of the default, so that cores that start late or are slower get fewer.
 _DEFAULT_TASKS = 4
 
@@ -86,7 +85,7 @@ _DEFAULT_TASKS = 4
 @lru_cache(maxsize=64)
 def _default(operator: Conv2d, target: Target, cores: int) -> Config:
     """Vectors of channels, data copied only to be padded; the model chooses the tile, and whether
-    it goes on in the next row."""
+    it goes on in the next row; then whether weights are asked for early."""
     sketch = CpuDirect()
     space = sketch.space(operator, target)
     choices: dict[str, Any] = {
@@ -103,6 +102,7 @@ def _default(operator: Conv2d, target: Target, cores: int) -> Config:
 
     found = []
     tiles = choices["tile_rows"], choices["tile_columns"], choices["tile_channels"]
+    # Smaller tiles at the edges are further code, which takes longer to build.
     tails = [value for value in choices["tails"] if value != "peel"]
     for rows, columns, channels, order, tail in product(*tiles, choices["order"], tails):
         if rows * columns * channels + channels >= machine.vector_registers:
@@ -114,4 +114,4 @@ def _default(operator: Conv2d, target: Target, cores: int) -> Config:
         if space.contains(config):
             found.append(config)
     best = min(found, key=seconds)
-    return min(best, best.replace(prefetch=_DEFAULT_PREFETCH), key=seconds)
+    return min(best, best.replace(prefetch=choices["prefetch"][-1]), key=seconds)

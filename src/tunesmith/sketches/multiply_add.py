@@ -10,24 +10,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from tunesmith.operators import element_bits
 from tunesmith.sketches import emit
 from tunesmith.target import Target
-
-SHORTEST_BITS = 128
-"""Of the shortest vectors that it is for."""
 
 _NAME = "tunesmith_multiply_add"
 # LLVM's name of an element, and the last letter of the instruction's.
 _TYPES = {"float32": ("float", "s"), "float64": ("double", "d")}
 
 
-def spills_sums(target: Target) -> bool:
-    """Whether it is a processor for which LLVM needs to be told."""
+def moves_sums(target: Target) -> bool:
+    """Whether LLVM does that on a target."""
     return "fma" in target.instructions and "avx512f" not in target.instructions
 
 
+def is_register(dtype: str, lanes: int) -> bool:
+    """Whether a vector fills a register that ``multiply_add`` has an instruction for."""
+    return dtype in _TYPES and lanes * element_bits(dtype) in (128, 256)
+
+
 def multiply_add_function(dtype: str, lanes: int) -> str:
-    """For ``emit.llvm``: what ``multiply_add`` calls on vectors of 128 or 256 bits."""
+    """For ``emit.llvm``: what ``multiply_add`` calls."""
     element, letter = _TYPES[dtype]
     vector = f"<{lanes} x {element}>"
     return f"""

@@ -92,16 +92,15 @@ def reduce(plan: Plan, tile: Tile, place: Place, source: Source, weights: Panel)
 
 
 def _prefetch(plan: Plan, panel: Panel, number: int) -> None:
-    """Ask for weights that come ``prefetch`` terms later than this one: each line of them once.
+    """Ask for the lines of weights that begin ``prefetch`` terms later than this one.
 
     Behind the last ones of a panel are the first ones of the next.
     """
     elements = emit.line_elements(plan.operator.accumulate_dtype)
     first = number * plan.channel_tile
-    for place in range(first, first + plan.channel_tile):
-        if place % elements == 0:
-            ahead = panel.start + (place + plan.prefetch * plan.channel_tile)
-            emit.prefetch(panel.buffer, [ahead])
+    for place in range(-(-first // elements) * elements, first + plan.channel_tile, elements):
+        ahead = panel.start + (place + plan.prefetch * plan.channel_tile)
+        emit.prefetch(panel.buffer, [ahead])
 
 
 _LOOPS = ("outer", "ky", "kx", "inner")
@@ -182,7 +181,7 @@ define internal i64 @{_APART}(i64 %offset) alwaysinline {{
 
 def functions(plan: Plan) -> str:
     """What ``reduce`` calls: for ``emit.llvm`` around it."""
-    if not plan.accumulates_in_place:
+    if not plan.needs_multiply_add:
         return _TAPS_APART
     return _TAPS_APART + multiply_add_function(plan.operator.accumulate_dtype, plan.unit)
 
@@ -214,27 +213,29 @@ def _add_products(
         value = emit.load(data, [offsets[row, column]], plan.lanes_columns)
         return value if plan.vectorize == "columns" else emit.spread(value, plan.unit)
 
-    def add(unit: tuple[int, int, int], left: Any, right: Any, uses: int) -> None:
-        """Add a product. What passes by has so many uses."""
-        if plan.accumulates_in_place and uses == 1:
-            dtype = plan.operator.accumulate_dtype
-            sums[unit] = multiply_add(sums[unit], left, right, dtype, plan.unit)
-        else:
-            sums[unit] = sums[unit] + left * right
-
     # Vectors are held in registers, and each broadcast is used as soon as it is read. Or scalars
     # are held, in all lanes, and vectors pass.
     pixels, channels = list(product(range(tile.rows), range(tile.columns))), range(tile.channels)
+    vectors = len(channels) if plan.vectorize == "channels" else len(pixels)
+    dtype, alone = plan.operator.accumulate_dtype, plan.needs_multiply_add and vectors == 1
+
+    def add(unit: tuple[int, int, int], left: Any, right: Any) -> None:
+        total = sums[unit]
+        if alone:
+            sums[unit] = multiply_add(total, left, right, dtype, plan.unit)
+        else:
+            sums[unit] = total + left * right
+
     kept, passing = ("vector", "scalar") if plan.holds_vectors else ("scalar", "vector")
     if (plan.vectorize == "channels") == plan.holds_vectors:
         held = [emit.bind(kept, weight(channel)) for channel in channels]
         for row, column in pixels:
             value = emit.bind(passing, datum(row, column))
             for channel in channels:
-                add((row, column, channel), value, held[channel], len(channels))
+                add((row, column, channel), value, held[channel])
     else:
         data = {pixel: emit.bind(kept, datum(*pixel)) for pixel in pixels}
         for channel in channels:
             value = emit.bind(passing, weight(channel))
             for row, column in pixels:
-                add((row, column, channel), data[row, column], value, len(pixels))
+                add((row, column, channel), data[row, column], value)

@@ -71,7 +71,8 @@ def tile_cycles(plan: Plan, machine: Machine, tile: Tile) -> float:
         loads, broadcasts = pixels * (1.0 if aligned else 2.0), float(tile.channels)
     held = min(loads, broadcasts)
     if plan.prefetch:
-        loads += math.ceil(plan.channel_tile * _element_bytes(plan) / _LINE)
+        body = plan.steps * plan.channel_tile * _element_bytes(plan)
+        loads += math.ceil(body / _LINE) / plan.steps
     step = machine.register_tile_cycles(
         sums, loads, broadcasts, accumulators=sums, registers=sums + held + 1
     )

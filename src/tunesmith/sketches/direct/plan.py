@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tunesmith.operators import Conv2d, element_bits
+from tunesmith.operators import Conv2d
 from tunesmith.sketches import emit
-from tunesmith.sketches.multiply_add import SHORTEST_BITS, spills_sums
+from tunesmith.sketches.multiply_add import is_register, moves_sums
 from tunesmith.space import Config
 from tunesmith.target import Target
 
@@ -29,8 +29,8 @@ class Tile:
 class Plan:
     """What is computed how. Extents are in elements, of one group of channels.
 
-    ``lanes`` is how many elements of the accumulator's type a register holds, ``in_place`` whether
-    sums are held in their registers against LLVM's will (see ``multiply_add``).
+    ``lanes`` is how many elements of the accumulator's type a register holds, and ``moves_sums``
+    whether LLVM moves sums from register to register (see ``multiply_add``).
     """
 
     operator: Conv2d
@@ -48,17 +48,12 @@ class Plan:
     split_pixels: int
     copy: str
     data: str
-    in_place: bool = False
+    moves_sums: bool
 
     @classmethod
     def of(cls, operator: Conv2d, target: Target, config: Config) -> Plan:
-        lanes, in_place = target.lanes(operator.accumulate_dtype), spills_sums(target)
-        return cls(
-            operator=operator,
-            lanes=lanes,
-            in_place=in_place,
-            **config,  # type: ignore[arg-type]
-        )
+        lanes, moves = target.lanes(operator.accumulate_dtype), moves_sums(target)
+        return cls(operator=operator, lanes=lanes, moves_sums=moves, **config)  # type: ignore[arg-type]
 
     # -- the operator, seen by the kernel
 
@@ -143,10 +138,11 @@ class Plan:
         return True
 
     @property
-    def accumulates_in_place(self) -> bool:
-        """Whether ``multiply_add`` holds sums in their registers; shorter vectors are none."""
-        bits = self.unit * element_bits(self.operator.accumulate_dtype)
-        return self.in_place and bits >= SHORTEST_BITS
+    def needs_multiply_add(self) -> bool:
+        """Whether sums would be moved where a broadcast has one use. What passes by is a broadcast
+        only where vectors are held."""
+        whole = is_register(self.operator.accumulate_dtype, self.unit)
+        return self.moves_sums and self.holds_vectors and whole
 
     @property
     def channel_tile(self) -> int:

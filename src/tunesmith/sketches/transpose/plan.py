@@ -10,7 +10,7 @@ from typing import Any
 from tunesmith.operators import Conv2d, Conv2dTranspose, conv2d
 from tunesmith.sketches import emit
 from tunesmith.sketches.direct.plan import Plan
-from tunesmith.sketches.multiply_add import spills_sums
+from tunesmith.sketches.multiply_add import moves_sums
 from tunesmith.sketches.transpose.phases import Axis, PhaseGroup, axes
 from tunesmith.space import Config
 from tunesmith.target import Target
@@ -56,7 +56,7 @@ class Group:
 
 @dataclass(frozen=True)
 class TransposePlan:
-    """What is computed how; ``lanes`` and ``in_place`` are as in ``Plan``."""
+    """What is computed how; ``lanes`` and ``moves_sums`` are as in ``Plan``."""
 
     operator: Conv2dTranspose
     lanes: int
@@ -71,17 +71,12 @@ class TransposePlan:
     split_rows: int
     copy: str
     data: str
-    in_place: bool = False
+    moves_sums: bool
 
     @classmethod
     def of(cls, operator: Conv2dTranspose, target: Target, config: Config) -> TransposePlan:
-        lanes, in_place = target.lanes(operator.accumulate_dtype), spills_sums(target)
-        return cls(
-            operator=operator,
-            lanes=lanes,
-            in_place=in_place,
-            **config,  # type: ignore[arg-type]
-        )
+        lanes, moves = target.lanes(operator.accumulate_dtype), moves_sums(target)
+        return cls(operator=operator, lanes=lanes, moves_sums=moves, **config)  # type: ignore[arg-type]
 
     @cached_property
     def rows(self) -> Axis:
@@ -141,7 +136,7 @@ class TransposePlan:
             split_pixels=1,
             copy=copy,
             data=self.data,
-            in_place=self.in_place,
+            moves_sums=self.moves_sums,
         )
 
     # -- tasks: parts of the channels, and bands of rows

@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from tunesmith.sketches.emit import line_elements
 from tunesmith.sketches.machine import ASKED, Machine
 from tunesmith.sketches.winograd.axes import AnyAxis
 from tunesmith.sketches.winograd.minimal import Matrix
 from tunesmith.sketches.winograd.program import APART, FUSED
-from tunesmith.sketches.winograd.tiling import Tiling
+from tunesmith.sketches.winograd.tiling import DTYPE, Tiling
 from tunesmith.sketches.winograd.transforms import all_operations, is_straight
 
 _FLOAT = 4
@@ -19,7 +20,6 @@ _FLOAT = 4
 # stored; a longer one ends by a branch that goes another way than expected.
 _TILE_CYCLES, _LONG_TILE_CYCLES = 4.0, 20.0
 _EXPECTED_STEPS = 16
-_LINE = 64
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ class WinogradEstimate:
         sums = tiling.register_tiles * tiling.register_vectors
         loads = float(tiling.register_vectors)
         if tiling.prefetch:
-            loads += math.ceil(tiling.panel * _FLOAT / _LINE)
+            body = tiling.unroll * tiling.panel
+            loads += math.ceil(body / line_elements(DTYPE)) / tiling.unroll
         step = machine.register_tile_cycles(
             sums, loads, tiling.register_tiles, registers=self._alive
         )

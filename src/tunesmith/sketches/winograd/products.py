@@ -28,7 +28,7 @@ def multiply(
     panels, *panel_place = weights
     target, *target_place, panel = products
     lanes, vectors, tiles = tiling.co_lanes, tiling.register_vectors, tiling.register_tiles
-    sums = emit.Registers("sums", tiles * vectors, lanes, DTYPE)
+    sums, line = emit.Registers("sums", tiles * vectors, lanes, DTYPE), emit.line_elements(DTYPE)
     with emit.serial(emit.tile_count(tiling.block_tiles, tiles), "tiles") as number:
         first = emit.bind("first", emit.tile_start(number, tiles, tiling.block_tiles))
         for register in range(tiles * vectors):
@@ -40,8 +40,9 @@ def multiply(
             for unrolled in range(tiling.unroll):
                 channel = step * tiling.unroll + unrolled
                 if tiling.prefetch:
-                    for v in range(0, tiling.panel, emit.line_elements(DTYPE)):
-                        emit.prefetch(panels, [*panel_place, channel + tiling.prefetch, v])
+                    for v in range(tiling.panel):
+                        if (unrolled * tiling.panel + v) % line == 0:
+                            emit.prefetch(panels, [*panel_place, channel + tiling.prefetch, v])
                 row = [
                     emit.load(panels, [*panel_place, channel, v * lanes], lanes)
                     for v in range(vectors)
@@ -52,12 +53,11 @@ def multiply(
                     value = emit.bind("value", emit.spread(source[(*source_place, place)], lanes))
                     for v, vector in enumerate(row):
                         register = tile * vectors + v
-                        if tiling.accumulates_in_place:
-                            sums[register] = multiply_add(
-                                sums[register], value, vector, DTYPE, lanes
-                            )
+                        total = sums[register]
+                        if tiling.needs_multiply_add:
+                            sums[register] = multiply_add(total, value, vector, DTYPE, lanes)
                         else:
-                            sums[register] = sums[register] + value * vector
+                            sums[register] = total + value * vector
         begin = (panel * tiling.block_tiles + first) * tiling.panel
         begin = emit.bind("begin", begin)
         for register in range(tiles * vectors):

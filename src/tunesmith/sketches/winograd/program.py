@@ -29,7 +29,7 @@ def winograd_program(tiling: Tiling) -> Any:
     def main(buffers: Sequence[Any]) -> None:
         data, weights, *results = buffers
         with ExitStack() as around:
-            if tiling.accumulates_in_place:
+            if tiling.needs_multiply_add:
                 function = multiply_add_function(DTYPE, tiling.co_lanes)
                 around.enter_context(emit.llvm(function))
             _Main(tiling, data, weights, tuple(results)).write()

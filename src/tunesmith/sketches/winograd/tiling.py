@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tunesmith.operators import Conv2d, Conv2dTranspose, Operator, element_bits
+from tunesmith.operators import Conv2d, Conv2dTranspose, Operator
 from tunesmith.sketches import emit
-from tunesmith.sketches.multiply_add import SHORTEST_BITS, spills_sums
+from tunesmith.sketches.multiply_add import is_register, moves_sums
 from tunesmith.sketches.winograd.axes import AnyAxis, axes_of
 from tunesmith.sketches.winograd.minimal import Minimal
 from tunesmith.target import Target
@@ -139,12 +139,12 @@ class Tiling(Tiles):
     ci_lanes: int
     unroll: int
     prefetch: int
-    in_place: bool = False
+    moves_sums: bool
 
     @classmethod
     def of(cls, operator: Filtered, target: Target, config: Mapping[str, Any]) -> Tiling:
         """The sizes for a config of the sketch."""
-        return cls(operator, target.lanes(DTYPE), **config, in_place=spills_sums(target))
+        return cls(operator, target.lanes(DTYPE), **config, moves_sums=moves_sums(target))
 
     # -- tiles -----------------------------------------------------------------------------------
 
@@ -268,10 +268,10 @@ class Tiling(Tiles):
         return vector_length(self.operator.co, self.lanes)
 
     @property
-    def accumulates_in_place(self) -> bool:
-        """Whether ``multiply_add`` holds sums in their registers."""
-        bits = self.co_lanes * element_bits(DTYPE)
-        return self.in_place and self.register_vectors == 1 and bits >= SHORTEST_BITS
+    def needs_multiply_add(self) -> bool:
+        """Whether LLVM would move sums from register to register (see ``multiply_add``)."""
+        whole = is_register(DTYPE, self.co_lanes)
+        return self.moves_sums and self.register_vectors == 1 and whole
 
     @property
     def panel(self) -> int:
