@@ -57,6 +57,7 @@ def test_gbfs_that_found_nothing() -> None:
 
 
 def test_gbfs_is_told_on_another_product_where_the_paper_s_was_not_run() -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     settings = SQUARES.changed(workloads=("matmul.512",))
     runs: Runs = {
         "gbfs": [three(3, 1, 1)],
