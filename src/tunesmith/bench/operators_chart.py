@@ -10,6 +10,7 @@ from typing import Any
 from tunesmith.bench import svg
 from tunesmith.bench.curves import FIRST_TRIALS
 from tunesmith.bench.library_peers import library_peers
+from tunesmith.bench.shape_workloads import SHAPES
 from tunesmith.bench.share_plot import SharePlot
 from tunesmith.reports.palette import LIGHT
 
@@ -86,7 +87,8 @@ def _legend() -> list[str]:
 
 
 def _row(row: Row, y: float, scale: _Scale) -> list[str]:
-    drawn = [svg.text((_LEFT - 8, y + 4), row["workload"], anchor="end")]
+    name = row["workload"].removeprefix(SHAPES)  # all of a picture have it, or none
+    drawn = [svg.text((_LEFT - 8, y + 4), name, anchor="end")]
     if row["best_peer"] is None:
         return drawn
     best = row["peers"][row["best_peer"]]
