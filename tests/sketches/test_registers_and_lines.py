@@ -35,41 +35,23 @@ WINOGRAD: dict[str, Any] = {"register_tiles": 8, "ci_lanes": 8, "stages": "share
 # -- sums in registers ----------------------------------------------------------------------------
 
 DOUBLES = conv2d(ci=16, h=14, w=14, co=8, kernel=3, padding=1, dtype="float64")
-# A sketch, an operator, a config's changes, and multiply-adds of a body.
-ONE_VECTOR = {
-    "2x7": (
-        (CpuDirect(), LAYER, DIRECT | {"tile_rows": 2, "tile_columns": 7, "tile_channels": 1}),
-        {"steps": 8},
-        112,
-    ),
-    "1x12": (
-        (CpuDirect(), LAYER, DIRECT | {"tile_columns": 12, "tile_channels": 1, "steps": 16}),
-        {},
-        192,
-    ),
-    "prefetch": (
-        (CpuDirect(), LAYER, DIRECT | {"tile_columns": 12, "tile_channels": 1, "steps": 4}),
-        {"prefetch": 8},
-        48,
-    ),
-    "float64": (
-        (CpuDirect(), DOUBLES, DIRECT | {"tile_columns": 12, "tile_channels": 1, "steps": 8}),
-        {},
-        96,
-    ),
-    "winograd": (
-        (CpuWinograd(), LAYER, WINOGRAD | {"register_vectors": 1, "unroll": 8}),
-        {},
-        64,
-    ),
+LONG = DIRECT | {"tile_columns": 12, "tile_channels": 1}
+WIDE = DIRECT | {"tile_rows": 2, "tile_columns": 7, "tile_channels": 1}
+# A sketch, an operator, what is changed of the default, and multiply-adds of a body.
+ONE_VECTOR: dict[str, tuple[Sketch, Operator, dict[str, Any], int]] = {
+    "2x7": (CpuDirect(), LAYER, WIDE | {"steps": 8}, 112),
+    "1x12": (CpuDirect(), LAYER, LONG | {"steps": 16}, 192),
+    "prefetch": (CpuDirect(), LAYER, LONG | {"steps": 4, "prefetch": 8}, 48),
+    "float64": (CpuDirect(), DOUBLES, LONG | {"steps": 8}, 96),
+    "winograd": (CpuWinograd(), LAYER, WINOGRAD | {"register_vectors": 1, "unroll": 8}, 64),
 }
 
 
 @pytest.mark.parametrize("case", ONE_VECTOR)
 def test_no_sum_leaves_its_register_on_avx2(case: str) -> None:
     """Each broadcast has one use, over which LLVM would write the new sum."""
-    (made, operator, chosen), changes, products = ONE_VECTOR[case]
-    config = made.default(operator, AVX2).replace(**chosen | changes)
+    made, operator, changes, products = ONE_VECTOR[case]
+    config = made.default(operator, AVX2).replace(**changes)
     kernel = TaskProblem.of(Task(operator, AVX2), made.name).kernel(config)
     code = kernel.source("asm", "main")
     instruction = "vfmadd231pd" if operator.dtype == "float64" else "vfmadd231ps"
@@ -82,8 +64,8 @@ def test_no_sum_leaves_its_register_on_avx2(case: str) -> None:
 @each_target
 @pytest.mark.parametrize("case", ONE_VECTOR)
 def test_tiles_of_one_vector_compute_the_reference(case: str, target: Target) -> None:
-    (made, operator, chosen), changes, _ = ONE_VECTOR[case]
-    config = made.default(operator, target).replace(**chosen | changes)
+    made, operator, changes, _ = ONE_VECTOR[case]
+    config = made.default(operator, target).replace(**changes)
     wrong = mismatch(made, operator, config, target)
     assert wrong is None, f"{config.key}: {wrong}"
 

@@ -35,8 +35,8 @@ class StartFinder:
 
     ``samples`` random configs are estimated first. Then the neighbours of ``beam`` of the best are,
     each unlike the others, at most ``neighbours`` of each, until a round finds nothing better, and
-    for ``rounds`` at most. All
-    bounds are counts, not seconds, so that the same seed finds the same configs on any machine.
+    for ``rounds`` at most. All bounds are counts, not seconds, so that the same seed finds the same
+    configs on any machine.
     """
 
     samples: int = 1000

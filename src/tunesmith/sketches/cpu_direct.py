@@ -58,10 +58,10 @@ class CpuDirect(Sketch):
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         op = _known(operator)
         with instantiating(self.space(op, target), config):
-            return direct_program(_plan(op, target, config))
+            return direct_program(Plan.of(op, target, config))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        return model.seconds(_plan(_known(operator), target, config), Machine.of(target))
+        return model.seconds(Plan.of(_known(operator), target, config), Machine.of(target))
 
 
 def _known(operator: Operator) -> Conv2d:
@@ -70,10 +70,6 @@ def _known(operator: Operator) -> Conv2d:
             f"sketch {CpuDirect.name} is for conv2d, not for {operator.name}: take another sketch"
         )
     return operator
-
-
-def _plan(operator: Conv2d, target: Target, config: Config) -> Plan:
-    return Plan.of(operator, target, config)
 
 
 # Input channels that the default unrolls: their data take up no more lines than one of them.
@@ -98,7 +94,7 @@ def _default(operator: Conv2d, target: Target, cores: int) -> Config:
     machine = Machine.of(target)
 
     def seconds(config: Config) -> float:
-        return model.seconds(_plan(operator, target, config), machine)
+        return model.seconds(Plan.of(operator, target, config), machine)
 
     found = []
     tiles = choices["tile_rows"], choices["tile_columns"], choices["tile_channels"]

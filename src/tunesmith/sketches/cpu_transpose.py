@@ -53,10 +53,10 @@ class CpuTranspose(Sketch):
 
         op = _known(operator)
         with instantiating(self.space(op, target), config):
-            return transpose_program(_plan(op, target, config))
+            return transpose_program(TransposePlan.of(op, target, config))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        return model.seconds(_plan(_known(operator), target, config), Machine.of(target))
+        return model.seconds(TransposePlan.of(_known(operator), target, config), Machine.of(target))
 
 
 def _known(operator: Operator) -> Conv2dTranspose:
@@ -66,10 +66,6 @@ def _known(operator: Operator) -> Conv2dTranspose:
             "take another sketch"
         )
     return operator
-
-
-def _plan(operator: Conv2dTranspose, target: Target, config: Config) -> TransposePlan:
-    return TransposePlan.of(operator, target, config)
 
 
 # Input channels that lie side by side and are unrolled, if there are so many.
@@ -118,4 +114,7 @@ def _best(
     """The one in the space that the model finds to be fastest."""
     machine = Machine.of(target)
     inside = [config for values in configs if space.contains(config := Config(values))]
-    return min(inside, key=lambda config: model.seconds(_plan(operator, target, config), machine))
+    return min(
+        inside,
+        key=lambda config: model.seconds(TransposePlan.of(operator, target, config), machine),
+    )
