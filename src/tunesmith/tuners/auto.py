@@ -153,11 +153,11 @@ class AutoSearch(Search):
         if not candidates.configs:
             return None
         costs = np.array(self._costs)
-        observed = np.stack([values, costs - costs.mean()], axis=1)
+        observed = np.column_stack([values, costs - costs.mean()])
         pending = self._pending.values()
         self._model.condition(
-            np.stack([*rows[known], *(row for row, _ in pending)]),
-            np.stack([*observed[known], *(prediction for _, prediction in pending)]),
+            np.vstack([rows[known], *(row for row, _ in pending)]),
+            np.vstack([observed[known], *(prediction for _, prediction in pending)]),
         )
         means, deviations = self._model.predict(candidates.rows)
         improvement = expected_improvement(values[order[0]], means[:, 0], deviations)
@@ -221,6 +221,6 @@ def expected_improvement(best: float, means: Array, deviations: Array) -> Array:
     gain = best - means
     ratio = gain / deviations
     density = np.exp(-0.5 * ratio**2) / math.sqrt(2 * math.pi)
-    chance = np.array([0.5 * math.erfc(-value / math.sqrt(2)) for value in ratio])
+    chance = 0.5 * np.array([*map(math.erfc, (ratio / -math.sqrt(2)).tolist())])
     improvement: Array = gain * chance + deviations * density
     return improvement
