@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tunesmith.kernel import Kernel
+from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import Operator, matmul
 from tunesmith.sketches import sketch_for
 from tunesmith.target import Target, instructions

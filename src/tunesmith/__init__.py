@@ -20,13 +20,13 @@ if TYPE_CHECKING:
         TunesmithError,
         UsageError,
     )
-    from tunesmith.kernel import Kernel
+    from tunesmith.kernel.kernel import Kernel
+    from tunesmith.kernel.prepared import PreparedKernel
     from tunesmith.measure.command import CommandProblem
     from tunesmith.measure.inline import FunctionProblem
     from tunesmith.measure.replay import ReplayProblem
     from tunesmith.measure.task_problem import TaskProblem
     from tunesmith.measurement import Measurement, Outcome
-    from tunesmith.prepared_kernel import PreparedKernel
     from tunesmith.problem import Measurer, MeasureSettings, Problem
     from tunesmith.progress import Progress
     from tunesmith.result import Found, Result
@@ -56,13 +56,13 @@ _HOMES = {
         "TunesmithError",
         "UsageError",
     ),
-    "tunesmith.kernel": ("Kernel",),
+    "tunesmith.kernel.kernel": ("Kernel",),
     "tunesmith.measure.command": ("CommandProblem",),
     "tunesmith.measure.inline": ("FunctionProblem",),
     "tunesmith.measure.replay": ("ReplayProblem",),
     "tunesmith.measure.task_problem": ("TaskProblem",),
     "tunesmith.measurement": ("Measurement", "Outcome"),
-    "tunesmith.prepared_kernel": ("PreparedKernel",),
+    "tunesmith.kernel.prepared": ("PreparedKernel",),
     "tunesmith.problem": ("MeasureSettings", "Measurer", "Problem"),
     "tunesmith.progress": ("Progress",),
     "tunesmith.result": ("Found", "Result"),

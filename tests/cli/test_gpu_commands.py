@@ -87,7 +87,7 @@ def test_a_space_is_recorded_and_searched_anywhere(tuned: Path) -> None:
 CALL = """
 import sys
 import numpy as np
-from tunesmith.kernel import Kernel
+from tunesmith.kernel.kernel import Kernel
 kernel = Kernel.load(sys.argv[1])
 inputs = kernel.operator.make_inputs(0)
 np.testing.assert_allclose(kernel(*inputs), kernel.operator.reference(*inputs), 1e-4, 1e-4)

@@ -10,11 +10,11 @@ import pytest
 import tvm
 import tvm_ffi
 
+from tests.kernel.test_tensors import OnlyDlpack
 from tests.kernels import BIASED, DATA, SQUARE, WEIGHT, assert_right, inputs_of, kernel_of
 from tests.on_gpus.gpus import GPU, Captured, on
-from tests.test_kernel_tensors import OnlyDlpack
-from tunesmith import arrays
 from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.kernel.kernel import arrays
 from tunesmith.target import Target
 
 # -- arrays in main memory ------------------------------------------------------------------------

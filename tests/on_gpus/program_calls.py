@@ -16,7 +16,7 @@ from tvm.s_tir import Schedule
 from tests.kernels import DATA, SQUARE, WEIGHT, assert_right, inputs_of, kernel_of
 from tests.on_gpus.gpus import GPU, on
 from tunesmith.errors import UsageError
-from tunesmith.kernel import Kernel
+from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import Operator, batch_matmul, conv2d, matmul
 from tunesmith.sketches import sketch_for
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tunesmith.errors import TunesmithError
-from tunesmith.kernel import Kernel
+from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import Operator, operator, workload
 from tunesmith.sketches import sketch_for
 from tunesmith.target import Target

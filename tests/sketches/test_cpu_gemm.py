@@ -122,7 +122,7 @@ def test_a_batch_may_ask_for_the_next_product(fetch_next: bool, target: Target) 
 @each_target
 def test_extreme_int8_values_are_exact(target: Target) -> None:
     """Sums of the largest products: neither the shift nor what corrects it may saturate."""
-    from tunesmith.kernel import Kernel
+    from tunesmith.kernel.kernel import Kernel
 
     operator = matmul(m=16, n=32, k=512, dtype="int8")
     config = SKETCH.default(operator, target)
@@ -136,7 +136,7 @@ def test_extreme_int8_values_are_exact(target: Target) -> None:
 @pytest.mark.parametrize("mcpu", ["haswell", "cascadelake", "sapphirerapids", "alderlake"])
 @pytest.mark.parametrize("dtype", TYPES)
 def test_programs_for_other_processors_build(mcpu: str, dtype: str) -> None:
-    from tunesmith.kernel import Kernel
+    from tunesmith.kernel.kernel import Kernel
 
     target = Target(mcpu=mcpu)
     operator = matmul(m=12, n=48, k=32, dtype=dtype)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.processors import any_target, each_target
 from tests.properties import examples
 from tunesmith.errors import UsageError
-from tunesmith.kernel import Kernel
+from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import Pool2d, matmul, pool2d
 from tunesmith.sketches.cpu_pool import CpuPool
 from tunesmith.target import Target

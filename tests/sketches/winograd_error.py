@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tunesmith.kernel import Kernel
+from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import Conv2d, Conv2dTranspose, conv2d
 from tunesmith.sketches import Sketch, sketch_for
 from tunesmith.sketches.cpu_winograd import CpuWinograd

@@ -20,7 +20,7 @@ _TOGETHER = 500
 
 def calling_side(described: Mapping[str, Any]) -> tuple[Call, int]:
     """A call in the way that is described, and for how many calls of the kernel it stands."""
-    from tunesmith.kernel import Kernel
+    from tunesmith.kernel.kernel import Kernel
     from tunesmith.operators import operator_from_json
     from tunesmith.sketches import sketch_for
     from tunesmith.sketches.weights import WEIGHT
@@ -66,7 +66,7 @@ def _loaded(kernel: Any) -> Any:
 
 
 def _by_two_threads(call: Call) -> Call:
-    from tunesmith.calling import use_threads
+    from tunesmith.kernel.calling import use_threads
     from tunesmith.target import Target
 
     pool = ThreadPoolExecutor(2, initializer=partial(use_threads, Target().core_count))

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tunesmith.arrays import ALIGNMENT
 from tunesmith.bench import numpy_rows
 from tunesmith.errors import UsageError
+from tunesmith.kernel.arrays import ALIGNMENT
 from tunesmith.operators import (
     BatchMatmul,
     Conv2d,

@@ -228,7 +228,7 @@ def show(
         hot = form == "asm" and not whole
         text = problem.kernel(chosen).source(FORMS[form], "main" if hot else None)
         if hot:
-            from tunesmith.assembly import hot_loop
+            from tunesmith.kernel.assembly import hot_loop
 
             text = hot_loop(text)
     if as_json:

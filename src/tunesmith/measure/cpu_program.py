@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tunesmith import arrays
+from tunesmith.kernel.kernel import arrays
 from tunesmith.measure import kept_weights, timing
 from tunesmith.measure.device import BuiltProgram
 from tunesmith.measure.prepared import Prepared

@@ -17,7 +17,7 @@ from tunesmith.space import Config, Space
 from tunesmith.task import Task
 
 if TYPE_CHECKING:
-    from tunesmith.kernel import Kernel
+    from tunesmith.kernel.kernel import Kernel
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,6 @@ class TaskProblem:
         Raises ``InstantiationError`` where the config cannot be scheduled, and ``TunesmithError``
         if the compiler fails.
         """
-        from tunesmith.kernel import Kernel
+        from tunesmith.kernel.kernel import Kernel
 
         return Kernel.build(self.task.operator, self.task.target, self.program(config), config)

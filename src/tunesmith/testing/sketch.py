@@ -23,9 +23,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from tunesmith import arrays
 from tunesmith.errors import InstantiationError
-from tunesmith.kernel import Kernel
+from tunesmith.kernel.kernel import Kernel, arrays
 from tunesmith.measure.verify import find_mismatch, poison_like
 from tunesmith.operators import Argument, Operator
 from tunesmith.sketches import Sketch

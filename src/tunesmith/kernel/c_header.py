@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 from string import Template
 
-from tunesmith.arrays import ALIGNMENT
-from tunesmith.c_header_parts import FOR_CPU, FOR_GPU, Parts
+from tunesmith.kernel.arrays import ALIGNMENT
+from tunesmith.kernel.c_header_parts import FOR_CPU, FOR_GPU, Parts
 from tunesmith.operators import Argument, Operator
 from tunesmith.sketches.weights import PREPARE, WEIGHT, with_weights
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from tunesmith.c_header import c_header
 from tunesmith.cuda.devices import gpu_for
 from tunesmith.cuda.runtime import load_runtime
 from tunesmith.errors import (
@@ -19,6 +18,7 @@ from tunesmith.errors import (
     last_line,
     system_reason,
 )
+from tunesmith.kernel.c_header import c_header
 from tunesmith.operators import Argument, Operator, operator_from_json
 from tunesmith.space import Config
 from tunesmith.target import Target

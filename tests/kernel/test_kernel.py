@@ -28,7 +28,7 @@ from tests.kernels import (
 from tests.measure.faulty_sketch import FaultySketch
 from tests.measure.faulty_sketch import config as faulty_config
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.kernel import Kernel
+from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import matmul
 from tunesmith.sketches import sketch_for
 from tunesmith.target import Target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tunesmith.assembly import hot_loop
+from tunesmith.kernel.assembly import hot_loop
 
 X86 = """
 \t.text

@@ -24,7 +24,7 @@ from tests.kernels import (
     kernel_of,
 )
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
-from tunesmith.kernel import Kernel
+from tunesmith.kernel.kernel import Kernel
 from tunesmith.llvm import host_processor
 from tunesmith.operators import Operator, conv2d, matmul
 from tunesmith.target import Target
@@ -105,7 +105,7 @@ def test_another_process_loads_it_and_gets_the_same(operator: Operator, tmp_path
     kernel, inputs = kernel_of(operator), inputs_of(operator, seed=3)
     kernel.save(tmp_path / "kernel.so")
     program = (
-        "import sys; import numpy as np; from tunesmith.kernel import Kernel\n"
+        "import sys; import numpy as np; from tunesmith.kernel.kernel import Kernel\n"
         "kernel = Kernel.load('kernel.so')\n"
         "result = kernel(*kernel.operator.make_inputs(seed=3))\n"
         "np.save('result.npy', result.view(np.uint8))\n"

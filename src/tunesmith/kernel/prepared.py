@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.calling import Calling
+from tunesmith.kernel.calling import Calling
 from tunesmith.operators import Argument, Operator
 from tunesmith.space import Config
 from tunesmith.target import Target

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
-from tunesmith import arrays
-from tunesmith.direct_call import direct_call
 from tunesmith.errors import UsageError
+from tunesmith.kernel.direct_call import direct_call
+from tunesmith.kernel.kernel import arrays
 from tunesmith.operators import Argument
 from tunesmith.target import Target
 

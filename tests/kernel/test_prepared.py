@@ -25,7 +25,7 @@ from tests.kernels import (
 from tests.measure.preparing_sketch import PreparingSketch
 from tests.measure.preparing_sketch import config as preparing_config
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.kernel import Kernel
+from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import Operator, conv2d, matmul, softmax
 from tunesmith.sketches.cpu_tiled import CpuTiled
 from tunesmith.target import Target

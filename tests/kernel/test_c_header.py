@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from tests.kernels import kernel_of
-from tunesmith.c_header import c_header
-from tunesmith.kernel import Kernel
+from tunesmith.kernel.c_header import c_header
+from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import (
     Argument,
     Operator,

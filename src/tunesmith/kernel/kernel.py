@@ -7,15 +7,16 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
-from tunesmith import arrays, calling, gpu_arrays, gpu_calling, kernel_files
-from tunesmith.calling import Calling, CpuCalling
 from tunesmith.compiler import compiled
 from tunesmith.cuda.executable import gpu_executable, takes_memory
 from tunesmith.errors import TunesmithError, UsageError, last_line
-from tunesmith.gpu_calling import GpuCalling
-from tunesmith.kernel_files import Description
+from tunesmith.kernel import files
+from tunesmith.kernel.calling import Calling, CpuCalling
+from tunesmith.kernel.files import Description
+from tunesmith.kernel.gpu_calling import GpuCalling
+from tunesmith.kernel.kernel import arrays, calling, gpu_arrays, gpu_calling
+from tunesmith.kernel.prepared import PreparedKernel
 from tunesmith.operators import Argument, Operator, ProductOperator
-from tunesmith.prepared_kernel import PreparedKernel
 from tunesmith.sketches.weights import (
     PREPARE,
     WEIGHT,
@@ -248,7 +249,7 @@ class Kernel:
         """
         if self._program is None:
             raise UsageError("a loaded kernel is saved already: copy its files")
-        return kernel_files.write(Path(path), self._module, self._description)
+        return files.write(Path(path), self._module, self._description)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -258,7 +259,7 @@ class Kernel:
         processor lacks instructions that the kernel needs, or no GPU here runs it; ``UsageError``
         where there is no GPU, and ``MissingDependencyError`` without CUDA's runtime.
         """
-        module, saved = kernel_files.read(path)
+        module, saved = files.read(path)
         kernel = cls(
             saved.operator,
             saved.target,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.kernels import SQUARE, aligned, assert_right, inputs_of, kernel_of
-from tunesmith import arrays, operators
-from tunesmith.kernel import Kernel
+from tunesmith import operators
+from tunesmith.kernel.kernel import Kernel, arrays
 from tunesmith.operators import Operator, conv2d, matmul
 from tunesmith.sketches import Sketch, sketches_for
 from tunesmith.sketches.weights import WEIGHT

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tunesmith import arrays, gpu_arrays
-from tunesmith.calling import Calling
 from tunesmith.cuda.devices import check_gpu, gpu_for
 from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.kernel.calling import Calling
+from tunesmith.kernel.kernel import arrays, gpu_arrays
 from tunesmith.operators import Argument
 
 

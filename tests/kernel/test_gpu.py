@@ -16,7 +16,7 @@ from tunesmith.cuda.executable import with_machine_code
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
 from tunesmith.testing.emulated_gpu import environment
 
-_TESTS = Path(__file__).parent / "on_gpus"
+_TESTS = Path(__file__).parents[1] / "on_gpus"
 
 
 @needs_compiler
