@@ -10,10 +10,10 @@ import sys
 
 import pytest
 
+from tunesmith.compiler.llvm import host_processor
 from tunesmith.cuda import compiler, devices
 from tunesmith.cuda.devices import GpuInfo
 from tunesmith.errors import UsageError
-from tunesmith.llvm import host_processor
 from tunesmith.target import Target, instructions
 
 

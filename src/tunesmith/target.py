@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from tunesmith import llvm
+from tunesmith.compiler import llvm
 from tunesmith.errors import UsageError, unknown_name
 from tunesmith.operators import element_bits
 

@@ -46,7 +46,7 @@ def test_processors_have_an_instruction_set() -> None:
 @x86
 def test_only_what_this_machine_has_on_top_is_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
     def on(machine: str, mcpu: str | None) -> str | None:
-        monkeypatch.setattr("tunesmith.llvm.host_processor", lambda: machine)
+        monkeypatch.setattr("tunesmith.compiler.llvm.host_processor", lambda: machine)
         held = held_to(Target(mcpu=mcpu))
         return None if held is None else held.name
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.emulated import needs_compiler
-from tunesmith.compiler import compiled
+from tunesmith.compiler.compile import compiled
 from tunesmith.cuda.lowering import (
     Function,
     Launch,

@@ -23,9 +23,9 @@ from tests.kernels import (
     inputs_of,
     kernel_of,
 )
+from tunesmith.compiler.llvm import host_processor
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
 from tunesmith.kernel.kernel import Kernel
-from tunesmith.llvm import host_processor
 from tunesmith.operators import Operator, conv2d, matmul
 from tunesmith.target import Target
 

@@ -16,12 +16,12 @@ from tests.kernel.test_c_header import STRICT
 from tests.kernels import BIASED, DATA, SQUARE, WEIGHT, assert_right, inputs_of, kernel_of
 from tests.on_gpus.gpus import GPU
 from tests.on_gpus.program_calls import CONSTANT, preparing_kernel
+from tunesmith.compiler.llvm import host_processor
 from tunesmith.cuda import executable
 from tunesmith.cuda.devices import gpus
 from tunesmith.cuda.driver import driver
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
 from tunesmith.kernel.kernel import Kernel
-from tunesmith.llvm import host_processor
 from tunesmith.sketches import sketch_for
 from tunesmith.target import Target
 

@@ -65,7 +65,7 @@ def test_any_config_computes_the_reference(target: Target, operator: Operator, s
 
 def exp_of(values: Any, target: Target) -> Any:
     """exp as the sketch has it, before it is divided by anything."""
-    from tunesmith.compiler import compiled
+    from tunesmith.compiler.compile import compiled
     from tunesmith.operators import Argument
 
     dtype, lanes = str(values.dtype), target.lanes(str(values.dtype))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunesmith.compiler import compiled
+from tunesmith.compiler.compile import compiled
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Argument
 from tunesmith.sketches import emit, shuffles

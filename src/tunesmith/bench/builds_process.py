@@ -45,7 +45,7 @@ def _build(job: Any, config: Any, target: Any, forking: float) -> None:
     """Build, and say what each part took, in seconds."""
     from tvm.ir.transform import PassContext
 
-    from tunesmith.compiler import compiled
+    from tunesmith.compiler.compile import compiled
     from tunesmith.measure.failure import describe
 
     clock = time.perf_counter

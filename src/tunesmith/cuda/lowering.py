@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tunesmith.compiler.passes.pipelines import lowering_for, pipeline_of
 from tunesmith.errors import TunesmithError
-from tunesmith.passes.pipelines import lowering_for, pipeline_of
 
 Extents = tuple[int, int, int]
 

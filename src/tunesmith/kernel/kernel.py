@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
-from tunesmith.compiler import compiled
+from tunesmith.compiler.compile import compiled
 from tunesmith.cuda.executable import gpu_executable, takes_memory
 from tunesmith.errors import TunesmithError, UsageError, last_line
 from tunesmith.kernel import files

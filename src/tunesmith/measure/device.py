@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from tunesmith.compiler import compiled
+from tunesmith.compiler.compile import compiled
 from tunesmith.errors import TunesmithError
 from tunesmith.operators import Argument
 from tunesmith.sketches import emit

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
-from tunesmith.llvm import host_processor
+from tunesmith.compiler.llvm import host_processor
 from tunesmith.operators import element_bits
 from tunesmith.sketches import processor
 from tunesmith.sketches.processor import Caches, Core

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tunesmith.compiler import compiled
+from tunesmith.compiler.compile import compiled
 from tunesmith.operators import Argument
 from tunesmith.sketches import emit
 from tunesmith.sketches.gemm import (

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tunesmith.compiler.passes.last_turn import LAST_TURN
 from tunesmith.operators import Operator
-from tunesmith.passes.last_turn import LAST_TURN
 from tunesmith.sketches.cuda.block_tiling import DIMENSIONS, Tiling
 from tunesmith.sketches.cuda.limits import shared_scope
 from tunesmith.sketches.loop_nest import Access, LoopNest, lower

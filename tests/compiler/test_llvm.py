@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tunesmith import llvm
+from tunesmith.compiler import llvm
 
 _IMPORTS = """
 import sys

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tests.emulated import needs_compiler
+from tunesmith.compiler.passes.last_turn import LAST_TURN, last_turns
 from tunesmith.cuda.lowering import cuda_source
 from tunesmith.operators import Conv2d, conv2d, matmul
-from tunesmith.passes.last_turn import LAST_TURN, last_turns
 from tunesmith.sketches import sketches
 from tunesmith.target import Target
 from tunesmith.testing.sketch import mismatch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tunesmith.passes.pipelines import lowering_for, pipeline_name
+from tunesmith.compiler.passes.pipelines import lowering_for, pipeline_name
 
 
 def compiled(program: Any, target: Any, *, checked: bool = True) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tunesmith.compiler import compiled
+from tunesmith.compiler.compile import compiled
 from tunesmith.operators import Operator, conv2d, depthwise_conv2d, matmul
 from tunesmith.sketches import sketch_for
 from tunesmith.target import Target

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from tunesmith.passes.last_turn import last_turns
-from tunesmith.passes.unaligned_arguments import unaligned_arguments
-from tunesmith.passes.unconditional_loads import unconditional_loads
-from tunesmith.passes.whole_warps import whole_warps
+from tunesmith.compiler.passes.last_turn import last_turns
+from tunesmith.compiler.passes.unaligned_arguments import unaligned_arguments
+from tunesmith.compiler.passes.unconditional_loads import unconditional_loads
+from tunesmith.compiler.passes.whole_warps import whole_warps
 
 Pipeline = tuple[Any, Callable[[], Any], Callable[[], Any]]
 """The pass that lowers a module, and what makes those that finish its functions of the processor

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tunesmith.compiler.passes.pipelines import lowering_for, pipeline_name, pipeline_of
 from tunesmith.operators import matmul
-from tunesmith.passes.pipelines import lowering_for, pipeline_name, pipeline_of
 from tunesmith.sketches import sketches
 from tunesmith.target import Target
 

@@ -1,0 +1,1 @@
+"""From a program to machine code: TVM's passes, some of our own, and LLVM."""

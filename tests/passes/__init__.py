@@ -1,1 +1,0 @@
-"""How programs are lowered."""
