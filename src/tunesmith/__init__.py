@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tunesmith.measurement import Measurement, Outcome
     from tunesmith.problem import Measurer, MeasureSettings, Problem
     from tunesmith.progress import Progress
-    from tunesmith.result import Found, Result
     from tunesmith.space import (
         Categorical,
         Config,
@@ -44,7 +43,8 @@ if TYPE_CHECKING:
     from tunesmith.store import Record, Store, open_store
     from tunesmith.target import Target
     from tunesmith.task import Task
-    from tunesmith.tuning import tune
+    from tunesmith.tuning.result import Found, Result
+    from tunesmith.tuning.tune import tune
 
 # Where each public name lives. Imported on first use: some of these modules are heavy.
 _HOMES = {
@@ -65,7 +65,7 @@ _HOMES = {
     "tunesmith.kernel.prepared": ("PreparedKernel",),
     "tunesmith.problem": ("MeasureSettings", "Measurer", "Problem"),
     "tunesmith.progress": ("Progress",),
-    "tunesmith.result": ("Found", "Result"),
+    "tunesmith.tuning.result": ("Found", "Result"),
     "tunesmith.space": (
         "Categorical",
         "Config",
@@ -80,7 +80,7 @@ _HOMES = {
     "tunesmith.store": ("Record", "Store", "open_store"),
     "tunesmith.target": ("Target",),
     "tunesmith.task": ("Task",),
-    "tunesmith.tuning": ("tune",),
+    "tunesmith.tuning.tune": ("tune",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 _ROOMS = ("operators", "sketches", "testing", "tuners")

@@ -17,7 +17,7 @@ from tunesmith.bench.loop_page import loop_page
 from tunesmith.bench.peers import has_torch
 from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.tuning import tune
+from tunesmith.tuning.tune import tune
 
 
 def rows(page: str) -> dict[str, list[str]]:

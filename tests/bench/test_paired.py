@@ -23,8 +23,8 @@ from tunesmith.errors import TunesmithError
 from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import matmul
-from tunesmith.result import Found
 from tunesmith.task import Task
+from tunesmith.tuning.result import Found
 
 # --- The interval
 

@@ -20,9 +20,9 @@ from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import matmul
 from tunesmith.problem import Problem
-from tunesmith.result import Found, Result
 from tunesmith.target import Target
 from tunesmith.task import Task
+from tunesmith.tuning.result import Found, Result
 
 PROBLEM = TaskProblem.of(Task(matmul(m=8, n=8, k=8), Target(cores=1)))
 MEASURED = Measurement(PROBLEM.default, Outcome.NO_ERROR, (2.0,))

@@ -32,7 +32,7 @@ from tunesmith.problem import MeasureSettings
 from tunesmith.progress import Progress
 from tunesmith.space import Constraint, Factorization, Ordinal, Space
 from tunesmith.store import Store, open_store
-from tunesmith.tuning import tune
+from tunesmith.tuning.tune import tune
 
 SETTINGS = MeasureSettings()
 

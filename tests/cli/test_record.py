@@ -17,7 +17,7 @@ from tests.measure.t4_files import T1, document, result
 from tunesmith.bench import record_space
 from tunesmith.budget import Budget
 from tunesmith.measure.replay import ReplayProblem
-from tunesmith.tuning import tune
+from tunesmith.tuning.tune import tune
 
 MATMUL = ["record", "matmul", "--m", "8", "--n", "8", "--k", "8"]
 WORDS = [*MATMUL, "--sketch", "cpu_tiled", "--repeats", "1"]

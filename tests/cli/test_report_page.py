@@ -16,10 +16,10 @@ from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import matmul
 from tunesmith.reports import MeasuredConfig, RunReport
-from tunesmith.result import Found, Result
 from tunesmith.store import Session, Store, open_store
 from tunesmith.target import Target
 from tunesmith.task import Task
+from tunesmith.tuning.result import Found, Result
 
 PROBLEM = TaskProblem.of(Task(matmul(m=8, n=8, k=8), Target(cores=1)))
 CONFIGS = [PROBLEM.default, *(c for c in PROBLEM.space.enumerate() if c != PROBLEM.default)][:6]

@@ -20,7 +20,7 @@ from tunesmith.progress import Progress
 from tunesmith.space import Config, Ordinal, Space, read_t1
 from tunesmith.store import open_store
 from tunesmith.testing.measurer import MeasurerConformance
-from tunesmith.tuning import tune
+from tunesmith.tuning.tune import tune
 
 
 def config(block: int, unroll: int = 0) -> Config:

@@ -14,7 +14,7 @@ from tunesmith.progress import PHASES, Progress
 from tunesmith.store import open_store
 from tunesmith.task import Task
 from tunesmith.tuners import Tuner
-from tunesmith.tuning import tune
+from tunesmith.tuning.tune import tune
 
 
 def measure_run(

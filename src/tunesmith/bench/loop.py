@@ -16,9 +16,9 @@ from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.operators import workload
 from tunesmith.progress import Progress
-from tunesmith.result import Result
 from tunesmith.task import Task
-from tunesmith.tuning import tune
+from tunesmith.tuning.result import Result
+from tunesmith.tuning.tune import tune
 
 LAYER = "resnet18.C8"
 # Memory is compared between this trial, when all is loaded, and the last one.

@@ -14,8 +14,8 @@ from tunesmith.bench.paired import Comparison, compare
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.operators import Operator
-from tunesmith.result import Found, Result
 from tunesmith.target import Target
+from tunesmith.tuning.result import Found, Result
 
 
 def kernel_side(found: Found) -> dict[str, Any]:

@@ -28,11 +28,11 @@ from tunesmith.measure.t4_writer import check_name, write_t4
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import Measurer, MeasureSettings, Problem
 from tunesmith.progress import Progress
-from tunesmith.result import Result
 from tunesmith.space import Config, Constraint, Space, read_t1, t1_text
 from tunesmith.store import Store
 from tunesmith.tuners import Search, Tuner
-from tunesmith.tuning import tune
+from tunesmith.tuning.result import Result
+from tunesmith.tuning.tune import tune
 
 LARGEST = 50_000
 """As many configs can be recorded; at ten trials a second that is more than an hour."""

@@ -21,7 +21,7 @@ from tunesmith.progress import Progress
 from tunesmith.store import open_store
 from tunesmith.target import Target
 from tunesmith.task import Task
-from tunesmith.tuning import tune
+from tunesmith.tuning.tune import tune
 
 WORKLOADS = (
     *("resnet18.C1", "resnet18.C2", "resnet18.C4", "resnet18.C5", "resnet18.C9", "resnet18.C11"),

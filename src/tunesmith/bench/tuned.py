@@ -12,11 +12,11 @@ from tunesmith.budget import Budget, Stop
 from tunesmith.errors import TunesmithError
 from tunesmith.operators import Operator
 from tunesmith.progress import Progress
-from tunesmith.result import Result
 from tunesmith.store import Session, Store
 from tunesmith.target import Target
 from tunesmith.task import Task
-from tunesmith.tuning import tune
+from tunesmith.tuning.result import Result
+from tunesmith.tuning.tune import tune
 
 
 @dataclass(frozen=True)

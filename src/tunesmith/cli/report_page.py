@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tunesmith.measure.task_problem import TaskProblem
     from tunesmith.measurement import Measurement
     from tunesmith.problem import Problem
-    from tunesmith.result import Found, Result
     from tunesmith.space import Config
     from tunesmith.store import Record, Session, Store
+    from tunesmith.tuning.result import Found, Result
 
 
 def write_task_report(store: Store, problems: Sequence[TaskProblem], path: Path) -> None:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from tunesmith.measure.portfolio import Portfolio
     from tunesmith.problem import MeasureSettings, Problem
-    from tunesmith.result import Result
     from tunesmith.store import Store
     from tunesmith.tuners import Tuner
+    from tunesmith.tuning.result import Result
 
 TunerName = Annotated[str, typer.Option("--tuner", help="The search algorithm.")]
 TunerOptions = Annotated[
@@ -240,7 +240,7 @@ def _run(
     settings: MeasureSettings,
 ) -> Result:
     from tunesmith.reports.live import LiveProgress
-    from tunesmith.tuning import tune as run
+    from tunesmith.tuning.tune import tune as run
 
     with LiveProgress(remarks(), budget.trials, budget.seconds, problem.flops) as live:
         return run(

@@ -10,7 +10,7 @@ from tunesmith.errors import StoreError, TunesmithError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tunesmith.result import Result
+    from tunesmith.tuning.result import Result
 
 
 def print_result(result: Result, compared: Mapping[str, float], *, as_json: bool) -> None:

@@ -6,8 +6,6 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict
 
-from tunesmith.branches.bandit import Bandit
-from tunesmith.branches.starts import StartFinder
 from tunesmith.candidate import as_candidate, candidate, of_plain_config, sketch_and_config
 from tunesmith.errors import SpaceError
 from tunesmith.measure.portfolio import Portfolio
@@ -15,9 +13,11 @@ from tunesmith.measure.task_problem import TaskProblem
 from tunesmith.measurement import Measurement
 from tunesmith.problem import Measurable, Problem
 from tunesmith.space import Config
-from tunesmith.standing import Standing
 from tunesmith.tuners import Tuner
 from tunesmith.tuners.tuner import Search
+from tunesmith.tuning.bandit import Bandit
+from tunesmith.tuning.standing import Standing
+from tunesmith.tuning.starts import StartFinder
 
 if TYPE_CHECKING:
     from tunesmith.store import Store

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tunesmith.branches.starts import Start, StartFinder, diverse
 from tunesmith.space import Config, Factorization, Ordinal, Space
+from tunesmith.tuning.starts import Start, StartFinder, diverse
 
 SPACE = Space([Ordinal(name, tuple(range(50))) for name in "abcd"])
 TARGET = Config({"a": 7, "b": 31, "c": 44, "d": 12})

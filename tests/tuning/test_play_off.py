@@ -10,10 +10,10 @@ import pytest
 
 from tests.scripted import Scripted, config, failing_at, number, stored, trials_of
 from tunesmith.budget import Budget, Stop
-from tunesmith.play_off import MARGIN as PLAY_OFF_MARGIN
-from tunesmith.play_off import MAX_ROUNDS as PLAY_OFF_ROUNDS
 from tunesmith.store import Store, open_store
-from tunesmith.tuning import tune
+from tunesmith.tuning.play_off import MARGIN as PLAY_OFF_MARGIN
+from tunesmith.tuning.play_off import MAX_ROUNDS as PLAY_OFF_ROUNDS
+from tunesmith.tuning.tune import tune
 
 
 @pytest.fixture

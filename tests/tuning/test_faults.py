@@ -12,7 +12,7 @@ from tests.scripted import Scripted, config, failing_at, number, stored, trials_
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError, TunesmithError, UsageError
 from tunesmith.store import Record, Store, open_store
-from tunesmith.tuning import tune
+from tunesmith.tuning.tune import tune
 
 FULL = "its disk is full: free some space"
 
@@ -144,7 +144,7 @@ def test_no_folder_takes_the_file(monkeypatch: pytest.MonkeyPatch, full: Store) 
     def nowhere(records: object, folder: Path | None) -> Path:
         raise StoreError("unsaved records cannot be written to any folder")
 
-    monkeypatch.setattr("tunesmith.ledger.rescue", nowhere)
+    monkeypatch.setattr("tunesmith.tuning.ledger.rescue", nowhere)
     result = tune(Scripted(), "grid", store=full)
     assert result.failure == f"{FULL}; unsaved records cannot be written to any folder"
     assert (result.trials, result.rescued) == (4, None)

@@ -9,13 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tunesmith import play_off
-from tunesmith.branches import Branches, resume, sketch_of
 from tunesmith.budget import Budget, Stop
 from tunesmith.candidate import of_plain_config, sketch_and_config
-from tunesmith.deadline import Deadline
 from tunesmith.errors import StoreError, UsageError
-from tunesmith.ledger import Ledger, uninterrupted
 from tunesmith.measure.portfolio import Portfolio, joined, problems_of
 from tunesmith.measure.server_process import prepare_early, started_early
 from tunesmith.measure.task_problem import TaskProblem
@@ -23,14 +19,18 @@ from tunesmith.measurement import Measurement, Outcome
 from tunesmith.milestones import reached
 from tunesmith.problem import Measurer, MeasureSettings, Problem
 from tunesmith.progress import PHASES, Progress
-from tunesmith.result import Found, Result, SketchTrials
-from tunesmith.run_clock import RunClock
 from tunesmith.space import Config
-from tunesmith.standing import Standing
 from tunesmith.store import open_store
 from tunesmith.task import Task
 from tunesmith.tuners import Tuner
 from tunesmith.tuners import tuner as tuner_by_name
+from tunesmith.tuning import play_off
+from tunesmith.tuning.branches import Branches, resume, sketch_of
+from tunesmith.tuning.clock import RunClock
+from tunesmith.tuning.deadline import Deadline
+from tunesmith.tuning.ledger import Ledger, uninterrupted
+from tunesmith.tuning.result import Found, Result, SketchTrials
+from tunesmith.tuning.standing import Standing
 
 if TYPE_CHECKING:
     from tunesmith.store import Store

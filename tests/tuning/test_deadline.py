@@ -14,16 +14,16 @@ import pytest
 
 from tests.scripted import Scripted, config, failing_at, number
 from tunesmith.budget import Budget, Stop
-from tunesmith.deadline import LATE_TRIALS
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.inline import FunctionProblem
 from tunesmith.measurement import Outcome
 from tunesmith.operators import matmul
-from tunesmith.result import Result
 from tunesmith.space import Ordinal, Space
 from tunesmith.store import open_store
 from tunesmith.task import Task
-from tunesmith.tuning import tune
+from tunesmith.tuning.deadline import LATE_TRIALS
+from tunesmith.tuning.result import Result
+from tunesmith.tuning.tune import tune
 
 NO_TIME = Budget(seconds=1e-9)
 

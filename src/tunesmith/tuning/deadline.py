@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from tunesmith.budget import Budget, Stop
-from tunesmith.run_clock import RunClock
-from tunesmith.standing import Standing
+from tunesmith.tuning.clock import RunClock
+from tunesmith.tuning.standing import Standing
 
 # How long to wait for a measurement before looking at the clock again, in seconds.
 LOOK_UP = 0.25

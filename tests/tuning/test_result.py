@@ -12,7 +12,7 @@ from tunesmith.budget import Stop
 from tunesmith.errors import UsageError
 from tunesmith.measure.inline import FunctionProblem
 from tunesmith.measurement import Measurement, Outcome
-from tunesmith.result import Found, Result
+from tunesmith.tuning.result import Found, Result
 
 MEASURED = Measurement(config(3), Outcome.NO_ERROR, (0.2, 0.1, 0.4))
 TIME = {"search": 0.1, "build": 0.2, "run": 0.3, "idle": 0.4, "total": 1.0}

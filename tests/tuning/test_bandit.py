@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunesmith.branches.bandit import Allocation, Bandit
+from tunesmith.tuning.bandit import Allocation, Bandit
 
 Arm = Callable[[int], float]
 """The seconds that an arm's trial of that number gives, counted from 1."""

@@ -9,15 +9,15 @@ from types import SimpleNamespace
 import pytest
 
 from tests.scripted import Scripted, ScriptedMeasurer, config
-from tunesmith import run_clock
 from tunesmith.budget import Budget, Stop
 from tunesmith.measurement import Measurement
 from tunesmith.problem import MeasureSettings
 from tunesmith.progress import PHASES, Progress
-from tunesmith.run_clock import RunClock
 from tunesmith.space import Config
 from tunesmith.store import open_store
-from tunesmith.tuning import tune
+from tunesmith.tuning import clock as run_clock
+from tunesmith.tuning.clock import RunClock
+from tunesmith.tuning.tune import tune
 
 HOUR = 3600.0
 

@@ -25,13 +25,13 @@ from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import Operator, matmul
 from tunesmith.problem import MeasureSettings
 from tunesmith.progress import Progress
-from tunesmith.result import SketchTrials
 from tunesmith.sketches import Sketch
 from tunesmith.space import Config, Space
 from tunesmith.store import Store, open_store
 from tunesmith.target import Target
 from tunesmith.task import Task
-from tunesmith.tuning import tune
+from tunesmith.tuning.result import SketchTrials
+from tunesmith.tuning.tune import tune
 
 TASK = Task(matmul(m=4, n=4, k=4), Target(cores=1))
 Seconds = Callable[[int], float]

@@ -19,12 +19,12 @@ from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.measure.inline import FunctionProblem
 from tunesmith.measurement import Outcome
 from tunesmith.progress import PHASES, Progress
-from tunesmith.result import Result
 from tunesmith.space import Config, Factorization, Space
 from tunesmith.store import Store, open_store
 from tunesmith.tuners import Tuner
 from tunesmith.tuners.tuner import Search
-from tunesmith.tuning import tune
+from tunesmith.tuning.result import Result
+from tunesmith.tuning.tune import tune
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.scripted import Scripted, config, failing_at, number, stored, trials_
 from tunesmith.budget import Budget, Stop
 from tunesmith.measurement import Outcome
 from tunesmith.store import Store, open_store
-from tunesmith.tuning import tune
+from tunesmith.tuning.tune import tune
 
 
 @pytest.fixture

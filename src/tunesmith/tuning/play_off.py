@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tunesmith.candidate import sketch_and_config
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config
-from tunesmith.standing import Standing
+from tunesmith.tuning.standing import Standing
 
 # Each round runs every contestant once, in turn.
 MAX_ROUNDS = 15

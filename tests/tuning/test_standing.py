@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from tunesmith import play_off
 from tunesmith.measurement import REPEATED, Measurement, Outcome
 from tunesmith.space import Config
-from tunesmith.standing import Standing
+from tunesmith.tuning import play_off
+from tunesmith.tuning.standing import Standing
 
 
 def config(number: int) -> Config:
