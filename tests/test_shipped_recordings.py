@@ -10,7 +10,7 @@ import pytest
 from tunesmith.bench.simulated import RecordedSpace, simulate
 from tunesmith.bench.space_analysis import expected_best, speed_shares
 from tunesmith.bench.space_analysis_part import recorded_part
-from tunesmith.measure.recording import Recording, load_recording
+from tunesmith.measure.recorded.recording import Recording, load_recording
 from tunesmith.measurement import Outcome
 from tunesmith.operators import parse_operator
 from tunesmith.space import Space

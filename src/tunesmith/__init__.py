@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     )
     from tunesmith.kernel.kernel import Kernel
     from tunesmith.kernel.prepared import PreparedKernel
-    from tunesmith.measure.command import CommandProblem
+    from tunesmith.measure.command.measurer import CommandProblem
     from tunesmith.measure.inline import FunctionProblem
-    from tunesmith.measure.replay import ReplayProblem
-    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.measure.recorded.replay import ReplayProblem
+    from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.measurement import Measurement, Outcome
     from tunesmith.problem import Measurer, MeasureSettings, Problem
     from tunesmith.progress import Progress
@@ -57,10 +57,10 @@ _HOMES = {
         "UsageError",
     ),
     "tunesmith.kernel.kernel": ("Kernel",),
-    "tunesmith.measure.command": ("CommandProblem",),
+    "tunesmith.measure.command.measurer": ("CommandProblem",),
     "tunesmith.measure.inline": ("FunctionProblem",),
-    "tunesmith.measure.replay": ("ReplayProblem",),
-    "tunesmith.measure.task_problem": ("TaskProblem",),
+    "tunesmith.measure.recorded.replay": ("ReplayProblem",),
+    "tunesmith.measure.task.problem": ("TaskProblem",),
     "tunesmith.measurement": ("Measurement", "Outcome"),
     "tunesmith.kernel.prepared": ("PreparedKernel",),
     "tunesmith.problem": ("MeasureSettings", "Measurer", "Problem"),

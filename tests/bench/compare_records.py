@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tunesmith.measure.t4_writer import write_t4
+from tunesmith.measure.recorded.t4_writer import write_t4
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.space.t1_writer import t1_text

@@ -12,7 +12,7 @@ from tunesmith.bench.gpu_time import Deadline
 from tunesmith.bench.gpu_workloads import DTYPES, small_operators
 from tunesmith.candidate import sketch_and_config
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.measure.portfolio import Portfolio
+from tunesmith.measure.task.portfolio import Portfolio
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import Operator, conv2d, matmul, softmax
 from tunesmith.sketches import sketches

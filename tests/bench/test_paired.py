@@ -20,7 +20,7 @@ from tunesmith.bench.peers import kernel_side
 from tunesmith.bench.rotation import median_interval
 from tunesmith.bench.side_process import Side
 from tunesmith.errors import TunesmithError
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import matmul
 from tunesmith.task import Task

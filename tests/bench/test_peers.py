@@ -16,7 +16,7 @@ from tunesmith.bench.peers import (
 )
 from tunesmith.budget import Stop
 from tunesmith.errors import TunesmithError
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import matmul
 from tunesmith.problem import Problem

@@ -26,7 +26,7 @@ from tunesmith.bench.record_space import (
 )
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import SpaceError, TunesmithError, UsageError
-from tunesmith.measure.replay import ReplayProblem
+from tunesmith.measure.recorded.replay import ReplayProblem
 from tunesmith.measurement import Outcome
 from tunesmith.problem import MeasureSettings
 from tunesmith.progress import Progress

@@ -18,7 +18,7 @@ from tunesmith.bench.simulated import RecordedSpace, simulate
 from tunesmith.bench.simulated_trace import Trace, load_trace, save_trace
 from tunesmith.budget import Stop
 from tunesmith.errors import TunesmithError
-from tunesmith.measure.recording import load_recording
+from tunesmith.measure.recorded.recording import load_recording
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config, Space
 from tunesmith.tuners import Genetic, Grid, Random, Search, Tuner

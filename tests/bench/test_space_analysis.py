@@ -25,8 +25,8 @@ from tunesmith.bench.space_analysis import (
 from tunesmith.bench.space_analysis_figures import pictures
 from tunesmith.bench.space_analysis_page import section
 from tunesmith.errors import UsageError
-from tunesmith.measure.recording import load_recording
-from tunesmith.measure.t4_writer import write_t4
+from tunesmith.measure.recorded.recording import load_recording
+from tunesmith.measure.recorded.t4_writer import write_t4
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import matmul
 from tunesmith.sketches import sketch_for

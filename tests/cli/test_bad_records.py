@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Command
-from tests.measure.t4_files import T1, document, recorded, result, write
+from tests.measure.recorded.t4_files import T1, document, recorded, result, write
 
 NAME = "A100.json.gz"
 

@@ -15,7 +15,7 @@ from tests.emulated import needs_compiler
 from tests.patience import PATIENCE
 from tunesmith.bench.gpu_bench import PARTS
 from tunesmith.cli.bench_gpu import Part
-from tunesmith.measure.replay import ReplayProblem
+from tunesmith.measure.recorded.replay import ReplayProblem
 from tunesmith.testing.emulated_gpu import environment
 
 pytestmark = needs_compiler
@@ -126,7 +126,7 @@ import json
 from contextlib import closing
 from dataclasses import asdict
 from tunesmith.bench.gpu_peers import GpuPeers
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.errors import TunesmithError
 from tunesmith.operators import conv2d, matmul
 from tunesmith.target import Target

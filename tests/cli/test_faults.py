@@ -108,7 +108,7 @@ def _end(end: Callable[[Process], None], store: Path, run: Process) -> Ended:
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ENDS)
 def test_nothing_is_left_behind(ended: dict[str, Ended], end: str) -> None:
-    assert any("tunesmith.measure.server" in line for line in ended[end].commands)
+    assert any("tunesmith.measure.local.server" in line for line in ended[end].commands)
     run = ended[end].run
     eventually(lambda: not run.family(), "all its processes have ended")
 

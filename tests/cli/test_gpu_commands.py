@@ -11,7 +11,7 @@ import pytest
 
 from tests.emulated import needs_compiler
 from tests.patience import PATIENCE
-from tunesmith.measure.recording import load_recording
+from tunesmith.measure.recorded.recording import load_recording
 from tunesmith.store import ANY_MACHINE, open_store
 from tunesmith.testing.emulated_gpu import environment
 

@@ -12,7 +12,7 @@ from tunesmith.budget import Stop
 from tunesmith.cli import report_page, tune
 from tunesmith.cli.report_page import write_run_report, write_task_report
 from tunesmith.errors import UsageError
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import matmul
 from tunesmith.reports import MeasuredConfig, RunReport

@@ -12,7 +12,7 @@ from tests.cli.command import trials_in
 from tests.cli.conftest import Command
 from tunesmith.bench import space_analysis_record
 from tunesmith.bench.record_space import SpacePart, restricted
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import matmul
 from tunesmith.problem import MeasureSettings
 from tunesmith.target import Target

@@ -25,8 +25,8 @@ from tests.kernels import (
     kernel_of,
     misaligned,
 )
-from tests.measure.faulty_sketch import FaultySketch
-from tests.measure.faulty_sketch import config as faulty_config
+from tests.measure.local.faulty_sketch import FaultySketch
+from tests.measure.local.faulty_sketch import config as faulty_config
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import matmul

@@ -22,8 +22,8 @@ from tests.kernels import (
     kernel_of,
     misaligned,
 )
-from tests.measure.preparing_sketch import PreparingSketch
-from tests.measure.preparing_sketch import config as preparing_config
+from tests.measure.trial.preparing_sketch import PreparingSketch
+from tests.measure.trial.preparing_sketch import config as preparing_config
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import Operator, conv2d, matmul, softmax

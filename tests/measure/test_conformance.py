@@ -9,12 +9,12 @@ from typing import ClassVar
 import pytest
 
 from tests.emulated import needs_compiler, one_gpu
-from tests.measure import faulty_gpu_sketch
-from tests.measure.faulty_gpu_sketch import FaultyGpuSketch
-from tests.measure.faulty_sketch import FaultySketch, config
+from tests.measure.gpu import faulty_gpu_sketch
+from tests.measure.gpu.faulty_gpu_sketch import FaultyGpuSketch
+from tests.measure.local.faulty_sketch import FaultySketch, config
 from tunesmith.errors import InstantiationError
 from tunesmith.measure.inline import FunctionProblem
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import matmul
 from tunesmith.problem import Measurer, MeasureSettings
 from tunesmith.space import Config, Ordinal, Space

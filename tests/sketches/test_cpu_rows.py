@@ -14,7 +14,7 @@ from tests.processors import any_target, each_target
 from tests.properties import examples
 from tunesmith.errors import UsageError
 from tunesmith.kernel.kernel import Kernel
-from tunesmith.measure.verify import find_mismatch
+from tunesmith.measure.trial.verify import find_mismatch
 from tunesmith.operators import Operator, layer_norm, matmul, softmax
 from tunesmith.sketches import emit
 from tunesmith.sketches.cpu_rows import CpuRows

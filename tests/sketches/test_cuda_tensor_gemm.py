@@ -16,7 +16,7 @@ from tests.compiled import needs_nvcc, ptx_of, resources
 from tests.properties import examples
 from tunesmith.cuda.lowering import cuda_code, cuda_source
 from tunesmith.errors import InstantiationError
-from tunesmith.measure.verify import poison_like
+from tunesmith.measure.trial.verify import poison_like
 from tunesmith.operators import Operator, batch_matmul, conv2d, dense, matmul
 from tunesmith.sketches import sketches_for
 from tunesmith.sketches.cuda_tensor_gemm import CudaTensorGemm

@@ -18,7 +18,7 @@ from tests.properties import examples
 from tunesmith.cuda.compiler import nvcc, options_for
 from tunesmith.cuda.lowering import cuda_code, cuda_source
 from tunesmith.errors import InstantiationError
-from tunesmith.measure.verify import poison_like
+from tunesmith.measure.trial.verify import poison_like
 from tunesmith.operators import Operator, batch_matmul, conv2d, dense, matmul
 from tunesmith.sketches import sketch_for, sketches_for
 from tunesmith.sketches.cuda_wgmma_gemm import CudaWgmmaGemm

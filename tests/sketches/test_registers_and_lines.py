@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.processors import each_target
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import Operator, conv2d, conv2d_transpose, matmul
 from tunesmith.sketches import Sketch
 from tunesmith.sketches.cpu_direct import CpuDirect

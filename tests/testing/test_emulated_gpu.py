@@ -12,7 +12,7 @@ import pytest
 
 from tunesmith.cuda.lowering import cuda_code
 from tunesmith.errors import MissingDependencyError, TunesmithError
-from tunesmith.measure.verify import poison_like
+from tunesmith.measure.trial.verify import poison_like
 from tunesmith.operators import matmul
 from tunesmith.sketches.cuda_gemm_424 import CudaGemm424
 from tunesmith.space import Config

@@ -19,8 +19,8 @@ from tunesmith.candidate import candidate, sketch_and_config
 from tunesmith.errors import StoreError
 from tunesmith.measure.activity import Activity
 from tunesmith.measure.inline import InlineMeasurer
-from tunesmith.measure.portfolio import Portfolio
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.task.portfolio import Portfolio
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import Operator, matmul
 from tunesmith.problem import MeasureSettings

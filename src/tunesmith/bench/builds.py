@@ -20,8 +20,8 @@ import numpy as np
 from tunesmith.bench.llvm_trace import mean, shares
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure import Job
-from tunesmith.measure.portfolio import problems_of
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.task.portfolio import problems_of
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.problem import MeasureSettings
 from tunesmith.task import Task
 

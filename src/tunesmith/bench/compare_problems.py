@@ -14,7 +14,7 @@ from tunesmith.bench.score import Yardstick
 from tunesmith.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
-    from tunesmith.measure.recording import Recording
+    from tunesmith.measure.recorded.recording import Recording
     from tunesmith.problem import Problem as TuningProblem
     from tunesmith.space import Space
     from tunesmith.task import Task
@@ -32,7 +32,7 @@ class RecordedProblem:
     @cached_property
     def recording(self) -> Recording:
         """What the file records. Raises ``UsageError`` for one that cannot be used."""
-        from tunesmith.measure.recording import load_recording
+        from tunesmith.measure.recorded.recording import load_recording
 
         return load_recording(self.path)
 
@@ -94,7 +94,7 @@ class MeasuredProblem:
 
     def spaces(self) -> list[Space]:
         """What a tuner has to search, one a sketch."""
-        from tunesmith.measure.portfolio import problems_of
+        from tunesmith.measure.task.portfolio import problems_of
 
         return [problem.space for problem in problems_of(self.task, (), ())]
 

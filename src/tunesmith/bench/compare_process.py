@@ -23,7 +23,7 @@ from tunesmith.bench.family import die_with
 from tunesmith.bench.simulated import RecordedSpace, simulate
 from tunesmith.bench.simulated_trace import save_trace
 from tunesmith.errors import TunesmithError
-from tunesmith.measure.recording import load_recording
+from tunesmith.measure.recorded.recording import load_recording
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Ordinal, Space
 from tunesmith.tuners import Tuner, tuner

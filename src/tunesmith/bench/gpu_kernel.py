@@ -9,12 +9,12 @@ from typing import Any
 from tunesmith.bench.gpu_time import calls_of
 from tunesmith.cuda.gpu import Gpu
 from tunesmith.errors import TunesmithError
-from tunesmith.measure.device import Build
-from tunesmith.measure.gpu_program import GpuData, LoadedGpuProgram
-from tunesmith.measure.job import Job
-from tunesmith.measure.prepared import Prepared
-from tunesmith.measure.task_problem import TaskProblem
-from tunesmith.measure.verify import find_mismatch
+from tunesmith.measure.devices.device import Build
+from tunesmith.measure.gpu.program import GpuData, LoadedGpuProgram
+from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.measure.trial.job import Job
+from tunesmith.measure.trial.prepared import Prepared
+from tunesmith.measure.trial.verify import find_mismatch
 from tunesmith.operators import operator_from_json
 from tunesmith.problem import MeasureSettings
 from tunesmith.space import Config

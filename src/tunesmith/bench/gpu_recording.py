@@ -10,7 +10,7 @@ from typing import Any
 from tunesmith.bench.record_space import SpacePart, check_output, record, write_recording
 from tunesmith.budget import Stop
 from tunesmith.errors import StoreError, TunesmithError
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import Operator
 from tunesmith.problem import MeasureSettings
 from tunesmith.progress import Progress

@@ -50,7 +50,7 @@ class OurSide:
     def __init__(self, _: Mapping[str, Any]) -> None:
         from tunesmith.cuda.driver import driver
         from tunesmith.cuda.gpu import Gpu
-        from tunesmith.measure.prepared import load_compiler
+        from tunesmith.measure.trial.prepared import load_compiler
 
         load_compiler()
         self._gpu = Gpu(driver(), 0)

@@ -14,9 +14,9 @@ import numpy as np
 from tunesmith.bench.gpu_time import Deadline
 from tunesmith.candidate import candidate, sketch_and_config
 from tunesmith.errors import TunesmithError, unknown_name
-from tunesmith.measure.local import LocalMeasurer
-from tunesmith.measure.portfolio import Portfolio
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.local.measurer import LocalMeasurer
+from tunesmith.measure.task.portfolio import Portfolio
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import Operator
 from tunesmith.problem import MeasureSettings

@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 from tunesmith.bench.family import die_with
 from tunesmith.bench.metaschedule_build import keep_pytorch_out, make_builder, warm_up
-from tunesmith.measure.prepared import load_compiler
+from tunesmith.measure.trial.prepared import load_compiler
 
 # More than there is time for.
 _ENDLESS = 1_000_000

@@ -12,7 +12,7 @@ from typing import Any
 from tunesmith.bench.library_peers import library_peer
 from tunesmith.bench.paired import Comparison, compare
 from tunesmith.errors import TunesmithError
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import Operator
 from tunesmith.target import Target
 from tunesmith.tuning.result import Found, Result

@@ -22,9 +22,9 @@ from tunesmith.bench.space_analysis_part import part_fields
 from tunesmith.budget import Budget
 from tunesmith.errors import SpaceError, TunesmithError, UsageError
 from tunesmith.measure.inline import digest, identify
-from tunesmith.measure.recording import SPACE_FILE
-from tunesmith.measure.t4_reader import read_t4
-from tunesmith.measure.t4_writer import check_name, write_t4
+from tunesmith.measure.recorded.recording import SPACE_FILE
+from tunesmith.measure.recorded.t4_reader import read_t4
+from tunesmith.measure.recorded.t4_writer import check_name, write_t4
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import Measurer, MeasureSettings, Problem
 from tunesmith.progress import Progress

@@ -18,8 +18,8 @@ from tunesmith.operators import Operator
 from tunesmith.space import Config, Space
 
 if TYPE_CHECKING:
-    from tunesmith.measure.local import LocalMeasurer
-    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.measure.local.measurer import LocalMeasurer
+    from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.problem import MeasureSettings
     from tunesmith.task import Task
 
@@ -75,7 +75,7 @@ class SearchProblem(MeasuredProblem):
     @cached_property
     def tuned(self) -> WithoutDefault:
         """What its runs tune. Raises ``UsageError`` for a sketch that does not fit the operator."""
-        from tunesmith.measure.task_problem import TaskProblem
+        from tunesmith.measure.task.problem import TaskProblem
 
         return WithoutDefault(TaskProblem.of(self.task, self.sketch))
 

@@ -83,7 +83,7 @@ def _answer(answers: TextIO, message: Mapping[str, Any]) -> None:
 
 def _kernel(described: Mapping[str, Any]) -> Callable[[], object]:
     """A config of a sketch, built here; called as its compiled function."""
-    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.operators import ProductOperator, operator_from_json
     from tunesmith.sketches.weights import WEIGHT
     from tunesmith.space import Config

@@ -15,8 +15,8 @@ from collections.abc import Callable
 
 from tunesmith.bench.simulated_trace import Trace
 from tunesmith.budget import Stop
-from tunesmith.measure.recording import Recording
-from tunesmith.measure.replay import MOST_UNKNOWN
+from tunesmith.measure.recorded.recording import Recording
+from tunesmith.measure.recorded.replay import MOST_UNKNOWN
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config, Space
 from tunesmith.tuners import Tuner

@@ -22,7 +22,7 @@ from tunesmith.measurement import Outcome
 
 if TYPE_CHECKING:
     from tunesmith.bench.compare_problems import RecordedProblem
-    from tunesmith.measure.recording import Recording
+    from tunesmith.measure.recorded.recording import Recording
     from tunesmith.space import Config
 
 CLOSE = (0.95, 0.9, 0.8, 0.5)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tunesmith.errors import SpaceError, TunesmithError
 
 if TYPE_CHECKING:
-    from tunesmith.measure.recording import Recording
+    from tunesmith.measure.recorded.recording import Recording
     from tunesmith.space import Space
 
 

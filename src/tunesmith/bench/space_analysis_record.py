@@ -33,7 +33,7 @@ FILE = Path("C12") / "recorded.json.gz"
 
 def whole() -> SpacePart:
     """What is recorded."""
-    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.operators import workload
     from tunesmith.target import Target
     from tunesmith.task import Task

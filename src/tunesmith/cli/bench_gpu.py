@@ -97,7 +97,7 @@ def gpu(
     from tunesmith.bench.gpu_recording import SpaceSample
     from tunesmith.bench.gpu_sketches import SketchCheck
     from tunesmith.bench.gpu_workloads import RECORDED_SKETCH, small_operators
-    from tunesmith.measure.prepared import load_compiler
+    from tunesmith.measure.trial.prepared import load_compiler
     from tunesmith.store import open_store
 
     chosen = [part.value for part in only or Part]

@@ -9,9 +9,9 @@ from tunesmith.cli.output import console, print_json, remark, remarks
 from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
-    from tunesmith.building import Builds
     from tunesmith.cli.task_choice import TaskChoice
-    from tunesmith.measure.build_result import BuildResult
+    from tunesmith.measure.local.build_result import BuildResult
+    from tunesmith.measure.task.building import Builds
     from tunesmith.problem import MeasureSettings
 
 # What a run without any limit builds.
@@ -31,8 +31,8 @@ def build_only(
 
     Raises ``TunesmithError`` if not a single one could be built.
     """
-    from tunesmith.building import build_sample
     from tunesmith.cuda.compiler import has_nvcc
+    from tunesmith.measure.task.building import build_sample
     from tunesmith.reports.build_progress import BuildProgress
 
     count = DEFAULT_COUNT if trials is None else trials

@@ -15,7 +15,7 @@ from tunesmith.cli.task_choice import TaskChoice, chosen_config
 from tunesmith.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
-    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.space import Config
 
 

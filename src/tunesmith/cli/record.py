@@ -16,8 +16,8 @@ from tunesmith.measurement import Outcome
 
 if TYPE_CHECKING:
     from tunesmith.bench.record_space import RecordingState, SpacePart
-    from tunesmith.measure.replay import ReplayProblem
-    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.measure.recorded.replay import ReplayProblem
+    from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.store import Store
 
 
@@ -73,7 +73,7 @@ def record(
         restricted,
         write_recording,
     )
-    from tunesmith.measure.replay import ReplayProblem
+    from tunesmith.measure.recorded.replay import ReplayProblem
     from tunesmith.problem import MeasureSettings
     from tunesmith.store import open_store
 

@@ -14,7 +14,7 @@ from tunesmith.reports import MeasuredConfig, RunReport, SketchShare, trial_poin
 from tunesmith.reports.format import config_value
 
 if TYPE_CHECKING:
-    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.measurement import Measurement
     from tunesmith.problem import Problem
     from tunesmith.space import Config
@@ -88,8 +88,8 @@ def write_run_report(
 
 
 def _problems_of(result: Result) -> Sequence[TaskProblem]:
-    from tunesmith.measure.portfolio import Portfolio
-    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.measure.task.portfolio import Portfolio
+    from tunesmith.measure.task.problem import TaskProblem
 
     if isinstance(result.problem, Portfolio):
         return result.problem.problems
@@ -113,7 +113,7 @@ def _program(problems: Sequence[TaskProblem], best: Record | None) -> str:
 
 
 def _script(problem: Problem, config: Config) -> str:
-    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.measure.task.problem import TaskProblem
 
     assert isinstance(problem, TaskProblem)
     return str(problem.program(config).script())

@@ -11,8 +11,8 @@ from tunesmith.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:  # NumPy comes with most of these, and help has to do without
     from tunesmith.cli.options import Words
-    from tunesmith.measure.portfolio import Portfolio
-    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.measure.task.portfolio import Portfolio
+    from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.operators import Operator
     from tunesmith.space import Config
     from tunesmith.task import Task
@@ -50,7 +50,7 @@ class TaskChoice:
 
         Raises ``UsageError`` where the words name none, or a processor that LLVM does not know.
         """
-        from tunesmith.measure.portfolio import problems_of
+        from tunesmith.measure.task.portfolio import problems_of
 
         task = self.task()
         task.target.to_json()  # or it would be seen only where something is compiled
@@ -63,7 +63,7 @@ class TaskChoice:
         Raises ``UsageError`` as ``problems`` does, and for a target that nothing is measured on.
         """
         self.task().target.check_measurable()
-        from tunesmith.measure.portfolio import joined
+        from tunesmith.measure.task.portfolio import joined
 
         return joined(self.problems())
 

@@ -22,7 +22,7 @@ from tunesmith.milestones import reached
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tunesmith.measure.portfolio import Portfolio
+    from tunesmith.measure.task.portfolio import Portfolio
     from tunesmith.problem import MeasureSettings, Problem
     from tunesmith.store import Store
     from tunesmith.tuners import Tuner
@@ -128,8 +128,8 @@ def tune(
         settings = replace(settings, verify=False)
         build(choice, settings, trials=trials, seconds=seconds, seed=seed, as_json=as_json)
         return
-    from tunesmith.measure.prepared import load_compiler
-    from tunesmith.measure.server_process import prepare_early, started_early
+    from tunesmith.measure.local.server_process import prepare_early, started_early
+    from tunesmith.measure.trial.prepared import load_compiler
 
     task.target.check_measurable()
     with contextlib.ExitStack() as stack:
@@ -183,7 +183,7 @@ def tune_command(
     as_json: opt.Json = False,
 ) -> None:
     """Tune any command line that a TOML file describes."""
-    from tunesmith.measure.command_spec import read_command_spec
+    from tunesmith.measure.command.spec import read_command_spec
     from tunesmith.store import open_store
 
     described = read_command_spec(spec)

@@ -6,11 +6,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tunesmith.measure.job import Job
-    from tunesmith.measure.local import LocalMeasurer
-    from tunesmith.measure.task_problem import TaskProblem
+    from tunesmith.measure.local.measurer import LocalMeasurer
+    from tunesmith.measure.task.problem import TaskProblem
+    from tunesmith.measure.trial.job import Job
 
-_HOMES = {"Job": "job", "LocalMeasurer": "local", "TaskProblem": "task_problem"}
+_HOMES = {
+    "Job": "trial.job",
+    "LocalMeasurer": "local.measurer",
+    "TaskProblem": "task.problem",
+}
 
 __all__ = ["Job", "LocalMeasurer", "TaskProblem"]
 

@@ -25,7 +25,7 @@ import pytest
 
 from tunesmith.errors import InstantiationError
 from tunesmith.kernel.kernel import Kernel, arrays
-from tunesmith.measure.verify import find_mismatch, poison_like
+from tunesmith.measure.trial.verify import find_mismatch, poison_like
 from tunesmith.operators import Argument, Operator
 from tunesmith.sketches import Sketch
 from tunesmith.sketches.weights import (

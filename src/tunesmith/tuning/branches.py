@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypedDict
 
 from tunesmith.candidate import as_candidate, candidate, of_plain_config, sketch_and_config
 from tunesmith.errors import SpaceError
-from tunesmith.measure.portfolio import Portfolio
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.task.portfolio import Portfolio
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Measurement
 from tunesmith.problem import Measurable, Problem
 from tunesmith.space import Config

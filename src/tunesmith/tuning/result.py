@@ -10,7 +10,7 @@ from typing import Any
 from tunesmith.budget import Stop
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.kernel.kernel import Kernel
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import Measurable, Problem
 from tunesmith.space import Config

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from tunesmith.budget import Budget, Stop
 from tunesmith.candidate import of_plain_config, sketch_and_config
 from tunesmith.errors import StoreError, UsageError
-from tunesmith.measure.portfolio import Portfolio, joined, problems_of
-from tunesmith.measure.server_process import prepare_early, started_early
-from tunesmith.measure.task_problem import TaskProblem
+from tunesmith.measure.local.server_process import prepare_early, started_early
+from tunesmith.measure.task.portfolio import Portfolio, joined, problems_of
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.milestones import reached
 from tunesmith.problem import Measurer, MeasureSettings, Problem

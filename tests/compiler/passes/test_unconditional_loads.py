@@ -13,7 +13,7 @@ import pytest
 from tests.compiled import needs_nvcc, ptx_of
 from tests.emulated import needs_compiler
 from tunesmith.cuda.lowering import cuda_source
-from tunesmith.measure.verify import poison_like
+from tunesmith.measure.trial.verify import poison_like
 from tunesmith.operators import Operator, conv2d, pool2d, workload
 from tunesmith.sketches import sketches
 from tunesmith.target import Target

@@ -1,0 +1,266 @@
+"""Any command line as something to tune."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tunesmith.errors import InstantiationError, UsageError
+from tunesmith.measure.activity import Activity
+from tunesmith.measure.command.cost import Parse, cost_reader, parse_name
+from tunesmith.measure.command.process import CommandResult, CommandRunner
+from tunesmith.measure.command.template import Stage, parse_shell_stage, parse_stages
+from tunesmith.measure.inline import InlineMeasurer, as_cost, check_default, digest, identify
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.problem import MeasureSettings
+from tunesmith.space import Config, Space
+
+
+class CommandProblem:
+    """A command line whose fields are a config's values, such as ``gcc -O{level} x.c && ./a.out``.
+
+    ``command`` is a template (see ``command_template``): ``{name}``, or ``{name[0]}`` for a
+    member of a tuple. It is split into arguments first and filled in afterwards, so a value is
+    always part of one argument. ``&&`` separates stages that run one after the other; all but the
+    last are the build, the last is the run. The stages of ``build``, if given, come before them.
+    With ``shell=True`` each of the two templates is given to ``/bin/sh`` as it is, with quoted
+    values, and ``build`` is the only way to have a build stage.
+
+    The cost is the wall-clock seconds of the run, start of the process included, which takes
+    milliseconds; or, with ``parse``, what that makes of its standard output: a callable on the
+    text, or a regular expression whose one group is the number, at its last match.
+
+    Trials run one at a time in ``cwd`` (by default the directory current at construction), with
+    the environment of this process and ``env`` on top of it. Of each output the last MiB is kept.
+    Of the ``MeasureSettings``, ``build_timeout`` holds for all build stages of a trial together,
+    ``run_timeout`` for each run, ``memory_limit`` for what each process allocates, and
+    ``repeats`` and ``cut_off`` as described there. ``verify``, ``flush_cache``,
+    ``min_repeat_time`` and ``workers`` do not apply: let the command check its own result and
+    fail, or print no number.
+
+    ``name`` identifies the command in the store together with its templates, ``parse``, ``env``
+    and the space. Without one the directory takes its place, so records are comparable within it.
+
+    ``finalists`` of the best are measured again, in turn, at the end of a run; 0 is for a cost that
+    does not vary.
+
+    Raises ``UsageError`` for a bad template or regular expression, a directory that does not
+    exist, or a first program that cannot be found, and ``SpaceError`` if ``default`` is not in
+    the space.
+    """
+
+    flops = None
+
+    def __init__(
+        self,
+        space: Space,
+        command: str,
+        *,
+        build: str | None = None,
+        parse: Parse | None = None,
+        shell: bool = False,
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        default: Config | None = None,
+        name: str | None = None,
+        finalists: int = 3,
+    ) -> None:
+        self.space = space
+        self.default = default
+        self.finalists = finalists
+        self.command = command
+        self.cwd = Path(cwd or Path()).resolve()
+        self._build = build
+        self._parse = parse
+        self._shell = shell
+        self._env = dict(env or {})
+        self._name = name
+        templates = [template for template in (build, command) if template is not None]
+        self.stages: tuple[Stage, ...] = tuple(
+            stage
+            for template in templates
+            for stage in (
+                [parse_shell_stage(template, space)] if shell else parse_stages(template, space)
+            )
+        )
+        self._check()
+        self._read_cost = cost_reader(parse)
+
+    @property
+    def key(self) -> str:
+        name = self._name or Path(self.stages[0].program or "command").name
+        identity = dict(self.describe())
+        if self._name is None:
+            identity["cwd"] = str(self.cwd)
+        return f"command:{name}:{digest(identity)}"
+
+    def describe(self) -> Mapping[str, Any]:
+        return {
+            "kind": "command",
+            "name": self._name,
+            "command": self.command,
+            "build": self._build,
+            "shell": self._shell,
+            "parse": parse_name(self._parse),
+            "env": self._env,
+            "space": identify(self.space),
+        }
+
+    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> CommandMeasurer:
+        return CommandMeasurer(self, settings, best)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that the commands see."""
+        return {**os.environ, **self._env}
+
+    def cost(self, result: CommandResult) -> float:
+        """The cost of a successful run; raises ``ValueError`` if its output has none."""
+        return as_cost(self._read_cost(result))
+
+    def _check(self) -> None:
+        check_default(self.space, self.default)
+        if not self.cwd.is_dir():
+            raise UsageError(f"the directory {self.cwd} does not exist: make it or name another")
+        program = self.stages[0].program
+        if program is None:
+            return
+        place = str(self.cwd / program) if os.sep in program else program
+        if shutil.which(place, path=self.environment.get("PATH")) is None:
+            raise UsageError(
+                f"cannot run '{program}': no such program; install it or correct the command"
+            )
+
+
+class CommandMeasurer(InlineMeasurer):
+    """Runs the stages of one trial at a time.
+
+    A build stage that fails is ``COMPILE_HOST``, a failing run ``RUNTIME_DEVICE``, an output
+    without a cost ``WRONG_ANSWER``. A round of a play-off builds again, since the trials share a
+    directory.
+    """
+
+    def __init__(
+        self, problem: CommandProblem, settings: MeasureSettings, best: float = math.inf
+    ) -> None:
+        super().__init__()
+        self._problem = problem
+        self._settings = settings
+        self._runner = CommandRunner()
+        self._best = best
+
+    def measure(self, config: Config) -> Measurement:
+        measurement = self._trial(config, self._settings.repeats, self._settings.cut_off)
+        self._best = min(self._best, measurement.seconds)
+        return measurement
+
+    def measure_once(self, config: Config) -> Measurement:
+        return self._trial(config, 1, float("inf"))
+
+    def close(self) -> None:
+        super().close()
+        self._runner.close()
+
+    def _trial(self, config: Config, repeats: int, cut_off: float) -> Measurement:
+        trial = _Trial(self._problem, self._settings, self._runner, config)
+        try:
+            with self.spending(Activity.BUILD):
+                trial.build()
+            with self.spending(Activity.RUN):
+                trial.run(repeats, slowest=cut_off * self._best)
+        except _FailedTrialError as failure:
+            return trial.measurement(failure.outcome, str(failure))
+        return trial.measurement(Outcome.NO_ERROR)
+
+
+class _FailedTrialError(Exception):
+    """Ends a trial with its outcome class."""
+
+    def __init__(self, outcome: Outcome, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+class _Trial:
+    """One config on its way through the stages."""
+
+    def __init__(
+        self,
+        problem: CommandProblem,
+        settings: MeasureSettings,
+        runner: CommandRunner,
+        config: Config,
+    ) -> None:
+        self._problem = problem
+        self._settings = settings
+        self._runner = runner
+        self._config = config
+        self._costs: list[float] = []
+        self._build_time = 0.0
+        self._run_time = 0.0
+        self._cut_off = False
+
+    def build(self) -> None:
+        """Run all stages but the last; they share the build timeout."""
+        allowed = self._settings.build_timeout
+        for stage in self._problem.stages[:-1]:
+            result = self._start(stage, allowed - self._build_time)
+            self._build_time += result.seconds
+            if result.timed_out:
+                raise _FailedTrialError(
+                    Outcome.BUILD_TIMEOUT, f"the build took longer than {allowed:g} s"
+                )
+            if result.failure:
+                raise _FailedTrialError(Outcome.COMPILE_HOST, result.failure)
+
+    def run(self, repeats: int, slowest: float) -> None:
+        """Run the last stage; once only if its cost is above ``slowest``."""
+        allowed = self._settings.run_timeout
+        for _ in range(repeats):
+            result = self._start(self._problem.stages[-1], allowed)
+            self._run_time += result.seconds
+            if result.timed_out:
+                raise _FailedTrialError(
+                    Outcome.RUN_TIMEOUT, f"the run took longer than {allowed:g} s"
+                )
+            if result.failure:
+                raise _FailedTrialError(Outcome.RUNTIME_DEVICE, result.failure)
+            try:
+                self._costs.append(self._problem.cost(result))
+            except ValueError as error:
+                raise _FailedTrialError(Outcome.WRONG_ANSWER, str(error)) from None
+            if self._costs[0] > slowest:
+                self._cut_off = True
+                return
+
+    def measurement(self, outcome: Outcome, message: str = "") -> Measurement:
+        """What came of it."""
+        return Measurement(
+            config=self._config,
+            outcome=outcome,
+            run_seconds=tuple(self._costs) if outcome is Outcome.NO_ERROR else (),
+            build_time=self._build_time,
+            run_time=self._run_time,
+            message=message,
+            cut_off=self._cut_off,
+        )
+
+    def _start(self, stage: Stage, timeout: float) -> CommandResult:
+        try:
+            arguments = stage.arguments(self._config)
+        except InstantiationError as error:
+            raise _FailedTrialError(Outcome.INSTANTIATION_ERROR, str(error)) from None
+        result = self._runner.run(
+            arguments,
+            cwd=self._problem.cwd,
+            env=self._problem.environment,
+            timeout=timeout,
+            memory_limit=self._settings.memory_limit,
+        )
+        if result.lost:
+            raise _FailedTrialError(Outcome.UNKNOWN_ERROR, result.error)
+        return result

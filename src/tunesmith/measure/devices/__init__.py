@@ -1,0 +1,1 @@
+"""What programs are measured on."""

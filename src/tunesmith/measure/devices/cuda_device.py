@@ -1,0 +1,79 @@
+"""NVIDIA GPUs as devices that programs are built for, by nvcc."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from tunesmith.cuda.compiler import (
+    Cubin,
+    compile_cuda,
+    compiler_text,
+    has_nvcc,
+    options_for,
+    summary,
+)
+from tunesmith.cuda.kept import KeptPrograms, default_folder
+from tunesmith.cuda.lowering import cuda_code
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.measure.devices.device import Build, BuiltProgram, DeviceCodeError, small_schedule
+from tunesmith.measure.devices.gpu_check import check_source
+from tunesmith.sketches.weights import prepared_weights
+
+
+class CudaDevice:
+    """A GPU with an instruction set such as ``sm_90``, on this machine or not.
+
+    Where there is no nvcc, programs are not compiled beyond CUDA C++; none can be called then.
+    """
+
+    def __init__(self, arch: str) -> None:
+        self._arch = arch
+        self._kept: KeptPrograms | None = None
+
+    def warm_up(self, target: Any) -> None:
+        if has_nvcc():
+            compiler = " ".join([compiler_text(), *options_for(self._arch)])
+            self._kept = KeptPrograms(default_folder(), compiler)
+            self._kept.shrink()
+        schedule = small_schedule()
+        i, j, _ = schedule.get_loops(schedule.get_sblock("b"))
+        schedule.bind(i, "blockIdx.x")
+        schedule.bind(j, "threadIdx.x")
+        try:
+            self.build(Build(schedule.mod, target, "warm-up"))
+        except DeviceCodeError as error:
+            raise UsageError(f"nothing can be built for {self._arch}: {error}") from error
+
+    def build(self, build: Build) -> BuiltProgram:
+        code = cuda_code(build.program, build.target)
+        if self._kept is None:
+            return BuiltProgram()
+        cubin, path = self._compiled(self._kept, build.hash, code.source)
+        functions = {name: dataclasses.asdict(one) for name, one in code.functions.items()}
+        weights = prepared_weights(build.program)
+        return BuiltProgram(
+            resources=summary(cubin, code.functions, self._arch),
+            weights=weights,
+            code={
+                "path": str(path),
+                "functions": functions,
+                "weights_bytes": 0 if weights is None else weights.bytes,
+            },
+        )
+
+    def compile_check(
+        self, output: Any, reference: Any, tolerance: tuple[float, float]
+    ) -> bytes | None:
+        if self._kept is None:
+            return None
+        source = check_source(output, reference, tolerance)
+        cubin, _ = self._compiled(self._kept, "check", source)
+        return cubin.code
+
+    def _compiled(self, kept: KeptPrograms, name: str, source: str) -> tuple[Cubin, Path]:
+        try:
+            return kept.compiled(name, self._arch, source, lambda: compile_cuda(source, self._arch))
+        except TunesmithError as error:
+            raise DeviceCodeError(str(error)) from error

@@ -1,0 +1,1 @@
+"""Trials on a GPU, which has one process."""

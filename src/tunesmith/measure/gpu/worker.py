@@ -1,0 +1,121 @@
+"""The process that a GPU is measured with: it has the only context there, and runs what was built.
+
+It is forked from the server, like a trial, and ends with the first error that leaves the context
+unusable; the server then replaces it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import NoReturn
+
+from tunesmith.cuda.clocks import Clocks
+from tunesmith.cuda.devices import alike, gpus
+from tunesmith.cuda.driver import OUT_OF_MEMORY, CudaError, driver
+from tunesmith.cuda.gpu import Gpu
+from tunesmith.errors import TunesmithError
+from tunesmith.measure.failure import FailedTrialError, describe, one_line
+from tunesmith.measure.gpu.program import GpuData, LoadedGpuProgram
+from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
+from tunesmith.measure.trial.execution import Execution, guarded
+from tunesmith.measure.trial.prepared import Prepared
+from tunesmith.measurement import Outcome
+
+
+def run_worker(prepared: Prepared, channel: Channel, gpu: int) -> NoReturn:
+    """Take the GPU, say so, then run what the server says until it closes the channel."""
+    try:
+        _work(prepared, channel, gpu)
+    except ChannelClosedError:
+        pass
+    except BaseException as error:
+        channel.send({"kind": "refused", "message": describe(error)})
+    finally:
+        os._exit(0)
+
+
+def _work(prepared: Prepared, channel: Channel, index: int) -> None:
+    worker = _Worker(prepared, index)
+    channel.send({"kind": "ready", "gpus": [one.index for one in alike(gpus())]})
+    while True:
+        channel.wait()
+        for command in channel.receive():
+            if command["kind"] == "forget":
+                worker.forget(command["id"])
+            else:
+                channel.send(worker.obey(command))
+            if worker.broken:
+                return
+
+
+class _Worker:
+    """A GPU with a job's data, and the programs that are loaded there.
+
+    Raises ``TunesmithError`` where the GPU cannot be used for the job.
+    """
+
+    def __init__(self, prepared: Prepared, index: int) -> None:
+        self._settings = prepared.job.settings
+        self.broken = False
+        try:
+            self._gpu = Gpu(driver(), index)
+            self._data = GpuData(self._gpu, prepared)
+        except CudaError as error:
+            reason = (
+                f"GPU {index} cannot be used: {error.reason}; CUDA_VISIBLE_DEVICES chooses another"
+            )
+            if error.code == OUT_OF_MEMORY:
+                reason = (
+                    f"GPU {index} has too little free memory for the operator's data: end other "
+                    "programs on it, choose another one by CUDA_VISIBLE_DEVICES, or take a smaller "
+                    "operator"
+                )
+            raise TunesmithError(reason) from error
+        self._clocks = Clocks(self._gpu.info.bus)
+        self._loaded: dict[int, tuple[LoadedGpuProgram, Execution]] = {}
+
+    def obey(self, command: Message) -> Message:
+        """Run a program as the server commands, and return the answer.
+
+        What has been forgotten, or was run by the worker before, is loaded first.
+        """
+        id = command["id"]
+        try:
+            if id not in self._loaded:
+                self._loaded[id] = self._load(command)
+            answer = self._loaded[id][1].obey(command)
+            state = self._clocks.read()
+            return {**answer, "id": id, "state": None if state is None else state.to_json()}
+        except FailedTrialError as failure:
+            self._notice(failure)
+            answer = {"kind": "failed", "outcome": failure.outcome.value, "broken": self.broken}
+            return {**answer, "id": id, "message": one_line(str(failure))}
+
+    def _load(self, command: Message) -> tuple[LoadedGpuProgram, Execution]:
+        limit = self._settings.memory_limit
+        program = guarded(
+            Outcome.RUNTIME_DEVICE, lambda: LoadedGpuProgram(self._data, command["code"]), limit
+        )
+        execution = Execution(program, self._settings)
+        if command["kind"] == "run again":
+            try:
+                execution.run(math.inf)
+            except FailedTrialError:
+                program.close()
+                raise
+        return program, execution
+
+    def _notice(self, failure: FailedTrialError) -> None:
+        """Find out whether anything more can be done in this process."""
+        cause = failure.__cause__
+        self.broken = isinstance(cause, CudaError) and cause.sticky
+
+    def forget(self, id: int) -> None:
+        """Let go of a program, if it is there."""
+        loaded = self._loaded.pop(id, None)
+        if loaded is not None:
+            try:
+                loaded[0].close()
+            except CudaError:
+                self.broken = True  # by whom is not known any more

@@ -1,0 +1,282 @@
+"""Measures the programs of a sketch on this machine, through a server process."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Iterator, Sequence, Set
+from types import TracebackType
+from typing import Self
+
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.measure.activity import Activity, ActivityClock
+from tunesmith.measure.local.answer import KILLED, build_result_of, measurement_of
+from tunesmith.measure.local.build_result import BuildResult
+from tunesmith.measure.local.scheduler import READY_BATCH
+from tunesmith.measure.local.server_process import ServerProcess
+from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
+from tunesmith.measure.trial.job import Job
+from tunesmith.measure.trial.order import Order
+from tunesmith.measurement import Measurement
+from tunesmith.space import Config
+
+# After so many deaths of the server without a trial measured in between, we give up.
+_DEATHS = 5
+
+# What it takes to let another program run, besides its own time; in seconds.
+_TURN = 0.005
+
+# A server with work to do speaks at each start and end, so at least once in the two timeouts and
+# so many seconds. One that is silent for longer has been stopped or hangs.
+_SILENCE = 30.0
+
+
+class LocalMeasurer:
+    """A ``Measurer`` for a job. Each trial has a process of its own, so none can harm another.
+
+    Builds run in parallel, runs have the machine to themselves. ``best`` is the least seconds of
+    a call known from before: see ``MeasureSettings.cut_off``. The server starts at once, is first
+    waited for in ``collect``, and is started again should a candidate kill it.
+
+    Raises ``TunesmithError`` for a sketch that cannot be sent to another process; ``collect``,
+    ``play_off`` and ``time_split`` do so if measuring cannot start, or breaks down again and
+    again.
+    """
+
+    def __init__(self, job: Job, best: float = math.inf) -> None:
+        self._job = job
+        self._best = best
+        self._next_id = 0
+        self._orders: dict[int, Order] = {}
+        self._configs: dict[int, Config] = {}
+        self._unsent: set[int] = set()
+        self._suspects: list[int] = []
+        self._building: set[int] = set()
+        self._running: set[int] = set()
+        self._finished: list[Measurement] = []
+        self._played: dict[int, Measurement] = {}
+        self._built: dict[int, BuildResult] = {}
+        self._deaths = 0
+        self._clock = ActivityClock()
+        self._heard = time.monotonic()
+        self._server: ServerProcess | None = ServerProcess.with_job(job, best)
+
+    # -- the protocol ----------------------------------------------------------------------------
+
+    @property
+    def batch(self) -> int:
+        return READY_BATCH + 2 * self._job.workers
+
+    @property
+    def pending(self) -> int:
+        waiting = (order.rounds == 0 and not order.build_only for order in self._orders.values())
+        return len(self._finished) + sum(waiting)
+
+    def submit(self, configs: Sequence[Config]) -> None:
+        """Queue configs. Raises ``TunesmithError`` once the measurer is closed."""
+        self._order(configs)
+
+    def collect(self, timeout: float) -> list[Measurement]:
+        deadline = time.monotonic() + timeout
+        self._pump(0.0)
+        while self.pending and not self._finished:
+            left = deadline - time.monotonic()
+            if left <= 0.0:
+                break
+            self._pump(left)
+        finished, self._finished = self._finished, []
+        return finished
+
+    def cancel(self) -> None:
+        self._forget(set(self._orders))
+        self._finished.clear()
+        self._built.clear()
+
+    def play_off(self, configs: Sequence[Config], rounds: int) -> list[Measurement]:
+        """As in ``Measurer``, after all that was submitted before. Each round is one repeat."""
+        if rounds < 1:
+            raise UsageError(f"a play-off needs at least one round, not {rounds}")
+        ids = self._order(configs, rounds)
+        while any(id in self._orders for id in ids):
+            self._pump(math.inf)
+        return [self._played.pop(id) for id in ids]
+
+    def build(self, configs: Sequence[Config]) -> Iterator[BuildResult]:
+        """Build the programs of configs and run none; each as it ends, in any order.
+
+        What is not asked for any more is given up. Raises ``TunesmithError`` like ``collect``.
+        """
+        ids = set(self._order(configs, build_only=True))
+        try:
+            while ids & (self._orders.keys() | self._built.keys()):
+                if ready := ids & self._built.keys():
+                    yield self._built.pop(min(ready))
+                else:
+                    self._pump(math.inf)
+        finally:
+            self._forget(ids)
+
+    def round_cost(self, measurement: Measurement) -> float:
+        # TVM's timer makes one more call before those that it times.
+        return 2 * measurement.seconds + self._job.settings.min_repeat_time + _TURN
+
+    @property
+    def simulated(self) -> None:
+        return None
+
+    def time_split(self) -> dict[str, float]:
+        self._pump(0.0)
+        return self._clock.split(time.monotonic())
+
+    def close(self) -> None:
+        self._clock.stop(time.monotonic())
+        server, self._server = self._server, None
+        if server is not None:
+            server.stop()
+        self.cancel()
+        self._played.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- orders ----------------------------------------------------------------------------------
+
+    def _order(
+        self, configs: Sequence[Config], rounds: int = 0, *, build_only: bool = False
+    ) -> list[int]:
+        if self._server is None:
+            raise TunesmithError("this measurer is closed: make a new one")
+        if not build_only:
+            self._job.target.check_measurable()
+        self._clock.start(time.monotonic())
+        ids = list(range(self._next_id, self._next_id + len(configs)))
+        self._next_id += len(configs)
+        for id, config in zip(ids, configs, strict=True):
+            self._configs[id] = config
+            self._orders[id] = Order(id, config.to_json(), rounds, build_only)
+        self._unsent.update(ids)
+        self._dispatch()
+        return ids
+
+    def _dispatch(self) -> None:
+        """Send all orders; but where one of several has killed a server, each of those alone."""
+        ids = self._unsent.intersection(self._suspects[:1]) if self._suspects else self._unsent
+        if ids and self._server is not None:
+            orders = [dataclasses.asdict(self._orders[id]) for id in sorted(ids)]
+            self._unsent = self._unsent - ids
+            self._heard = time.monotonic()  # it had nothing to say while it had no work
+            self._server.send({"kind": "measure", "orders": orders})
+
+    def _forget(self, ids: Set[int]) -> None:
+        """Give up these orders, and what came of them already."""
+        waiting = ids & self._orders.keys()
+        if self._server is not None and waiting:
+            self._server.send({"kind": "cancel", "ids": sorted(waiting)})
+        for by_id in (self._orders, self._configs, self._built):
+            for id in ids & by_id.keys():
+                del by_id[id]
+        self._unsent = self._unsent - ids
+        self._suspects = [id for id in self._suspects if id not in ids]
+
+    def _settle(self, id: int, message: Message) -> None:
+        order, config = self._orders.pop(id), self._configs.pop(id)
+        if id in self._suspects:
+            self._suspects.remove(id)
+        if order.build_only:
+            self._built[id] = build_result_of(config, message)
+            return
+        measurement = measurement_of(config, message)
+        if measurement.valid and not measurement.cut_off:
+            self._best = min(self._best, measurement.seconds)
+        if order.rounds:
+            self._played[id] = measurement
+        else:
+            self._finished.append(measurement)
+
+    # -- the server ------------------------------------------------------------------------------
+
+    def _pump(self, timeout: float) -> None:
+        """Take in what the server says; wait up to ``timeout`` seconds for something."""
+        if self._server is None:
+            return
+        try:
+            messages = self._server.receive(min(timeout, self._silence_left))
+        except (ChannelClosedError, GarbledError):
+            self._replace_server(self._server)
+            return
+        if messages:
+            self._heard = time.monotonic()
+        elif self._silence_left <= 0.0:
+            self._replace_server(self._server)
+        for message in messages:
+            self._hear(self._server, message)
+        self._dispatch()
+
+    @property
+    def _silence_left(self) -> float:
+        """Seconds for which the server may still say nothing; without limit while it prepares."""
+        if self._server is None or not self._server.started or not self._orders:
+            return math.inf
+        settings = self._job.settings
+        longest = settings.build_timeout + settings.run_timeout + _SILENCE
+        return self._heard + longest - time.monotonic()
+
+    def _hear(self, server: ServerProcess, message: Message) -> None:
+        if message["kind"] == "failed":
+            self._give_up(message["message"])
+        server.started = True
+        match message["kind"]:
+            case "activity":
+                self._clock.change(Activity(message["activity"]), message["at"])
+            case "building":
+                self._building.add(message["id"])
+            case "running":
+                self._building.discard(message["id"])
+                # On a processor nothing else runs then.
+                others = self._running if self._job.target.kind == "cuda" else set()
+                self._running = others | {message["id"]}
+            case "measured":
+                self._hear_result(message["id"], message)
+
+    def _hear_result(self, id: int, message: Message) -> None:
+        self._deaths = 0
+        self._building.discard(id)
+        self._running.discard(id)
+        if id in self._orders:  # it may have been cancelled
+            self._settle(id, message)
+
+    def _replace_server(self, server: ServerProcess) -> None:
+        """The server has died or hangs: find out whose fault it is, and start another one."""
+        self._server = None
+        words = server.stop(grace=0.0)
+        self._deaths += 1
+        if not server.started or self._deaths >= _DEATHS:
+            self._give_up(words or "its process dies")
+        self._clock.change(Activity.IDLE, time.monotonic())
+        # A processor runs one at a time, with all builds paused; GPUs run beside them.
+        alone = self._running if self._job.target.kind != "cuda" else set()
+        self._blame(alone or self._building | self._running)
+        self._building.clear()
+        self._running.clear()
+        self._unsent = set(self._orders)
+        self._heard = time.monotonic()
+        self._server = ServerProcess.with_job(self._job, self._best)
+
+    def _blame(self, ids: Set[int]) -> None:
+        """One of these trials has killed the server: if it is but one, that was its trial."""
+        self._suspects = sorted(self._orders.keys() & ids)
+        if len(self._suspects) == 1:
+            self._settle(self._suspects[0], KILLED)
+
+    def _give_up(self, reason: str) -> None:
+        self.close()
+        raise TunesmithError(f"cannot measure: {reason}")

@@ -1,0 +1,243 @@
+"""The measuring server: a process that forks one child a trial and watches over all of them.
+
+Started by ``server_process`` as ``python -m tunesmith.measure.local.server DESCRIPTOR FOLDER``. It
+is single-threaded, and forks from a state in which TVM is loaded but has run nothing. It ends when
+its client is gone, and nothing of it stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import shutil
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from tunesmith.measure.activity import Activity
+from tunesmith.measure.failure import Verdict, describe
+from tunesmith.measure.gpu.process import GpuPool, GpuTrial
+from tunesmith.measure.local.gpu_scheduler import GpuScheduler
+from tunesmith.measure.local.scheduler import Scheduler
+from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
+from tunesmith.measure.processes.containment import adopt_orphans, children, memory_status
+from tunesmith.measure.trial.job import Job
+from tunesmith.measure.trial.order import Order
+from tunesmith.measure.trial.prepared import Prepared, load_compiler
+from tunesmith.measure.trial.process import TrialProcess
+from tunesmith.measurement import REPEATED, Outcome
+from tunesmith.milestones import reached
+
+# How often to look whether the client is still there, where the end of file does not show because
+# another process has inherited its end of the connection; in seconds.
+_LOOK_UP = 1.0
+
+T = TypeVar("T", bound=TrialProcess)
+
+_CANCELLED = Verdict(Outcome.UNKNOWN_ERROR, "cancelled")
+
+
+class Server:
+    """Takes orders from a channel and answers with measurements.
+
+    It works for its parent, the process ``client_pid``. ``best`` is the least seconds of a call
+    that the client knows of.
+    """
+
+    def __init__(self, prepared: Prepared, client: Channel, client_pid: int, best: float) -> None:
+        self._prepared = prepared
+        self._client = client
+        self._client_pid = client_pid
+        self._own_memory = memory_status("RssAnon")
+        self._selector = selectors.DefaultSelector()
+        self._activity = Activity.IDLE
+        self._pool = GpuPool(prepared, self._watch, self._selector.unregister)
+        self._scheduler = self._make_scheduler(best)
+        # What came of programs that were valid. Many configs differ in what changes nothing.
+        self._measured: dict[str, Verdict] = {}
+
+    def _make_scheduler(self, best: float) -> Scheduler[TrialProcess] | GpuScheduler:
+        job = self._prepared.job
+
+        def on_run(trial: TrialProcess) -> None:
+            self._tell("running", id=trial.order.id)
+            reached("server: a run begins")
+
+        settings: dict[str, Any] = {
+            "on_run": on_run,
+            "workers": job.workers,
+            "cut_off": job.settings.cut_off,
+            "best": best,
+        }
+        if job.target.kind == "cuda":
+            start = partial(self._start_trial, GpuTrial)
+            return GpuScheduler(pool=self._pool, start=start, **settings)
+        return Scheduler(start=partial(self._start_trial, TrialProcess), **settings)
+
+    def serve(self) -> None:
+        """Work until the client is gone, then kill what is left.
+
+        Raises ``OSError`` if the system does not let a process be made.
+        """
+        self._selector.register(self._client, selectors.EVENT_READ, self._hear_client)
+        try:
+            while os.getppid() == self._client_pid:
+                self._scheduler.advance()
+                self._tell_activity()
+                self._wait_for_something()
+                for trial in self._scheduler.live:
+                    if trial.time_left <= 0.0:
+                        trial.time_out()
+        except ChannelClosedError:
+            pass
+        finally:
+            self._end_all()
+
+    def obey(self, message: Message) -> None:
+        """Do what the client says: measure more, or give up some of it."""
+        if message["kind"] == "measure":
+            self._scheduler.submit(Order(**order) for order in message["orders"])
+        else:
+            ids = frozenset(message["ids"])
+            self._scheduler.cancel(ids)
+            for trial in self._scheduler.live:
+                if trial.order.id in ids:
+                    trial.cancel(_CANCELLED)
+
+    def _wait_for_something(self) -> None:
+        """Wait for the next message, death or deadline, and take it in."""
+        writing = selectors.EVENT_WRITE if self._client.unsent else 0
+        self._selector.modify(self._client, selectors.EVENT_READ | writing, self._hear_client)
+        deadlines = [trial.time_left for trial in self._scheduler.live]
+        wait = min(_LOOK_UP, self._scheduler.wait_left, *deadlines)
+        for key, _ in self._selector.select(max(0.0, wait)):
+            key.data()
+
+    def _hear_client(self) -> None:
+        self._client.flush()
+        for message in self._client.receive():
+            self.obey(message)
+
+    def _tell(self, kind: str, **content: object) -> None:
+        self._client.send({"kind": kind, **content})
+
+    def _tell_activity(self) -> None:
+        activity = self._scheduler.activity
+        if activity is not self._activity:
+            self._activity = activity
+            self._tell("activity", activity=activity, at=time.monotonic())
+
+    # -- trials ----------------------------------------------------------------------------------
+
+    def _start_trial(self, kind: type[T], order: Order) -> T:
+        trial = kind(order, self._prepared, self._own_memory)
+        self._watch(trial.channel, partial(self._hear, trial))
+        self._watch(trial.handle, partial(self._bury, trial))
+        self._tell("building", id=order.id)
+        reached("server: a build begins")
+        return trial
+
+    def _watch(self, descriptor: Any, hear: Callable[[], None]) -> None:
+        """Call a function whenever something can be read from a descriptor."""
+        self._selector.register(descriptor, selectors.EVENT_READ, hear)
+
+    def _hear(self, trial: TrialProcess) -> None:
+        # Its death may have been the event before, in which case nothing is open any more.
+        if trial not in self._scheduler.live:
+            return
+        trial.receive()
+        known = self._measured.get(trial.program_hash)
+        if known is not None and self._reuses(trial):
+            trial.decide(replace(known, message=REPEATED))
+
+    def _bury(self, trial: TrialProcess) -> None:
+        """A trial's process has ended: tell the client what came of the trial."""
+        self._selector.unregister(trial.channel)
+        self._selector.unregister(trial.handle)
+        verdict = trial.reap()
+        if verdict.outcome is Outcome.NO_ERROR and self._reuses(trial):
+            self._measured.setdefault(trial.program_hash, verdict)
+        self._scheduler.end(trial, verdict.seconds)  # type: ignore[arg-type] # it made this one
+        self._kill_orphans(but=self._pool.pids | {other.pid for other in self._scheduler.live})
+        self._tell("measured", **trial.result())
+        reached("server: a trial ends")
+
+    def _reuses(self, trial: TrialProcess) -> bool:
+        """Whether another trial of the same program need not be run. On a GPU what it takes of the
+        device is told as well, and the state of the device."""
+        order, job = trial.order, self._prepared.job
+        again = job.settings.measure_again or order.rounds or order.build_only
+        return job.target.kind == "cpu" and not again
+
+    def _kill_orphans(self, but: set[int]) -> None:
+        """Kill what trials that have ended left behind: it has become ours."""
+        for pid in children() - but:
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+    def _end_all(self) -> None:
+        for trial in self._scheduler.live:
+            trial.kill()
+        for trial in self._scheduler.live:
+            os.waitpid(trial.pid, 0)
+        for pid in self._pool.kill():
+            os.waitpid(pid, 0)
+        self._kill_orphans(but=set())
+
+
+def main(descriptor: int, scratch: str) -> int:
+    """Prepare the job that the client sends, then serve. Returns the exit status.
+
+    ``scratch`` is the folder of temporary files, which is removed in the end.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a user's Ctrl-C is for the client to handle
+    adopt_orphans()
+    try:
+        return _serve(Channel(socket.socket(fileno=descriptor)), os.getppid())
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _serve(client: Channel, client_pid: int) -> int:
+    """Do what the client says until it is gone. Returns the exit status."""
+    try:
+        reached("server: its own modules")
+        load_compiler()  # before the job, which may import it too
+        reached("server: compiler")
+        messages: list[dict[str, Any]] = []
+        job = Job.from_text(_next(client, messages)["job"])
+        os.environ["TVM_NUM_THREADS"] = str(job.target.core_count)  # read when kernels first run
+        reached("server: job and its sketches")
+        prepared = Prepared.of(job)
+        reached("server: warm compiler, inputs, reference")
+        client.send({"kind": "started"})
+        server = Server(prepared, client, client_pid, _next(client, messages)["best"])
+        for message in messages:
+            server.obey(message)
+        server.serve()
+    except ChannelClosedError:
+        return 0
+    except Exception as error:
+        with contextlib.suppress(ChannelClosedError):
+            client.send({"kind": "failed", "message": describe(error)})
+        return 1
+    return 0
+
+
+def _next(client: Channel, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    """Take the next message off those that have come, or wait for it."""
+    while not messages:
+        client.wait()
+        messages += client.receive()
+    return messages.pop(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), sys.argv[2]))

@@ -1,0 +1,156 @@
+"""The client's end of a measuring server: starts it, talks to it, gets rid of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from tunesmith.measure.failure import last_line
+from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
+from tunesmith.measure.processes.containment import kill_session
+from tunesmith.measure.trial.job import Job
+
+# How long a server may take to kill its trials and end before it is killed; in seconds.
+_FAREWELL = 5.0
+
+# Of what a server prints, the last bytes are looked at.
+_TAIL = 1 << 12
+
+
+# The server that gets ready for the next measurer of this context.
+_early: ContextVar[ServerProcess | None] = ContextVar("early", default=None)
+
+
+class ServerProcess:
+    """A running server, which loads the compiler and then waits for its job.
+
+    ``started`` tells whether it has got so far as to take orders, ``job`` is what it was told.
+    """
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        self.started = False
+        self.job: Job | None = None
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 # open as long as the server
+        # What compilers leave behind when they are killed goes with it. The server removes it too:
+        # whoever comes last may be either.
+        self._scratch = tempfile.mkdtemp(prefix="tunesmith-")
+        # -P: a module of the current directory must not hide one of ours.
+        command = [sys.executable, "-P", "-m", "tunesmith.measure.local.server"]
+        with theirs:
+            try:
+                self._process = subprocess.Popen(
+                    [*command, str(theirs.fileno()), self._scratch],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._errors,
+                    env={**os.environ, "PYTHONPATH": _module_path(), "TMPDIR": self._scratch},
+                    # Ctrl-C in a terminal is for us: we decide what becomes of the trials.
+                    start_new_session=True,
+                )
+            except BaseException:
+                shutil.rmtree(self._scratch, ignore_errors=True)
+                raise
+        self._channel = Channel(ours)
+
+    @classmethod
+    def with_job(cls, job: Job, best: float) -> ServerProcess:
+        """A server for this job: the one that was started early, if there is one.
+
+        ``best`` is the least seconds of a call known from before. Raises like ``Job.to_text``.
+        """
+        prepare_early(job)
+        server = _early.get()
+        if server is not None and server.job == job:
+            _early.set(None)
+        else:  # its job may be another one
+            text = job.to_text()
+            server = cls()
+            server.send({"job": text})
+        server.send({"best": best})
+        return server
+
+    def send(self, message: Message) -> None:
+        """Send a message. What does not fit goes out in ``receive``, which tells of a death too."""
+        with contextlib.suppress(ChannelClosedError):
+            self._channel.send(message)
+
+    def receive(self, timeout: float) -> list[dict[str, Any]]:
+        """The messages that there are; waits up to ``timeout`` seconds for the first.
+
+        Raises ``ChannelClosedError`` if the server has died.
+        """
+        self._channel.wait(timeout)
+        return self._channel.receive()
+
+    def stop(self, grace: float = _FAREWELL) -> str:
+        """End the server with all its trials. Returns the last line that it printed.
+
+        It has so many seconds to end by itself.
+        """
+        self._channel.close()
+        # Before it has started it has no trials, and may be busy for long.
+        if not self._ends_within(grace if self.started else 0.0):
+            self._process.kill()  # its trials die with it
+        # What trials have started would go on. The server has its number until it is waited for,
+        # and so has its session.
+        kill_session(self._process.pid)
+        self._process.wait()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        with self._errors as errors:
+            errors.seek(max(0, errors.seek(0, os.SEEK_END) - _TAIL))
+            return last_line(errors.read())
+
+    def _ends_within(self, seconds: float) -> bool:
+        handle = os.pidfd_open(self._process.pid)
+        try:
+            return bool(select.select([handle], [], [], seconds)[0])
+        finally:
+            os.close(handle)
+
+
+@contextlib.contextmanager
+def started_early() -> Iterator[None]:
+    """Start the server for a measurer that is made within the block.
+
+    It loads the compiler while the caller finds out what to measure, and ends with the block if
+    there was nothing.
+    """
+    if _early.get() is not None:  # whoever started it ends it
+        yield
+        return
+    _early.set(ServerProcess())
+    try:
+        yield
+    finally:
+        unused = _early.get()
+        _early.set(None)
+        if unused is not None:
+            unused.stop(grace=0.0)
+
+
+def prepare_early(job: Job) -> None:
+    """Let the server that was started early, if there is one, get ready for this job.
+
+    Raises like ``Job.to_text``.
+    """
+    server = _early.get()
+    if server is not None and server.job is None:
+        server.send({"job": job.to_text()})
+        server.job = job
+
+
+def _module_path() -> str:
+    """Where modules are found, so that they are found there too."""
+    return os.pathsep.join(path or str(Path.cwd()) for path in sys.path)

@@ -1,0 +1,1 @@
+"""Processes that may crash or hang, and those that look after them."""

@@ -1,0 +1,1 @@
+"""Recorded spaces: written, read, and tuned in place of hardware."""

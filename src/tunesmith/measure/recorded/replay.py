@@ -1,0 +1,183 @@
+"""Recorded spaces as problems: a record answers in place of hardware, and a clock is simulated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.measure.inline import InlineMeasurer, digest, identify
+from tunesmith.measure.recorded.recording import Recording, load_recording
+from tunesmith.measure.recorded.t4_reader import Seconds
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.problem import MeasureSettings
+from tunesmith.space import Config, Space
+
+# A search that meets no recorded config in so many proposals in a row will not meet any more.
+MOST_UNKNOWN = 100_000
+
+
+class ReplayProblem:
+    """A space whose configs were measured before, in a T4 file.
+
+    ``space`` is the space or its T1 file, by default ``space.T1.json`` beside the record. A config
+    takes the time that is recorded as its objective, in every repeat, so none is measured again at
+    the end of a run (``finalists`` is 0) and no ``MeasureSettings`` applies. Nothing is waited for:
+    a simulated clock advances by the recorded cost of a trial and by the time that the tuner really
+    thinks, and a budget of seconds is a budget of those.
+
+    A record may be sparse: have some configs of the space only. A config that is not recorded is no
+    trial. It costs nothing, the tuner never hears of it, and ``unknown`` counts it. Where the whole
+    record has been asked for, a run ends.
+
+    ``seconds``, ``costs``, ``outcomes`` and the like are arrays over the recorded ``configs``.
+    Pickling sends the paths alone, and a process reads each file once. Raises ``UsageError``, one
+    line, for a record that cannot be used: see ``load_recording``.
+    """
+
+    flops = None
+    default = None
+    finalists = 0
+
+    def __init__(self, path: str | Path, space: str | Path | Space | None = None) -> None:
+        self.path = Path(path).absolute()
+        self.unknown = 0
+        self._given = Path(space).absolute() if isinstance(space, str | Path) else space
+        self.recording: Recording = load_recording(self.path, self._given)
+
+    @property
+    def name(self) -> str:
+        """The names of the record's folder and file, as ``convolution/A100``."""
+        return f"{self.path.parent.name}/{self.path.name.split('.')[0]}"
+
+    @property
+    def key(self) -> str:
+        return f"replay:{self.name}:{digest([self.recording.digest, identify(self.space)])}"
+
+    @property
+    def space(self) -> Space:
+        return self.recording.space
+
+    @property
+    def configs(self) -> Sequence[Config]:
+        """The recorded configs; the arrays are over these."""
+        return self.recording.configs
+
+    @property
+    def seconds(self) -> Seconds:
+        """What each config takes, infinite where it is invalid, shape (len(configs),)."""
+        return self.recording.seconds
+
+    @property
+    def costs(self) -> Seconds:
+        """Seconds that the trial of each config took, shape (len(configs),)."""
+        return self.recording.costs
+
+    @property
+    def complete(self) -> bool:
+        """Whether every config of the space is recorded."""
+        return self.recording.size == len(self.configs)
+
+    def describe(self) -> Mapping[str, Any]:
+        return {
+            "kind": "replay",
+            "name": self.name,
+            "record": self.recording.digest,
+            "space": identify(self.space),
+        }
+
+    def measurement(self, config: Config) -> Measurement:
+        """What is recorded of a config. Raises ``UsageError`` where nothing is."""
+        row = self.recording.row(config)
+        if row is None:
+            self.space.check(config)
+            raise UsageError(
+                f"{config.key} is not among the {self.extent} that {self.path} records: how fast "
+                "it is, or whether it fails, is unknown"
+            )
+        return self._measurement(row)
+
+    def _measurement(self, row: int) -> Measurement:
+        recording = self.recording
+        outcome = Outcome(int(recording.outcomes[row]))
+        valid = outcome is Outcome.NO_ERROR
+        return Measurement(
+            config=recording.configs[row],
+            outcome=outcome,
+            run_seconds=(float(recording.seconds[row]),) if valid else (),
+            build_time=float(recording.build_times[row]),
+            run_time=float(recording.run_times[row]),
+            message="" if valid else f"recorded: {outcome.meaning}",
+        )
+
+    @property
+    def extent(self) -> str:
+        """How much of the space is recorded, in words."""
+        size = self.recording.size
+        return f"{len(self.configs):,} of {'countless' if size is None else f'{size:,}'} configs"
+
+    def measurer(
+        self,
+        settings: MeasureSettings,  # noqa: ARG002 # see the class
+        best: float = math.inf,  # noqa: ARG002 # nothing is cut off
+    ) -> ReplayMeasurer:
+        return ReplayMeasurer(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ReplayProblem, (self.path, self._given)
+
+
+class ReplayMeasurer(InlineMeasurer):
+    """Looks configs up, and adds up what their trials cost. One a call, as they were proposed."""
+
+    def __init__(self, problem: ReplayProblem) -> None:
+        super().__init__()
+        self._problem = problem
+        self._asked = np.zeros(len(problem.configs), dtype=bool)
+        self._left = len(problem.configs)
+        self._unknown_in_a_row = 0
+        self._spent = {"build": 0.0, "run": 0.0}
+
+    @property
+    def batch(self) -> int:
+        return 1 if self._left else 0
+
+    @property
+    def simulated(self) -> float:
+        return sum(self._spent.values())
+
+    def time_split(self) -> Mapping[str, float]:
+        return {**self._spent, "idle": 0.0}
+
+    def collect(self, timeout: float) -> list[Measurement]:  # noqa: ARG002 # nothing is waited for
+        """The next recorded one of the configs; those that are not are counted and dropped.
+
+        Raises ``TunesmithError`` where a search no longer meets any that is recorded.
+        """
+        while self._queue:
+            config = self._queue.popleft()
+            if self._problem.recording.row(config) is not None:
+                self._unknown_in_a_row = 0
+                return [self.measure(config)]
+            self._problem.unknown += 1
+            self._unknown_in_a_row += 1
+        if self._unknown_in_a_row >= MOST_UNKNOWN:
+            raise TunesmithError(
+                f"{self._problem.path} records {self._problem.extent}, and none of the last "
+                f"{MOST_UNKNOWN:,} that were proposed: record more, or search a smaller space"
+            )
+        return []
+
+    def measure(self, config: Config) -> Measurement:
+        measurement = self._problem.measurement(config)
+        row = self._problem.recording.row(config)
+        if not self._asked[row]:
+            self._asked[row] = True
+            self._left -= 1
+        self._spent["build"] += measurement.build_time
+        self._spent["run"] += measurement.run_time
+        return measurement

@@ -1,0 +1,104 @@
+"""Writes measurements in the T4 format, so that they can be replayed, here or by other tools."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from tunesmith.errors import TunesmithError, UsageError, system_reason
+from tunesmith.measure.recorded.t4_reader import INVALIDITIES, SCHEMA
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.space.t1_writer import t1_value
+
+SUFFIXES = (".json.gz", ".json")
+
+# The format's word for each outcome, and what Kernel Tuner would have in the place of a time.
+_WORDS = {
+    Outcome.NO_ERROR: ("correct", ""),
+    Outcome.INSTANTIATION_ERROR: ("constraints", "InvalidConfig"),
+    Outcome.COMPILE_HOST: ("compile", "CompilationFailedConfig"),
+    Outcome.COMPILE_DEVICE: ("compile", "CompilationFailedConfig"),
+    Outcome.RUNTIME_DEVICE: ("runtime", "RuntimeFailedConfig"),
+    Outcome.WRONG_ANSWER: ("correctness", "RuntimeFailedConfig"),
+    Outcome.BUILD_TIMEOUT: ("timeout", "CompilationFailedConfig"),
+    Outcome.RUN_TIMEOUT: ("timeout", "RuntimeFailedConfig"),
+    Outcome.UNKNOWN_ERROR: ("runtime", "RuntimeFailedConfig"),
+}
+
+
+def write_t4(
+    path: str | Path,
+    results: Iterable[tuple[Measurement, datetime]],
+    metadata: Mapping[str, Any],
+) -> None:
+    """Write measurements, each with when it was made, as a whole file or none.
+
+    A config's objective is its median seconds. Under ``framework`` stands all of the run that is
+    not in its repeats, so the times of a result add up to what the trial cost. Times are
+    milliseconds of seven digits. The same results give the same file, byte by byte.
+
+    Raises ``UsageError`` for a name that does not end like a T4 file's, and ``TunesmithError``
+    where it cannot be written.
+    """
+    path = Path(path)
+    check_name(path)
+    document = {
+        "metadata": {"timeunit": "milliseconds", **metadata},
+        "results": [_result(measurement, made) for measurement, made in results],
+        "schema_version": SCHEMA,
+    }
+    data = (json.dumps(document, separators=(",", ":")) + "\n").encode()
+    if path.suffix == ".gz":
+        data = gzip.compress(data, mtime=0)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(data)
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise TunesmithError(
+            f"cannot write {path}: {system_reason(error)}: name a file in another folder"
+        ) from error
+
+
+def check_name(path: Path) -> None:
+    """Raise ``UsageError`` unless this is what a T4 file can be called."""
+    if not path.name.endswith(SUFFIXES) or path.name in SUFFIXES:
+        raise UsageError(f"{path}: a T4 file is called NAME{SUFFIXES[0]} or NAME{SUFFIXES[1]}")
+
+
+def _result(measurement: Measurement, made: datetime) -> dict[str, Any]:
+    outcome = measurement.outcome
+    word, error = _WORDS[outcome]
+    runs = [_milliseconds(seconds) for seconds in measurement.run_seconds]
+    rest = max(0.0, measurement.run_time - sum(measurement.run_seconds))
+    value = _milliseconds(measurement.seconds) if measurement.valid else error
+    return {
+        "timestamp": made.isoformat(sep=" "),
+        "configuration": {name: t1_value(value) for name, value in measurement.config.items()},
+        "times": {
+            "compilation": _milliseconds(measurement.build_time),
+            "framework": _milliseconds(rest),
+            "search_algorithm": 0,
+            "validation": 0,
+            "runtimes": runs,
+        },
+        "invalidity": word,
+        # The format has fewer words than we have classes.
+        **({} if INVALIDITIES[word] is outcome else {"outcome": outcome.name}),
+        "correctness": int(measurement.valid),
+        "measurements": [{"name": "time", "value": value, "unit": "ms"}],
+        "objectives": ["time"],
+    }
+
+
+def _milliseconds(seconds: float) -> float:
+    """More digits would be noise, which does not compress."""
+    return float(f"{1e3 * seconds:.7g}")

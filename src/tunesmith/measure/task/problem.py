@@ -1,0 +1,109 @@
+"""A task with one of its sketches, as a problem for tuners."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+from tunesmith.errors import UsageError
+from tunesmith.measure.local.measurer import LocalMeasurer
+from tunesmith.measure.trial.job import Job
+from tunesmith.problem import MeasureSettings
+from tunesmith.sketches import Sketch, sketch_for
+from tunesmith.space import Config, Space
+from tunesmith.task import Task
+
+if TYPE_CHECKING:
+    from tunesmith.kernel.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class TaskProblem:
+    """The configs of a sketch for a task, measured on this machine.
+
+    The sketch must support the task; ``of`` sees to it.
+    """
+
+    task: Task
+    sketch: Sketch
+
+    @classmethod
+    def of(cls, task: Task, sketch: str | None = None) -> Self:
+        """The problem with the sketch of that name, by default the first that fits the task.
+
+        Raises ``UsageError`` for an unknown sketch, or one that cannot schedule the task.
+        """
+        return cls(task, sketch_for(task.operator, task.target, sketch))
+
+    @property
+    def key(self) -> str:
+        return self.task.key
+
+    @cached_property
+    def space(self) -> Space:
+        return self.sketch.space(self.task.operator, self.task.target)
+
+    @property
+    def flops(self) -> float | None:
+        return float(self.task.operator.flops)
+
+    @cached_property
+    def default(self) -> Config:
+        return self.sketch.default(self.task.operator, self.task.target)
+
+    @property
+    def finalists(self) -> int:
+        return 5
+
+    def describe(self) -> Mapping[str, Any]:
+        return {
+            "operator": self.task.operator.to_json(),
+            "target": self.task.target.to_json(),
+            "sketch": {"name": self.sketch.name, "version": self.sketch.version},
+        }
+
+    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> LocalMeasurer:
+        """A new measurer. ``best`` is the least seconds of a call known from before, if any."""
+        return LocalMeasurer(self.job(settings), best)
+
+    def job(self, settings: MeasureSettings) -> Job:
+        """What a measuring server has to know."""
+        return Job(self.task.operator, self.sketch, self.task.target, settings)
+
+    def estimate(self, config: Config) -> float | None:
+        """About how many seconds a call takes, by the sketch's model; None: it has none."""
+        return self.sketch.estimate(self.task.operator, self.task.target, config)
+
+    def program(self, config: Config) -> Any:
+        """The scheduled ``tvm.IRModule`` of a config.
+
+        Raises ``InstantiationError`` where the config cannot be scheduled.
+        """
+        return self.sketch.program(self.task.operator, self.task.target, config)
+
+    def cuda_source(self, config: Config) -> str:
+        """The CUDA C++ of a config.
+
+        Raises ``UsageError`` if the target is no GPU, ``InstantiationError`` where the config
+        cannot be scheduled.
+        """
+        from tunesmith.cuda.lowering import cuda_source
+
+        if self.task.target.kind != "cuda":
+            raise UsageError(
+                f"there is no CUDA code for {self.task.target.key}: give --target cuda"
+            )
+        return cuda_source(self.program(config), self.task.target.to_tvm())
+
+    def kernel(self, config: Config) -> Kernel:
+        """Build the kernel of a config in this process.
+
+        Raises ``InstantiationError`` where the config cannot be scheduled, and ``TunesmithError``
+        if the compiler fails.
+        """
+        from tunesmith.kernel.kernel import Kernel
+
+        return Kernel.build(self.task.operator, self.task.target, self.program(config), config)

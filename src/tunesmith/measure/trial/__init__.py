@@ -1,0 +1,1 @@
+"""One trial: build, run, verify, time."""

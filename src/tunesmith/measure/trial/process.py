@@ -1,0 +1,243 @@
+"""A trial as the server sees it: a child process to command, pause, watch and end."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import time
+from typing import Any
+
+from tunesmith.measure.failure import (
+    Verdict,
+    describe_death,
+    one_line,
+    out_of_memory,
+    tells_no_memory,
+)
+from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
+from tunesmith.measure.processes.child import Child, Death
+from tunesmith.measure.processes.stopwatch import Stopwatch
+from tunesmith.measure.trial.order import Order, Phase
+from tunesmith.measure.trial.prepared import Prepared
+from tunesmith.measure.trial.trial import run_trial
+from tunesmith.measurement import Outcome
+
+# A trial that dies with this share of its memory limit in use has died of it.
+_NEARLY_ALL = 0.9
+
+_GARBAGE = Verdict(Outcome.UNKNOWN_ERROR, "the trial's process sent garbage to the server")
+
+
+class TrialProcess:
+    """A forked child, which builds at once. Forking needs a single thread and no kernel ever run.
+
+    ``verdict`` is None until the trial is decided. ``handle`` becomes readable when the child has
+    ended; it is gone after ``reap``. ``own_memory`` is what the server itself has allocated, in
+    bytes. Raises ``OSError`` if the system does not let a process be made.
+    """
+
+    def __init__(self, order: Order, prepared: Prepared, own_memory: int) -> None:
+        self.order = order
+        self.phase = Phase.BUILD
+        self.verdict: Verdict | None = None
+        self.program_hash = ""
+        self.resources: dict[str, float | None] | None = None
+        self.code: dict[str, Any] | None = None
+        self.device_state: dict[str, int | None] | None = None
+        self.ready_since = 0.0
+        self.rounds_run: list[float] = []
+        self._settings = prepared.job.settings
+        self._own_memory = own_memory
+        self._spent = dict.fromkeys(Phase, 0.0)
+        self._watch = Stopwatch()
+        limit, threads = self._settings.memory_limit, prepared.job.target.core_count
+        self._child = Child(lambda end: run_trial(prepared, end, order.config), limit, threads)
+        self.pid, self.handle = self._child.pid, self._child.handle
+        self.channel = self._child.channel
+        self._watch.start()
+
+    # -- commands --------------------------------------------------------------------------------
+
+    def run(self, cut_off_seconds: float) -> None:
+        """Run for the first time, only briefly if a call takes more than ``cut_off_seconds``."""
+        self._command({"kind": "run", "cut_off_seconds": cut_off_seconds})
+
+    def run_again(self) -> None:
+        """Run for one more repeat."""
+        self._command({"kind": "run again"})
+
+    def pause(self) -> None:
+        """Stand still with all threads, and so does the clock."""
+        self._watch.stop()
+        self._child.signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self._watch.start()
+        self._child.signal(signal.SIGCONT)
+
+    def decide(self, verdict: Verdict) -> None:
+        """End the trial with this verdict, unless it has one."""
+        if self.verdict is None:
+            self.verdict = verdict
+            self.kill()
+
+    def cancel(self, verdict: Verdict) -> None:
+        """Nobody wants to know any more what comes of it."""
+        self.decide(verdict)
+
+    def kill(self) -> None:
+        """Kill the child with all its descendants that did not leave its group."""
+        self._child.kill()
+
+    def _command(self, command: Message) -> None:
+        self.phase = Phase.RUN
+        self.resume()
+        with contextlib.suppress(ChannelClosedError):  # it is dying then, which shows by itself
+            self._send(command)
+
+    def _send(self, command: Message) -> None:
+        """Give a command to the process that runs the program, this trial's own."""
+        self.channel.send(command)
+
+    # -- what comes of it ------------------------------------------------------------------------
+
+    def receive(self) -> None:
+        """Take over what the child says."""
+        try:
+            for message in self.channel.receive():
+                self.take(message)
+        except ChannelClosedError:
+            self.kill()  # it has died, or it has closed its side and is of no use any more
+        except GarbledError:
+            self.decide(_GARBAGE)
+
+    def take(self, message: Message) -> None:
+        """Take over a message of whoever builds or runs the program."""
+        try:
+            self._take(message)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            self.decide(_GARBAGE)
+
+    def _take(self, message: Message) -> None:
+        match message["kind"], self.phase:
+            case "failed", _:
+                self.decide(_failure(message))
+            case "instantiated", Phase.BUILD:
+                self.program_hash = str(message["program_hash"])
+            case "built", Phase.BUILD:
+                self.resources = _resources(message)
+                self.code = message["code"]
+                if self.order.build_only:
+                    self.decide(Verdict(Outcome.NO_ERROR))
+                else:
+                    self._get_ready()
+            case "ran" | "ran again", Phase.RUN:
+                self.device_state = message.get("state")
+                self._take_times(message)
+            case _:
+                self.decide(_GARBAGE)
+
+    def _take_times(self, message: Message) -> None:
+        match message["kind"]:
+            case "ran" if self.order.rounds:
+                self._rest()  # it was only to verify and to warm up
+            case "ran":
+                figures = _figures(message)
+                self.decide(Verdict(Outcome.NO_ERROR, "", figures, bool(message["cut_off"])))
+            case _:
+                self.rounds_run += _figures(message)
+                if len(self.rounds_run) < self.order.rounds:
+                    self._rest()
+                else:
+                    self.decide(Verdict(Outcome.NO_ERROR, "", tuple(self.rounds_run)))
+
+    def _get_ready(self) -> None:
+        self._enter(Phase.READY)
+        self.ready_since = time.monotonic()
+
+    def _rest(self) -> None:
+        self._enter(Phase.RESTING)
+        self.pause()  # TVM's threads spin on for a while, and would disturb the next
+
+    def _enter(self, phase: Phase) -> None:
+        self._spent[self.phase] += self._watch.reset()
+        self.phase = phase
+
+    @property
+    def time_left(self) -> float:
+        """Seconds until the time of this phase is up; infinity where none runs."""
+        if self.verdict is not None or not self._watch.running:
+            return math.inf
+        return self._timeout - self._watch.seconds
+
+    @property
+    def _timeout(self) -> float:
+        building = self.phase is Phase.BUILD
+        return self._settings.build_timeout if building else self._settings.run_timeout
+
+    def time_out(self) -> None:
+        """End the trial because its time is up."""
+        building = self.phase is Phase.BUILD
+        outcome = Outcome.BUILD_TIMEOUT if building else Outcome.RUN_TIMEOUT
+        self.decide(Verdict(outcome, f"not done after {self._timeout:g} s"))
+
+    def reap(self) -> Verdict:
+        """The child has ended, as ``handle`` tells: let go of all that is left of it."""
+        self.receive()  # its last words, if it had any
+        death = self._child.reap()
+        self._enter(self.phase)
+        if self.verdict is None:
+            self.verdict = self._judge(death)
+        return self.verdict
+
+    def _judge(self, death: Death) -> Verdict:
+        """The verdict on a child that died."""
+        building = self.phase is Phase.BUILD
+        outcome = Outcome.COMPILE_HOST if building else Outcome.RUNTIME_DEVICE
+        limit = self._settings.memory_limit
+        memory = death.memory - self._own_memory
+        if memory > _NEARLY_ALL * limit or tells_no_memory(death.words):
+            return Verdict(outcome, out_of_memory(limit))
+        return Verdict(outcome, describe_death(death.status, death.words))
+
+    def result(self) -> dict[str, Any]:
+        """The measurement for the client, as JSON, once the trial is decided."""
+        assert self.verdict is not None
+        return {
+            "id": self.order.id,
+            "outcome": self.verdict.outcome.value,
+            "message": self.verdict.message,
+            "run_seconds": self.verdict.run_seconds,
+            "cut_off": self.verdict.cut_off,
+            "device_state": self.device_state,
+            "program_hash": self.program_hash,
+            "resources": self.resources,
+            "build_time": self._spent[Phase.BUILD],
+            "run_time": self._spent[Phase.RUN],
+        }
+
+
+def _failure(message: Message) -> Verdict:
+    """The verdict in a message. Raises ``ValueError`` where it is none."""
+    outcome = Outcome(message["outcome"])
+    if outcome is Outcome.NO_ERROR:
+        raise ValueError
+    return Verdict(outcome, one_line(str(message["message"])))
+
+
+def _figures(message: Message) -> tuple[float, ...]:
+    """The times in a message. Raises ``ValueError`` where they are none."""
+    figures = tuple(float(figure) for figure in message["run_seconds"])
+    if not figures or not all(0.0 < figure < math.inf for figure in figures):
+        raise ValueError
+    return figures
+
+
+def _resources(message: Message) -> dict[str, float | None] | None:
+    """What a program takes of the device. Raises ``ValueError`` where that is something else."""
+    told = message["resources"]
+    if told is None:
+        return None
+    return {str(name): None if figure is None else float(figure) for name, figure in told.items()}

@@ -1,0 +1,109 @@
+"""One trial, in its own process: make the program, build it, and on command run and time it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from tunesmith.errors import InstantiationError
+from tunesmith.measure.devices.device import Build
+from tunesmith.measure.failure import FailedTrialError, describe, one_line, out_of_memory
+from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
+from tunesmith.measure.trial.cpu_program import CpuProgram
+from tunesmith.measure.trial.execution import Execution, guarded
+from tunesmith.measure.trial.prepared import Prepared
+from tunesmith.measurement import Outcome
+from tunesmith.sketches.weights import prepared_weights
+from tunesmith.space import Config
+
+
+def run_trial(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> NoReturn:
+    """Build, say so, then obey the server until it closes the channel or kills this process."""
+    try:
+        _answer(prepared, channel, config)
+    except ChannelClosedError:
+        pass
+    finally:
+        os._exit(0)
+
+
+def _answer(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> None:
+    try:
+        trial = Trial(prepared, Config.from_json(config), channel.send)
+        channel.send({"kind": "built", **trial.told})
+        while True:
+            channel.wait()
+            for command in channel.receive():
+                channel.send(trial.obey(command))
+    except ChannelClosedError:
+        raise
+    except FailedTrialError as failure:
+        _report(channel, failure.outcome, str(failure))
+    except BaseException as error:
+        _report(channel, Outcome.UNKNOWN_ERROR, describe(error))
+
+
+def _report(channel: Channel, outcome: Outcome, message: str) -> None:
+    channel.send({"kind": "failed", "outcome": outcome.value, "message": one_line(message)})
+    channel.wait()  # for the server to kill this process
+
+
+class Trial:
+    """A built program. Making one builds it; raises ``FailedTrialError``.
+
+    ``tell`` sends the server the program's hash before the build: it may know what will come of it.
+    """
+
+    def __init__(self, prepared: Prepared, config: Config, tell: Callable[[Message], None]) -> None:
+        self._prepared = prepared
+        self._limit = prepared.job.settings.memory_limit
+        program = self._instantiate(config)
+        self._hash = _hash(program)
+        tell({"kind": "instantiated", "program_hash": self._hash})
+        has_weights = prepared_weights(program) is not None
+        self._weights = prepared.kept.file(program) if has_weights else None
+        build = Build(program, prepared.target, self._hash, self._weights)
+        self._built = guarded(
+            Outcome.COMPILE_HOST, lambda: prepared.device.build(build), self._limit
+        )
+        self._execution: Execution | None = None
+
+    @property
+    def told(self) -> Message:
+        """What the server is told of the build: see ``BuiltProgram``."""
+        built = self._built
+        return {
+            "resources": built.resources,
+            "code": built.code,
+        }
+
+    def obey(self, command: Message) -> Message:
+        """Do what the server commands and return the answer. Raises ``FailedTrialError``."""
+        if self._execution is None:
+            program = guarded(
+                Outcome.RUNTIME_DEVICE,
+                lambda: CpuProgram(self._prepared, self._built, self._weights),
+                self._limit,
+            )
+            self._execution = Execution(program, self._prepared.job.settings)
+        return self._execution.obey(command)
+
+    def _instantiate(self, config: Config) -> Any:
+        from tvm.s_tir.schedule.schedule import ScheduleError
+
+        job = self._prepared.job
+        try:
+            return job.sketch.program(job.operator, job.target, config)
+        except (InstantiationError, ScheduleError) as error:
+            raise FailedTrialError(Outcome.INSTANTIATION_ERROR, describe(error)) from error
+        except MemoryError as error:
+            message = out_of_memory(self._limit)
+            raise FailedTrialError(Outcome.COMPILE_HOST, message) from error
+
+
+def _hash(program: Any) -> str:
+    """TVM's structural hash: 16 digits, the same in every process."""
+    import tvm_ffi
+
+    return f"{tvm_ffi.structural_hash(program) & 0xFFFFFFFFFFFFFFFF:016x}"

@@ -1,0 +1,65 @@
+"""A server that is started before its job is known."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+
+from tests.measure.local.faulty_sketch import FaultySketch, config
+from tunesmith.errors import TunesmithError
+from tunesmith.measure.local.measurer import LocalMeasurer
+from tunesmith.measure.local.server_process import prepare_early, started_early
+from tunesmith.measure.trial.job import Job
+from tunesmith.measurement import Outcome
+from tunesmith.operators import matmul
+from tunesmith.problem import MeasureSettings
+from tunesmith.target import Target
+
+
+def job(size: int = 16) -> Job:
+    return Job(matmul(m=size, n=size, k=size), FaultySketch(), Target(cores=1), MeasureSettings())
+
+
+def servers() -> set[int]:
+    found = psutil.Process().children()
+    return {child.pid for child in found if "tunesmith.measure.local.server" in child.cmdline()}
+
+
+def measured(measurer: LocalMeasurer) -> Outcome:
+    measurer.submit([config("none")])
+    while True:
+        for measurement in measurer.collect(1.0):
+            return measurement.outcome
+
+
+def test_the_next_measurer_takes_it() -> None:
+    before = servers()
+    with started_early():
+        (early,) = servers() - before
+        known = job()
+        prepare_early(known)
+        with LocalMeasurer(known) as measurer:
+            assert servers() - before == {early}
+            assert measured(measurer) is Outcome.NO_ERROR
+        assert servers() == before
+    assert servers() == before
+
+
+def test_for_another_job_there_is_another_one() -> None:
+    before = servers()
+    with started_early():
+        (early,) = servers() - before
+        prepare_early(job(32))
+        with LocalMeasurer(job(16)) as measurer:
+            assert len(servers() - before) == 2
+            assert measured(measurer) is Outcome.NO_ERROR
+        assert servers() - before == {early}
+    assert servers() == before
+
+
+def test_it_ends_with_the_block_whatever_happens_there() -> None:
+    before = servers()
+    with pytest.raises(TunesmithError, match="no task"), started_early(), started_early():
+        assert len(servers() - before) == 1, "one is enough"
+        raise TunesmithError("no task")
+    assert servers() == before
