@@ -27,8 +27,8 @@ from tunesmith.operators import (
     pool2d,
     softmax,
 )
-from tunesmith.sketches.cpu_tiled import CpuTiled
-from tunesmith.sketches.weights import has_constant_weights
+from tunesmith.sketches.cpu.tiled.sketch import CpuTiled
+from tunesmith.sketches.tir.weights import has_constant_weights
 from tunesmith.target import Target
 
 STRICT = ("-Wall", "-Wextra", "-Werror")

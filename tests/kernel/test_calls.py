@@ -13,7 +13,7 @@ from tunesmith import operators
 from tunesmith.kernel.kernel import Kernel, arrays
 from tunesmith.operators import Operator, conv2d, matmul
 from tunesmith.sketches import Sketch, sketches_for
-from tunesmith.sketches.weights import WEIGHT
+from tunesmith.sketches.tir.weights import WEIGHT
 from tunesmith.target import Target, instructions
 
 OPERATORS = (

@@ -27,7 +27,7 @@ from tests.measure.trial.preparing_sketch import config as preparing_config
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import Operator, conv2d, matmul, softmax
-from tunesmith.sketches.cpu_tiled import CpuTiled
+from tunesmith.sketches.cpu.tiled.sketch import CpuTiled
 from tunesmith.target import Target
 
 CONSTANT = conv2d(

@@ -11,7 +11,7 @@ from tunesmith.operators import (
     matmul,
     pool2d,
 )
-from tunesmith.sketches.cpu_tiled import CpuTiled
+from tunesmith.sketches.cpu.tiled.sketch import CpuTiled
 from tunesmith.testing.sketch import SketchConformance
 
 

@@ -9,9 +9,9 @@ import pytest
 from tunesmith.cuda.lowering import cuda_source
 from tunesmith.operators import Operator, batch_matmul, conv2d, matmul
 from tunesmith.sketches import Sketch, sketches_for
-from tunesmith.sketches.cuda_batch_matmul_opevo import CudaBatchMatmulOpEvo
-from tunesmith.sketches.cuda_conv2d_opevo import CudaConv2dOpEvo
-from tunesmith.sketches.cuda_matmul_opevo import CudaMatmulOpEvo
+from tunesmith.sketches.papers.cuda_batch_matmul_opevo import CudaBatchMatmulOpEvo
+from tunesmith.sketches.papers.cuda_conv2d_opevo import CudaConv2dOpEvo
+from tunesmith.sketches.papers.cuda_matmul_opevo import CudaMatmulOpEvo
 from tunesmith.space import Config
 from tunesmith.target import Target
 from tunesmith.testing.sketch import SketchConformance, mismatch

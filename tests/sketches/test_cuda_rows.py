@@ -15,7 +15,7 @@ from tunesmith.cuda.lowering import cuda_source
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator, layer_norm, matmul, softmax
 from tunesmith.sketches.cuda_rows import CudaRows, tiling_of
-from tunesmith.sketches.row_stages import known_row_stages
+from tunesmith.sketches.tir.row_stages import known_row_stages
 from tunesmith.space import Config
 from tunesmith.target import Target
 from tunesmith.testing.sketch import SketchConformance, mismatch

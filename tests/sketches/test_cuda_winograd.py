@@ -30,7 +30,7 @@ from tunesmith.sketches import cuda_winograd, sketches_for
 from tunesmith.sketches.cuda.limits import LIMITS
 from tunesmith.sketches.cuda.winograd.sizes import DATA, WEIGHTS, Sizes
 from tunesmith.sketches.cuda_winograd import CudaWinograd
-from tunesmith.sketches.loop_nest import main_loop_nest
+from tunesmith.sketches.tir.loop_nest import main_loop_nest
 from tunesmith.space import Config
 from tunesmith.target import Target
 from tunesmith.testing.sketch import SketchConformance, mismatch

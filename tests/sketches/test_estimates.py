@@ -31,7 +31,7 @@ from tunesmith.operators import (
     workload,
 )
 from tunesmith.sketches import Sketch, sketches, sketches_for
-from tunesmith.sketches.cpu_tiled import CpuTiled
+from tunesmith.sketches.cpu.tiled.sketch import CpuTiled
 from tunesmith.space import Config
 from tunesmith.target import Target
 

@@ -10,11 +10,11 @@ from tests.processors import each_target
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import Operator, conv2d, conv2d_transpose, matmul
 from tunesmith.sketches import Sketch
-from tunesmith.sketches.cpu_direct import CpuDirect
-from tunesmith.sketches.cpu_gemm import CpuGemm
-from tunesmith.sketches.cpu_transpose import CpuTranspose
-from tunesmith.sketches.cpu_winograd import CpuWinograd
-from tunesmith.sketches.multiply_add import is_register, moves_sums
+from tunesmith.sketches.cpu.direct.sketch import CpuDirect
+from tunesmith.sketches.cpu.gemm.sketch import CpuGemm
+from tunesmith.sketches.cpu.transpose.sketch import CpuTranspose
+from tunesmith.sketches.cpu.winograd.sketch import CpuWinograd
+from tunesmith.sketches.tir.multiply_add import is_register, moves_sums
 from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.testing.sketch import mismatch

@@ -18,8 +18,8 @@ from tunesmith.sketches import (
     sketches,
     sketches_for,
 )
-from tunesmith.sketches.cpu_rows import CpuRows
-from tunesmith.sketches.cpu_tiled import CpuTiled
+from tunesmith.sketches.cpu.rows.sketch import CpuRows
+from tunesmith.sketches.cpu.tiled.sketch import CpuTiled
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.target import Target
 

@@ -20,7 +20,7 @@ from tunesmith.operators import (
     workload,
     workload_names,
 )
-from tunesmith.sketches.cpu_tiled import CpuTiled, vector_tiles
+from tunesmith.sketches.cpu.tiled.sketch import CpuTiled, vector_tiles
 from tunesmith.sketches.sketch import instantiating
 from tunesmith.space import Categorical, Config, Factorization, Parameter, Space
 from tunesmith.target import Target
@@ -220,7 +220,7 @@ def test_a_config_outside_the_space_is_an_instantiation_error(changes: dict[str,
 def test_what_tvm_refuses_is_an_instantiation_error_in_one_line() -> None:
     from tvm.s_tir import Schedule
 
-    from tunesmith.sketches.loop_nest import lower
+    from tunesmith.sketches.tir.loop_nest import lower
 
     schedule = Schedule(lower(matmul(m=4, n=4, k=4)))
     space = Space([Factorization("tile", 4, 2)])

@@ -14,7 +14,7 @@ from tunesmith.cuda.lowering import cuda_code
 from tunesmith.errors import MissingDependencyError, TunesmithError
 from tunesmith.measure.trial.verify import poison_like
 from tunesmith.operators import matmul
-from tunesmith.sketches.cuda_gemm_424 import CudaGemm424
+from tunesmith.sketches.papers.cuda_gemm_424 import CudaGemm424
 from tunesmith.space import Config
 from tunesmith.target import Target
 from tunesmith.testing.emulated_gpu.in_process import run_cuda_code

@@ -23,7 +23,7 @@ def calling_side(described: Mapping[str, Any]) -> tuple[Call, int]:
     from tunesmith.kernel.kernel import Kernel
     from tunesmith.operators import operator_from_json
     from tunesmith.sketches import sketch_for
-    from tunesmith.sketches.weights import WEIGHT
+    from tunesmith.sketches.tir.weights import WEIGHT
     from tunesmith.target import Target
 
     way, target = described["way"], Target()

@@ -8,7 +8,7 @@ from typing import Any
 from tunesmith.bench.metaschedule_build import compile_scheduled
 from tunesmith.errors import TunesmithError
 from tunesmith.operators import Operator, ProductOperator
-from tunesmith.sketches.weights import WEIGHT
+from tunesmith.sketches.tir.weights import WEIGHT
 from tunesmith.target import Target
 
 

@@ -85,7 +85,7 @@ def _kernel(described: Mapping[str, Any]) -> Callable[[], object]:
     """A config of a sketch, built here; called as its compiled function."""
     from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.operators import ProductOperator, operator_from_json
-    from tunesmith.sketches.weights import WEIGHT
+    from tunesmith.sketches.tir.weights import WEIGHT
     from tunesmith.space import Config
     from tunesmith.target import Target
     from tunesmith.task import Task

@@ -10,7 +10,7 @@ from string import Template
 from tunesmith.kernel.arrays import ALIGNMENT
 from tunesmith.kernel.c_header_parts import FOR_CPU, FOR_GPU, Parts
 from tunesmith.operators import Argument, Operator
-from tunesmith.sketches.weights import PREPARE, WEIGHT, with_weights
+from tunesmith.sketches.tir.weights import PREPARE, WEIGHT, with_weights
 
 # DLPack's code and bits of each type that programs have, and the type that stands for it in C.
 _TYPES = {

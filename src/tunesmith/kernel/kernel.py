@@ -17,7 +17,7 @@ from tunesmith.kernel.gpu_calling import GpuCalling
 from tunesmith.kernel.kernel import arrays, calling, gpu_arrays, gpu_calling
 from tunesmith.kernel.prepared import PreparedKernel
 from tunesmith.operators import Argument, Operator, ProductOperator
-from tunesmith.sketches.weights import (
+from tunesmith.sketches.tir.weights import (
     PREPARE,
     WEIGHT,
     has_constant_weights,

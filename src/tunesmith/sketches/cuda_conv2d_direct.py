@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tunesmith.operators import Conv2d, Operator
 from tunesmith.sketches.cuda.tiled_sketch import Loops, TiledSketch
-from tunesmith.sketches.loop_nest import LoopNest
+from tunesmith.sketches.tir.loop_nest import LoopNest
 from tunesmith.space import Categorical, Ordinal, Parameter
 from tunesmith.target import Target
 

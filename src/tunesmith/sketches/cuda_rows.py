@@ -21,8 +21,8 @@ from tunesmith.sketches.cuda.row_tiling import (
     kept,
     scheduled_rows,
 )
-from tunesmith.sketches.row_stages import RowStages, known_row_stages, row_stages
 from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.tir.row_stages import RowStages, known_row_stages, row_stages
 from tunesmith.space import Categorical, Config, Constraint, Factorization, Ordinal, Space
 from tunesmith.target import Target
 

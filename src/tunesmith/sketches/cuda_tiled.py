@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.limits import LIMITS, BlockLimits, copies_asynchronously, limits_of
 from tunesmith.sketches.cuda.tiled_sketch import Loops, TiledSketch
-from tunesmith.sketches.loop_nest import LoopNest, main_loop_nest
+from tunesmith.sketches.tir.loop_nest import LoopNest, main_loop_nest
 from tunesmith.space import Categorical, Constraint, Ordinal, Parameter
 from tunesmith.target import Target
 

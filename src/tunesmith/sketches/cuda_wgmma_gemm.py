@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tunesmith.operators import Operator, ProductOperator
+from tunesmith.sketches.cpu.gemm.matrices import OPERATORS
 from tunesmith.sketches.cuda.tensor.gemm import gemm_product
 from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.cuda.warpgroup.warpgroup_sketch import WarpgroupSketch
-from tunesmith.sketches.gemm.matrices import OPERATORS
 
 
 class CudaWgmmaGemm(WarpgroupSketch):

@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any, ClassVar, cast
 
 from tunesmith.operators import Conv2d, Operator
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.block_tiling import Parts
 from tunesmith.sketches.cuda.defaults import largest_divisor
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
@@ -19,6 +18,7 @@ from tunesmith.sketches.cuda.winograd.estimate import winograd_seconds
 from tunesmith.sketches.cuda.winograd.program import winograd_program
 from tunesmith.sketches.cuda.winograd.sizes import Sizes
 from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.tir import emit
 from tunesmith.sketches.winograd.minimal import tile_sizes
 from tunesmith.sketches.winograd.tiling import columns_of_tiles, rows_of_tiles, suits_winograd
 from tunesmith.space import Categorical, Config, Constraint, Factorization, Ordinal, Space

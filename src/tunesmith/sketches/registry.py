@@ -9,22 +9,17 @@ from importlib.metadata import EntryPoint, entry_points
 
 from tunesmith.errors import UsageError, unknown_name
 from tunesmith.operators import Operator
-from tunesmith.sketches.cpu_depthwise import CpuDepthwise
-from tunesmith.sketches.cpu_direct import CpuDirect
-from tunesmith.sketches.cpu_gemm import CpuGemm
-from tunesmith.sketches.cpu_gemm_424 import CpuGemm424
-from tunesmith.sketches.cpu_im2col import CpuIm2col
-from tunesmith.sketches.cpu_pool import CpuPool
-from tunesmith.sketches.cpu_rows import CpuRows
-from tunesmith.sketches.cpu_staged_rows import CpuStagedRows
-from tunesmith.sketches.cpu_tiled import CpuTiled
-from tunesmith.sketches.cpu_transpose import CpuTranspose
-from tunesmith.sketches.cpu_winograd import CpuWinograd
-from tunesmith.sketches.cuda_batch_matmul_opevo import CudaBatchMatmulOpEvo
+from tunesmith.sketches.cpu.depthwise.sketch import CpuDepthwise
+from tunesmith.sketches.cpu.direct.sketch import CpuDirect
+from tunesmith.sketches.cpu.gemm.sketch import CpuGemm
+from tunesmith.sketches.cpu.im2col.sketch import CpuIm2col
+from tunesmith.sketches.cpu.pool.sketch import CpuPool
+from tunesmith.sketches.cpu.rows.sketch import CpuRows
+from tunesmith.sketches.cpu.staged_rows import CpuStagedRows
+from tunesmith.sketches.cpu.tiled.sketch import CpuTiled
+from tunesmith.sketches.cpu.transpose.sketch import CpuTranspose
+from tunesmith.sketches.cpu.winograd.sketch import CpuWinograd
 from tunesmith.sketches.cuda_conv2d_direct import CudaConv2dDirect
-from tunesmith.sketches.cuda_conv2d_opevo import CudaConv2dOpEvo
-from tunesmith.sketches.cuda_gemm_424 import CudaGemm424
-from tunesmith.sketches.cuda_matmul_opevo import CudaMatmulOpEvo
 from tunesmith.sketches.cuda_rows import CudaRows
 from tunesmith.sketches.cuda_tensor_conv2d import CudaTensorConv2d
 from tunesmith.sketches.cuda_tensor_gemm import CudaTensorGemm
@@ -32,6 +27,11 @@ from tunesmith.sketches.cuda_tiled import CudaTiled
 from tunesmith.sketches.cuda_wgmma_conv2d import CudaWgmmaConv2d
 from tunesmith.sketches.cuda_wgmma_gemm import CudaWgmmaGemm
 from tunesmith.sketches.cuda_winograd import CudaWinograd
+from tunesmith.sketches.papers.cpu_gemm_424 import CpuGemm424
+from tunesmith.sketches.papers.cuda_batch_matmul_opevo import CudaBatchMatmulOpEvo
+from tunesmith.sketches.papers.cuda_conv2d_opevo import CudaConv2dOpEvo
+from tunesmith.sketches.papers.cuda_gemm_424 import CudaGemm424
+from tunesmith.sketches.papers.cuda_matmul_opevo import CudaMatmulOpEvo
 from tunesmith.sketches.sketch import Sketch
 from tunesmith.target import Target
 

@@ -28,7 +28,7 @@ from tunesmith.kernel.kernel import Kernel, arrays
 from tunesmith.measure.trial.verify import find_mismatch, poison_like
 from tunesmith.operators import Argument, Operator
 from tunesmith.sketches import Sketch
-from tunesmith.sketches.weights import (
+from tunesmith.sketches.tir.weights import (
     PREPARE,
     WEIGHT,
     has_constant_weights,

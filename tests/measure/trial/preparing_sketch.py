@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from tunesmith.operators import Argument, Matmul, Operator
-from tunesmith.sketches import Sketch, emit
-from tunesmith.sketches.weights import program_with_weights
+from tunesmith.sketches import Sketch
+from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.weights import program_with_weights
 from tunesmith.space import Categorical, Config, Space
 from tunesmith.target import Target
 

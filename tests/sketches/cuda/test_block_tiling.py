@@ -18,7 +18,7 @@ from tunesmith.operators import (
 )
 from tunesmith.sketches.cuda.block_tiling import Tiling
 from tunesmith.sketches.cuda_tiled import CudaTiled
-from tunesmith.sketches.loop_nest import main_loop_nest
+from tunesmith.sketches.tir.loop_nest import main_loop_nest
 from tunesmith.target import Target
 
 TARGET = Target("cuda", arch="sm_90")

@@ -19,7 +19,7 @@ from tunesmith.cuda.lowering import cuda_code
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.devices.device import Build, BuiltProgram, DeviceCodeError, small_schedule
 from tunesmith.measure.devices.gpu_check import check_source
-from tunesmith.sketches.weights import prepared_weights
+from tunesmith.sketches.tir.weights import prepared_weights
 
 
 class CudaDevice:

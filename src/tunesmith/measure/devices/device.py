@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from tunesmith.compiler.compile import compiled
 from tunesmith.errors import TunesmithError
 from tunesmith.operators import Argument
-from tunesmith.sketches import emit
-from tunesmith.sketches.weights import PREPARE, prepared_weights
+from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.weights import PREPARE, prepared_weights
 from tunesmith.target import Target
 
 

@@ -15,7 +15,7 @@ from tunesmith.cuda.lowering import functions_from_json
 from tunesmith.measure.devices.gpu_check import GpuCheck
 from tunesmith.measure.trial import timing
 from tunesmith.measure.trial.prepared import Prepared
-from tunesmith.sketches.weights import PREPARE, WEIGHT, with_weights
+from tunesmith.sketches.tir.weights import PREPARE, WEIGHT, with_weights
 
 Array = npt.NDArray[Any]
 

@@ -9,7 +9,7 @@ from tunesmith.kernel.kernel import arrays
 from tunesmith.measure.devices.device import BuiltProgram
 from tunesmith.measure.trial import kept_weights, timing
 from tunesmith.measure.trial.prepared import Prepared
-from tunesmith.sketches.weights import WEIGHT, with_weights
+from tunesmith.sketches.tir.weights import WEIGHT, with_weights
 
 
 class CpuProgram:

@@ -15,7 +15,7 @@ from typing import Any
 
 from tunesmith.kernel.kernel import arrays
 from tunesmith.operators import Argument
-from tunesmith.sketches.weights import PREPARE
+from tunesmith.sketches.tir.weights import PREPARE
 
 # How much is kept, in bytes; what comes later is laid out by each trial for itself.
 _MOST = 256 << 20

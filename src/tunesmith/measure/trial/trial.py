@@ -14,7 +14,7 @@ from tunesmith.measure.trial.cpu_program import CpuProgram
 from tunesmith.measure.trial.execution import Execution, guarded
 from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measurement import Outcome
-from tunesmith.sketches.weights import prepared_weights
+from tunesmith.sketches.tir.weights import prepared_weights
 from tunesmith.space import Config
 
 

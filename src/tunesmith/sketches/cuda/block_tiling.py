@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator, element_bits
 from tunesmith.sketches.cuda.limits import BlockUse
-from tunesmith.sketches.loop_nest import Access, LoopNest
+from tunesmith.sketches.tir.loop_nest import Access, LoopNest
 
 Parts = tuple[int, ...]
 

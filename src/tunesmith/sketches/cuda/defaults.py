@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
 from tunesmith.sketches.cuda.block_tiling import Parts
-from tunesmith.sketches.loop_nest import Axis, LoopNest
+from tunesmith.sketches.tir.loop_nest import Axis, LoopNest
 
 # As many blocks as the largest GPUs have multiprocessors, or nearly.
 _BLOCKS = 128

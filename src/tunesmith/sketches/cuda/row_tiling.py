@@ -10,8 +10,8 @@ from typing import Any
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator, element_bits
 from tunesmith.sketches.cuda.limits import WARP, BlockUse, shared_scope
-from tunesmith.sketches.loop_nest import lower
-from tunesmith.sketches.row_stages import RowStages
+from tunesmith.sketches.tir.loop_nest import lower
+from tunesmith.sketches.tir.row_stages import RowStages
 
 COMPUTED_AGAIN, REGISTERS, SHARED = "no", "registers", "shared"
 """Where what is known of each element of a row may be kept until it is used again."""

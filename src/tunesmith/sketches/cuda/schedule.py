@@ -12,7 +12,7 @@ from tunesmith.compiler.passes.last_turn import LAST_TURN
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.block_tiling import DIMENSIONS, Tiling
 from tunesmith.sketches.cuda.limits import shared_scope
-from tunesmith.sketches.loop_nest import Access, LoopNest, lower
+from tunesmith.sketches.tir.loop_nest import Access, LoopNest, lower
 
 # The slowest first, as loops are nested.
 _NESTED = DIMENSIONS[::-1]

@@ -15,7 +15,7 @@ from tunesmith.sketches.cuda.schedule import (
     sum_in_steps,
     unroll,
 )
-from tunesmith.sketches.loop_nest import LoopNest, lower
+from tunesmith.sketches.tir.loop_nest import LoopNest, lower
 
 
 def scheduled_in_slices(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:

@@ -20,8 +20,8 @@ from tunesmith.sketches.cuda.estimates.tiled_work import tiled_seconds
 from tunesmith.sketches.cuda.limits import LIMITS, BlockLimits
 from tunesmith.sketches.cuda.schedule import scheduled
 from tunesmith.sketches.cuda.sliced_schedule import scheduled_in_slices
-from tunesmith.sketches.loop_nest import LoopNest, main_loop_nest
 from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.tir.loop_nest import LoopNest, main_loop_nest
 from tunesmith.space import Config, Constraint, Factorization, Parameter, Space
 from tunesmith.target import Target
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tunesmith.sketches import emit
+from tunesmith.sketches.tir import emit
 
 
 @contextmanager

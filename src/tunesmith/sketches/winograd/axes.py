@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tunesmith.operators import Conv2d, Conv2dTranspose
-from tunesmith.sketches import emit
+from tunesmith.sketches.tir import emit
 from tunesmith.sketches.winograd.minimal import (
     Minimal,
     minimal,

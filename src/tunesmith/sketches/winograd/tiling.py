@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from tunesmith.operators import Conv2d, Conv2dTranspose, Operator
-from tunesmith.sketches import emit
-from tunesmith.sketches.multiply_add import is_register, moves_sums
+from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.multiply_add import is_register, moves_sums
 from tunesmith.sketches.winograd.axes import AnyAxis, axes_of
 from tunesmith.sketches.winograd.minimal import Minimal
 from tunesmith.target import Target

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import combinations
 from typing import Any, Self
 
-from tunesmith.sketches import emit
+from tunesmith.sketches.tir import emit
 from tunesmith.sketches.winograd.minimal import Matrix, Row
 
 Keep = Callable[[str, Any], Any]

@@ -23,7 +23,7 @@ from tunesmith.sketches.cuda.estimates.tiled_work import (
     work_of_tiles,
 )
 from tunesmith.sketches.cuda.schedule import scheduled
-from tunesmith.sketches.loop_nest import LoopNest, main_loop_nest
+from tunesmith.sketches.tir.loop_nest import LoopNest, main_loop_nest
 from tunesmith.target import Target
 
 TARGET = Target("cuda", arch="sm_90")

@@ -11,12 +11,12 @@ import pytest
 from tunesmith.cuda.lowering import cuda_code
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import ProductOperator, batch_matmul, conv2d, matmul
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.limits import shared_bytes_of
 from tunesmith.sketches.cuda.tensor.block_tile import TABLE_ENTRY, BlockTile, TileUse
 from tunesmith.sketches.cuda.tensor.tensor_sketch import TensorSketch
 from tunesmith.sketches.cuda_tensor_conv2d import CudaTensorConv2d
 from tunesmith.sketches.cuda_tensor_gemm import CudaTensorGemm
+from tunesmith.sketches.tir import emit
 from tunesmith.space import Config
 from tunesmith.target import Target
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from tunesmith.sketches.cuda.block_tiling import DIMENSIONS, Tiling
 from tunesmith.sketches.cuda.estimates.banks import lines, wavefronts
 from tunesmith.sketches.cuda.limits import WARP
-from tunesmith.sketches.loop_nest import Access
+from tunesmith.sketches.tir.loop_nest import Access
 
 # A word of shared memory, and the bytes that a thread reads there at a time, at the most.
 _WORD, _WIDEST = 4, 16

@@ -9,7 +9,7 @@ from tunesmith.sketches.cuda.estimates.block_work import BlockWork, bytes_of_ten
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.limits import WARP
 from tunesmith.sketches.cuda.row_tiling import COMPUTED_AGAIN, REGISTERS, SHARED, RowTiling, kept
-from tunesmith.sketches.row_stages import RowStages
+from tunesmith.sketches.tir.row_stages import RowStages
 
 # Instructions for an element of a stage, of which some functions take many, and for its load.
 _ELEMENT, _LOAD = 6, 3

@@ -19,7 +19,7 @@ from tunesmith.sketches.cuda.estimates.block_work import BlockWork, seconds
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.estimates.reads import Reads, reads_of
 from tunesmith.sketches.cuda.limits import WARP
-from tunesmith.sketches.loop_nest import Access, LoopNest
+from tunesmith.sketches.tir.loop_nest import Access, LoopNest
 
 # Statements that the CUDA compiler unrolls unasked.
 _UNROLLED = 192

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tunesmith.errors import InstantiationError
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.limits import LIMITS
 from tunesmith.sketches.cuda.tensor.device import WARP
 from tunesmith.sketches.cuda.tensor.matrix import DEPTH, Matrix, Product
 from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK, SharedTile
+from tunesmith.sketches.tir import emit
 
 STEP = 16
 """The instruction multiplies tiles of so many rows and elements of the sum."""

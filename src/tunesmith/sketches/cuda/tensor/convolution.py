@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from tunesmith.operators import Conv2d
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor.matrix import (
     DEPTH,
     SIZE,
@@ -19,6 +18,7 @@ from tunesmith.sketches.cuda.tensor.matrix import (
     plain_matrix,
     widest_vector,
 )
+from tunesmith.sketches.tir import emit
 
 # The taps of a window are bits of a word, and the table of its terms takes eight bytes each: what
 # it takes at the most leaves enough shared memory for tiles.

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor import device
 from tunesmith.sketches.cuda.tensor.block_tile import TileUse
 from tunesmith.sketches.cuda.tensor.matrix import DEPTH, Line, Matrix, Taps
 from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK, SharedTile
+from tunesmith.sketches.tir import emit
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.operators import ProductOperator
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor.matrix import Product
+from tunesmith.sketches.tir import emit
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.estimates.block_work import BlockWork, seconds
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.tensor.block_tile import STEP, TileUse
@@ -12,6 +11,7 @@ from tunesmith.sketches.cuda.tensor.device import WARP
 from tunesmith.sketches.cuda.tensor.matrix import Matrix
 from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK
 from tunesmith.sketches.cuda.tensor.split_sum import THREADS, adding_vector
+from tunesmith.sketches.tir import emit
 
 # Columns of the result that an instruction multiplies.
 _COLUMNS = 8

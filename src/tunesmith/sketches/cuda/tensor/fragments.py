@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor import device
 from tunesmith.sketches.cuda.tensor.block_tile import STEP
 from tunesmith.sketches.cuda.tensor.matrix import DEPTH, Matrix
 from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK, SharedTile
+from tunesmith.sketches.tir import emit
 
 # Registers of a thread that hold a 16x16 tile of 16-bit elements.
 _REGISTERS = 4

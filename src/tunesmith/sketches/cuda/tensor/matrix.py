@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor.shared_tile import CHUNK
+from tunesmith.sketches.tir import emit
 
 SIZE = "size"
 DEPTH = "depth"

@@ -11,7 +11,6 @@ from typing import Any, Generic, TypeVar, cast
 from tunesmith.cuda.multiprocessors import capability
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, ProductOperator
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.limits import shared_bytes_of
@@ -19,6 +18,7 @@ from tunesmith.sketches.cuda.tensor.block_tile import TileUse
 from tunesmith.sketches.cuda.tensor.device import PTX_TYPES
 from tunesmith.sketches.cuda.tensor.matrix import Product
 from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.tir import emit
 from tunesmith.space import Config, Constraint
 from tunesmith.target import Target
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.operators import ProductOperator
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor import device
 from tunesmith.sketches.cuda.tensor.block_tile import STEP, TileUse
 from tunesmith.sketches.cuda.tensor.copies import copier
@@ -16,6 +15,7 @@ from tunesmith.sketches.cuda.tensor.fragments import Fragments
 from tunesmith.sketches.cuda.tensor.result import ResultWriter
 from tunesmith.sketches.cuda.tensor.split_sum import Stretches, result_of, split_of
 from tunesmith.sketches.cuda.tensor.stages import Stages
+from tunesmith.sketches.tir import emit
 
 # Sums of a thread in a tile of 16x8.
 _SUMS = 4

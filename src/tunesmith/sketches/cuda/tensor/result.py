@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor import device
 from tunesmith.sketches.cuda.tensor.block_tile import STEP, TileUse
 from tunesmith.sketches.cuda.tensor.device import WARP
 from tunesmith.sketches.cuda.tensor.epilogue import Epilogue
 from tunesmith.sketches.cuda.tensor.split_sum import PartialSums
+from tunesmith.sketches.tir import emit
 
 # More rounds than that are a loop.
 _UNROLLED = 8

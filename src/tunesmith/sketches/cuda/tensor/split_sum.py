@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.operators import ProductOperator
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor import device
 from tunesmith.sketches.cuda.tensor.block_tile import TileUse
 from tunesmith.sketches.cuda.tensor.epilogue import Epilogue
 from tunesmith.sketches.cuda.tensor.matrix import widest_vector
+from tunesmith.sketches.tir import emit
 
 THREADS = 128
 """Threads of a block of the second kernel."""

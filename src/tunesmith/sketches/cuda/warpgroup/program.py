@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.operators import ProductOperator
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.tensor import device
 from tunesmith.sketches.cuda.tensor.block_tile import STEP
 from tunesmith.sketches.cuda.tensor.copies import copier
@@ -21,6 +20,7 @@ from tunesmith.sketches.cuda.warpgroup import instructions
 from tunesmith.sketches.cuda.warpgroup.instructions import ROWS, WARPGROUP
 from tunesmith.sketches.cuda.warpgroup.operand_tile import ALIGNMENT, UNIT, OperandTile
 from tunesmith.sketches.cuda.warpgroup.warpgroup_tile import WarpgroupUse
+from tunesmith.sketches.tir import emit
 
 # Sums of a thread in a tile of 16x8.
 _SUMS = 4

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.schedule import schedule_nest
 from tunesmith.sketches.cuda.winograd.sizes import DATA, PRODUCTS, WEIGHTS, Sizes
 from tunesmith.sketches.cuda.winograd.transforms import (
@@ -12,7 +11,8 @@ from tunesmith.sketches.cuda.winograd.transforms import (
     transform_products,
     transform_weights,
 )
-from tunesmith.sketches.hoisting import hoisted
+from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.hoisting import hoisted
 from tunesmith.sketches.winograd.tiling import DTYPE
 
 

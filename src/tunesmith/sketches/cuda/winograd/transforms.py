@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tunesmith.sketches import emit
 from tunesmith.sketches.cuda.winograd.sizes import Sizes
 from tunesmith.sketches.cuda.written import kernel, register, together
+from tunesmith.sketches.tir import emit
 from tunesmith.sketches.winograd.tiling import DTYPE
 from tunesmith.sketches.winograd.transforms import flat, transform
 

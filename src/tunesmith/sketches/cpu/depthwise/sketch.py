@@ -1,0 +1,172 @@
+"""The CPU sketch for depthwise convolution: whole planes a thread, register tiles of outputs."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from tunesmith.errors import UsageError
+from tunesmith.operators import DepthwiseConv2d, Operator
+from tunesmith.sketches.cpu.depthwise.estimate import estimated_seconds
+from tunesmith.sketches.cpu.depthwise.kernel import Blocking, depthwise_program, layout_of
+from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.tir import emit
+from tunesmith.space import Categorical, Config, Constraint, Ordinal, Parameter, Space
+from tunesmith.target import Target
+
+# Vector multiply-adds that a program may have in its code; each takes about 0.3 ms to compile.
+MAX_MULTIPLY_ADDS = 600
+# Sums of a register tile: what the registers of any machine hold beside weights and inputs.
+MAX_SUMS = 24
+_ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16)
+_VECTORS = (1, 2, 3, 4, 5, 6, 7, 8)
+_BANDS = (1, 2, 4, 8)
+_DTYPES = ("float32", "float64")
+
+
+class CpuDepthwise(Sketch):
+    """Convolves each channel by itself, in register tiles straight over the images.
+
+    For NCHW, vectors run along the columns: a thread handles whole channels, or bands of their
+    rows, and keeps a channel's weights in registers. For NHWC they run along the channels. Each row
+    of inputs is loaded once for all rows of the tile that need it. Nothing is copied or padded:
+    loads at the edges of the image are done under masks, and taps that are outside are left out.
+    Rows narrower than a vector take narrower vectors, with masks. With a stride, loads are of
+    consecutive elements, of which shuffles take every second one, say.
+
+    Weights are used as they are, so constant ones need no preparation.
+    """
+
+    name: ClassVar[str] = "cpu_depthwise"
+    version: ClassVar[int] = 1
+
+    def supports(self, operator: Operator, target: Target) -> bool:
+        if target.kind != "cpu" or not isinstance(operator, DepthwiseConv2d):
+            return False
+        taps = math.prod(operator.kernel)
+        repeated = operator.layout == "NHWC" and operator.multiplier > 1
+        return operator.dtype in _DTYPES and taps <= MAX_MULTIPLY_ADDS and not repeated
+
+    def space(self, operator: Operator, target: Target) -> Space:
+        return _space(_known(operator), target.lanes(operator.dtype))
+
+    def default(self, operator: Operator, target: Target) -> Config:
+        """Tiles of about four rows, as many bands as cores need, edges apart if that is short."""
+        operator = _known(operator)
+        lanes = max(_lanes(operator, target.lanes(operator.dtype)))
+        longest = MAX_MULTIPLY_ADDS // math.prod(operator.kernel)
+        rows = max(n for n in (1, 2, 4) if n <= min(operator.output_image[0], longest))
+        busy = operator.n * emit.tile_count(*_channels(operator, lanes))
+        values: dict[str, Any] = {
+            "lanes": lanes,
+            "rows": rows,
+            "vectors": 1,
+            "bands": next((b for b in _bands(operator) if busy * b >= target.core_count), 1),
+            "order": ("rows", "columns"),
+            "edges": "peeled" if _short_when_peeled(operator, lanes, 1, (rows,)) else "masked",
+        }
+        if operator.layout == "NCHW":
+            values["shifts"] = "loads"
+        return Config(values)
+
+    def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        operator = _known(operator)
+        with instantiating(self.space(operator, target), config):
+            return depthwise_program(operator, _blocking(config))
+
+    def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
+        return estimated_seconds(_known(operator), target, _blocking(config))
+
+
+def _known(operator: Operator) -> DepthwiseConv2d:
+    if not isinstance(operator, DepthwiseConv2d):
+        raise UsageError(
+            f"sketch {CpuDepthwise.name} is for depthwise_conv2d: take another for {operator.name}"
+        )
+    return operator
+
+
+def _blocking(config: Config) -> Blocking:
+    values: dict[str, Any] = dict(config)
+    return Blocking(
+        lanes=values["lanes"],
+        rows=values["rows"],
+        vectors=values["vectors"],
+        bands=values["bands"],
+        columns_outside=values["order"] == ("columns", "rows"),
+        masked=values["edges"] == "masked",
+        shuffled=values.get("shifts") == "shuffles",
+    )
+
+
+# -- the space ------------------------------------------------------------------------------------
+
+
+def _vector_extent(operator: DepthwiseConv2d) -> int:
+    """How long the axis is that vectors run along."""
+    along_columns = operator.layout == "NCHW"
+    return operator.output_image[1] if along_columns else operator.c * operator.multiplier
+
+
+def _channels(operator: DepthwiseConv2d, lanes: int) -> tuple[int, int]:
+    """How many channels there are, and how many of them a step of the parallel loop takes."""
+    return operator.c * operator.multiplier, 1 if operator.layout == "NCHW" else lanes
+
+
+def _lanes(operator: DepthwiseConv2d, widest: int) -> tuple[int, ...]:
+    """Vectors of which at least half is used, from a quarter of a register on."""
+    lengths = [lanes for lanes in (widest, widest // 2, widest // 4) if lanes >= 2]
+    used = [lanes for lanes in lengths if lanes < 2 * _vector_extent(operator)]
+    return tuple(sorted(used or lengths[-1:]))
+
+
+def _bands(operator: DepthwiseConv2d) -> tuple[int, ...]:
+    return tuple(bands for bands in _BANDS if bands <= operator.output_image[0])
+
+
+@lru_cache(maxsize=64)
+def _space(operator: DepthwiseConv2d, widest: int) -> Space:
+    along_columns = operator.layout == "NCHW"
+    rows, columns = operator.output_image
+    lanes = _lanes(operator, widest)
+    vectors = -(-columns // lanes[0]) if along_columns else columns
+    row_counts = tuple(count for count in _ROWS if count <= rows)
+    vector_counts = tuple(count for count in _VECTORS if count <= vectors)
+    parameters: list[Parameter] = [
+        Ordinal("lanes", lanes),
+        Ordinal("rows", row_counts),
+        Ordinal("vectors", vector_counts),
+        Ordinal("bands", _bands(operator)),
+        Categorical("order", (("rows", "columns"), ("columns", "rows"))),
+        Categorical("edges", ("peeled", "masked")),
+    ]
+    if along_columns:
+        parameters.append(Categorical("shifts", ("loads", "shuffles")))
+    taps = math.prod(operator.kernel)
+    constraints = [
+        Constraint(f"rows * vectors <= {MAX_SUMS}"),
+        Constraint(f"rows * vectors * {taps} <= {MAX_MULTIPLY_ADDS}"),
+    ]
+    if along_columns:
+        constraints.append(Constraint(f"(vectors - 1) * lanes < {columns}"))
+    for each in lanes:
+        for count in vector_counts:
+            short = _short_when_peeled(operator, each, count, row_counts)
+            if short != row_counts:
+                tile = f"lanes != {each} or vectors != {count}"
+                constraints.append(Constraint(f"{tile} or edges == 'masked' or rows in {[*short]}"))
+    return Space(parameters, constraints)
+
+
+def _short_when_peeled(
+    operator: DepthwiseConv2d, lanes: int, vectors: int, rows: tuple[int, ...]
+) -> tuple[int, ...]:
+    """The rows of a register tile whose code, once for each kind of edge, is not too long."""
+    taps = math.prod(operator.kernel)
+
+    def multiply_adds(count: int) -> int:
+        ways = (Blocking(lanes, count, vectors, shuffled=way) for way in (False, True))
+        return max(layout_of(operator, way).multiply_adds for way in ways) * taps
+
+    return tuple(count for count in rows if multiply_adds(count) <= MAX_MULTIPLY_ADDS)

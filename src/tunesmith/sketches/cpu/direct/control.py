@@ -1,0 +1,79 @@
+"""Loops over ranges known at run time only, conditions, and flat views of buffers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tunesmith.operators import element_bits
+from tunesmith.sketches.tir import emit
+
+
+@contextmanager
+def span(start: Any, stop: Any, name: str) -> Iterator[Any]:
+    """A loop from ``start`` to before ``stop``; yields its variable, or the only step."""
+    from tvm.script.ir_builder import IRBuilder
+    from tvm.tirx.script.builder import ir
+
+    if isinstance(start, int) and isinstance(stop, int) and stop - start == 1:
+        yield start
+        return
+    with ir.serial(start, stop) as variable:
+        IRBuilder.name(name, variable)
+        yield variable
+
+
+@contextmanager
+def memory(name: str, elements: int, dtype: str) -> Iterator[Any]:
+    """Flat memory around its use.
+
+    It comes from TVM's runtime by a call, as that of buffers does in the end. Of buffers themselves
+    a pass of TVM's (``CompactBufferAllocation``) works out which part each access of the program
+    can reach, to keep just their union: for straight code of hundreds of accesses that takes
+    seconds.
+    """
+    from tvm import tirx
+    from tvm.script.ir_builder import IRBuilder
+    from tvm.tirx.script.builder import ir
+
+    size = elements * element_bits(dtype) // 8
+    cpu = [tirx.IntImm("int32", 1), tirx.IntImm("int32", 0)]
+    asked = [tirx.IntImm("uint64", size), tirx.IntImm("int32", 0), tirx.IntImm("int32", 8)]
+    got = tirx.call_intrin("handle", "tirx.TVMBackendAllocWorkspace", *cpu, *asked)
+    pointer = emit.bind(f"{name}_memory", got)
+    view = ir.decl_buffer((elements,), dtype, data=pointer)
+    IRBuilder.name(name, view)
+    yield view
+    ir.evaluate(tirx.call_intrin("int32", "tirx.TVMBackendFreeWorkspace", *cpu, pointer))
+
+
+def within(value: Any, stop: int) -> Any:
+    """Whether a number is one of ``range(stop)``."""
+    from tvm import tirx
+
+    return tirx.all(value >= 0, value < stop)
+
+
+def outside(value: Any, stop: int) -> Any:
+    """Whether it is none of them."""
+    from tvm import tirx
+
+    return tirx.any(value < 0, value >= stop)
+
+
+def flat(buffer: Any, name: str) -> Any:
+    """A view of a buffer with a single dimension, so that indices are offsets in elements."""
+    from tvm.script.ir_builder import IRBuilder
+    from tvm.tirx.script.builder import ir
+
+    elements = math.prod(int(extent) for extent in buffer.shape)
+    view = ir.decl_buffer((elements,), str(buffer.dtype), data=buffer.data)
+    IRBuilder.name(name, view)
+    return view
+
+
+def cast(value: Any, old: Any, new: Any, lanes: int = 1) -> Any:
+    """Lanes of type ``old`` as lanes of type ``new``."""
+    return value if str(old) == str(new) else value.astype(emit.vector_type(str(new), lanes))

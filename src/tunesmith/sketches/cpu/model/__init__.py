@@ -1,0 +1,1 @@
+"""What models of CPUs have in common."""

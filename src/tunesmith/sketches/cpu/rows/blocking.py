@@ -1,0 +1,101 @@
+"""The choices of a program along rows, and a row as vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tunesmith.sketches.tir import emit
+
+# How the stages of a row follow each other. REGISTERS: the row is loaded once and stays there;
+# PASSES: each stage goes through the row; BLOCKS: the statistics are those of blocks, put together,
+# so that what is far away is read once for all of them; AGAIN: like PASSES, but nothing is stored
+# in between and exp is computed twice.
+REGISTERS, PASSES, BLOCKS, AGAIN = "registers", "passes", "blocks", "again"
+
+# How many partial maxima of a row there are at least: they need few registers, and each comparison
+# waits for the one before with the same.
+PEAKS = 4
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """The choices of a program.
+
+    ``tasks`` of one parallel loop share the rows; ``rows`` of them are done at once, in vectors of
+    ``lanes`` elements, ``unroll`` of each row a step. ``block`` is how many elements a block has.
+    ``prefetch`` asks for the next rows (or block) while exp is computed, of softmax.
+    """
+
+    lanes: int
+    unroll: int
+    rows: int
+    tasks: int
+    method: str
+    block: int
+    prefetch: bool = False
+
+    def sweep(self, length: int) -> Sweep:
+        """The vectors of so many elements."""
+        return Sweep(length, self.lanes, self.unroll)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """So many elements, not fewer than ``lanes``, as vectors.
+
+    The last vector overlaps the one before where lanes do not divide the length: ``fresh`` of its
+    lanes, the last ones, are new.
+    """
+
+    length: int
+    lanes: int
+    unroll: int
+
+    @property
+    def whole(self) -> int:
+        """How many vectors there are beside one that overlaps."""
+        return self.length // self.lanes
+
+    @property
+    def fresh(self) -> int:
+        """How many lanes are in the last vector alone; 0: no vector overlaps."""
+        return self.length % self.lanes
+
+    @property
+    def side_by_side(self) -> int:
+        """How many vectors a step has at most."""
+        return min(self.unroll, self.whole)
+
+    def starts(self) -> list[int]:
+        """Where each vector starts, the one that overlaps too."""
+        tail = [self.length - self.lanes] if self.fresh else []
+        return [vector * self.lanes for vector in range(self.whole)] + tail
+
+    def each_whole(self, body: Callable[[Sequence[Any]], None], first: Any = 0) -> None:
+        """Emit ``body`` for the starts of the vectors of a step, without the one that overlaps."""
+        step = self.side_by_side * self.lanes
+        steps = self.length // step
+        if steps:
+            with emit.serial(steps, "step") as number:
+                begin = emit.bind("begin", first + number * step)
+                body([begin + one for one in range(0, step, self.lanes)])
+        rest = range(steps * step, self.whole * self.lanes, self.lanes)
+        if rest:
+            body([first + start for start in rest])
+
+    def each(self, body: Callable[[Sequence[Any], int], None], first: Any = 0) -> None:
+        """The same with the vector that overlaps, and how many lanes of a step's are fresh."""
+        self.each_whole(lambda starts: body(starts, self.lanes), first)
+        if self.fresh:
+            body([first + (self.length - self.lanes)], self.fresh)
+
+
+def blocks_of(length: int, block: int, lanes: int) -> tuple[int, int]:
+    """How many blocks there are of that many elements, and how long the one after them is: 0, or
+    long enough for a vector."""
+    count, rest = divmod(length, block)
+    if 0 < rest < lanes:
+        return count - 1, rest + block
+    return count, rest

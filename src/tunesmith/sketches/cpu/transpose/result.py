@@ -1,0 +1,99 @@
+"""Results: the phases of a band of rows and a tile of channels, interleaved and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tunesmith.sketches.cpu.direct.control import cast
+from tunesmith.sketches.cpu.transpose.plan import TransposePlan
+from tunesmith.sketches.tir import emit, shuffles
+
+
+@dataclass(frozen=True)
+class Result:
+    """The output, the inputs of the epilogue, and the image in them."""
+
+    plan: TransposePlan
+    output: Any
+    bias: Any | None
+    residual: Any | None
+    image: Any
+
+    @classmethod
+    def of(cls, plan: TransposePlan, extra: Sequence[Any], output: Any, image: Any) -> Result:
+        """``extra`` are the arguments of the operator's epilogue."""
+        epilogue = plan.operator.epilogue
+        bias = extra[0] if epilogue.bias else None
+        return cls(plan, output, bias, extra[-1] if epilogue.residual else None, image)
+
+    def interleave(self, held: Any, channel: Any, first_row: Any, rows: Any) -> None:
+        """Write ``rows`` rows of each phase, from the first on, of the tile from a channel on.
+
+        ``held`` has for each phase (by its place in the output) the channels, rows and columns.
+        """
+        plan = self.plan
+        high, wide = plan.band_rows, plan.columns.steps
+        with (
+            emit.serial(plan.grid.channel_tile, "held_channel") as own,
+            emit.serial(rows, "held_row") as row,
+            emit.serial(plan.rows.stride, "row_phase") as phase,
+        ):
+            line = emit.bind("output_row", (first_row + row) * plan.rows.stride + phase)
+            inside = True if plan.rows.output % plan.rows.stride == 0 else line < plan.rows.output
+            with emit.when(inside):
+                number = (self.image * plan.operator.co + channel + own) * plan.rows.output + line
+                target = emit.bind("target", number * plan.columns.output)
+                pitch = plan.grid.channel_tile * high * wide
+                source = phase * (plan.columns.stride * pitch) + (own * high + row) * wide
+                self._row(held, emit.bind("source", source), pitch, channel + own, target)
+
+    def _row(self, held: Any, source: Any, pitch: int, channel: Any, target: Any) -> None:
+        """Interleave a row; the column phases are ``pitch`` apart."""
+        plan = self.plan
+        stride, total = plan.columns.stride, plan.operator.accumulate_dtype
+        whole, rest = divmod(plan.columns.output, stride)
+        if self.bias is not None:
+            bias = cast(emit.load(self.bias, [channel]), self.bias.dtype, total)
+            bias = emit.bind("bias", bias)
+        else:
+            bias = None
+        lanes = min(emit.power_of_two(whole), plan.lanes) if whole else 1
+        if whole:
+            with emit.serial(emit.tile_count(whole, lanes), "columns") as tile:
+                column = emit.bind("column", emit.tile_start(tile, lanes, whole))
+                phases = [
+                    emit.bind("phase", emit.load(held, [source + phase * pitch + column], lanes))
+                    for phase in range(stride)
+                ]
+                first = target + column * stride
+                size = _stored(stride * lanes, plan.lanes)
+                for start in range(0, stride * lanes, size):
+                    places = [
+                        place % stride * lanes + place // stride
+                        for place in range(start, start + size)
+                    ]
+                    value = shuffles.shuffled(phases, places) if stride > 1 else phases[0]
+                    self._store(value if size > 1 else phases[start], bias, first + start, size)
+        for phase in range(rest):
+            value = emit.load(held, [source + phase * pitch + whole])
+            self._store(value, bias, target + whole * stride + phase, 1)
+
+    def _store(self, value: Any, bias: Any | None, offset: Any, lanes: int) -> None:
+        """Store lanes of a row of the output, after the epilogue."""
+        op = self.plan.operator
+        total = op.accumulate_dtype
+        if bias is not None:
+            value = value + emit.spread(bias, lanes)
+        if self.residual is not None:
+            added = emit.load(self.residual, [offset], lanes)
+            value = value + cast(added, self.residual.dtype, total, lanes)
+        if op.epilogue.relu:
+            value = emit.maximum(value, emit.constant(0, total, lanes))
+        emit.store(self.output, cast(value, total, op.result.dtype, lanes), [offset], lanes)
+
+
+def _stored(elements: int, lanes: int) -> int:
+    """The length of the vectors that so many elements are stored by: it divides them."""
+    return min(lanes, elements & -elements)

@@ -1,0 +1,1 @@
+"""Spaces as papers define them."""

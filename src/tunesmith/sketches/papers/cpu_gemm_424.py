@@ -1,0 +1,119 @@
+"""The space of the G-BFS and N-A2C paper on the CPU: a product tiled by 4, 2 and 4 factors."""
+
+# ruff: noqa: ARG002 - the same configs make sense on every CPU, whatever the target
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+from tunesmith.operators import Matmul, Operator
+from tunesmith.sketches.cpu.tiled.schedule import LANES, output_stage
+from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.tir.loop_nest import LoopNest, lower, main_loop_nest
+from tunesmith.space import Config, Factorization, Space
+from tunesmith.target import Target
+
+# So many multiply-adds of vectors are straight code at the most. A register tile of more does not
+# fit the registers of any machine (32), and longer code takes longer to build.
+MAX_UNROLLED = 64
+# The default's register tile has as many rows at the most, so that 16 registers hold it.
+_DEFAULT_ROWS = 6
+
+Tiles = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+class CpuGemm424(Sketch):
+    """Only when named: the space d = (4, 2, 4) of the G-BFS and N-A2C paper, for ``matmul``.
+
+    Rows are split in four nested loops, the sum in two and columns in four, and that is all there
+    is to choose (sections 2.3 and 4). The loops are m0 n0 m1 n1 k0 m2 n2 k1 m3 n3: m0 and n0 are
+    shared among the cores, sums of the tile below n1 are kept in a buffer until they are complete,
+    m3 and n3 are a register tile, whose vectors run along n3. It is there to repeat the
+    paper's experiments; ``cpu_gemm`` is for speed.
+    """
+
+    name: ClassVar[str] = "cpu_gemm_424"
+    version: ClassVar[int] = 1
+    only_by_name: ClassVar[bool] = True
+
+    def supports(self, operator: Operator, target: Target) -> bool:
+        return target.kind == "cpu" and isinstance(operator, Matmul)
+
+    def space(self, operator: Operator, target: Target) -> Space:
+        assert isinstance(operator, Matmul)
+        return Space(
+            [
+                Factorization("tile_m", operator.m, 4),
+                Factorization("tile_k", operator.k, 2),
+                Factorization("tile_n", operator.n, 4),
+            ]
+        )
+
+    def default(self, operator: Operator, target: Target) -> Config:
+        """A register tile that suits any machine, its sums complete when it is left."""
+        assert isinstance(operator, Matmul)
+        m, k, n = operator.m, operator.k, operator.n
+        rows, columns = _divisor(m, _DEFAULT_ROWS), _divisor(n, LANES)
+        tile_m, tile_n = (m // rows, 1, 1, rows), (1, n // columns, 1, columns)
+        return Config({"tile_m": tile_m, "tile_k": (1, k), "tile_n": tile_n})
+
+    def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        with instantiating(self.space(operator, target), config):
+            nest = main_loop_nest(operator)
+            assert nest is not None, "a product has one reduction"
+            return _schedule(operator, nest, _tiles(config))
+
+
+def _divisor(extent: int, most: int) -> int:
+    """The largest divisor of an extent that is no more than ``most``."""
+    return max(d for d in range(1, most + 1) if extent % d == 0)
+
+
+def _tiles(config: Config) -> Tiles:
+    m, k, n = (config[name] for name in ("tile_m", "tile_k", "tile_n"))
+    assert isinstance(m, tuple) and isinstance(k, tuple) and isinstance(n, tuple)
+    return tuple(map(int, m)), tuple(map(int, k)), tuple(map(int, n))
+
+
+def _schedule(operator: Operator, nest: LoopNest, tiles: Tiles) -> Any:
+    from tvm.s_tir import Schedule
+
+    schedule = Schedule(lower(operator))
+    sums = schedule.get_sblock(nest.block)
+    output = output_stage(schedule, sums, nest)
+    (m0, m1, m2, m3), (k0, k1), (n0, n1, n2, n3) = tiles
+    lanes = _divisor(n3, LANES)
+
+    rows, columns = schedule.get_loops(output)
+    outer_m, middle_m, rows = schedule.split(rows, [m0, m1, m2 * m3])
+    outer_n, middle_n, columns, lane = schedule.split(columns, [n0, n1, n2 * n3 // lanes, lanes])
+    schedule.reorder(outer_m, outer_n, middle_m, middle_n, rows, columns, lane)
+    _vectorize(schedule, lane)
+    schedule.compute_at(sums, middle_n, preserve_unit_loops=True)
+    schedule.parallel(schedule.fuse(outer_m, outer_n))
+
+    rows, columns, steps = schedule.get_loops(sums)[-3:]
+    rows, tile_m = schedule.split(rows, [m2, m3])
+    columns, tile_n, lane = schedule.split(columns, [n2, n3 // lanes, lanes])
+    blocks, steps = schedule.split(steps, [k0, k1])
+    schedule.reorder(blocks, rows, columns, steps, tile_m, tile_n, lane)
+    _vectorize(schedule, lane)
+    _unroll(schedule, [tile_n, tile_m, steps])
+    # Last: vectorised loops need the sum in one piece.
+    start = schedule.decompose_reduction(sums, blocks)
+    _vectorize(schedule, schedule.get_loops(start)[-1])
+    return schedule.mod
+
+
+def _vectorize(schedule: Any, loop: Any) -> None:
+    if int(schedule.get(loop).extent) > 1:
+        schedule.vectorize(loop)
+
+
+def _unroll(schedule: Any, loops: list[Any]) -> None:
+    """Unroll these loops, the innermost first, as long as their body is not too long."""
+    extents = [int(schedule.get(loop).extent) for loop in loops]
+    for number, loop in enumerate(loops):
+        if math.prod(extents[: number + 1]) <= MAX_UNROLLED and extents[number] > 1:
+            schedule.unroll(loop)

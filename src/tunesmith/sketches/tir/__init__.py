@@ -1,0 +1,1 @@
+"""Pieces of TVM's programs that sketches write loop by loop."""

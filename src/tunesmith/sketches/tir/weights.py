@@ -1,0 +1,70 @@
+"""Programs that lay out weights first: once and apart where they are constant, in ``main`` else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from tunesmith.operators import Argument, Operator, ProductOperator
+from tunesmith.sketches.tir import emit
+
+PREPARE = "prepare"
+"""The function over the weights and what becomes of them."""
+
+# Of the two operands of a product, the second one is the weights.
+WEIGHT = 1
+
+T = TypeVar("T")
+
+
+def has_constant_weights(operator: Operator) -> bool:
+    """Whether the operator says that its weights never change."""
+    return isinstance(operator, ProductOperator) and operator.constant_weights
+
+
+def without_weights(values: Sequence[T]) -> list[T]:
+    """What is left of an operator's arguments, or of something for each, if the weights go."""
+    return [value for place, value in enumerate(values) if place != WEIGHT]
+
+
+def with_weights(values: Sequence[T], weights: T) -> list[T]:
+    """``values``, one for each argument of an operator, with ``weights`` in the weights' place."""
+    return [weights if place == WEIGHT else value for place, value in enumerate(values)]
+
+
+def program_with_weights(
+    operator: ProductOperator,
+    prepared: Argument,
+    prepare: Callable[[Any, Any], None],
+    main: Callable[[Sequence[Any]], None],
+) -> Any:
+    """A module whose ``main`` works on weights that were laid out anew.
+
+    ``prepare`` emits the code that fills the buffer ``prepared`` from the plain weights; ``main``
+    emits the rest, given the buffers of the operator's arguments, ``prepared`` in place of the
+    weights, and the result.
+    """
+    parameters = [*operator.arguments, operator.result]
+    with emit.module() as made:
+        if operator.constant_weights:
+            with emit.function(PREPARE, [parameters[WEIGHT], prepared]) as (plain, filled):
+                prepare(plain, filled)
+            parameters[WEIGHT] = prepared
+            with emit.function("main", parameters) as buffers:
+                main(buffers)
+        else:
+            with emit.function("main", parameters) as buffers:
+                filled = emit.buffer(prepared.name, prepared.shape, prepared.dtype)
+                prepare(buffers[WEIGHT], filled)
+                buffers[WEIGHT] = filled
+                main(buffers)
+    return made[0]
+
+
+def prepared_weights(module: Any) -> Argument | None:
+    """What ``prepare`` of a program makes of the weights; None where there is no such function."""
+    names = {variable.name_hint: variable for variable in module.get_global_vars()}
+    if PREPARE not in names:
+        return None
+    _, prepared = module[names[PREPARE]].params
+    return Argument("prepared", tuple(map(int, prepared.shape)), str(prepared.dtype))
