@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from tunesmith.sketches.cuda_conv2d_direct import CudaConv2dDirect
+from tunesmith.sketches.cuda.conv2d_direct import CudaConv2dDirect
 from tunesmith.sketches.tir.loop_nest import LoopNest
 from tunesmith.space import Categorical, Ordinal, Parameter
 from tunesmith.target import Target

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tunesmith.operators import Matmul, Operator
-from tunesmith.sketches.cuda.tiled_sketch import Loops, TiledSketch
+from tunesmith.sketches.cuda.tiled.tiled_sketch import Loops, TiledSketch
 from tunesmith.sketches.tir.loop_nest import LoopNest
 from tunesmith.target import Target
 

@@ -6,8 +6,8 @@ import math
 
 from tunesmith.sketches.cuda.estimates.block_work import BlockWork, seconds
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
-from tunesmith.sketches.cuda.estimates.tiled_work import tiled_seconds
 from tunesmith.sketches.cuda.limits import WARP
+from tunesmith.sketches.cuda.tiled.work import tiled_seconds
 from tunesmith.sketches.cuda.winograd.sizes import Sizes
 
 # Of a transform, for each element of a tile: instructions that load or store it, additions, and

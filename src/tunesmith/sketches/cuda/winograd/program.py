@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tunesmith.sketches.cuda.schedule import schedule_nest
+from tunesmith.sketches.cuda.tiled.schedule import schedule_nest
 from tunesmith.sketches.cuda.winograd.sizes import DATA, PRODUCTS, WEIGHTS, Sizes
 from tunesmith.sketches.cuda.winograd.transforms import (
     transform_data,

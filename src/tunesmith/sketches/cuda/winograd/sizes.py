@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tunesmith.operators import Conv2d
-from tunesmith.sketches.cuda.block_tiling import Parts, Tiling
+from tunesmith.sketches.cuda.tiled.block_tiling import Parts, Tiling
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.loop_nest import Access, Axis, LoopNest
 from tunesmith.sketches.winograd.tiling import Tiles, columns_of_tiles, rows_of_tiles

@@ -1,0 +1,224 @@
+"""How a block of threads shares a product of matrices among its warps, and what that takes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from tunesmith.errors import InstantiationError
+from tunesmith.sketches.cuda.limits import LIMITS
+from tunesmith.sketches.cuda.mma.device import WARP
+from tunesmith.sketches.cuda.mma.matrix import DEPTH, Matrix, Product
+from tunesmith.sketches.cuda.mma.shared_tile import CHUNK, SharedTile
+from tunesmith.sketches.tir import emit
+
+STEP = 16
+"""The instruction multiplies tiles of so many rows and elements of the sum."""
+
+TABLE_ENTRY = 8
+"""Bytes of a term in the table of a window: where it is, and a bit for its tap."""
+
+_ELEMENT = 2
+_SUM = 4
+# Of a thread: what it keeps besides sums and factors, mostly addresses, as ptxas reports it for
+# blocks of all sizes.
+_OTHER_REGISTERS = 32
+_THREAD_REGISTERS = 255
+_BLOCK_REGISTERS = 65536
+# A multiple of 32 banks plus eight: the rows that a warp writes at a time do not meet there.
+_RESULT_PADDING = 8
+
+
+@dataclass(frozen=True)
+class BlockTile:
+    """The result's tile of a block, the stretch of the sums in shared memory, and its warps.
+
+    ``stages`` stretches are in shared memory at a time: one is multiplied while the others are
+    copied. ``layout`` is that of shared memory. Blocks of ``group`` rows of tiles follow each
+    other along the columns, so that what runs at the same time shares its operands in the cache.
+    ``splits`` blocks share a sum.
+    """
+
+    block_m: int
+    block_n: int
+    block_k: int
+    warps_m: int
+    warps_n: int
+    stages: int
+    layout: str
+    group: int
+    splits: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.warps_m * self.warps_n * WARP
+
+    @property
+    def warp_m(self) -> int:
+        """Rows of the result of a warp."""
+        return self.block_m // self.warps_m
+
+    @property
+    def warp_n(self) -> int:
+        """Columns of the result of a warp."""
+        return self.block_n // self.warps_n
+
+    @property
+    def steps(self) -> int:
+        """Instructions along the stretch of the sums that is in shared memory."""
+        return self.block_k // STEP
+
+    def shared_tile(self, matrix: Matrix, size: int) -> SharedTile:
+        """An operand's tile of so many rows or columns of the result."""
+        if matrix.shared_along == DEPTH:
+            return SharedTile(size, self.block_k, self.layout)
+        return SharedTile(self.block_k, size, self.layout)
+
+
+@dataclass(frozen=True)
+class TileUse:
+    """What a block tile takes of a GPU for a product of two matrices; is there as much?"""
+
+    tile: BlockTile
+    product: Product
+
+    @property
+    def left(self) -> Matrix:
+        """The left operand."""
+        return self.product.left
+
+    @property
+    def right(self) -> Matrix:
+        """The right operand."""
+        return self.product.right
+
+    @property
+    def rows(self) -> int:
+        """Rows of tiles of a result."""
+        return emit.tile_count(self.product.rows, self.tile.block_m)
+
+    @property
+    def columns(self) -> int:
+        """Columns of tiles of a result."""
+        return emit.tile_count(self.product.columns, self.tile.block_n)
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of all results."""
+        return self.product.batch * self.rows * self.columns
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of threads: for each tile as many as share its sums."""
+        return self.tiles * self.tile.splits
+
+    @property
+    def stretches(self) -> int:
+        """Stretches of a sum, of all blocks that share it."""
+        return emit.tile_count(self.product.depth, self.tile.block_k)
+
+    @property
+    def partial_shape(self) -> tuple[int, int, int]:
+        """The sums that are in the GPU's memory where blocks share them: split and place in the
+        batch, row, column. A row is as long as the result's: whoever adds them up reads one after
+        the other, so that it does not matter where rows begin."""
+        product = self.product
+        return self.tile.splits * product.batch, product.rows, product.columns
+
+    @cached_property
+    def left_tile(self) -> SharedTile:
+        """The left operand's part of a stage."""
+        return self.tile.shared_tile(self.left, self.tile.block_m)
+
+    @cached_property
+    def right_tile(self) -> SharedTile:
+        """The right operand's part of a stage."""
+        return self.tile.shared_tile(self.right, self.tile.block_n)
+
+    @property
+    def stage_elements(self) -> int:
+        """Elements of shared memory of one stage."""
+        return self.left_tile.elements + self.right_tile.elements
+
+    @property
+    def result_stride(self) -> int:
+        """Elements of a row of the sums that a warp puts in shared memory."""
+        return self.tile.warp_n + _RESULT_PADDING
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block: the stages and a table, later in their place rows of sums."""
+        warps = self.tile.warps_m * self.tile.warps_n
+        sums = warps * STEP * self.result_stride * _SUM
+        return max(self.table_start + self.table_bytes, sums)
+
+    @property
+    def table_start(self) -> int:
+        """The first byte behind the stages, where tables of the terms of windows are."""
+        return self.tile.stages * self.stage_elements * _ELEMENT
+
+    @property
+    def table_bytes(self) -> int:
+        """What such tables take."""
+        tile = self.tile
+        operands = (self.left, self.right)
+        entries = (each.table_entries(tile.block_k, tile.splits) for each in operands)
+        return sum(entries) * TABLE_ENTRY
+
+    def copies(self, matrix: Matrix, size: int) -> int:
+        """How many pieces of an operand's tile a thread copies."""
+        pieces = size * self.tile.block_k // matrix.piece
+        return math.ceil(pieces / self.tile.threads)
+
+    @property
+    def factors(self) -> int:
+        """Registers of a thread for factors: two sets, where there are as many steps."""
+        tile = self.tile
+        return (tile.warp_m + tile.warp_n) * STEP // WARP // 2 * min(2, tile.steps)
+
+    @property
+    def registers(self) -> int:
+        """About how many registers a thread needs: sums, factors, what it gathers."""
+        tile = self.tile
+        sums = tile.warp_m * tile.warp_n // WARP
+        gathered = sum(
+            self.copies(matrix, size) * CHUNK
+            for matrix, size in ((self.left, tile.block_m), (self.right, tile.block_n))
+            if matrix.gathered
+        )
+        return sums + self.factors + gathered + _OTHER_REGISTERS
+
+    def check(self, shared_bytes: int) -> None:
+        """Raises ``InstantiationError`` with what is too much, given the limit of shared memory."""
+        tile = self.tile
+        if tile.splits > self.stretches:
+            raise InstantiationError(
+                f"{tile.splits} blocks share a sum of {self.stretches} stretches: each needs one"
+            )
+        if tile.splits > 1:
+            emit.check_size("partial_sums", self.partial_shape)
+        if tile.threads > LIMITS.threads:
+            raise InstantiationError(
+                f"a block of {tile.threads} threads: the GPU's limit is {LIMITS.threads}"
+            )
+        if self.shared_bytes > shared_bytes:
+            raise InstantiationError(
+                f"{self.shared_bytes} bytes of shared memory a block: the GPU's limit is "
+                f"{shared_bytes}"
+            )
+        most = min(_THREAD_REGISTERS, _BLOCK_REGISTERS // tile.threads)
+        if self.registers > most:
+            raise InstantiationError(
+                f"about {self.registers} registers a thread, {tile.threads} threads a block: there "
+                f"are {most}"
+            )
+
+    def allowed(self, shared_bytes: int) -> bool:
+        """Whether it is not too much."""
+        try:
+            self.check(shared_bytes)
+        except InstantiationError:
+            return False
+        return True

@@ -1,0 +1,297 @@
+"""How the threads of a block copy an operand's tile from the GPU's memory to shared memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tunesmith.sketches.cuda.mma import device
+from tunesmith.sketches.cuda.mma.block_tile import TileUse
+from tunesmith.sketches.cuda.mma.matrix import DEPTH, Line, Matrix, Taps
+from tunesmith.sketches.cuda.mma.shared_tile import CHUNK, SharedTile
+from tunesmith.sketches.tir import emit
+
+
+@dataclass(frozen=True)
+class Share:
+    """One piece of a tile that a thread copies each time: its row or column and that one's line,
+    its first depth there, and where it goes to in the stage; ``present`` is None where it never
+    lies beyond the operand."""
+
+    index: Any
+    line: Line
+    depth: Any
+    target: Any
+    present: Any | None
+
+
+class Copier(ABC):
+    """Copies one operand's tile of each stretch of the sums: ``begin``, and some time later
+    ``finish``, both with the number of the stretch and the first element of its stage."""
+
+    def __init__(
+        self,
+        matrix: Matrix,
+        tile: SharedTile,
+        *,
+        source: Any,
+        shared: Any,
+        first_element: int,
+        block_k: int,
+        threads: int,
+    ) -> None:
+        self.matrix = matrix
+        self.tile = tile
+        self.source = source
+        self.shared = shared
+        self.first_element = first_element
+        self.block_k = block_k
+        self.threads = threads
+        self.size = tile.rows if matrix.shared_along == DEPTH else tile.columns
+        self.pieces = tile.rows * tile.columns // matrix.piece
+        self._shares: list[Share] = []
+
+    def prepare(self, batch: Any, first: Any, thread: Any, first_depth: Any) -> None:
+        """What is the same for all stretches; ``first`` is the block's first row or column, and
+        ``first_depth`` where its first stretch begins."""
+        self._thread = thread
+        for turn in range(-(-self.pieces // self.threads)):
+            size, depth, row, chunk, within = self._piece(thread, turn)
+            index = emit.bind("index", first + size)
+            present = index < self.matrix.size if self.matrix.size % self.size else None
+            target = self.first_element + self.tile.place(row, chunk) + within
+            share = Share(
+                index,
+                self.matrix.line(batch, index),
+                emit.bind("depth", first_depth + depth),
+                emit.bind("target", target),
+                present,
+            )
+            self._shares.append(share)
+
+    @abstractmethod
+    def begin(self, stretch: Any, stage: Any) -> None:
+        """Begin to copy."""
+
+    @abstractmethod
+    def finish(self, stage: Any) -> None:
+        """Do what is left to do: the tile is there after the next wait and barrier."""
+
+    @abstractmethod
+    def _piece(self, thread: Any, turn: int) -> tuple[Any, Any, Any, Any, Any]:
+        """A piece's place in the operand (size, depth) and in the tile (row, chunk, within it)."""
+
+    def _turns(self) -> Iterator[tuple[int, Share, Any | None]]:
+        """This thread's pieces, with the condition that there is such a piece, or None."""
+        for turn, share in enumerate(self._shares):
+            left = self.pieces - turn * self.threads
+            yield turn, share, None if left >= self.threads else self._thread < left
+
+    def _place(self, share: Share, stretch: Any, element: int = 0) -> tuple[Any, Any | None]:
+        """The index of an element in memory, and the condition that it is there, or None."""
+        depth = stretch * self.block_k + share.depth + element
+        index, present = share.line(depth)
+        inside = depth < self.matrix.depth if self.matrix.depth % self.block_k else None
+        return index, _all(share.present, inside, present)
+
+
+class AsyncCopier(Copier):
+    """Copies vectors without the detour through registers, by ``cp.async``."""
+
+    def _piece(self, thread: Any, turn: int) -> tuple[Any, Any, Any, Any, Any]:
+        vector = self.matrix.vector
+        row, column = _row_and_column(thread, turn, self.threads, self.tile.columns // vector)
+        start = column * vector
+        along_depth = self.matrix.along == DEPTH
+        size, depth = (row, start) if along_depth else (start, row)
+        return size, depth, row, start // CHUNK, start % CHUNK
+
+    def begin(self, stretch: Any, stage: Any) -> None:
+        for _, share, there in self._turns():
+            index, present = self._place(share, stretch)
+            target = device.address(self.shared, stage + share.target)
+            source = device.address(self.source, index)
+            with _when(there):
+                device.copy_async(target, source, 2 * self.matrix.vector, present)
+
+    def finish(self, stage: Any) -> None:
+        """Waiting is for all copies together."""
+
+
+class GatheringCopier(Copier):
+    """Reads elements one by one to registers, eight of a sum; ``finish`` writes them."""
+
+    def prepare(self, batch: Any, first: Any, thread: Any, first_depth: Any) -> None:
+        super().prepare(batch, first, thread, first_depth)
+        count = CHUNK * len(self._shares)
+        self._read = emit.buffer("gathered", (count,), self.source.dtype, scope="local")
+        self._places = emit.buffer("places", (count,), "int32", scope="local")
+
+    def _piece(self, thread: Any, turn: int) -> tuple[Any, Any, Any, Any, Any]:
+        # Neighbouring threads read what lies side by side in memory.
+        if self.matrix.along == DEPTH:
+            chunks = self.block_k // CHUNK
+            size, chunk = _row_and_column(thread, turn, self.threads, chunks)
+        else:
+            chunk, size = _row_and_column(thread, turn, self.threads, self.size)
+        return size, chunk * CHUNK, size, chunk, 0
+
+    def begin(self, stretch: Any, stage: Any) -> None:  # noqa: ARG002 - where they go, comes later
+        for turn, share, there in self._turns():
+            for element in range(CHUNK):
+                index, present = self._place(share, stretch, element)
+                self._read_element(turn * CHUNK + element, index, _all(there, present))
+
+    def _read_element(self, number: int, index: Any, present: Any | None) -> None:
+        """Without a branch, for those cost more than to read the first element for nothing."""
+        from tvm import tirx
+
+        if present is None:
+            emit.store(self._read, self.source[index], [number])
+            return
+        nowhere, zero = emit.constant(-1, "int32"), emit.constant(0, self.source.dtype)
+        emit.store(self._places, tirx.Select(present, index, nowhere), [number])
+        self._read_place(number, zero)
+
+    def _read_place(self, number: int, zero: Any) -> None:
+        from tvm import tirx
+
+        place = self._places[number]
+        emit.store(self._read, self.source[emit.maximum(place, 0)], [number])
+        emit.store(self._read, tirx.Select(place < 0, zero, self._read[number]), [number])
+
+    def finish(self, stage: Any) -> None:
+        for turn, share, there in self._turns():
+            with _when(there):
+                values = emit.load(self._read, [turn * CHUNK], CHUNK)
+                emit.store(self.shared, values, [stage + share.target], CHUNK)
+
+
+class WindowCopier(GatheringCopier):
+    """Gathers windows with a table of their terms, so that no index has to be taken apart.
+
+    ``table`` is shared memory in words, ``first_word`` where the table begins there, which has
+    ``count`` entries, those of the block's own stretches. An entry is the distance of a term from
+    the window's first one, and one bit for its tap: a thread keeps a word for each of its windows
+    that has the bits of the taps that are not padding.
+    """
+
+    def __init__(
+        self, *given: Any, taps: Taps, table: Any, first_word: int, count: int, **named: Any
+    ) -> None:
+        super().__init__(*given, **named)
+        self.taps = taps
+        self.table = table
+        self.first_word = first_word
+        self.count = count
+
+    def prepare(self, batch: Any, first: Any, thread: Any, first_depth: Any) -> None:
+        """Fills the table, too: a barrier must follow."""
+        super().prepare(batch, first, thread, first_depth)
+        self._first_depth = first_depth
+        self._fill(thread)
+        self._entries = emit.buffer("entries", (2 * CHUNK,), "int32", scope="local")
+        self._windows = [self._window(share) for _, share, _ in self._turns()]
+
+    def _fill(self, thread: Any) -> None:
+        with emit.serial(-(-self.count // self.threads), "turn") as turn:
+            entry = emit.bind("depth", turn * self.threads + thread)
+            with emit.when(entry < self.count):
+                depth = self._first_depth + entry
+                offset, tap = self.taps.term(depth)
+                bit = emit.constant(1, "int32") << tap
+                is_term = depth < self.matrix.depth
+                for word, value in enumerate((offset, bit)):
+                    known = emit.either(is_term, value, emit.constant(0, "int32"))
+                    emit.store(self.table, known, [self.first_word + entry * 2 + word])
+
+    def _window(self, share: Share) -> tuple[Any, Any]:
+        """Where a window begins, and the bits of the taps that are there."""
+        zero = emit.constant(0, "int32")
+        window = self.taps.window(share.index)
+        bits: Any = zero
+        for tap in range(self.taps.count):
+            there = _all(share.present, window.inside(tap))
+            bit = emit.constant(1 << tap, "int32")
+            bits = bits | (bit if there is None else emit.either(there, bit, zero))
+        kept = emit.buffer("taps_there", (1,), "int32", scope="local")
+        emit.store(kept, bits, [0])
+        return window.start, kept
+
+    def begin(self, stretch: Any, stage: Any) -> None:  # noqa: ARG002 - where they go, comes later
+        from tvm import tirx
+
+        nowhere, zero = emit.constant(-1, "int32"), emit.constant(0, self.source.dtype)
+        for turn, share, there in self._turns():
+            start, taps_there = self._windows[turn]
+            first = self._first_depth
+            depth = share.depth if there is None else emit.either(there, share.depth, first)
+            entry = self.first_word + (stretch * self.block_k + (depth - first)) * 2
+            for word in range(0, 2 * CHUNK, 4):
+                emit.store(self._entries, emit.load(self.table, [entry + word], 4), [word], 4)
+            for element in range(CHUNK):
+                number = turn * CHUNK + element
+                offset, bit = self._entries[2 * element], self._entries[2 * element + 1]
+                absent = (taps_there[0] & bit) == 0
+                emit.store(self._places, tirx.Select(absent, nowhere, start + offset), [number])
+                self._read_place(number, zero)
+
+
+def copier(
+    matrix: Matrix,
+    tile: SharedTile,
+    use: TileUse,
+    *,
+    buffers: Sequence[Any],
+    shared: Any,
+    first_element: int,
+) -> Copier:
+    """What copies an operand to its tile, which begins at that element of each stage."""
+    named = {
+        "source": emit.flat(buffers[matrix.argument]),
+        "shared": shared,
+        "first_element": first_element,
+        "block_k": use.tile.block_k,
+        "threads": use.tile.threads,
+    }
+    if not matrix.gathered:
+        return AsyncCopier(matrix, tile, **named)
+    if matrix.taps is None:
+        return GatheringCopier(matrix, tile, **named)
+    words = device.view(shared, use.shared_bytes // 4, "int32")
+    return WindowCopier(
+        matrix,
+        tile,
+        **named,
+        taps=matrix.taps,
+        table=words,
+        first_word=use.table_start // 4,
+        count=matrix.table_entries(use.tile.block_k, use.tile.splits),
+    )
+
+
+def _row_and_column(thread: Any, turn: int, threads: int, width: int) -> tuple[Any, Any]:
+    """Row and column of piece ``turn * threads + thread`` among rows of ``width`` pieces."""
+    if threads % width == 0:  # so that they differ from turn to turn by a number alone
+        return thread // width + turn * (threads // width), thread % width
+    piece = thread + turn * threads
+    return piece // width, piece % width
+
+
+def _all(*conditions: Any) -> Any | None:
+    from tvm import tirx
+
+    known = [condition for condition in conditions if condition is not None]
+    return tirx.all(*known) if known else None
+
+
+@contextmanager
+def _when(condition: Any | None) -> Iterator[None]:
+    if condition is None:
+        yield
+    else:
+        with emit.when(condition):
+            yield

@@ -1,0 +1,57 @@
+"""What follows the sums, a vector at a time: bias, residual, ReLU, and the result in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tunesmith.operators import ProductOperator
+from tunesmith.sketches.cuda.mma.matrix import Product
+from tunesmith.sketches.tir import emit
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """Makes of ``vector`` sums along a row as many elements of the result.
+
+    ``buffers`` are the operator's arguments and its result.
+    """
+
+    operator: ProductOperator
+    product: Product
+    buffers: Sequence[Any]
+    vector: int
+
+    def write(self, batch: Any, row: Any, column: Any, sums: Callable[[], Any]) -> None:
+        """``sums`` emits how a thread gets them, and returns a buffer of registers."""
+        operator, vector = self.operator, self.vector
+        total, dtype = operator.accumulate_dtype, operator.result.dtype
+        _, _, *extra, output = self.buffers
+        index = emit.bind("element", self.product.place(batch, row, column))
+        result = emit.buffer("result", (vector,), dtype, scope="local")
+        bias = self._bias(extra[0], row, column) if operator.bias else None
+        residual = self._copied("residual", extra[-1], index) if operator.residual else None
+        known = sums()
+        for element in range(vector):
+            value = known[element]
+            if bias is not None:
+                value = value + bias(element).astype(total)
+            if residual is not None:
+                value = value + residual(element).astype(total)
+            if operator.relu:
+                value = emit.maximum(value, emit.constant(0, total))
+            emit.store(result, value.astype(dtype), [element])
+        emit.store(emit.flat(output), emit.load(result, [0], vector), [index], vector)
+
+    def _bias(self, bias: Any, row: Any, column: Any) -> Callable[[int], Any]:
+        if not self.product.bias_along_rows:
+            return self._copied("bias", bias, column)
+        value = emit.bind("bias_of_row", bias[row])
+        return lambda _: value
+
+    def _copied(self, name: str, source: Any, index: Any) -> Callable[[int], Any]:
+        """A vector of a tensor of the epilogue, in registers."""
+        copy = emit.buffer(f"{name}_copy", (self.vector,), source.dtype, scope="local")
+        emit.store(copy, emit.load(emit.flat(source), [index], self.vector), [0], self.vector)
+        return lambda element: copy[element]

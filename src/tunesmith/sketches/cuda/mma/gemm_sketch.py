@@ -1,0 +1,29 @@
+"""Products of matrices in float16 and bfloat16 on the tensor cores of NVIDIA GPUs."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tunesmith.operators import Operator, ProductOperator
+from tunesmith.sketches.cpu.gemm.matrices import OPERATORS
+from tunesmith.sketches.cuda.mma.gemm import gemm_product
+from tunesmith.sketches.cuda.mma.matrix import Product
+from tunesmith.sketches.cuda.mma.tensor_sketch import TensorSketch
+
+
+class CudaTensorGemm(TensorSketch):
+    """Multiplies matrices of 16-bit elements on tensor cores, with sums in float32.
+
+    ``mma`` of sm_80 and newer, fed by ``ldmatrix`` from tiles in shared memory that ``cp.async``
+    fills several stages ahead. Tiles, warps, stages and the layout of shared memory are parameters;
+    any sizes will do, and those of which rows are multiples of 16 bytes are copied fastest.
+    """
+
+    name: ClassVar[str] = "cuda_tensor_gemm"
+    version: ClassVar[int] = 1
+
+    def multiplies(self, operator: Operator) -> bool:
+        return operator.name in OPERATORS
+
+    def product(self, operator: ProductOperator) -> Product:
+        return gemm_product(operator)

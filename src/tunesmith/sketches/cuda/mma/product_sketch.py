@@ -1,0 +1,138 @@
+"""What sketches of products on tensor cores share: which operators they take, and where."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, Generic, TypeVar, cast
+
+from tunesmith.cuda.multiprocessors import capability
+from tunesmith.errors import UsageError
+from tunesmith.operators import Operator, ProductOperator
+from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.limits import shared_bytes_of
+from tunesmith.sketches.cuda.mma.block_tile import TileUse
+from tunesmith.sketches.cuda.mma.device import PTX_TYPES
+from tunesmith.sketches.cuda.mma.matrix import Product
+from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.tir import emit
+from tunesmith.space import Config, Constraint
+from tunesmith.target import Target
+
+Use = TypeVar("Use", bound=TileUse)
+
+_SPLITS = (1, 2, 4, 8, 16)
+# So many blocks keep a large GPU's multiprocessors busy.
+_ENOUGH_BLOCKS = 128
+# Terms of a sum that is worth a second launch, and of what a block should have of it.
+_LONG_SUM, _SPLIT_TERMS = 2048, 256
+
+
+class ProductSketch(Sketch, Generic[Use]):
+    """Multiplies matrices of 16-bit elements on tensor cores, with sums in float32.
+
+    ``Use`` is what the sketch reads off a config: the tile of a block, and what that takes.
+    """
+
+    @abstractmethod
+    def multiplies(self, operator: Operator) -> bool:
+        """Whether the operator is a product that this sketch knows."""
+
+    @abstractmethod
+    def product(self, operator: ProductOperator) -> Product:
+        """The product that an operator is."""
+
+    @abstractmethod
+    def has_instructions(self, capability: int) -> bool:
+        """Whether GPUs of this compute capability, such as 90, have what the programs need."""
+
+    @abstractmethod
+    def use(self, product: Product, settings: Mapping[str, Any]) -> Use:
+        """What a config takes."""
+
+    @abstractmethod
+    def defaults(self, product: Product) -> Iterator[dict[str, Any]]:
+        """Configs without splits that may be the default, the largest tiles first."""
+
+    @abstractmethod
+    def seconds(self, use: Use, gpu: Gpu, compulsory_bytes: float) -> float:
+        """About how long a call takes that reads and writes so many bytes at the least."""
+
+    @abstractmethod
+    def written(self, operator: ProductOperator, use: Use) -> Any:
+        """The program."""
+
+    def default(self, operator: Operator, target: Target) -> Config:
+        product, most = self.product(self.known(operator)), shared_bytes_of(target.gpu_arch)
+        uses = ((config, self.use(product, config)) for config in self.defaults(product))
+        return _default_of([each for each in uses if each[1].allowed(most)])
+
+    def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
+        gpu = Gpu.of(target)
+        if gpu is None:
+            return None
+        known = self.known(operator)
+        use = self.use(self.product(known), config)
+        if not use.allowed(shared_bytes_of(target.gpu_arch)):
+            return math.inf
+        return self.seconds(use, gpu, bytes_of_tensors(known))
+
+    def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        known = self.known(operator)
+        with instantiating(self.space(operator, target), config):
+            use = self.use(self.product(known), config)
+            use.check(shared_bytes_of(target.gpu_arch))
+            return self.written(known, use)
+
+    def supports(self, operator: Operator, target: Target) -> bool:
+        return (
+            target.kind == "cuda"
+            and operator.dtype in PTX_TYPES
+            and self.multiplies(operator)
+            and self._runs_on(target)
+        )
+
+    def known(self, operator: Operator) -> ProductOperator:
+        """The operator as a product. Raises ``UsageError`` for one that is none."""
+        if not self.multiplies(operator):
+            raise UsageError(f"sketch {self.name} does not know {operator.name}")
+        return cast(ProductOperator, operator)
+
+    def _runs_on(self, target: Target) -> bool:
+        try:
+            return self.has_instructions(capability(target.gpu_arch))
+        except UsageError:  # there is no GPU, and none is named
+            return False
+
+
+def splits_of(product: Product, least_block_k: int) -> tuple[int, ...]:
+    """How many blocks may share a sum, whose stretches are that long at the least."""
+    stretches = emit.tile_count(product.depth, least_block_k)
+    return tuple(splits for splits in _SPLITS if splits <= stretches)
+
+
+def enough_stretches(product: Product) -> Constraint:
+    """Each of the blocks that share a sum has a stretch of it."""
+    return Constraint(f"(splits - 1) * block_k < {product.depth}")
+
+
+def _default_of(fitting: Sequence[tuple[dict[str, Any], TileUse]]) -> Config:
+    """Of configs without splits and what they take, the largest tiles first, the first one that has
+    enough blocks. If none has, it is the first that has with splits, as few as that takes; failing
+    that the last one, with as many as are worth it."""
+    splits = _worth_splits(fitting[0][1].product)
+    whole = ((config, use, 1) for config, use in fitting)
+    shared = ((config, use, count) for config, use in fitting for count in splits)
+    last = (*fitting[-1], splits[-1])
+    choices = chain(whole, shared)
+    found = next((each for each in choices if each[1].tiles * each[2] >= _ENOUGH_BLOCKS), last)
+    return Config(found[0] | {"splits": found[2]})
+
+
+def _worth_splits(product: Product) -> tuple[int, ...]:
+    if product.depth < _LONG_SUM:
+        return (1,)
+    return tuple(splits for splits in _SPLITS if splits * _SPLIT_TERMS <= product.depth)

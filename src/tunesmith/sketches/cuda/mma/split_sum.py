@@ -1,0 +1,137 @@
+"""Sums that several blocks share: their stretches, what they leave to a second kernel, and that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tunesmith.operators import ProductOperator
+from tunesmith.sketches.cuda.mma import device
+from tunesmith.sketches.cuda.mma.block_tile import TileUse
+from tunesmith.sketches.cuda.mma.epilogue import Epilogue
+from tunesmith.sketches.cuda.mma.matrix import widest_vector
+from tunesmith.sketches.tir import emit
+
+THREADS = 128
+"""Threads of a block of the second kernel."""
+
+# Sums in float32 that a thread reads or writes at a time, at the most: 16 bytes.
+_WIDEST = 4
+
+
+@dataclass(frozen=True)
+class Stretches:
+    """The stretches of a sum that a block has: the first one, and how many. A block has ``fewest``
+    at the least and ``most`` at the most."""
+
+    first: Any
+    count: Any
+    fewest: int
+    most: int
+
+    @classmethod
+    def of(cls, use: TileUse, split: Any) -> Stretches:
+        """Those of a split: as many as all others have, or one more or less."""
+        total, splits = use.stretches, use.tile.splits
+        each, rest = divmod(total, splits)
+        if not rest:
+            return cls(split * each, each, each, each)
+        first = emit.bind("first_stretch", split * total // splits)
+        count = emit.bind("stretches", (split + 1) * total // splits - first)
+        return cls(first, count, each, each + 1)
+
+    def has(self, stretch: Any, among: int) -> Any:
+        """The condition that the block has this one of so many first stretches: True where all
+        blocks have them.
+
+        Others must not be copied: nobody waits for them, and the sums take their place in shared
+        memory.
+        """
+        return True if among <= self.fewest else stretch < self.count
+
+
+@dataclass(frozen=True)
+class PartialSums:
+    """The sums of each split in the GPU's memory, in float32."""
+
+    use: TileUse
+    memory: Any
+
+    @classmethod
+    def of(cls, operator: ProductOperator, use: TileUse) -> PartialSums:
+        """Memory for them, outside of both launches."""
+        dtype = operator.accumulate_dtype
+        return cls(use, emit.flat(emit.buffer("partial_sums", use.partial_shape, dtype)))
+
+    @property
+    def vector(self) -> int:
+        """How many along a row are written at a time."""
+        return min(_WIDEST, widest_vector(self.use.product.columns))
+
+    def write(self, layer: Any, row: Any, column: Any, sums: Callable[[], Any]) -> None:
+        """Those of a split and place in the batch, which ``layer`` numbers, along a row; ``sums``
+        emits how a thread gets them, and returns a buffer of registers."""
+        product, vector = self.use.product, self.vector
+        index = (layer * product.rows + row) * product.columns + column
+        emit.store(self.memory, emit.load(sums(), [0], vector), [index], vector)
+
+    def total(self, first: Any, vector: int) -> Any:
+        """So many sums from the ``first`` one on, of all splits, as a buffer of registers."""
+        product = self.use.product
+        apart = product.batch * product.rows * product.columns
+        value = emit.load(self.memory, [first], vector)
+        for split in range(1, self.use.tile.splits):
+            value = value + emit.load(self.memory, [first + split * apart], vector)
+        total = emit.buffer("total", (vector,), self.memory.dtype, scope="local")
+        emit.store(total, value, [0], vector)
+        return total
+
+
+@contextmanager
+def result_of(
+    operator: ProductOperator, use: TileUse, buffers: Sequence[Any]
+) -> Iterator[Epilogue | PartialSums]:
+    """Around the launch whose blocks sum; yields where they write the sums of their tiles.
+
+    That is the result, or, where several blocks share a sum, memory of which a second launch makes
+    the result.
+    """
+    if use.tile.splits == 1:
+        yield Epilogue(operator, use.product, buffers, use.product.vector)
+        return
+    partial = PartialSums.of(operator, use)
+    yield partial
+    _add_up(partial, Epilogue(operator, use.product, buffers, adding_vector(use)))
+
+
+def split_of(layer: Any, use: TileUse) -> tuple[Any, Any]:
+    """The split and the place in the batch that number ``layer`` is."""
+    if use.tile.splits == 1:
+        return 0, layer
+    batch = use.product.batch
+    return emit.bind("split", layer // batch), emit.bind("batch", layer % batch)
+
+
+def adding_vector(use: TileUse) -> int:
+    """How many elements of the result a thread of the second kernel makes: neighbouring threads
+    read what lies side by side, in float32."""
+    return min(_WIDEST, use.product.vector)
+
+
+def _add_up(partial: PartialSums, epilogue: Epilogue) -> None:
+    """The second kernel: a thread for each vector of the result."""
+    product, vector = epilogue.product, epilogue.vector
+    pieces = product.batch * product.rows * product.columns // vector
+    with (
+        device.launch("blockIdx.x", emit.tile_count(pieces, THREADS)) as block,
+        device.launch("threadIdx.x", THREADS) as thread,
+    ):
+        piece = emit.bind("piece", block * THREADS + thread)
+        with emit.when(piece < pieces if pieces % THREADS else True):
+            first = emit.bind("first", piece * vector)
+            column, row, batch = emit.digits(
+                first, column=product.columns, row=product.rows, batch=product.batch
+            )
+            epilogue.write(batch, row, column, lambda: partial.total(first, vector))

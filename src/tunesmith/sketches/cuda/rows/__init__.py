@@ -1,0 +1,1 @@
+"""Operators along rows: one or several rows a block."""

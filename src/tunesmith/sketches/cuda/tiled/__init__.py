@@ -1,0 +1,1 @@
+"""Loops in tiles for blocks and threads, by TVM's schedules."""

@@ -1,0 +1,227 @@
+"""What all sketches have in common whose configs are tiles for blocks and threads."""
+
+# ruff: noqa: ARG002 - the same configs make sense on every GPU, whatever the target
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from tunesmith.errors import InstantiationError, UsageError
+from tunesmith.operators import Operator
+from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
+from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.limits import LIMITS, BlockLimits
+from tunesmith.sketches.cuda.tiled.block_tiling import Parts, Tiling
+from tunesmith.sketches.cuda.tiled.defaults import default_tiles
+from tunesmith.sketches.cuda.tiled.schedule import scheduled
+from tunesmith.sketches.cuda.tiled.sliced_schedule import scheduled_in_slices
+from tunesmith.sketches.cuda.tiled.work import tiled_seconds
+from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.tir.loop_nest import LoopNest, main_loop_nest
+from tunesmith.space import Config, Constraint, Factorization, Parameter, Space
+from tunesmith.target import Target
+
+
+@dataclass(frozen=True)
+class Loops:
+    """Which loops of an operator are tiled, and for which dimension of the grid.
+
+    ``places`` has the dimension of every spatial axis; ``whole`` are those of which each block has
+    one step, so that there is nothing to choose, and ``pairs`` those that are split in blocks and
+    threads alone. ``names`` are what parameters call axes, where that is not the axis' own name.
+    ``depth`` is how many factors an axis of the sum has; that of ``sliced`` has one more, the
+    slices, before the last. See ``Tiling``.
+    """
+
+    places: Mapping[str, str]
+    whole: frozenset[str] = frozenset()
+    pairs: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(default_factory=dict)
+    depth: int = 2
+    sliced: str | None = None
+
+    def parameter(self, axis: str) -> str:
+        """The name of the parameter that tiles an axis."""
+        return f"tile_{self.names.get(axis, axis)}"
+
+    def chosen(self, axis: str, parts: Parts) -> Parts:
+        """What there is to choose of the factors of an axis."""
+        return parts[::2] if axis in self.pairs else parts
+
+    def factors(self, axis: str) -> int:
+        """How many factors an axis of the sum has."""
+        return self.depth + (axis == self.sliced)
+
+    def slices(self, axis: str, chosen: Parts) -> int:
+        """How many slices there are, by the factors of an axis of the sum."""
+        return chosen[-2] if axis == self.sliced else 1
+
+    def of_a_slice(self, axis: str, chosen: Parts) -> Parts:
+        """The other factors of an axis of the sum."""
+        return (*chosen[:-2], chosen[-1]) if axis == self.sliced else chosen
+
+    def all_four(self, axis: str, chosen: Parts) -> Parts:
+        """The four factors of a spatial axis: the inverse of ``chosen``."""
+        return (chosen[0], 1, chosen[1], 1) if axis in self.pairs else chosen
+
+
+class TiledSketch(Sketch):
+    """A sketch whose configs are factors of loops and a few choices more."""
+
+    #: What is chosen besides tiles by default; what is not a parameter has this value.
+    choices: ClassVar[Mapping[str, Any]] = {
+        "auto_unroll_max_step": 512,
+        "unroll_explicit": 0,
+        "vector": 1,
+        "stages": 1,
+        "async_copy": False,
+    }
+
+    @abstractmethod
+    def loops(self, nest: LoopNest) -> Loops:
+        """The loops of an operator that the sketch supports."""
+
+    def parameters(self, nest: LoopNest, target: Target) -> Sequence[Parameter]:
+        """What there is to choose besides tiles."""
+        return ()
+
+    def limits(self, target: Target) -> BlockLimits:
+        """What a block may have. In the papers' spaces that is what every GPU has."""
+        return LIMITS
+
+    def constraints(self, nest: LoopNest, target: Target) -> Sequence[Constraint]:
+        """What configs must meet; what they break else shows when they are scheduled."""
+        return ()
+
+    def space(self, operator: Operator, target: Target) -> Space:
+        nest = self._nest(operator)
+        parameters = [*self._tiles(nest), *self.parameters(nest, target)]
+        return Space(parameters, self.constraints(nest, target))
+
+    def default(self, operator: Operator, target: Target) -> Config:
+        nest = self._nest(operator)
+        configs = (
+            self._default_with(operator, target, choices)
+            for choices in self.default_choices(nest, target)
+        )
+        *better, plain = configs
+        return next((one for one in better if self._allows(operator, nest, one)), plain)
+
+    def _default_with(
+        self, operator: Operator, target: Target, choices: Mapping[str, Any]
+    ) -> Config:
+        nest = self._nest(operator)
+        loops, names = self.loops(nest), self.space(operator, target).names
+        staged = {_stage(access.buffer): True for access in nest.inputs}
+
+        def config(tiles: Mapping[str, Parts]) -> Config:
+            named = {loops.parameter(a): loops.chosen(a, parts) for a, parts in tiles.items()}
+            known = {**self.choices, **staged, **choices, **named}
+            return Config({name: known[name] for name in names})
+
+        def fits(tiles: Mapping[str, Parts]) -> bool:
+            return self._allows(operator, nest, config(tiles))
+
+        return config(
+            default_tiles(
+                nest,
+                fits,
+                whole=loops.whole,
+                pairs=loops.pairs,
+                depth=loops.depth,
+                sliced=loops.sliced,
+            )
+        )
+
+    def default_choices(self, nest: LoopNest, target: Target) -> Sequence[Mapping[str, Any]]:
+        """What defaults have besides tiles, if not ``choices``: what they would best have first."""
+        return ({},)
+
+    def _allows(self, operator: Operator, nest: LoopNest, config: Config) -> bool:
+        """Whether every GPU can do that, without asking for more shared memory."""
+        try:
+            _check(operator, nest, self._tiling(nest, config), LIMITS)
+        except InstantiationError:
+            return False
+        return True
+
+    def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
+        gpu = Gpu.of(target)
+        if gpu is None:
+            return None
+        nest = self._nest(operator)
+        tiling = self._tiling(nest, config)
+        try:
+            _check(operator, nest, tiling, self.limits(target))
+        except InstantiationError:
+            return math.inf
+        return tiled_seconds(operator, nest, tiling, gpu, bytes_of_tensors(operator))
+
+    def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        nest = self._nest(operator)
+        with instantiating(self.space(operator, target), config):
+            tiling = self._tiling(nest, config)
+            _check(operator, nest, tiling, self.limits(target))
+            schedule = scheduled_in_slices if tiling.slices > 1 else scheduled
+            return schedule(operator, nest, tiling)
+
+    def _nest(self, operator: Operator) -> LoopNest:
+        nest = main_loop_nest(operator)
+        if nest is None:
+            raise UsageError(f"sketch {self.name} needs one reduction, {operator.name} has not")
+        return nest
+
+    def _tiles(self, nest: LoopNest) -> list[Parameter]:
+        loops = self.loops(nest)
+        spatial = [axis for axis in nest.spatial if axis.name not in loops.whole]
+        return [
+            *(
+                Factorization(loops.parameter(a.name), a.extent, 2 if a.name in loops.pairs else 4)
+                for a in spatial
+            ),
+            *(
+                Factorization(loops.parameter(a.name), a.extent, loops.factors(a.name))
+                for a in nest.reduction
+            ),
+        ]
+
+    def _tiling(self, nest: LoopNest, config: Config) -> Tiling:
+        loops = self.loops(nest)
+        chosen: dict[str, Any] = {**self.choices, **config}
+        spatial = {
+            axis.name: (axis.extent, 1, 1, 1)
+            if axis.name in loops.whole
+            else loops.all_four(axis.name, chosen[loops.parameter(axis.name)])
+            for axis in nest.spatial
+        }
+        sums = {axis.name: chosen[loops.parameter(axis.name)] for axis in nest.reduction}
+        buffers = [access.buffer for access in nest.inputs]
+        return Tiling(
+            spatial=spatial,
+            reduction={axis: loops.of_a_slice(axis, parts) for axis, parts in sums.items()},
+            places=loops.places,
+            staged=frozenset(b for b in buffers if chosen.get(_stage(b), True)),
+            vector=chosen["vector"],
+            write_vector=chosen["vector"],
+            auto_unroll_max_step=chosen["auto_unroll_max_step"],
+            unroll_explicit=bool(chosen["unroll_explicit"]),
+            stages=chosen["stages"],
+            asynchronous=bool(chosen["async_copy"]),
+            slices=max(loops.slices(axis, parts) for axis, parts in sums.items()),
+            sliced=loops.sliced,
+        )
+
+
+def _check(operator: Operator, nest: LoopNest, tiling: Tiling, limits: BlockLimits) -> None:
+    """Raises ``InstantiationError`` where a tiling cannot be, or is more than a block may take."""
+    tiling.check_stages(operator, nest)
+    limits.check(tiling.use(operator, nest))
+
+
+def _stage(buffer: str) -> str:
+    """The parameter that says whether an input goes through shared memory."""
+    return f"stage_{buffer}"

@@ -1,0 +1,61 @@
+"""The instructions of a warpgroup: four warps that multiply what lies in shared memory.
+
+They are asynchronous: what a product reads and the registers that it sums in are its own until it
+has been waited for (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tunesmith.sketches.cuda.mma.device import PTX_TYPES, WARP, ptx
+
+WARPGROUP = 4 * WARP
+"""Threads of four neighbouring warps, the first of which has a number divisible by four."""
+
+ROWS = 64
+"""Rows of the result of one instruction: 16 of each warp, in the order of ``mma``."""
+
+
+def begin_product(
+    dtype: str,
+    sums: Sequence[Any],
+    left: Any,
+    right: Any,
+    *,
+    left_turned: bool,
+    right_turned: bool,
+) -> None:
+    """``wgmma.mma_async``: begin to add 64x16 times 16xN to sums of 64xN in float32.
+
+    A thread has N / 2 of the sums: four of each eight columns, as it has of ``mma``. ``left`` and
+    ``right`` are descriptors of operands in shared memory, ``turned`` those that follow each other
+    along the result there, not along the sums (PTX ISA, "Register Fragments", "wgmma.mma_async").
+    """
+    kind = PTX_TYPES[dtype]
+    name = f"wgmma.mma_async.sync.aligned.m64n{2 * len(sums)}k16.f32.{kind}.{kind}"
+    add, as_it_is = True, 1
+    turned = int(left_turned), int(right_turned)
+    ptx(name, *sums, left, right, add, as_it_is, as_it_is, *turned)
+
+
+def order_registers() -> None:
+    """``wgmma.fence``: before a product in registers that this thread has touched."""
+    ptx("wgmma.fence.sync.aligned")
+
+
+def commit_products() -> None:
+    """All products that were begun since the last time are one group."""
+    ptx("wgmma.commit_group.sync.aligned")
+
+
+def wait_for_products(pending: int) -> None:
+    """Until no more than so many of the latest groups of products are under way."""
+    ptx("wgmma.wait_group.sync.aligned", pending)
+
+
+def publish_copies() -> None:
+    """``fence.proxy.async``: what this thread wrote to shared memory may be read by products, after
+    a barrier; it goes for copies that it has waited for, too (PTX ISA, "Async proxy")."""
+    ptx("fence.proxy.async.shared::cta")
