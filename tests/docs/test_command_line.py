@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 import typer.main
 
+from tests.docs.pages import ROOT
 from tunesmith.cli.main import app
 from tunesmith.operators import describe_operators
-
-from .pages import ROOT
 
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 _SECTION = r"^### `{}`.*?(?=^##|\Z)"

@@ -18,10 +18,9 @@ from typing import Any
 
 import pytest
 
+from tests.docs.pages import PAGES, ROOT, Block, blocks_of
 from tests.patience import PATIENCE
 from tunesmith.measurement import Outcome
-
-from .pages import PAGES, ROOT, Block, blocks_of
 
 # In the pages people tune for a minute; here it is only to be seen that they can.
 _SHORT = "6"

@@ -6,10 +6,9 @@ import re
 
 import pytest
 
+from tests.docs.pages import ROOT
 from tunesmith.tuners import describe_tuners
 from tunesmith.tuners.options import Option
-
-from .pages import ROOT
 
 PAGE = (ROOT / "docs" / "tuners.md").read_text(encoding="utf-8")
 OURS = {each.name: each for each in describe_tuners() if each.package == "tunesmith"}

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.operators.strategies import any_operator
 from tunesmith.errors import UsageError
 from tunesmith.operators import (
     Argument,
@@ -28,8 +29,6 @@ from tunesmith.operators import (
     softmax,
     workload,
 )
-
-from .strategies import any_operator
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.operators.strategies import NAMES, operators
 from tests.properties import examples
 from tunesmith.operators import (
     BatchMatmul,
@@ -22,8 +23,6 @@ from tunesmith.operators import (
     ProductOperator,
     workload,
 )
-
-from .strategies import NAMES, operators
 
 torch = pytest.importorskip("torch", reason="PyTorch is what the references are compared with")
 functional = torch.nn.functional

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from tests.operators.strategies import any_operator
 from tunesmith.errors import UsageError
 from tunesmith.operators import (
     Operator,
@@ -19,8 +20,6 @@ from tunesmith.operators import (
     parse_operator,
     pool2d,
 )
-
-from .strategies import any_operator
 
 
 def test_text_becomes_options() -> None:

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
+from tests.reports.samples import FLOPS, empty_run, fruitless_run, tuned_run
 from tunesmith.reports import RunReport
 from tunesmith.reports.figures import Figure, make_figures
 from tunesmith.reports.palette import LIGHT
-
-from .samples import FLOPS, empty_run, fruitless_run, tuned_run
 
 ALL = ["trials", "seconds", "distribution", "phases", "outcomes"]
 

@@ -6,11 +6,10 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.reports.samples import empty_run, measurements, tuned_run
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.reports import MeasuredConfig, trial_points
 from tunesmith.space import Config
-
-from .samples import empty_run, measurements, tuned_run
 
 CONFIG = Config({"x": 1})
 

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.reports.documents import Element, read
+from tests.reports.samples import PROGRAM, attack, empty_run, fruitless_run, hostile_run, tuned_run
 from tunesmith.errors import TunesmithError
 from tunesmith.measurement import DeviceState
 from tunesmith.reports import MeasuredConfig, RunReport, SketchShare, render, write_report
 from tunesmith.reports.page import headline
-
-from .documents import Element, read
-from .samples import PROGRAM, attack, empty_run, fruitless_run, hostile_run, tuned_run
 
 FETCHING = {"src", "href", "srcset", "action", "data", "poster", "background", "formaction"}
 

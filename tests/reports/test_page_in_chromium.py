@@ -10,12 +10,11 @@ from collections.abc import Callable
 import pytest
 
 from tests.patience import PATIENCE
+from tests.reports.documents import Element, read
+from tests.reports.samples import fruitless_run, hostile_run, tuned_run
 from tunesmith.progress import PHASES
 from tunesmith.reports import RunReport, write_report
 from tunesmith.reports.palette import DARK, LIGHT
-
-from .documents import Element, read
-from .samples import fruitless_run, hostile_run, tuned_run
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 DARK_PAGE = "--blink-settings=preferredColorScheme=0"

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from tests.space.strategies import configs
 from tunesmith.errors import SpaceError
 from tunesmith.space import Config
-
-from .strategies import configs
 
 
 def test_order_does_not_matter() -> None:

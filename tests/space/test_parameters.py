@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.space.strategies import parameters
 from tunesmith.errors import SpaceError
 from tunesmith.space import (
     Categorical,
@@ -20,8 +21,6 @@ from tunesmith.space import (
     Space,
     Value,
 )
-
-from .strategies import parameters
 
 ONE_OF_EACH: list[Parameter] = [
     Factorization("tile", 24, 3),

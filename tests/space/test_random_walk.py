@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.space.strategies import parameters
 from tunesmith.errors import SpaceError
 from tunesmith.space import Categorical, Factorization, Ordinal, Parameter, Permutation, Value
-
-from .strategies import parameters
 
 DRAWS = 20_000
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.space.strategies import spaces
 from tunesmith.errors import SpaceError
 from tunesmith.space import (
     Categorical,
@@ -19,8 +20,6 @@ from tunesmith.space import (
     Space,
     component,
 )
-
-from .strategies import spaces
 
 SEVERAL_COMPONENTS = Space(
     [

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.space.strategies import spaces
 from tunesmith.errors import SpaceError
 from tunesmith.space import (
     Categorical,
@@ -25,8 +26,6 @@ from tunesmith.space import (
     Space,
 )
 from tunesmith.space.value import identity
-
-from .strategies import spaces
 
 
 def small_space() -> Space:

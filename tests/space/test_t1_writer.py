@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 
 from tests.properties import examples
+from tests.space.strategies import spaces
 from tunesmith.errors import SpaceError
 from tunesmith.space import (
     Categorical,
@@ -21,8 +22,6 @@ from tunesmith.space import (
     read_t1,
     t1_text,
 )
-
-from .strategies import spaces
 
 PLAIN = Space(
     [

@@ -64,12 +64,12 @@ def layer(name: str, **options: Any) -> Conv2d:
 # -- what it computes -----------------------------------------------------------------------------
 
 
-def convolutions(largest: int = 11) -> st.SearchStrategy[Conv2d]:
+def convolutions_for_gpus(largest: int = 11) -> st.SearchStrategy[Conv2d]:
     return convolutions.convolutions(largest, (1, 2, 3, 7, 16, 20), ["NCHW"])
 
 
 @examples(4)
-@given(operator=convolutions(), seed=st.integers(0, 2**32 - 1))
+@given(operator=convolutions_for_gpus(), seed=st.integers(0, 2**32 - 1))
 def test_any_config_computes_the_reference(operator: Conv2d, seed: int) -> None:
     config = SKETCH.space(operator, TARGET).sample(np.random.default_rng(seed))
     wrong = mismatch(SKETCH, operator, config, TARGET, seed)
@@ -188,7 +188,7 @@ def test_other_operators_are_left_to_others(operator: Operator) -> None:
 
 
 @examples(150)
-@given(operator=convolutions() | convolutions(largest=300))
+@given(operator=convolutions_for_gpus() | convolutions_for_gpus(largest=300))
 def test_every_operator_has_a_default_within_the_limits(operator: Conv2d) -> None:
     config = SKETCH.default(operator, TARGET)
     SKETCH.space(operator, TARGET).check(config)
