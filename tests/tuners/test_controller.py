@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from tests.tuners.checks import assert_refused, assert_searches_huge_parameters
+from tunesmith.features import tokens
+from tunesmith.features.vectors import Ints, Reals
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.testing.trials import (
     assert_fresh,
@@ -18,9 +20,7 @@ from tunesmith.testing.trials import (
     space_named,
 )
 from tunesmith.testing.tuner import TunerConformance
-from tunesmith.tuners import tokens
 from tunesmith.tuners.controller import Controller, ControllerSearch, MovingBaseline
-from tunesmith.tuners.vectors import Ints, Reals
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 

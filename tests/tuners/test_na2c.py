@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from tests.tuners.checks import assert_refused, assert_searches_huge_parameters
+from tunesmith.features.moves import Bools
+from tunesmith.features.vectors import Floats, Reals
 from tunesmith.space import Config, Factorization, Ordinal, Space
 from tunesmith.testing.trials import (
     assert_fresh,
@@ -18,10 +20,8 @@ from tunesmith.testing.trials import (
     space_named,
 )
 from tunesmith.testing.tuner import TunerConformance
-from tunesmith.tuners.actor_critic import Transitions
-from tunesmith.tuners.moves import Bools
 from tunesmith.tuners.na2c import NA2C, NA2CSearch
-from tunesmith.tuners.vectors import Floats, Reals
+from tunesmith.tuners.neural.actor_critic import Transitions
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 

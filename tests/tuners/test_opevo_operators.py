@@ -7,10 +7,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from tunesmith.features.ties import ties_of
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.tuners.breeding import Individual
 from tunesmith.tuners.opevo import fitness_shares, mutate, recombine
-from tunesmith.tuners.ties import ties_of
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 DIGITS = Space([Ordinal(name, tuple(range(10))) for name in NAMES])

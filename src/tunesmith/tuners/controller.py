@@ -34,12 +34,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from tunesmith.features.tokens import Tokens
+from tunesmith.features.vectors import Ints, Reals
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Space
-from tunesmith.tuners.recurrent import RecurrentPolicy
-from tunesmith.tuners.tokens import Tokens
+from tunesmith.tuners.neural.recurrent import RecurrentPolicy
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
-from tunesmith.tuners.vectors import Ints, Reals
 
 # Sentences are drawn so many at a time, for most of an LSTM's time goes into calls, and at most so
 # many times for a proposal.

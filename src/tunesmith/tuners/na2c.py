@@ -44,14 +44,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from tunesmith.features.moves import Moves
+from tunesmith.features.vectors import Ints, Reals
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Space
-from tunesmith.tuners.actor_critic import ActorCritic, Transitions
-from tunesmith.tuners.memory import Memory
-from tunesmith.tuners.moves import Moves
+from tunesmith.tuners.neural.actor_critic import ActorCritic, Transitions
+from tunesmith.tuners.neural.memory import Memory
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 from tunesmith.tuners.untiled import untiled_config
-from tunesmith.tuners.vectors import Ints, Reals
 
 # Actions drawn in a step until one leads to a new and valid config.
 _DRAWS = 8

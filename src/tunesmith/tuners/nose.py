@@ -25,9 +25,9 @@ from typing import ClassVar
 import numpy as np
 
 from tunesmith.measurement import Measurement
+from tunesmith.models.knn import KnnRegressor
 from tunesmith.space import Config, Space
 from tunesmith.tuners.breeding import Individual, another_value, crossover, roulette_pairs
-from tunesmith.tuners.knn import KnnRegressor
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 
 # Children bred for an offspring that is valid and new, on average, before a generation makes do

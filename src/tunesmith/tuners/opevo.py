@@ -25,10 +25,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.features.ties import Tie, ties_of
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Space, Value
 from tunesmith.tuners.breeding import Individual
-from tunesmith.tuners.ties import Tie, ties_of
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 
 # Draws of parameters that constraints tie together, until they meet them.

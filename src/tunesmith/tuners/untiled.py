@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 
+from tunesmith.features.ties import Tie, ties_of
 from tunesmith.space import Config, Factorization, Parameter, Space, Value
-from tunesmith.tuners.ties import Tie, ties_of
 
 # Combinations looked at, of parameters that constraints tie together, for one that meets them.
 _LOOKED_AT = 5000

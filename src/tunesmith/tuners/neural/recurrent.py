@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tunesmith.tuners import neural
-from tunesmith.tuners.tokens import Tokens
-from tunesmith.tuners.vectors import Ints, Reals
+from tunesmith.features.tokens import Tokens
+from tunesmith.features.vectors import Ints, Reals
+from tunesmith.tuners.neural import pytorch
 
 
 class RecurrentPolicy:
@@ -33,19 +33,19 @@ class RecurrentPolicy:
         entropy: float,
         rng: np.random.Generator,
     ) -> None:
-        torch = self._torch = neural.load_torch(tuner)
+        torch = self._torch = pytorch.load_torch(tuner)
         self._tokens = tokens
         self._hidden = hidden
         self._entropy = entropy
-        generator = neural.generator(torch, rng)
+        generator = pytorch.generator(torch, rng)
         places, bound = len(tokens), hidden**-0.5
         # Row 0 is read before the first token; then come the tokens of each place.
         rows = 1 + places * tokens.most
-        self._embedding = neural.uniform(torch, (rows, hidden), bound, generator)
+        self._embedding = pytorch.uniform(torch, (rows, hidden), bound, generator)
         # No module of PyTorch's: it would draw its first weights from the user's generator.
         shapes = [(4 * hidden, hidden), (4 * hidden, hidden), (4 * hidden,), (4 * hidden,)]
-        self._cell = [neural.uniform(torch, shape, bound, generator) for shape in shapes]
-        self._output = neural.uniform(torch, (places, hidden, tokens.most), 0.0, generator)
+        self._cell = [pytorch.uniform(torch, shape, bound, generator) for shape in shapes]
+        self._output = pytorch.uniform(torch, (places, hidden, tokens.most), 0.0, generator)
         weights = [self._embedding, *self._cell, self._output]
         # The usual epsilon, 1e-8, would make steps of rounding errors where there is no advantage.
         self._optimizer = torch.optim.Adam(weights, lr=learning_rate, eps=1e-5)
@@ -57,7 +57,7 @@ class RecurrentPolicy:
         """
         torch = self._torch
         drawn = np.zeros((count, len(self._tokens)), dtype=np.int32)
-        with neural.one_thread(torch), torch.no_grad():
+        with pytorch.one_thread(torch), torch.no_grad():
             state = self._begin(count)
             for place in range(len(self._tokens)):
                 state = self._read(drawn, place, state)
@@ -70,7 +70,7 @@ class RecurrentPolicy:
 
     def log_probabilities(self, sentences: Ints) -> Reals:
         """The logarithm of how likely each sentence is to be drawn, shape (batch,)."""
-        with neural.one_thread(self._torch):
+        with pytorch.one_thread(self._torch):
             chosen, _ = self._evaluate(sentences)
             logs: Reals = chosen.detach().double().numpy()
         return logs
@@ -87,7 +87,7 @@ class RecurrentPolicy:
 
     def train(self, sentences: Ints, advantages: Reals) -> None:
         """One step of Adam: sentences of positive advantage become likelier."""
-        with neural.one_thread(self._torch):
+        with pytorch.one_thread(self._torch):
             loss = self.loss(sentences, advantages)
             self._optimizer.zero_grad()
             loss.backward()

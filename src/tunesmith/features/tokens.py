@@ -10,11 +10,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.features.ties import Tie, ties_of
+from tunesmith.features.vectors import Exponents, Ints, Numbering, Order, Reals, Segment, Vectors
 from tunesmith.space import Config, Space
 from tunesmith.space.compositions import count as compositions
 from tunesmith.space.join import Join, JoinLimitError
-from tunesmith.tuners.ties import Tie, ties_of
-from tunesmith.tuners.vectors import Exponents, Ints, Numbering, Order, Reals, Segment, Vectors
 
 # A number with more values than this is written in several digits.
 _MOST_TOKENS = 64

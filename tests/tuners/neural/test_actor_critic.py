@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tunesmith.tuners.actor_critic import ActorCritic, Transitions
+from tunesmith.tuners.neural.actor_critic import ActorCritic, Transitions
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tunesmith.models.knn import KnnRegressor, canberra, gene_numbers
 from tunesmith.space import (
     Categorical,
     Config,
@@ -19,7 +20,6 @@ from tunesmith.space import (
     Space,
 )
 from tunesmith.testing.trials import LARGE_SPACES, space_named
-from tunesmith.tuners.knn import KnnRegressor, canberra, gene_numbers
 
 
 def regressor(space: Space, k: int, known: Mapping[tuple[Any, ...], float]) -> KnnRegressor:
@@ -189,7 +189,7 @@ def test_many_queries_and_known_configs_are_as_one_by_one(monkeypatch: pytest.Mo
     together = surrogate.predict(configs[600:])
     alone = [surrogate.predict([one])[0] for one in configs[600:]]
     assert together == pytest.approx(alone, rel=1e-12)
-    monkeypatch.setattr("tunesmith.tuners.knn._PAIRS_AT_ONCE", 2000)
+    monkeypatch.setattr("tunesmith.models.knn._PAIRS_AT_ONCE", 2000)
     assert (surrogate.predict(configs[600:]) == together).all()
     assert surrogate.predict([]).shape == (0,)
 

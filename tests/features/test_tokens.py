@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from tunesmith.features import tokens as module
+from tunesmith.features.tokens import Tokens
+from tunesmith.features.vectors import Ints
 from tunesmith.space import Categorical, Factorization, Ordinal, Parameter, Permutation, Space
 from tunesmith.testing.trials import LARGE_SPACES, SMALL_SPACES, space_named
-from tunesmith.tuners import tokens as module
-from tunesmith.tuners.tokens import Tokens
-from tunesmith.tuners.vectors import Ints
 
 PARAMETERS: list[Parameter] = [
     Factorization("x", 72, 3),

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from tunesmith.features.tokens import Tokens
 from tunesmith.space import Config, Factorization, Ordinal, Permutation, Space
 from tunesmith.testing.trials import LARGE_SPACES, space_named
-from tunesmith.tuners.recurrent import RecurrentPolicy
-from tunesmith.tuners.tokens import Tokens
+from tunesmith.tuners.neural.recurrent import RecurrentPolicy
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tunesmith.tuners import neural
-from tunesmith.tuners.moves import Bools, Numbers
-from tunesmith.tuners.vectors import Floats, Reals
+from tunesmith.features.moves import Bools, Numbers
+from tunesmith.features.vectors import Floats, Reals
+from tunesmith.tuners.neural import pytorch
 
 
 class Transitions(NamedTuple):
@@ -43,17 +43,17 @@ class ActorCritic:
         discount: float,
         rng: np.random.Generator,
     ) -> None:
-        torch = self._torch = neural.load_torch(tuner)
+        torch = self._torch = pytorch.load_torch(tuner)
         self._discount = discount
-        generator = neural.generator(torch, rng)
-        self._actor = neural.Perceptron(torch, (features, hidden, actions), generator)
-        self._critic = neural.Perceptron(torch, (features, hidden, 1), generator)
+        generator = pytorch.generator(torch, rng)
+        self._actor = pytorch.Perceptron(torch, (features, hidden, actions), generator)
+        self._critic = pytorch.Perceptron(torch, (features, hidden, 1), generator)
         weights = [*self._actor.weights, *self._critic.weights]
         self._optimizer = torch.optim.Adam(weights, lr=learning_rate)
 
     def policy(self, features: Floats, possible: Bools) -> Reals:
         """The probability of each action, shape (batch, actions): 0 where it is not possible."""
-        with neural.one_thread(self._torch):
+        with pytorch.one_thread(self._torch):
             inputs = self._torch.from_numpy(features)
             preferences = self._actor(inputs).detach().double().numpy()
         preferences[~possible] = -np.inf
@@ -63,7 +63,7 @@ class ActorCritic:
 
     def values(self, features: Floats) -> Reals:
         """What the critic expects of each state, shape (batch,), in units of the rewards."""
-        with neural.one_thread(self._torch):
+        with pytorch.one_thread(self._torch):
             values = self._critic(self._torch.from_numpy(features))
             expected: Reals = values.detach().double().numpy()[:, 0]
         return expected
@@ -82,7 +82,7 @@ class ActorCritic:
 
     def train(self, transitions: Transitions) -> None:
         """One step of Adam: the critic towards the returns, the actor by their advantage."""
-        with neural.one_thread(self._torch):
+        with pytorch.one_thread(self._torch):
             actor_loss, critic_loss = self.losses(transitions)
             self._optimizer.zero_grad()
             (actor_loss + critic_loss).backward()

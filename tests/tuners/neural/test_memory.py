@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tunesmith.features.moves import Moves
+from tunesmith.features.vectors import Ints
 from tunesmith.space import Ordinal, Space
 from tunesmith.testing.trials import space_named
-from tunesmith.tuners.memory import Memory
-from tunesmith.tuners.moves import Moves
-from tunesmith.tuners.vectors import Ints
+from tunesmith.tuners.neural.memory import Memory
 
 LINE = Space([Ordinal("n", tuple(range(40)))])
 

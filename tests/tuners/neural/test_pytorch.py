@@ -17,10 +17,11 @@ import pytest
 from tunesmith.errors import MissingDependencyError
 from tunesmith.space import Config
 from tunesmith.testing.trials import distance_cost, drive, measured, space_named
-from tunesmith.tuners import Tuner, neural, tuner
+from tunesmith.tuners import Tuner, tuner
+from tunesmith.tuners.neural import pytorch
 
 NAMES = ("na2c", "controller")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -105,7 +106,7 @@ def test_the_users_settings_make_no_difference(name: str, torch: Any) -> None:
 
 def test_one_thread_lasts_as_long_as_it_is_said_to(torch: Any) -> None:
     torch.set_num_threads(2)
-    with pytest.raises(RuntimeError, match="on the way"), neural.one_thread(torch):
+    with pytest.raises(RuntimeError, match="on the way"), pytorch.one_thread(torch):
         assert torch.get_num_threads() == 1
         raise RuntimeError("on the way")
     assert torch.get_num_threads() == 2
@@ -113,8 +114,8 @@ def test_one_thread_lasts_as_long_as_it_is_said_to(torch: Any) -> None:
 
 def test_generators_of_one_seed_draw_the_same(torch: Any) -> None:
     def weights(seed: int) -> list[float]:
-        generator = neural.generator(torch, np.random.default_rng(seed))
-        drawn: list[float] = neural.uniform(torch, (20,), 0.5, generator).tolist()
+        generator = pytorch.generator(torch, np.random.default_rng(seed))
+        drawn: list[float] = pytorch.uniform(torch, (20,), 0.5, generator).tolist()
         return drawn
 
     assert weights(1) == weights(1) != weights(2)
@@ -122,8 +123,8 @@ def test_generators_of_one_seed_draw_the_same(torch: Any) -> None:
 
 
 def test_a_perceptron_has_one_hidden_layer(torch: Any) -> None:
-    generator = neural.generator(torch, np.random.default_rng(0))
-    network = neural.Perceptron(torch, (3, 128, 2), generator)
+    generator = pytorch.generator(torch, np.random.default_rng(0))
+    network = pytorch.Perceptron(torch, (3, 128, 2), generator)
     assert [tuple(weights.shape) for weights in network.weights] == [
         (128, 3),
         (128,),

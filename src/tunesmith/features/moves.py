@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.features.vectors import Exponents, Floats, Ints, Segment, Vectors
 from tunesmith.space import Factorization, Ordinal, Permutation, Space
-from tunesmith.tuners.vectors import Exponents, Floats, Ints, Segment, Vectors
 
 Numbers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tunesmith.tuners.moves import Moves, Numbers
-from tunesmith.tuners.vectors import Ints, Reals
+from tunesmith.features.moves import Moves, Numbers
+from tunesmith.features.vectors import Ints, Reals
 
 
 class Memory:

@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
+from tunesmith.features import moves as module
+from tunesmith.features.moves import Moves, Numbers
+from tunesmith.features.vectors import Ints
 from tunesmith.space import Categorical, Factorization, Ordinal, Parameter, Permutation, Space
 from tunesmith.testing.trials import LARGE_SPACES, space_named
-from tunesmith.tuners import moves as module
-from tunesmith.tuners.moves import Moves, Numbers
-from tunesmith.tuners.vectors import Ints
 
 KINDS: list[Parameter] = [
     Factorization("x", 360, 3),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tunesmith.features.vectors import Vectors
 from tunesmith.space import Categorical, Config, Factorization, Ordinal, Permutation, Space
 from tunesmith.testing.trials import LARGE_SPACES, SMALL_SPACES, space_named
-from tunesmith.tuners.vectors import Vectors
 
 
 @pytest.mark.parametrize("name", [*LARGE_SPACES, *SMALL_SPACES])

@@ -1,0 +1,1 @@
+"""What the neural tuners are made of, with PyTorch where it is needed."""
