@@ -14,7 +14,7 @@ from tests.scripted import Scripted
 from tunesmith.bench import loop
 from tunesmith.bench.loop import LoopSettings, measure_loop, measure_tuned
 from tunesmith.bench.loop_page import loop_page
-from tunesmith.bench.peers import has_torch
+from tunesmith.bench.sides import has_torch
 from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.tuning.tune import tune

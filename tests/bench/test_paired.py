@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from tunesmith.bench import rotation, side
 from tunesmith.bench.paired import Comparison, compare
-from tunesmith.bench.peers import kernel_side
 from tunesmith.bench.rotation import median_interval
 from tunesmith.bench.side_process import Side
+from tunesmith.bench.sides import kernel_side
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome

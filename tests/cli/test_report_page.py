@@ -160,7 +160,7 @@ def test_ctrl_c_in_the_comparison_costs_the_comparison_alone(
         asked.append(found)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tunesmith.bench.peers.compare_with_peers", compare)
+    monkeypatch.setattr("tunesmith.bench.against_torch.compare_with_peers", compare)
     with open_store("sqlite://") as store:
         told = result(begin(store), trial(1, 1.0), trial(0, 2.0), 2)
     if interrupted:

@@ -15,8 +15,8 @@ from typing import Any
 
 from tunesmith.bench.gpu_facts import read_clocks
 from tunesmith.bench.line_process import LineProcess
-from tunesmith.bench.peers import has_torch, kernel_side_of
 from tunesmith.bench.rotation import Turns, ratio_of
+from tunesmith.bench.sides import has_torch, kernel_side_of
 from tunesmith.bench.torch_gpu import library_of
 from tunesmith.errors import MissingDependencyError, TunesmithError
 from tunesmith.operators import Operator

@@ -10,7 +10,8 @@ from typing import Any
 
 import psutil
 
-from tunesmith.bench.peers import compare_with_torch, has_torch
+from tunesmith.bench.against_torch import compare_with_torch
+from tunesmith.bench.sides import has_torch
 from tunesmith.bench.store_speed import measure_store
 from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, UsageError

@@ -7,7 +7,6 @@ build imports all tensor intrinsics. Workers find these functions by importing t
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -63,19 +62,3 @@ def make_builder(workers: int) -> Any:
             ]
 
     return KeepingBuilder()
-
-
-def warm_up(builder: Any, runner: Any, target: Any, workers: int) -> None:
-    """Have each worker started and used once: what is left of its time is all for candidates."""
-    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
-    from tvm.s_tir.meta_schedule.builder import BuilderInput
-    from tvm.s_tir.meta_schedule.runner import RunnerInput
-
-    from tunesmith.bench.metaschedule_kernel import metaschedule_module
-    from tunesmith.operators import matmul
-
-    module = metaschedule_module(matmul(m=16, n=16, k=16))
-    arguments = ArgInfo.from_entry_func(module)
-    for built in builder.build([BuilderInput(module, target) for _ in range(workers)]):
-        runner.run([RunnerInput(built.artifact_path, "cpu", arguments)])[0].result()
-        shutil.rmtree(Path(built.artifact_path).parent)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tunesmith.bench.family import die_with
-from tunesmith.bench.metaschedule_build import keep_pytorch_out, make_builder, warm_up
+from tunesmith.bench.metaschedule_build import keep_pytorch_out, make_builder
 from tunesmith.measure.trial.prepared import load_compiler
 
 # More than there is time for.
@@ -148,7 +148,7 @@ def tune_for(described: Mapping[str, Any]) -> dict[str, Any]:
     runner = ms.runner.LocalRunner(
         evaluator_config=ms.runner.EvaluatorConfig(number=1, repeat=1, min_repeat_ms=100)
     )
-    warm_up(builder, runner, target.to_tvm(), target.core_count)
+    _warm_up(builder, runner, target.to_tvm(), target.core_count)
     count.start(described["seconds"])
     try:
         ms.tune_tir(
@@ -179,6 +179,22 @@ def tune_for(described: Mapping[str, Any]) -> dict[str, Any]:
         if not count.over:
             raise
     return count.answer()
+
+
+def _warm_up(builder: Any, runner: Any, target: Any, workers: int) -> None:
+    """Have each worker started and used once: what is left of its time is all for candidates."""
+    from tvm.s_tir.meta_schedule.arg_info import ArgInfo
+    from tvm.s_tir.meta_schedule.builder import BuilderInput
+    from tvm.s_tir.meta_schedule.runner import RunnerInput
+
+    from tunesmith.bench.metaschedule_kernel import metaschedule_module
+    from tunesmith.operators import matmul
+
+    module = metaschedule_module(matmul(m=16, n=16, k=16))
+    arguments = ArgInfo.from_entry_func(module)
+    for built in builder.build([BuilderInput(module, target) for _ in range(workers)]):
+        runner.run([RunnerInput(built.artifact_path, "cpu", arguments)])[0].result()
+        shutil.rmtree(Path(built.artifact_path).parent)
 
 
 if __name__ == "__main__":

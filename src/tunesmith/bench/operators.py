@@ -11,9 +11,9 @@ from tunesmith.bench.instruction_sets import InstructionSet, held_to
 from tunesmith.bench.library_peers import library_peer, library_peers, library_versions_of_peers
 from tunesmith.bench.metaschedule import MetaSchedule, compare_with_metaschedule
 from tunesmith.bench.operator_workloads import FUSED
-from tunesmith.bench.peers import kernel_side_of
 from tunesmith.bench.rotation import Rotation, Turns, ratio_of, rotate
 from tunesmith.bench.row_origin import origin_now
+from tunesmith.bench.sides import kernel_side_of
 from tunesmith.bench.tuned import tune_workload
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.operators import Operator

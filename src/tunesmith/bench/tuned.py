@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tunesmith.bench.curves import curve, start_share
-from tunesmith.bench.peers import kernel_side
+from tunesmith.bench.sides import kernel_side
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import TunesmithError
 from tunesmith.operators import Operator

@@ -59,7 +59,7 @@ def loop(
     from tunesmith.bench.figure_files import make_folder, write_texts
     from tunesmith.bench.loop import LoopSettings, measure_loop
     from tunesmith.bench.loop_page import loop_page
-    from tunesmith.bench.peers import peer_versions
+    from tunesmith.bench.sides import peer_versions
     from tunesmith.store import library_versions, this_machine
 
     settings = LoopSettings(trials, seconds, records)

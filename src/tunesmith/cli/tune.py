@@ -258,7 +258,7 @@ def _run(
 
 def _compare(result: Result) -> Mapping[str, float]:
     """Seconds of a call by peer; none where Ctrl-C says that it takes too long."""
-    from tunesmith.bench.peers import compare_with_peers
+    from tunesmith.bench.against_torch import compare_with_peers
 
     try:
         if result.stopped is not Stop.INTERRUPTED:

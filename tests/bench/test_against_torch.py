@@ -5,15 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.scripted import Scripted
-from tunesmith.bench import peers
+from tunesmith.bench import against_torch, sides
+from tunesmith.bench.against_torch import compare_with_peers
 from tunesmith.bench.paired import Comparison
-from tunesmith.bench.peers import (
-    compare_with_peers,
-    has_torch,
-    kernel_side,
-    peer_versions,
-    torch_side,
-)
+from tunesmith.bench.sides import has_torch, kernel_side, peer_versions, torch_side
 from tunesmith.budget import Stop
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.task.problem import TaskProblem
@@ -49,8 +44,8 @@ def test_a_peers_time_is_ours_times_the_ratio(
     monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:
     comparison = Comparison(3.0, 2.5, 3.5, 1.0, 3.0, 1.0, 3.0, 25)
-    monkeypatch.setattr(peers, "has_torch", lambda: True)
-    monkeypatch.setattr(peers, "compare_with_torch", lambda found: comparison)
+    monkeypatch.setattr(against_torch, "has_torch", lambda: True)
+    monkeypatch.setattr(against_torch, "compare_with_torch", lambda found: comparison)
     assert compare_with_peers(result(PROBLEM, MEASURED), said.append) == {"PyTorch": 6.0}
     assert said == ["comparing with PyTorch, in turn ..."]
 
@@ -58,7 +53,8 @@ def test_a_peers_time_is_ours_times_the_ratio(
 def test_without_pytorch_it_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, said: list[str]
 ) -> None:
-    monkeypatch.setattr(peers, "has_torch", lambda: False)
+    for module in (against_torch, sides):
+        monkeypatch.setattr(module, "has_torch", lambda: False)
     assert compare_with_peers(result(PROBLEM, MEASURED), said.append) == {}
     assert said == [
         "PyTorch is not installed, so it is not compared with: 'make setup TORCH=1' adds it"
@@ -72,8 +68,8 @@ def test_a_comparison_that_fails_costs_no_result(
     def fails(found: Found) -> Comparison:
         raise TunesmithError("no such operator")
 
-    monkeypatch.setattr(peers, "has_torch", lambda: True)
-    monkeypatch.setattr(peers, "compare_with_torch", fails)
+    monkeypatch.setattr(against_torch, "has_torch", lambda: True)
+    monkeypatch.setattr(against_torch, "compare_with_torch", fails)
     assert compare_with_peers(result(PROBLEM, MEASURED), said.append) == {}
     assert said[-1] == "PyTorch cannot be compared with: no such operator"
 
