@@ -10,7 +10,8 @@ import pytest
 
 from tests.kernels import SQUARE, aligned, assert_right, inputs_of, kernel_of
 from tunesmith import operators
-from tunesmith.kernel.kernel import Kernel, arrays
+from tunesmith.kernel import arrays
+from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import Operator, conv2d, matmul
 from tunesmith.sketches import Sketch, sketches_for
 from tunesmith.sketches.tir.weights import WEIGHT

@@ -14,7 +14,7 @@ from tests.kernel.test_tensors import OnlyDlpack
 from tests.kernels import BIASED, DATA, SQUARE, WEIGHT, assert_right, inputs_of, kernel_of
 from tests.on_gpus.gpus import GPU, Captured, on
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.kernel.kernel import arrays
+from tunesmith.kernel import arrays
 from tunesmith.target import Target
 
 # -- arrays in main memory ------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import contextlib
 import json
 import math
 import os
+import shutil
 import signal
 import sys
 import time

@@ -11,8 +11,8 @@ from functools import cached_property, partial
 from typing import Any
 
 from tunesmith.errors import UsageError
+from tunesmith.kernel import arrays
 from tunesmith.kernel.direct_call import direct_call
-from tunesmith.kernel.kernel import arrays
 from tunesmith.operators import Argument
 from tunesmith.target import Target
 

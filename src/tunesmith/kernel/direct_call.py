@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tunesmith.kernel.kernel import arrays
+from tunesmith.kernel import arrays
 from tunesmith.operators import Argument
 
 DirectCall = Callable[[Sequence[Any], Any | None], Any | None]

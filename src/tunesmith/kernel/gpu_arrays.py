@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tunesmith.errors import UsageError
-from tunesmith.kernel.kernel import arrays
+from tunesmith.kernel import arrays
 from tunesmith.operators import Argument
 
 # DLPack's numbers of devices, and of CUDA's default stream.

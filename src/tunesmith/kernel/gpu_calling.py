@@ -11,8 +11,8 @@ from typing import Any
 
 from tunesmith.cuda.devices import check_gpu, gpu_for
 from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.kernel import arrays, gpu_arrays
 from tunesmith.kernel.calling import Calling
-from tunesmith.kernel.kernel import arrays, gpu_arrays
 from tunesmith.operators import Argument
 
 

@@ -10,11 +10,10 @@ from typing import Any, Self
 from tunesmith.compiler.compile import compiled
 from tunesmith.cuda.executable import gpu_executable, takes_memory
 from tunesmith.errors import TunesmithError, UsageError, last_line
-from tunesmith.kernel import files
+from tunesmith.kernel import arrays, calling, files, gpu_arrays, gpu_calling
 from tunesmith.kernel.calling import Calling, CpuCalling
 from tunesmith.kernel.files import Description
 from tunesmith.kernel.gpu_calling import GpuCalling
-from tunesmith.kernel.kernel import arrays, calling, gpu_arrays, gpu_calling
 from tunesmith.kernel.prepared import PreparedKernel
 from tunesmith.operators import Argument, Operator, ProductOperator
 from tunesmith.sketches.tir.weights import (

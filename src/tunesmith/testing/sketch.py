@@ -24,7 +24,8 @@ import numpy as np
 import pytest
 
 from tunesmith.errors import InstantiationError
-from tunesmith.kernel.kernel import Kernel, arrays
+from tunesmith.kernel import arrays
+from tunesmith.kernel.kernel import Kernel
 from tunesmith.measure.trial.verify import find_mismatch, poison_like
 from tunesmith.operators import Argument, Operator
 from tunesmith.sketches import Sketch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tunesmith.kernel.kernel import arrays
+from tunesmith.kernel import arrays
 from tunesmith.measure.devices.device import BuiltProgram
 from tunesmith.measure.trial import kept_weights, timing
 from tunesmith.measure.trial.prepared import Prepared

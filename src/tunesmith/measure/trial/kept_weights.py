@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tunesmith.kernel.kernel import arrays
+from tunesmith.kernel import arrays
 from tunesmith.operators import Argument
 from tunesmith.sketches.tir.weights import PREPARE
 
