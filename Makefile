@@ -28,7 +28,7 @@ venv := .venv
 bin := $(venv)/bin
 # Tests to which it does not matter how long something takes: several may run at a time.
 computing := $(addprefix tests/,compiler cuda docs features models operators reports sketches space testing tuners \
-	bench/test_metaschedule.py bench/test_score.py kernel/test_gpu.py)
+	bench/peers/test_metaschedule.py bench/compare/test_score.py kernel/test_gpu.py)
 # Made when all packages are in place. It names the checkout, for the scripts of an environment do
 # not survive being moved.
 ready := $(venv)/.ready$(if $(further),-$(further))

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tunesmith.bench.simulated import RecordedSpace, simulate
-from tunesmith.bench.space_analysis import expected_best, speed_shares
-from tunesmith.bench.space_analysis_part import recorded_part
+from tunesmith.bench.compare.simulated import RecordedSpace, simulate
+from tunesmith.bench.papers.space_analysis import expected_best, speed_shares
+from tunesmith.bench.recording.part import recorded_part
 from tunesmith.measure.recorded.recording import Recording, load_recording
 from tunesmith.measurement import Outcome
 from tunesmith.operators import parse_operator

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.scripted import Scripted
-from tunesmith.bench import against_torch, sides
+from tunesmith.bench import against_torch
 from tunesmith.bench.against_torch import compare_with_peers
-from tunesmith.bench.paired import Comparison
-from tunesmith.bench.sides import has_torch, kernel_side, peer_versions, torch_side
+from tunesmith.bench.peers import sides
+from tunesmith.bench.peers.sides import has_torch, kernel_side, peer_versions, torch_side
+from tunesmith.bench.timing.paired import Comparison
 from tunesmith.budget import Stop
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.task.problem import TaskProblem

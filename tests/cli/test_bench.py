@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from tests.bench.figures import FIGURES, TORCH
-from tests.bench.operator_rows import ORIGIN, origin, row
+from tests.bench.operators.rows import ORIGIN, origin, row
 from tests.cli.command import tunesmith
 from tests.cli.conftest import Command
-from tunesmith.bench import loop, operators
-from tunesmith.bench.loop import LoopSettings
-from tunesmith.bench.operators_files import OperatorFigures, write_operators
+from tunesmith.bench.loop import loop
+from tunesmith.bench.loop.loop import LoopSettings
+from tunesmith.bench.operators import operators
+from tunesmith.bench.operators.files import OperatorFigures, write_operators
 from tunesmith.errors import TunesmithError
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.cli.conftest import Command
-from tunesmith.bench.builds import PHASES
+from tunesmith.bench.builds.builds import PHASES
 
 
 def test_a_build_is_divided_by_phase_pass_and_group(command: Command) -> None:

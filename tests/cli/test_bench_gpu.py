@@ -13,7 +13,7 @@ import pytest
 from tests.cli.command import Process, Ran, eventually
 from tests.emulated import needs_compiler
 from tests.patience import PATIENCE
-from tunesmith.bench.gpu_bench import PARTS
+from tunesmith.bench.gpu.bench import PARTS
 from tunesmith.cli.bench_gpu import Part
 from tunesmith.measure.recorded.replay import ReplayProblem
 from tunesmith.testing.emulated_gpu import environment
@@ -125,7 +125,7 @@ _COMPARISON = """
 import json
 from contextlib import closing
 from dataclasses import asdict
-from tunesmith.bench.gpu_peers import GpuPeers
+from tunesmith.bench.gpu.peers import GpuPeers
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.errors import TunesmithError
 from tunesmith.operators import conv2d, matmul

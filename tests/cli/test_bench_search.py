@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.compare_records import install_faulty
+from tests.bench.compare.records import install_faulty
 from tests.cli.command import tunesmith
 from tests.cli.conftest import Command
 

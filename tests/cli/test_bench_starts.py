@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.bench.operator_rows import ORIGIN
+from tests.bench.operators.rows import ORIGIN
 from tests.cli.conftest import Command
-from tunesmith.bench import starts
+from tunesmith.bench.starts import starts
 
 
 def run(speed: float) -> dict[str, Any]:

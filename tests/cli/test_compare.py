@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.compare_records import install_faulty, record
+from tests.bench.compare.records import install_faulty, record
 from tests.cli.command import Process, eventually, tunesmith, write_spec
 from tests.cli.conftest import Command
 

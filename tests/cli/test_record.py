@@ -14,7 +14,7 @@ import pytest
 from tests.cli.command import Process, assert_sound, eventually, trials_in
 from tests.cli.conftest import Command
 from tests.measure.recorded.t4_files import T1, document, result
-from tunesmith.bench import record_space
+from tunesmith.bench.recording import record_space
 from tunesmith.budget import Budget
 from tunesmith.measure.recorded.replay import ReplayProblem
 from tunesmith.tuning.tune import tune

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.compare_records import record
+from tests.bench.compare.records import record
 from tests.cli.command import trials_in
 from tests.cli.conftest import Command
-from tunesmith.bench import space_analysis_record
-from tunesmith.bench.record_space import SpacePart, restricted
+from tunesmith.bench.papers import space_analysis_record
+from tunesmith.bench.recording.record_space import SpacePart, restricted
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import matmul
 from tunesmith.problem import MeasureSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tunesmith.bench.store_speed import measure_store
+from tunesmith.bench.loop.store_speed import measure_store
 
 
 def test_figures_are_reported_and_nothing_is_left(tmp_path: Path) -> None:

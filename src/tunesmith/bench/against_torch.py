@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 
-from tunesmith.bench.paired import Comparison, compare
-from tunesmith.bench.sides import has_torch, kernel_side, torch_side
+from tunesmith.bench.peers.sides import has_torch, kernel_side, torch_side
+from tunesmith.bench.timing.paired import Comparison, compare
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.tuning.result import Found, Result
@@ -48,7 +48,7 @@ def _ratio_on_gpu(found: Found, rounds: int = 25) -> float:
 
     Raises ``TunesmithError`` if PyTorch cannot run the operator on the GPU.
     """
-    from tunesmith.bench.gpu_peers import GpuPeers
+    from tunesmith.bench.gpu.peers import GpuPeers
 
     assert isinstance(found.problem, TaskProblem)
     described = {**kernel_side(found), "program_hash": found.measurement.program_hash}

@@ -56,10 +56,10 @@ def loop(
     """Measure trials a second, the best of 90 s against PyTorch, the store, and memory."""
     from datetime import UTC, datetime
 
-    from tunesmith.bench.figure_files import make_folder, write_texts
-    from tunesmith.bench.loop import LoopSettings, measure_loop
-    from tunesmith.bench.loop_page import loop_page
-    from tunesmith.bench.sides import peer_versions
+    from tunesmith.bench.loop.loop import LoopSettings, measure_loop
+    from tunesmith.bench.loop.page import loop_page
+    from tunesmith.bench.pages.figure_files import make_folder, write_texts
+    from tunesmith.bench.peers.sides import peer_versions
     from tunesmith.store import library_versions, this_machine
 
     settings = LoopSettings(trials, seconds, records)
@@ -83,7 +83,7 @@ class Rival(enum.Enum):
 
 
 class OperatorSuite(enum.Enum):
-    """Lists of workloads, as ``tunesmith.bench.operator_workloads`` has them."""
+    """Lists of workloads, as ``tunesmith.bench.operators.workloads`` has them."""
 
     LAYERS = "layers"
     SHAPES = "shapes"
@@ -131,12 +131,12 @@ def operators(
     as_json: opt.Json = False,
 ) -> None:
     """Tune operators, and compare them with other libraries, each in a process of its own."""
-    from tunesmith.bench.figure_files import make_folder
-    from tunesmith.bench.instruction_sets import held_to
-    from tunesmith.bench.metaschedule import MetaSchedule
-    from tunesmith.bench.operator_workloads import COMPARED_TUNERS, Suite, operator_workloads
-    from tunesmith.bench.operators import OperatorBench, OperatorSettings
-    from tunesmith.bench.operators_files import OperatorFigures, read_operators, write_operators
+    from tunesmith.bench.operators.files import OperatorFigures, read_operators, write_operators
+    from tunesmith.bench.operators.operators import OperatorBench, OperatorSettings
+    from tunesmith.bench.operators.workloads import COMPARED_TUNERS, Suite, operator_workloads
+    from tunesmith.bench.pages.figure_files import make_folder
+    from tunesmith.bench.peers.instruction_sets import held_to
+    from tunesmith.bench.peers.metaschedule import MetaSchedule
     from tunesmith.store import open_store
     from tunesmith.target import Target
 
@@ -183,9 +183,9 @@ def calls(
     as_json: opt.Json = False,
 ) -> None:
     """Measure what a call of a kernel takes beside the program, and what other libraries' take."""
-    from tunesmith.bench.calls import CallSettings, measure_calls
-    from tunesmith.bench.calls_page import calls_page
-    from tunesmith.bench.figure_files import make_folder, write_texts
+    from tunesmith.bench.calls.calls import CallSettings, measure_calls
+    from tunesmith.bench.calls.page import calls_page
+    from tunesmith.bench.pages.figure_files import make_folder, write_texts
 
     settings = CallSettings(rounds)
     make_folder(output)
@@ -216,10 +216,10 @@ def starts(
     as_json: opt.Json = False,
 ) -> None:
     """Measure what the first trials find, with the model's good starts and without."""
-    from tunesmith.bench.figure_files import make_folder
-    from tunesmith.bench.operator_workloads import operator_workloads
-    from tunesmith.bench.starts import WORKLOADS, StartsSettings, measure_starts
-    from tunesmith.bench.starts_files import read_starts, write_starts
+    from tunesmith.bench.operators.workloads import operator_workloads
+    from tunesmith.bench.pages.figure_files import make_folder
+    from tunesmith.bench.starts.files import read_starts, write_starts
+    from tunesmith.bench.starts.starts import WORKLOADS, StartsSettings, measure_starts
 
     settings = StartsSettings(trials, seed)
     chosen = operator_workloads(workload or WORKLOADS, fused=False)

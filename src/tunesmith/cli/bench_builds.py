@@ -32,8 +32,8 @@ def builds(
     as_json: opt.Json = False,
 ) -> None:
     """Show where the time of a build goes: by phase, by TVM's pass and by group of LLVM's."""
-    from tunesmith.bench.builds import BuildsSettings, measure_builds
-    from tunesmith.bench.operator_workloads import operator_workloads
+    from tunesmith.bench.builds.builds import BuildsSettings, measure_builds
+    from tunesmith.bench.operators.workloads import operator_workloads
     from tunesmith.target import Target
     from tunesmith.task import Task
 
@@ -51,7 +51,7 @@ def builds(
 def _table(row: dict[str, Any]) -> Any:
     from rich.table import Table
 
-    from tunesmith.bench.builds import PHASES
+    from tunesmith.bench.builds.builds import PHASES
 
     total = sum(row["phases"].values())
     failed = f", {row['failed']} failed" if row["failed"] else ""

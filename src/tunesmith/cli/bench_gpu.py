@@ -92,11 +92,11 @@ def gpu(
     gpus()  # complains in fewer words than the next line where there is none
     target = Target("cuda")
     target.check_measurable()
-    from tunesmith.bench.figure_files import make_folder
-    from tunesmith.bench.gpu_bench import GpuBench, GpuSettings
-    from tunesmith.bench.gpu_recording import SpaceSample
-    from tunesmith.bench.gpu_sketches import SketchCheck
-    from tunesmith.bench.gpu_workloads import RECORDED_SKETCH, small_operators
+    from tunesmith.bench.gpu.bench import GpuBench, GpuSettings
+    from tunesmith.bench.gpu.recording import SpaceSample
+    from tunesmith.bench.gpu.sketches import SketchCheck
+    from tunesmith.bench.gpu.workloads import RECORDED_SKETCH, small_operators
+    from tunesmith.bench.pages.figure_files import make_folder
     from tunesmith.measure.trial.prepared import load_compiler
     from tunesmith.store import open_store
 
@@ -132,7 +132,7 @@ def gpu(
 
 def _workloads(texts: Sequence[str]) -> dict[str, Operator]:
     """Those that names, patterns and operators choose, by name."""
-    from tunesmith.bench.gpu_workloads import chosen_workloads
+    from tunesmith.bench.gpu.workloads import chosen_workloads
 
     written = {text: _operator(text) for text in texts if " " in text}
     patterns = [text for text in texts if " " not in text]

@@ -86,12 +86,12 @@ def _do(
     as_json: bool,
 ) -> None:
     """Do an experiment, or what is left of it, and write its part of the page."""
-    from tunesmith.bench import search_gbfs, search_nose, search_opevo
-    from tunesmith.bench.search_data import search_data
-    from tunesmith.bench.search_experiment import take_part
-    from tunesmith.bench.search_page import PAGE, open_folder, write_search
+    from tunesmith.bench.papers import gbfs, nose, opevo
+    from tunesmith.bench.papers.data import search_data
+    from tunesmith.bench.papers.experiment import take_part
+    from tunesmith.bench.papers.page import PAGE, open_folder, write_search
 
-    modules = {"nose": search_nose, "opevo": search_opevo, "gbfs": search_gbfs}
+    modules = {"nose": nose, "opevo": opevo, "gbfs": gbfs}
     experiment = modules[name].EXPERIMENT
     settings = experiment.settings(quick=quick).changed(**given)
     there, left_out = take_part(settings.tuners, asked_for=bool(given["tuners"]))

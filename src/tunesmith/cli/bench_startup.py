@@ -28,7 +28,7 @@ def startup(
     as_json: opt.Json = False,
 ) -> None:
     """Measure where the time goes from 'tunesmith tune' to the result of its first trial."""
-    from tunesmith.bench.startup import measure_startup
+    from tunesmith.bench.loop.startup import measure_startup
 
     words = ["--layer", str(layer), *(["--mcpu", mcpu] if mcpu else [])]
     figures = measure_startup(words, repeats, remark)

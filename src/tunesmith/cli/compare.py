@@ -14,7 +14,7 @@ from tunesmith.cli.output import console, print_json, remarks
 from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
-    from tunesmith.bench.compare import Comparison, Results
+    from tunesmith.bench.compare.compare import Comparison, Results
 
 
 def register(app: typer.Typer) -> None:
@@ -67,12 +67,12 @@ def compare(
     as_json: opt.Json = False,
 ) -> None:
     """Compare tuners on recorded spaces and measured workloads, and score them."""
-    from tunesmith.bench.compare import CompareSettings, Comparison
-    from tunesmith.bench.compare_files import write_comparison
-    from tunesmith.bench.compare_problems import choose_problems
-    from tunesmith.bench.compare_summary import summarise
-    from tunesmith.bench.compare_tuners import choose_tuners
-    from tunesmith.bench.figure_files import make_folder
+    from tunesmith.bench.compare.compare import CompareSettings, Comparison
+    from tunesmith.bench.compare.files import write_comparison
+    from tunesmith.bench.compare.problems import choose_problems
+    from tunesmith.bench.compare.summary import summarise
+    from tunesmith.bench.compare.tuners import choose_tuners
+    from tunesmith.bench.pages.figure_files import make_folder
 
     settings = CompareSettings(repeats, seconds, trials, seed, workers)
     chosen = choose_tuners(tuners or ())
@@ -98,7 +98,7 @@ def compare(
 
 def carry_out(comparison: Comparison, results: Results) -> None:
     """Do what is left to do, and show how far it is. Raises what ``Comparison.go`` does."""
-    from tunesmith.bench.compare_progress import CompareProgress
+    from tunesmith.bench.compare.progress import CompareProgress
 
     total, saved = len(comparison.runs()), len(results.traces)
     with CompareProgress(remarks(), total, saved) as shown:

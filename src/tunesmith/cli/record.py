@@ -15,7 +15,7 @@ from tunesmith.errors import StoreError, UsageError
 from tunesmith.measurement import Outcome
 
 if TYPE_CHECKING:
-    from tunesmith.bench.record_space import RecordingState, SpacePart
+    from tunesmith.bench.recording.record_space import RecordingState, SpacePart
     from tunesmith.measure.recorded.replay import ReplayProblem
     from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.store import Store
@@ -66,7 +66,7 @@ def record(
     choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, arch, sketch)
     # Complain about the words before anything heavy is loaded.
     choice.task().target.check_measurable()
-    from tunesmith.bench.record_space import (
+    from tunesmith.bench.recording.record_space import (
         SpacePart,
         check_output,
         count_configs,
@@ -117,7 +117,7 @@ def _measured(
     seconds: float | None,
 ) -> RecordingState:
     """Raises ``StoreError`` if a trial could not be stored."""
-    from tunesmith.bench.record_space import record as measure
+    from tunesmith.bench.recording.record_space import record as measure
     from tunesmith.reports.live import LiveProgress
 
     with LiveProgress(remarks(), count, None, part.flops) as live:

@@ -41,9 +41,9 @@ def space_analysis(
     as_json: opt.Json = False,
 ) -> None:
     """Look at recorded spaces: outcomes, what they cost, how speeds are distributed."""
-    from tunesmith.bench.search_page import open_folder, write_search
-    from tunesmith.bench.space_analysis import analyse, choose_recordings
-    from tunesmith.bench.space_analysis_figures import pictures
+    from tunesmith.bench.papers.page import open_folder, write_search
+    from tunesmith.bench.papers.space_analysis import analyse, choose_recordings
+    from tunesmith.bench.papers.space_analysis_figures import pictures
 
     chosen = choose_recordings(space or _shipped())
     open_folder(output)
@@ -72,8 +72,13 @@ def _shipped() -> list[str]:
 
 def _recorded(output: Path) -> Path:
     """The recording that takes hours, made or completed now."""
-    from tunesmith.bench.search_experiment import RUNS
-    from tunesmith.bench.space_analysis_record import LAYER, configs_to_record, record_whole, whole
+    from tunesmith.bench.papers.experiment import RUNS
+    from tunesmith.bench.papers.space_analysis_record import (
+        LAYER,
+        configs_to_record,
+        record_whole,
+        whole,
+    )
     from tunesmith.reports.live import LiveProgress
 
     part, folder = whole(), output / RUNS / "space-analysis"

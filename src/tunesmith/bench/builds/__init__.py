@@ -1,0 +1,1 @@
+"""`tunesmith bench builds`: what the seconds of builds go to."""

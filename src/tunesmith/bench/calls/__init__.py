@@ -1,0 +1,1 @@
+"""`tunesmith bench calls`: what a call of a kernel costs."""

@@ -1,0 +1,1 @@
+"""`tunesmith compare`: tuners against each other on recorded and made-up spaces."""

@@ -1,0 +1,296 @@
+"""``tunesmith compare``: every tuner on every problem, time and again.
+
+Searches of recorded spaces run side by side, one a processor, by a simulated clock. Workloads are
+measured one after the other, so that nothing disturbs them. Each run is saved as it ends, and one
+that is saved is not repeated.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tunesmith.bench.compare.measured import measure_run
+from tunesmith.bench.compare.pool import Pool
+from tunesmith.bench.compare.problems import MeasuredProblem, Problem, RecordedProblem
+from tunesmith.bench.compare.process import reason
+from tunesmith.bench.compare.score import REPEATS
+from tunesmith.bench.compare.simulated_trace import Trace, load_trace, save_trace
+from tunesmith.bench.compare.tuners import TunerChoice
+from tunesmith.bench.pages.figure_files import make_folder
+from tunesmith.budget import Budget
+from tunesmith.errors import StoreError, TunesmithError, UsageError, system_reason
+from tunesmith.measure.inline import digest
+
+_RUNS = "runs"
+# Changes when traces of before no longer tell what those of now do.
+_FORMAT = 1
+
+# A search may think for as long as its budget says, on a machine that has other things to do.
+_PATIENCE_FACTOR = 8.0
+_PATIENCE_LEAST = 600.0
+_PATIENCE_MOST = 7 * 86400.0
+
+
+@dataclass(frozen=True)
+class CompareSettings:
+    """How often each tuner searches each problem, and how long.
+
+    ``seconds`` of tuning and ``trials`` limit a run; a recorded space without any limit has that of
+    its score. Repeat r has the seed ``seed`` + r. ``workers`` is how many recorded spaces are
+    searched at a time, None: as many as there are processors.
+
+    Raises ``UsageError`` for a value that makes no sense.
+    """
+
+    repeats: int = REPEATS
+    seconds: float | None = None
+    trials: int | None = None
+    seed: int = 0
+    workers: int | None = None
+
+    def __post_init__(self) -> None:
+        Budget(self.seconds, self.trials)
+        for name, least in (("repeats", 1), ("workers", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UsageError(f"{name} must be {least} or more, not {value}")
+
+    @property
+    def processes(self) -> int:
+        """How many recorded spaces are searched at a time."""
+        return self.workers or len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One search of a comparison: ``repeat`` counts from 0."""
+
+    problem: Problem
+    tuner: TunerChoice
+    repeat: int
+
+
+@dataclass(frozen=True)
+class Crash:
+    """A run that failed, and why, in one line."""
+
+    run: Run
+    why: str
+
+
+@dataclass
+class Results:
+    """What the runs gave so far: their traces, and the crashes."""
+
+    problems: Sequence[Problem]
+    tuners: Sequence[TunerChoice]
+    traces: dict[Run, Trace] = field(default_factory=dict)
+    crashes: list[Crash] = field(default_factory=list)
+
+    def of(self, problem: Problem, tuner: TunerChoice) -> list[Trace]:
+        """The traces of a tuner on a problem, in the order of the repeats."""
+        runs = [run for run in self.traces if (run.problem, run.tuner) == (problem, tuner)]
+        return [self.traces[run] for run in sorted(runs, key=lambda run: run.repeat)]
+
+    def crashed(self, problem: Problem, tuner: TunerChoice) -> list[Crash]:
+        """The crashes of a tuner on a problem."""
+        return [c for c in self.crashes if (c.run.problem, c.run.tuner) == (problem, tuner)]
+
+
+Watch = Callable[[Results, str, float], None]
+"""Is told of the results so far, of the run under way, and of the share of it that is done."""
+
+
+class Comparison:
+    """Tuners, problems, and the folder that keeps the runs.
+
+    Raises ``UsageError`` for a tuner that cannot search a problem, and for a workload without a
+    limit: before anything runs.
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        tuners: Sequence[TunerChoice],
+        settings: CompareSettings,
+        folder: Path,
+        store: str | None = None,
+    ) -> None:
+        self.problems = problems
+        self.tuners = tuners
+        self.settings = settings
+        self._folder = folder / _RUNS
+        self._store = store or str(folder / "tuning.db")
+        self._check()
+
+    def _check(self) -> None:
+        for problem in self.problems:
+            if self.limits(problem) == (None, None):
+                raise UsageError(f"{problem.label} is measured: give it --seconds or --trials")
+            for tuner in self.tuners:
+                _check_search(problem, tuner)
+
+    def runs(self) -> list[Run]:
+        """All runs; each tuner has its first repeat on every problem before any has a second."""
+        return [
+            Run(problem, tuner, repeat)
+            for repeat in range(self.settings.repeats)
+            for problem in self.problems
+            for tuner in self.tuners
+        ]
+
+    def saved(self) -> Results:
+        """What earlier comparisons with the same settings left in the folder."""
+        results = Results(self.problems, self.tuners)
+        self._collect(results)
+        return results
+
+    def forget(self) -> None:
+        """Remove the runs of these tuners on these problems that earlier comparisons left in the
+        folder, whatever their seeds and limits, as far as their repeats are among those to do.
+
+        Raises ``TunesmithError`` where that is impossible.
+        """
+        try:
+            for run in self.runs():
+                self._path(run).unlink(missing_ok=True)
+        except OSError as error:
+            raise TunesmithError(
+                f"cannot remove {error.filename}: {system_reason(error)}: name another folder"
+            ) from error
+
+    def _collect(self, results: Results) -> None:
+        """Add what is in the folder."""
+        for run in self.runs():
+            if run not in results.traces:
+                trace = self._load(run)
+                if trace is not None:
+                    results.traces[run] = trace
+
+    def go(self, results: Results, watch: Watch) -> None:
+        """Do the runs that ``results`` lacks, and add each as it ends.
+
+        Raises ``TunesmithError`` where traces cannot be saved, ``KeyboardInterrupt`` on Ctrl-C.
+        """
+        make_folder(self._folder)
+        left = [run for run in self.runs() if run not in results.traces]
+        simulated = [run for run in left if isinstance(run.problem, RecordedProblem)]
+        try:
+            with Pool(self.settings.processes, self._job, self._patience) as pool:
+                for done in pool.run(simulated):
+                    self._add(results, done.job, done.crash)
+                    watch(results, _words(done.job), 0.0)
+        except KeyboardInterrupt:  # which some may have come before that are not counted yet
+            self._collect(results)
+            raise
+        for run in left:
+            if isinstance(run.problem, MeasuredProblem):
+                self._measure(results, run, watch)
+
+    def _load(self, run: Run) -> Trace | None:
+        """The trace that is saved of a run, by its tuner's clock."""
+        trace = load_trace(self._path(run), self._identity(run))
+        return None if trace is None else trace.slowed(run.tuner.multiplier)
+
+    def _add(self, results: Results, run: Run, crash: str | None) -> None:
+        trace = None if crash else self._load(run)
+        if trace is not None:
+            results.traces[run] = trace
+        else:
+            results.crashes.append(Crash(run, crash or "its trace was lost"))
+
+    def _measure(self, results: Results, run: Run, watch: Watch) -> None:
+        assert isinstance(run.problem, MeasuredProblem)
+        budget = Budget(*self._limits(run))
+        crash = None
+        try:
+            trace = measure_run(
+                run.problem.tuned,
+                run.tuner.tuner,
+                budget,
+                seed=self.settings.seed + run.repeat,
+                store=self._store,
+                watch=lambda share: watch(results, _words(run), share),
+            )
+            save_trace(self._path(run), trace, self._identity(run))
+        except StoreError:
+            raise
+        except Exception as error:
+            crash = reason(error)
+        self._add(results, run, crash)
+        watch(results, _words(run), 0.0)
+
+    # -- one run -------------------------------------------------------------------------------
+
+    def limits(self, problem: Problem) -> tuple[float | None, int | None]:
+        """Seconds of tuning and trials of a run, by its tuner's clock; None is no limit."""
+        seconds, trials = self.settings.seconds, self.settings.trials
+        if isinstance(problem, MeasuredProblem):
+            return seconds, problem.trials if trials is None else trials
+        if seconds is None and trials is None:
+            seconds = problem.yardstick.budget
+        return seconds, trials
+
+    def _limits(self, run: Run) -> tuple[float | None, int | None]:
+        """The same by the real clock, and in configs."""
+        seconds, trials = self.limits(run.problem)
+        times = run.tuner.multiplier
+        return None if seconds is None else seconds * times, trials and trials * times
+
+    def _job(self, run: Run) -> Mapping[str, Any]:
+        assert isinstance(run.problem, RecordedProblem)
+        seconds, trials = self._limits(run)
+        return {
+            "tuner": run.tuner.tuner.name,
+            "options": run.tuner.identity["options"],
+            "record": str(run.problem.path),
+            "seed": self.settings.seed + run.repeat,
+            "seconds": seconds,
+            "trials": trials,
+            "path": str(self._path(run)),
+            "identity": self._identity(run),
+        }
+
+    def _patience(self, run: Run) -> float:
+        seconds, _ = self._limits(run)
+        if seconds is None:
+            return _PATIENCE_MOST
+        return min(_PATIENCE_MOST, _PATIENCE_LEAST + _PATIENCE_FACTOR * seconds)
+
+    def _identity(self, run: Run) -> str:
+        return digest(
+            {
+                "format": _FORMAT,
+                "problem": run.problem.identity,
+                "tuner": run.tuner.identity,
+                "seed": self.settings.seed + run.repeat,
+                "limits": self._limits(run),
+            }
+        )
+
+    def _path(self, run: Run) -> Path:
+        labels = (run.problem.label, run.tuner.label)
+        plain = "-".join(re.sub(r"[^A-Za-z0-9]+", "-", label).strip("-") for label in labels)
+        return self._folder / f"{plain[:80]}-{digest(labels)[:6]}-{run.repeat:03d}.npz"
+
+
+def _words(run: Run) -> str:
+    return f"{run.problem.label}, {run.tuner.label}, repeat {run.repeat + 1}"
+
+
+def _check_search(problem: Problem, tuner: TunerChoice) -> None:
+    """Raises ``UsageError`` if the tuner cannot search the problem's spaces."""
+    for space in problem.spaces():
+        try:
+            tuner.tuner.start(space, 0)
+        except TunesmithError as error:
+            raise type(error)(
+                f"tuner '{tuner.label}' cannot search {problem.label}: {error}"
+            ) from error
+        except Exception:  # a crash is for the table
+            continue

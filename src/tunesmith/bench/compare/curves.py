@@ -1,0 +1,131 @@
+"""How fast the best is that tuners have found over time and over trials, as curves to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.bench.compare.summary import Cell, Summary, speeds, standard_error
+from tunesmith.bench.compare.tuners import reference_of
+
+Floats = npt.NDArray[np.float64]
+
+_POINTS = 240
+_BOOTSTRAP_REPLICAS = 1000
+_BOOTSTRAP_SEED = 20240521
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A mean over repeats with its standard error, both over ``x``; all of one shape."""
+
+    x: Floats
+    mean: Floats
+    error: Floats
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The curves of one plot by the tuner's label."""
+
+    title: str
+    curves: Mapping[str, Curve]
+
+
+def speeds_over_time(summary: Summary) -> list[Curves]:
+    """For each problem the best speed, as a share of the optimum's, over seconds of tuning."""
+    plots = []
+    for problem in summary.problems:
+        cells = _with_traces(summary.on(problem))
+        times = np.linspace(0.0, time_limit(cells), _POINTS)
+        drawn = {cell.tuner.label: _curve(times, _speeds_at(cell, times)) for cell in cells}
+        plots.append(Curves(problem.label, drawn))
+    return plots
+
+
+def speeds_over_trials(summary: Summary) -> list[Curves]:
+    """The same over trials. A run that ended earlier than others keeps its best."""
+    plots = []
+    for problem in summary.problems:
+        cells = _with_traces(summary.on(problem))
+        last = max((_typical_trials(cell) for cell in cells), default=1)
+        trials = np.unique(np.geomspace(1, max(last, 2), _POINTS).astype(np.intp))
+        drawn = {}
+        for cell in cells:
+            found = np.array([trace.best_after(trials) for trace in cell.traces])
+            drawn[cell.tuner.label] = _curve(trials.astype(np.float64), speeds(found, cell.optimum))
+        plots.append(Curves(problem.label, drawn))
+    return plots
+
+
+def speed_ups(summary: Summary) -> tuple[str, Curves] | None:
+    """NoSE, figure 5B: at each time how many times as fast as the reference's best is theirs.
+
+    Returns the reference's label, and the others' curves. Times are shares of a run's time, and a
+    speed-up is the mean over the problems of the ratio of the mean speeds, its error the standard
+    deviation over bootstrap replicas of the repeats of both. A curve begins when every run of both
+    has found something on every problem: a mean in which a run without anything counts as 0 tells
+    of that run's start, not of how fast the best is. A tuner that lacks runs of a problem, or whose
+    curve would begin at the end, has none; None where nobody has any.
+    """
+    labels = [each.tuner.label for each in summary.standings if all(c.traces for c in each.cells)]
+    reference = reference_of([label for label in summary.labels if label in labels] or [""])
+    shares = np.linspace(0.0, 1.0, _POINTS)
+    ratios: dict[str, list[Floats]] = {label: [] for label in labels if label != reference}
+    rng = np.random.default_rng(_BOOTSTRAP_SEED)
+    for problem in summary.problems:
+        cells = {c.tuner.label: c for c in summary.on(problem) if c.tuner.label in labels}
+        times = shares * time_limit(list(cells.values()))
+        means = {label: _replicas(_speeds_at(cell, times), rng) for label, cell in cells.items()}
+        for label, found in ratios.items():
+            found.append(means[label] / means[reference])
+    drawn = {}
+    for label, found in ratios.items():
+        means = np.mean(found, axis=0)
+        told = np.isfinite(means).all(axis=0)
+        if told.sum() > 1:
+            # Rounded, so that replicas that are all the same deviate by nothing at all.
+            error = means[1:, told].std(axis=0).round(12)
+            drawn[label] = Curve(shares[told], means[0, told], error)
+    return (reference, Curves("", drawn)) if drawn else None
+
+
+def _replicas(found: Floats, rng: np.random.Generator) -> Floats:
+    """The mean over repeats, and below it those of bootstrap replicas of them.
+
+    ``found`` are speeds of shape (repeats, times), the means (1 + ``_BOOTSTRAP_REPLICAS``, times);
+    NaN at times at which a repeat has not found anything yet. A replica has one repeat less than
+    there are: with as many, the deviation of few repeats would come out too small.
+    """
+    count = len(found)
+    drawn = max(1, count - 1)
+    chances = np.full(count, 1 / count)
+    weights = rng.multinomial(drawn, chances, size=_BOOTSTRAP_REPLICAS) / drawn
+    means = np.vstack([found.mean(axis=0), weights @ found])
+    return np.where((found > 0).all(axis=0), means, np.nan)
+
+
+def time_limit(cells: Sequence[Cell]) -> float:
+    """Seconds at which the last of all runs ended."""
+    ends = [trace.ended[-1] for cell in cells for trace in cell.traces if trace.trials]
+    return float(max(ends, default=1.0)) or 1.0
+
+
+def _with_traces(cells: Sequence[Cell]) -> list[Cell]:
+    return [cell for cell in cells if cell.traces]
+
+
+def _typical_trials(cell: Cell) -> int:
+    return int(np.median([trace.trials for trace in cell.traces]))
+
+
+def _speeds_at(cell: Cell, times: Floats) -> Floats:
+    """The speeds at these times, shape (repeats, times)."""
+    return speeds(np.array([trace.best_at(times) for trace in cell.traces]), cell.optimum)
+
+
+def _curve(x: Floats, values: Floats) -> Curve:
+    return Curve(x, np.asarray(values.mean(axis=0)), standard_error(values))

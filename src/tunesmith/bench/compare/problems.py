@@ -1,0 +1,171 @@
+"""The problems of a comparison: recorded spaces, and workloads that are measured."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tunesmith.bench.compare.score import Yardstick
+from tunesmith.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from tunesmith.measure.recorded.recording import Recording
+    from tunesmith.problem import Problem as TuningProblem
+    from tunesmith.space import Space
+    from tunesmith.task import Task
+
+_WILD = frozenset("*?[")
+
+
+@dataclass(frozen=True)
+class RecordedProblem:
+    """A T4 file with the T1 file beside it; ``label`` tells it from the others."""
+
+    label: str
+    path: Path
+
+    @cached_property
+    def recording(self) -> Recording:
+        """What the file records. Raises ``UsageError`` for one that cannot be used."""
+        from tunesmith.measure.recorded.recording import load_recording
+
+        return load_recording(self.path)
+
+    @cached_property
+    def yardstick(self) -> Yardstick:
+        """What searches of it are measured with. Raises ``UsageError`` where there is none."""
+        recording = self.recording
+        try:
+            return Yardstick.of(recording.seconds, recording.costs)
+        except UsageError as error:
+            raise UsageError(f"{self.path}: {error}") from error
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """JSON-ready; a change of it means that runs of before were on another problem."""
+        from tunesmith.measure.inline import digest, identify
+
+        recording = self.recording
+        return {"record": recording.digest, "space": digest(identify(recording.space))}
+
+    def spaces(self) -> list[Space]:
+        """What a tuner has to search."""
+        return [self.recording.space]
+
+
+@dataclass(frozen=True)
+class MeasuredProblem:
+    """A named workload, measured on this machine with all sketches that can schedule it."""
+
+    label: str
+
+    @cached_property
+    def task(self) -> Task:
+        """Its task on this machine's CPU."""
+        from tunesmith.operators import workload
+        from tunesmith.target import Target
+        from tunesmith.task import Task
+
+        return Task(workload(self.label), Target())
+
+    @property
+    def tuned(self) -> Task | TuningProblem:
+        """What its runs tune."""
+        return self.task
+
+    @property
+    def trials(self) -> int | None:
+        """How many a run has unless it is said; None: no limit of its own."""
+        return None
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """JSON-ready; a change of it means that runs of before were on another problem."""
+        from tunesmith.store import this_machine
+
+        task = self.task
+        target = task.target.to_json()
+        return {"task": task.key, "target": target, "machine": this_machine()["fingerprint"]}
+
+    def spaces(self) -> list[Space]:
+        """What a tuner has to search, one a sketch."""
+        from tunesmith.measure.task.portfolio import problems_of
+
+        return [problem.space for problem in problems_of(self.task, (), ())]
+
+
+Problem = RecordedProblem | MeasuredProblem
+
+
+def choose_problems(texts: Iterable[str]) -> list[Problem]:
+    """The problems that texts name: T4 files, and workloads such as ``resnet18.C7``.
+
+    Both may be patterns as in a shell. Raises ``UsageError`` for one that is neither, for a record
+    that cannot be used or scored, and for a problem that is named twice.
+    """
+    found = [each for text in texts for each in _named(text)]
+    if not found:
+        raise UsageError("no problem to compare on: name one or more with --problems")
+    twice = [each for each, count in Counter(found).items() if count > 1]
+    if twice:
+        raise UsageError(f"problem '{twice[0]}' is given twice: leave one out")
+    paths = [each for each in found if isinstance(each, Path)]
+    labels = _labels(paths)
+    problems: list[Problem] = []
+    for each in found:
+        if isinstance(each, str):
+            problems.append(MeasuredProblem(each))
+        else:
+            recorded = RecordedProblem(labels[each], each)
+            _ = recorded.yardstick  # whose complaint is due now
+            problems.append(recorded)
+    return problems
+
+
+def _named(text: str) -> Iterator[Path | str]:
+    """The files or the workloads that a text names."""
+    from tunesmith.operators import workload_names
+
+    path, known = Path(text).expanduser(), workload_names()
+    if text in known:
+        yield text
+    elif path.is_file():
+        yield path.absolute()
+    elif set(text) & _WILD:
+        files = [file for file in _fitting(path) if not file.name.endswith(".T1.json")]
+        named = files or fnmatch.filter(known, text)
+        if not named:
+            raise UsageError(f"problem '{text}': neither a file nor a workload fits this pattern")
+        yield from named
+    elif path.is_dir():
+        raise UsageError(f"problem '{text}' is a folder: name its T4 files: '{text}/*.json.gz'")
+    elif "/" in text or path.suffix in (".json", ".gz"):
+        raise UsageError(f"problem '{text}': there is no such file")
+    else:
+        raise unknown_name("problem", text, known, listed_by="tunesmith operators")
+
+
+def _fitting(pattern: Path) -> list[Path]:
+    root = Path(pattern.anchor or ".")
+    below = pattern.relative_to(pattern.anchor) if pattern.anchor else pattern
+    return sorted(file.absolute() for file in root.glob(str(below)) if file.is_file())
+
+
+def _labels(paths: Iterable[Path]) -> dict[Path, str]:
+    """The last parts of each path that tell it from the others, two at least: convolution/A100."""
+    listed = list(paths)
+    for depth in range(2, 2 + max((len(path.parts) for path in listed), default=0)):
+        labels = {path: _label(path, depth) for path in listed}
+        if len(set(labels.values())) == len(listed):
+            return labels
+    return {path: str(path) for path in listed}
+
+
+def _label(path: Path, depth: int) -> str:
+    name = path.name.removesuffix(".gz").removesuffix(".json")
+    return "/".join([*path.parts[-depth:-1], name])

@@ -1,0 +1,90 @@
+"""A process that runs searches on recorded spaces, one after the other.
+
+It reads a job as a JSON line from standard input, saves the run's trace, and answers with a JSON
+line: ``{"done": true}``, ``{"crash": why}`` where the tuner failed, ``{"failure": why}`` where the
+trace could not be saved. It ends with its input, and with the process that started it, whose number
+is its argument.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import math
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tunesmith.bench.compare.simulated import RecordedSpace, simulate
+from tunesmith.bench.compare.simulated_trace import save_trace
+from tunesmith.bench.timing.family import die_with
+from tunesmith.errors import TunesmithError
+from tunesmith.measure.recorded.recording import load_recording
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.space import Ordinal, Space
+from tunesmith.tuners import Tuner, tuner
+
+
+def main() -> None:
+    die_with(int(sys.argv[1]))
+    with os.fdopen(os.dup(1), "w") as answers:
+        os.dup2(2, 1)  # what a tuner prints is no answer
+        for line in sys.stdin:
+            answers.write(json.dumps(run_job(json.loads(line))) + "\n")
+            answers.flush()
+
+
+def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Do a job: ``tuner`` and ``options``, the ``record``, ``seed``, the limits ``seconds`` and
+    ``trials`` (None: no limit), and the ``path`` and ``identity`` of the trace."""
+    try:
+        algorithm = _tuner(job["tuner"], json.dumps(job["options"]))
+        trace = simulate(
+            algorithm,
+            _recorded(job["record"]),
+            job["seed"],
+            seconds=job["seconds"] or math.inf,
+            trials=job["trials"] or math.inf,
+        )
+    except Exception as error:
+        return {"crash": reason(error)}
+    try:
+        save_trace(Path(job["path"]), trace, job["identity"])
+    except TunesmithError as error:
+        return {"failure": str(error)}
+    return {"done": True}
+
+
+def reason(error: BaseException) -> str:
+    """Why a run crashed, in one line: what was raised, and where."""
+    first = (str(error).strip().splitlines() or [""])[0]
+    if isinstance(error, TunesmithError):
+        return first
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {first}{place}" if first else type(error).__name__ + place
+
+
+@functools.cache
+def _recorded(path: str) -> RecordedSpace:
+    return RecordedSpace(load_recording(path))
+
+
+@functools.cache
+def _tuner(name: str, options: str) -> Tuner:
+    """The tuner, once it has imported what it needs: that is no thinking about any space."""
+    algorithm = tuner(name, **json.loads(options))
+    with contextlib.suppress(Exception):  # the run itself will tell
+        search = algorithm.start(Space([Ordinal("x", tuple(range(64)))]), 0)
+        for _ in range(8):
+            configs = search.propose(1)
+            search.observe([Measurement(each, Outcome.NO_ERROR, (1.0,)) for each in configs])
+    return algorithm
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""`tunesmith bench gpu`: sketches for GPUs, and NVIDIA's libraries."""

@@ -1,0 +1,1 @@
+"""`tunesmith bench loop` and `startup`: what the loop itself costs."""

@@ -1,0 +1,1 @@
+"""`tunesmith bench operators`: layers and shapes against other libraries."""

@@ -1,0 +1,1 @@
+"""What pages of figures are made of."""

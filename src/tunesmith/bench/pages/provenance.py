@@ -1,0 +1,117 @@
+"""Where a row of figures comes from: when, on which machine and with what it was measured.
+
+Files of figures grow row by row, over days and versions: so each row says for itself.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tunesmith.errors import TunesmithError
+from tunesmith.store import library_versions, this_machine
+
+Row = dict[str, Any]
+Origin = Mapping[str, Any]
+
+_PACKAGE = Path(__file__).parents[2]
+
+
+def origin_now(
+    versions: Mapping[str, str] | None = None, settings: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """``date``, ``machine``, ``versions`` (also these) and ``settings`` of what is measured now."""
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "machine": this_machine(),
+        "versions": {**library_versions(), "tunesmith": own_version(), **(versions or {})},
+        "settings": dict(settings or {}),
+    }
+
+
+@cache
+def own_version() -> str:
+    """Of this package; in a checkout with its commit, ``.changed`` where it has other changes."""
+    version = library_versions()["tunesmith"]
+    if _git("ls-files", "--error-unmatch", "__init__.py") is None:
+        return version
+    commit = _git("rev-parse", "--short=8", "HEAD")
+    changed = ".changed" if _git("status", "--porcelain", "--", ".") else ""
+    return f"{version}+{commit}{changed}"
+
+
+def _git(*words: str) -> str | None:
+    """What git says in the folder of the package; None without git, or where it refuses."""
+    try:
+        ran = subprocess.run(
+            ["git", *words], cwd=_PACKAGE, capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return None
+    return ran.stdout.strip() if ran.returncode == 0 else None
+
+
+def is_origin(origin: Any) -> bool:
+    """Whether it is one, or None, as files of earlier versions have it."""
+    if origin is None:
+        return True
+    kinds = {"date": str, "machine": dict, "versions": dict, "settings": dict}
+    return (
+        isinstance(origin, dict)
+        and all(isinstance(origin.get(name), kind) for name, kind in kinds.items())
+        and {"fingerprint", "cpu", "cores", "memory_gib"} <= origin["machine"].keys()
+    )
+
+
+def rows_of_this_machine(
+    rows: Mapping[str, Row],
+    origins: Callable[[Row], Iterable[Origin | None]],
+    *,
+    redone: Collection[str],
+    path: Path,
+    option: str,
+) -> dict[str, Row]:
+    """The rows of a file that new ones may stand beside; others are dropped if they are ``redone``.
+
+    Raises ``TunesmithError`` for other rows of another machine, or of an unknown one; it names the
+    ``option`` with which they are redone.
+    """
+    here = this_machine()["fingerprint"]
+    kept = {}
+    for name, row in rows.items():
+        machines = [origin and origin["machine"] for origin in origins(row)]
+        others = [machine for machine in machines if not machine or machine["fingerprint"] != here]
+        if not others:
+            kept[name] = row
+        elif name not in redone:
+            whose = f"another machine ({others[0]['cpu']})" if others[0] else "an unknown machine"
+            raise TunesmithError(
+                f"{path} holds rows of {whose}: name another folder with --output, or measure all "
+                f"of its workloads anew ({option})"
+            )
+    return kept
+
+
+def together(origins: Sequence[Origin]) -> dict[str, Any]:
+    """``machine``, ``versions`` and ``date`` of at least one origin, of one machine: what they
+    share, and all that there is where they differ."""
+    names = dict.fromkeys(name for origin in origins for name in origin["versions"])
+    return {
+        "machine": origins[-1]["machine"],
+        "versions": {
+            name: " or ".join(sorted({o["versions"].get(name, "none") for o in origins}))
+            for name in names
+        },
+        "date": span(origin["date"] for origin in origins),
+    }
+
+
+def span(values: Iterable[Any]) -> str:
+    """The least and the greatest of these numbers or texts, or the one that there is."""
+    known = set(values)
+    ends = dict.fromkeys((min(known), max(known)))
+    return " to ".join(end if isinstance(end, str) else f"{end:g}" for end in ends)

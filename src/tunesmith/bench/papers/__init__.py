@@ -1,0 +1,1 @@
+"""`tunesmith bench search`: what the papers claim of their searches, done again."""

@@ -1,0 +1,78 @@
+"""What the runs of an experiment come to, as data for its part of the page, and its pictures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from tunesmith.bench.compare.compare import Comparison, Results
+from tunesmith.bench.compare.problems import Problem
+from tunesmith.bench.compare.summary import Cell, Summary, summarise
+from tunesmith.bench.papers.experiment import SearchExperiment, SearchSettings
+from tunesmith.bench.papers.problem import SearchProblem
+from tunesmith.bench.papers.start import random_start
+
+
+def search_data(
+    experiment: SearchExperiment,
+    settings: SearchSettings,
+    comparison: Comparison,
+    results: Results,
+    left_out: Mapping[str, str],
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The figures, which are JSON-ready, and the pictures by the names of their files.
+
+    Figures have the ``settings``; ``runs``, how many are ``done`` of those ``planned``;
+    ``problems``; ``tuners``; who was ``left_out``, and why; ``rows``, one for each tuner on each
+    problem; ``crashes``; the files of ``pictures`` by their short names; and what only this
+    experiment tells.
+    """
+    summary = summarise(results)
+    drawn = {name: svg for name, svg in experiment.pictures(summary).items() if svg}
+    files = {name: f"search-{experiment.name}-{name}.svg" for name in drawn}
+    figures = {
+        "settings": asdict(settings),
+        "runs": {"done": len(results.traces), "planned": len(comparison.runs())},
+        "problems": [_problem(problem, comparison, summary) for problem in summary.problems],
+        "tuners": summary.labels,
+        "left_out": [{"tuner": name, "why": why} for name, why in left_out.items()],
+        "rows": [_row(cell) for cell in summary.cells],
+        "crashes": summary.crashes,
+        "pictures": files,
+        **experiment.told(summary, settings),
+    }
+    return figures, {files[name]: svg for name, svg in drawn.items()}
+
+
+def of_tuners(summary: Summary, labels: Sequence[str]) -> Summary:
+    """The part of a summary that is about these tuners; shares are of the same best."""
+    return replace(
+        summary,
+        cells=[cell for cell in summary.cells if cell.tuner.label in labels],
+        standings=[each for each in summary.standings if each.tuner.label in labels],
+    )
+
+
+def _row(cell: Cell) -> dict[str, Any]:
+    """As ``tunesmith compare`` has it, with the ``run_trials`` of each run, and how many of them
+    are the tuner's random ``start``."""
+    return {
+        **cell.row(),
+        "start": math.ceil(random_start(cell.tuner.tuner) / cell.tuner.multiplier),
+        "run_trials": [trace.trials for trace in cell.traces],
+    }
+
+
+def _problem(problem: Problem, comparison: Comparison, summary: Summary) -> dict[str, Any]:
+    assert isinstance(problem, SearchProblem)
+    best = summary.on(problem)[0].optimum
+    return {
+        "problem": problem.label,
+        "sketch": problem.tuned.describe()["sketch"],
+        "size": problem.size,
+        "trials": comparison.limits(problem)[1],
+        "flops": problem.tuned.flops,
+        "best_seconds": best if math.isfinite(best) else None,
+    }

@@ -1,0 +1,1 @@
+"""Other libraries, and what they are compared by."""

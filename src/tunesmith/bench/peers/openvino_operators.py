@@ -1,0 +1,65 @@
+"""Our operators by OpenVINO: a model of each alone, the one that ONNX Runtime is given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tunesmith.bench.peers.numpy_operators import aligned, aligned_copy
+from tunesmith.bench.peers.onnx_operators import onnx_model
+from tunesmith.bench.timing.fastest import Fastest
+from tunesmith.operators import Operator
+
+
+def openvino_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fastest:
+    """Calls on copies of these float32 arrays in aligned memory, in which the result lies, too.
+
+    Every call writes and returns the same array. Raises ``UsageError`` like ``onnx_model``.
+    """
+    import openvino
+
+    compiled, given = _compiled(operator, inputs, cores)
+    request = compiled.create_infer_request()
+    # OpenVINO does not keep the memory of these alive: the calls do.
+    arrays = {name: aligned_copy(array) for name, array in given.items()}
+    arrays["output"] = aligned(operator.result.shape, inputs[0].dtype)
+    for name, array in arrays.items():
+        request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
+
+    def infer() -> Any:
+        request.infer()
+        return arrays["output"]
+
+    def start_and_wait() -> Any:
+        request.start_async()
+        request.wait()
+        return arrays["output"]
+
+    return Fastest({"infer": infer, "start and wait": start_and_wait})
+
+
+def primitives(operator: Operator, inputs: Sequence[Any], cores: int) -> list[str]:
+    """What OpenVINO says it computes with, such as ``brgconv_avx2_f32``, a name a step."""
+    compiled, _ = _compiled(operator, inputs, cores)
+    steps = compiled.get_runtime_model().get_ordered_ops()
+    names = [str(step.get_rt_info()["primitiveType"].astype(str)) for step in steps]
+    return [name for name in names if not name.startswith("unknown")]
+
+
+def _compiled(operator: Operator, inputs: Sequence[Any], cores: int) -> tuple[Any, dict[str, Any]]:
+    """The operator as a compiled model, and the inputs that it is given by name."""
+    import openvino
+
+    model, given = onnx_model(operator, inputs)
+    core = openvino.Core()
+    return core.compile_model(core.read_model(model=model), "CPU", _settings(cores)), given
+
+
+def _settings(cores: int) -> dict[str, Any]:
+    """One call at a time on so many threads, and no number rounded to fewer bits than float32."""
+    return {
+        "PERFORMANCE_HINT": "LATENCY",
+        "NUM_STREAMS": 1,
+        "INFERENCE_NUM_THREADS": cores,
+        "INFERENCE_PRECISION_HINT": "f32",
+    }

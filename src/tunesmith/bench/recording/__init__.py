@@ -1,0 +1,1 @@
+"""`tunesmith record`: all configs of a space, measured."""

@@ -1,0 +1,1 @@
+"""`tunesmith bench starts`: how good first trials are."""

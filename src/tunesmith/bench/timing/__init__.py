@@ -1,0 +1,1 @@
+"""Times that can be compared: sides in turn, each in its own process."""

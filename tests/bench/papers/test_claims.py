@@ -1,0 +1,62 @@
+"""When runs show a difference, and when they are past their random start."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.bench.compare.runs import INF, trace
+from tunesmith.bench.papers.claims import Estimate, mean_over, too_few
+from tunesmith.bench.papers.start import past_start, random_start
+from tunesmith.tuners import tuner
+
+
+def test_a_difference_is_more_than_two_errors_of_it() -> None:
+    """Of both sides: sqrt(3² + 4²) is 5."""
+    one = Estimate(100.0, 3.0, 3)
+    assert one.above(Estimate(89.9, 4.0, 3))
+    assert not one.above(Estimate(90.1, 4.0, 3))
+    assert Estimate(89.9, 4.0, 3).differs(one)
+    assert not Estimate(89.9, 4.0, 3).above(one)
+
+
+def test_two_runs_show_no_difference() -> None:
+    assert not Estimate(100.0, 0.0, 2).differs(Estimate(1.0, 0.0, 9))
+    assert too_few(1) == "1 run is too few to show a difference"
+    assert too_few(2) == "2 runs are too few to show a difference"
+    assert too_few(3) == ""
+
+
+def test_figures_of_runs() -> None:
+    mean = Estimate.mean([1.0, 2.0, 3.0])
+    assert (mean.value, mean.runs) == (2.0, 3)
+    assert mean.error == pytest.approx(1 / math.sqrt(3))
+    assert Estimate.mean([4.0]) == Estimate(4.0, 0.0, 1)
+    # The standard error of a standard deviation is itself over sqrt(2 (n - 1)).
+    spread = Estimate.deviation([1.0, 2.0, 3.0])
+    assert spread.value == 1.0
+    assert spread.error == pytest.approx(0.5)
+
+
+def test_ratios_and_means_have_errors_of_both() -> None:
+    ratio = Estimate(3.0, 0.3, 4).over(Estimate(2.0, 0.2, 3))
+    assert (ratio.value, ratio.runs) == (1.5, 3)
+    assert ratio.error == pytest.approx(1.5 * math.hypot(0.1, 0.1))
+    both = mean_over([Estimate(1.0, 0.3, 3), Estimate(2.0, 0.4, 5)])
+    assert (both.value, both.runs) == (1.5, 3)
+    assert both.error == pytest.approx(0.25)
+
+
+def test_random_starts_are_as_long_as_the_tuner_says() -> None:
+    assert random_start(tuner("nose")) == random_start(tuner("genetic")) == 100
+    assert random_start(tuner("nose", population=20)) == 20
+    assert random_start(tuner("opevo", parents=32)) == 32
+    assert random_start(tuner("random")) == 0
+
+
+def test_a_run_is_past_its_start_with_the_next_trial_and_a_valid_one() -> None:
+    assert past_start(trace(1.0, 1.0, 1.0), 2) == 9.0
+    assert past_start(trace(1.0, 1.0), 2) is None
+    assert past_start(trace(INF, INF, INF, 1.0), 1) == 2.0 * 3 + 3.0
+    assert past_start(trace(INF, INF), 0) is None
