@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
-from tunesmith.space import component
+from tunesmith.space.enumeration import component
 
 TUNERS = ("annealing", "auto", "gbfs", "genetic", "grid", "nose", "opevo", "random")
 NAMES = "abcdefgh"

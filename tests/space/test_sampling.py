@@ -11,15 +11,8 @@ from hypothesis import strategies as st
 
 from tests.space.strategies import spaces
 from tunesmith.errors import SpaceError
-from tunesmith.space import (
-    Categorical,
-    Config,
-    Constraint,
-    Factorization,
-    Ordinal,
-    Space,
-    component,
-)
+from tunesmith.space import Categorical, Config, Constraint, Factorization, Ordinal, Space
+from tunesmith.space.enumeration import component
 
 SEVERAL_COMPONENTS = Space(
     [

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tunesmith.space import Constraint, Parameter, Space, Value
-from tunesmith.space.component import TiedParameters, split
+from tunesmith.space.enumeration.component import TiedParameters, split
 
 
 class Tie(NamedTuple):

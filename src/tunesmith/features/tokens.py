@@ -13,8 +13,8 @@ import numpy.typing as npt
 from tunesmith.features.ties import Tie, ties_of
 from tunesmith.features.vectors import Exponents, Ints, Numbering, Order, Reals, Segment, Vectors
 from tunesmith.space import Config, Space
-from tunesmith.space.compositions import count as compositions
-from tunesmith.space.join import Join, JoinLimitError
+from tunesmith.space.enumeration.join import Join, JoinLimitError
+from tunesmith.space.parameters.compositions import count as compositions
 
 # A number with more values than this is written in several digits.
 _MOST_TOKENS = 64

@@ -9,7 +9,7 @@ from typing import Any
 
 from tunesmith.errors import SpaceError
 from tunesmith.space.columns import Array, Frame
-from tunesmith.space.expression import Expression
+from tunesmith.space.expressions.expression import Expression
 from tunesmith.space.value import Value, quote
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.errors import SpaceError
-from tunesmith.space.component import Component, split
 from tunesmith.space.config import Config
 from tunesmith.space.constraint import Constraint, as_constraint
-from tunesmith.space.join import Join
-from tunesmith.space.kinds import parameter_from_json
-from tunesmith.space.parameter import Parameter
+from tunesmith.space.enumeration.component import Component, split
+from tunesmith.space.enumeration.join import Join
+from tunesmith.space.parameters.kinds import parameter_from_json
+from tunesmith.space.parameters.parameter import Parameter
 from tunesmith.space.value import Value, quote
 
 FORMAT = "tunesmith-space"

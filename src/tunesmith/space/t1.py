@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import SpaceError
-from tunesmith.space.categorical import Categorical
 from tunesmith.space.constraint import Constraint
-from tunesmith.space.ordinal import Ordinal
-from tunesmith.space.parameter import Parameter
+from tunesmith.space.parameters.categorical import Categorical
+from tunesmith.space.parameters.ordinal import Ordinal
+from tunesmith.space.parameters.parameter import Parameter
 from tunesmith.space.space import Space
 from tunesmith.space.value import quote
 

@@ -11,8 +11,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tunesmith.space.choice import Choice
-from tunesmith.space.parameter import Parameter
+from tunesmith.space.parameters.choice import Choice
+from tunesmith.space.parameters.parameter import Parameter
 from tunesmith.space.space import Space
 from tunesmith.space.t1 import MAX_VALUES_LENGTH, OWN_SECTION, OWN_SPACE
 from tunesmith.space.value import Scalar, Value

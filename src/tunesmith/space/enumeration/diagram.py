@@ -17,8 +17,8 @@ import numpy as np
 
 from tunesmith.space.columns import Array
 from tunesmith.space.constraint import Constraint
-from tunesmith.space.join import Binder
-from tunesmith.space.parameter import Parameter
+from tunesmith.space.enumeration.join import Binder
+from tunesmith.space.parameters.parameter import Parameter
 
 # Rows are told apart in a table where it has no more than so many places for each of them.
 _PLACES = 4

@@ -16,9 +16,9 @@ import numpy as np
 from tunesmith.errors import SpaceError
 from tunesmith.space.columns import Array
 from tunesmith.space.constraint import Constraint
-from tunesmith.space.diagram import Diagram
-from tunesmith.space.join import Domain, JoinLimitError, binding_constraints
-from tunesmith.space.parameter import Parameter, uniform_below
+from tunesmith.space.enumeration.diagram import Diagram
+from tunesmith.space.enumeration.join import Domain, JoinLimitError, binding_constraints
+from tunesmith.space.parameters.parameter import Parameter, uniform_below
 from tunesmith.space.value import Value, quote
 
 # How many rows counting may look at: a few seconds of work.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tunesmith.errors import SpaceError
-from tunesmith.space.categorical import Categorical
-from tunesmith.space.factorization import Factorization
-from tunesmith.space.ordinal import Ordinal
-from tunesmith.space.parameter import Parameter
-from tunesmith.space.permutation import Permutation
+from tunesmith.space.parameters.categorical import Categorical
+from tunesmith.space.parameters.factorization import Factorization
+from tunesmith.space.parameters.ordinal import Ordinal
+from tunesmith.space.parameters.parameter import Parameter
+from tunesmith.space.parameters.permutation import Permutation
 from tunesmith.space.value import quote
 
 KINDS: dict[str, type[Parameter]] = {

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tunesmith.errors import SpaceError
-from tunesmith.space.parameter import Parameter, json_field, place_below
+from tunesmith.space.parameters.parameter import Parameter, json_field, place_below
 from tunesmith.space.value import Value, as_values, identity, quote
 
 MAX_ITEMS = 64

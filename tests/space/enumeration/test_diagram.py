@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tunesmith.space import Constraint, Ordinal, Parameter
-from tunesmith.space.diagram import Diagram
-from tunesmith.space.join import Join, JoinLimitError
+from tunesmith.space.enumeration.diagram import Diagram
+from tunesmith.space.enumeration.join import Join, JoinLimitError
 
 PARAMETERS: list[Parameter] = [Ordinal(name, range(1, 7)) for name in "abcde"]
 FEW = ["a * b <= 12", "b <= c", "(c + d) % 3 != 0", "e == 1 or d > 2"]

@@ -16,7 +16,7 @@ from tests.properties import examples
 from tunesmith.errors import SpaceError
 from tunesmith.space import Constraint, Value
 from tunesmith.space.columns import Frame, column_of, magnitude
-from tunesmith.space.expression import MAX_LENGTH, Expression
+from tunesmith.space.expressions.expression import MAX_LENGTH, Expression
 
 Scope = dict[str, Value]
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from tunesmith.space import operations
 from tunesmith.space.columns import Frame
+from tunesmith.space.expressions import operations
 from tunesmith.space.value import Value
 
 

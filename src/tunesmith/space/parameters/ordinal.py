@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from tunesmith.errors import SpaceError
-from tunesmith.space.choice import Choice
+from tunesmith.space.parameters.choice import Choice
 from tunesmith.space.value import Value, identity, quote
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from tunesmith.space.columns import Array, Column, column_of, take
-from tunesmith.space.parameter import Parameter, json_field
+from tunesmith.space.parameters.parameter import Parameter, json_field
 from tunesmith.space.value import Value, as_values, identity, quote, value_to_json
 
 

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tunesmith.errors import SpaceError
-from tunesmith.space import compositions
 from tunesmith.space.columns import Array, Column
-from tunesmith.space.parameter import Parameter, json_field, place_below
+from tunesmith.space.parameters import compositions
+from tunesmith.space.parameters.parameter import Parameter, json_field, place_below
 from tunesmith.space.value import Value, quote
 
 # Bounds that no loop nest reaches, so that a file cannot ask for hours of factoring.

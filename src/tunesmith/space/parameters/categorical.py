@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tunesmith.space.choice import Choice
-from tunesmith.space.parameter import place_below
+from tunesmith.space.parameters.choice import Choice
+from tunesmith.space.parameters.parameter import place_below
 from tunesmith.space.value import Value, identity
 
 

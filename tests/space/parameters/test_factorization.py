@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tunesmith.errors import SpaceError
 from tunesmith.space import Factorization
-from tunesmith.space.factorization import MAX_PARTS, MAX_PRODUCT, prime_exponents
+from tunesmith.space.parameters.factorization import MAX_PARTS, MAX_PRODUCT, prime_exponents
 
 large = st.builds(
     Factorization,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tunesmith.space.columns import Array, Column, Frame, magnitude, take
 from tunesmith.space.constraint import Constraint
-from tunesmith.space.parameter import Parameter
+from tunesmith.space.parameters.parameter import Parameter
 from tunesmith.space.value import Value
 
 Rows = npt.NDArray[np.int64]

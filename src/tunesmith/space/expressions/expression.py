@@ -14,7 +14,7 @@ import numpy as np
 
 from tunesmith.errors import SpaceError
 from tunesmith.space.columns import Array, Frame
-from tunesmith.space.nodes import (
+from tunesmith.space.expressions.nodes import (
     Arithmetic,
     Call,
     Comparison,
@@ -27,7 +27,7 @@ from tunesmith.space.nodes import (
     Part,
     Sequence,
 )
-from tunesmith.space.operations import FUNCTIONS, NotColumnwiseError, broadcast, truth
+from tunesmith.space.expressions.operations import FUNCTIONS, NotColumnwiseError, broadcast, truth
 from tunesmith.space.value import Value, quote
 
 MAX_LENGTH = 4000

@@ -1,0 +1,1 @@
+"""Valid configs of parameters that constraints tie together: counted, numbered, listed."""

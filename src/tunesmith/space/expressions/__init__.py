@@ -1,0 +1,1 @@
+"""Expressions over parameters, for constraints: read, and evaluated on scalars or columns."""

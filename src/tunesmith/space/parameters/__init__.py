@@ -1,0 +1,1 @@
+"""Parameters: what a config chooses."""
