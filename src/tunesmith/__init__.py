@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tunesmith.kernel.kernel import Kernel
     from tunesmith.kernel.prepared import PreparedKernel
     from tunesmith.measure.command.measurer import CommandProblem
-    from tunesmith.measure.inline import FunctionProblem
+    from tunesmith.measure.function import FunctionProblem
     from tunesmith.measure.recorded.replay import ReplayProblem
     from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.measurement import Measurement, Outcome
@@ -58,7 +58,7 @@ _HOMES = {
     ),
     "tunesmith.kernel.kernel": ("Kernel",),
     "tunesmith.measure.command.measurer": ("CommandProblem",),
-    "tunesmith.measure.inline": ("FunctionProblem",),
+    "tunesmith.measure.function": ("FunctionProblem",),
     "tunesmith.measure.recorded.replay": ("ReplayProblem",),
     "tunesmith.measure.task.problem": ("TaskProblem",),
     "tunesmith.measurement": ("Measurement", "Outcome"),

@@ -13,7 +13,7 @@ from tests.measure.gpu import faulty_gpu_sketch
 from tests.measure.gpu.faulty_gpu_sketch import FaultyGpuSketch
 from tests.measure.local.faulty_sketch import FaultySketch, config
 from tunesmith.errors import InstantiationError
-from tunesmith.measure.inline import FunctionProblem
+from tunesmith.measure.function import FunctionProblem
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import matmul
 from tunesmith.problem import Measurer, MeasureSettings

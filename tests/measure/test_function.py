@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tunesmith.errors import InstantiationError, SpaceError
-from tunesmith.measure.inline import FunctionProblem
+from tunesmith.measure.function import FunctionProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import Measurer, MeasureSettings, Problem
 from tunesmith.space import Config, Constraint, Ordinal, Space

@@ -15,7 +15,7 @@ import pytest
 from tests.scripted import Scripted, config, failing_at, number
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import TunesmithError
-from tunesmith.measure.inline import FunctionProblem
+from tunesmith.measure.function import FunctionProblem
 from tunesmith.measurement import Outcome
 from tunesmith.operators import matmul
 from tunesmith.space import Ordinal, Space

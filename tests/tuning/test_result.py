@@ -10,7 +10,7 @@ import pytest
 from tests.scripted import Scripted, config
 from tunesmith.budget import Stop
 from tunesmith.errors import UsageError
-from tunesmith.measure.inline import FunctionProblem
+from tunesmith.measure.function import FunctionProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.tuning.result import Found, Result
 

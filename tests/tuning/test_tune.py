@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.scripted import Scripted, config, failing_at, line, number, stored, trials_of
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import InstantiationError, UsageError
-from tunesmith.measure.inline import FunctionProblem
+from tunesmith.measure.function import FunctionProblem
 from tunesmith.measurement import Outcome
 from tunesmith.progress import PHASES, Progress
 from tunesmith.space import Config, Factorization, Space

@@ -24,7 +24,7 @@ from tunesmith.bench.compare.tuners import TunerChoice
 from tunesmith.bench.pages.figure_files import make_folder
 from tunesmith.budget import Budget
 from tunesmith.errors import StoreError, TunesmithError, UsageError, system_reason
-from tunesmith.measure.inline import digest
+from tunesmith.measure.identity import digest
 
 _RUNS = "runs"
 # Changes when traces of before no longer tell what those of now do.

@@ -48,7 +48,7 @@ class RecordedProblem:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """JSON-ready; a change of it means that runs of before were on another problem."""
-        from tunesmith.measure.inline import digest, identify
+        from tunesmith.measure.identity import digest, identify
 
         recording = self.recording
         return {"record": recording.digest, "space": digest(identify(recording.space))}

@@ -21,7 +21,7 @@ from tunesmith.bench.pages.figure_files import make_folder, write_texts
 from tunesmith.bench.recording.part import part_fields
 from tunesmith.budget import Budget
 from tunesmith.errors import SpaceError, TunesmithError, UsageError
-from tunesmith.measure.inline import digest, identify
+from tunesmith.measure.identity import digest, identify
 from tunesmith.measure.recorded.recording import SPACE_FILE
 from tunesmith.measure.recorded.t4_reader import read_t4
 from tunesmith.measure.recorded.t4_writer import check_name, write_t4

@@ -14,7 +14,8 @@ from tunesmith.measure.activity import Activity
 from tunesmith.measure.command.cost import Parse, cost_reader, parse_name
 from tunesmith.measure.command.process import CommandResult, CommandRunner
 from tunesmith.measure.command.template import Stage, parse_shell_stage, parse_stages
-from tunesmith.measure.inline import InlineMeasurer, as_cost, check_default, digest, identify
+from tunesmith.measure.identity import digest, identify
+from tunesmith.measure.inline import InlineMeasurer, as_cost, check_default
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import MeasureSettings
 from tunesmith.space import Config, Space

@@ -11,7 +11,6 @@ from tunesmith.errors import TunesmithError
 from tunesmith.operators import Argument
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.weights import PREPARE, prepared_weights
-from tunesmith.target import Target
 
 
 class DeviceCodeError(TunesmithError):
@@ -73,15 +72,6 @@ class Device(Protocol):
         None where NumPy does that. Raises like ``build``.
         """
         ...
-
-
-def device_of(target: Target) -> Device:
-    """The device of a target."""
-    if target.kind == "cuda":
-        from tunesmith.measure.devices.cuda_device import CudaDevice
-
-        return CudaDevice(target.gpu_arch)
-    return CpuDevice()
 
 
 class CpuDevice:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.measure.inline import InlineMeasurer, digest, identify
+from tunesmith.measure.identity import digest, identify
+from tunesmith.measure.inline import InlineMeasurer
 from tunesmith.measure.recorded.recording import Recording, load_recording
 from tunesmith.measure.recorded.t4_reader import Seconds
 from tunesmith.measurement import Measurement, Outcome

@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.errors import UsageError
-from tunesmith.measure.devices.device import Device, device_of
+from tunesmith.measure.devices.device import CpuDevice, Device
 from tunesmith.measure.trial.job import Job
 from tunesmith.measure.trial.kept_weights import KeptWeights
 from tunesmith.measure.trial.verify import find_mismatch, poison_like
+from tunesmith.target import Target
 
 _SEED = 0
 
@@ -50,7 +51,7 @@ class Prepared:
                 f"the sketch '{job.sketch.name}' cannot schedule {job.operator.key} "
                 f"on {job.target.key}: take another sketch"
             )
-        target, device = job.target.to_tvm(), device_of(job.target)
+        target, device = job.target.to_tvm(), _device_of(job.target)
         device.warm_up(target)
         arrays = job.operator.make_inputs(_SEED)
         reference = job.operator.reference(*arrays) if job.settings.verify else None
@@ -120,3 +121,12 @@ def _rehearse(prepared: Prepared) -> None:
     BenchmarkResult((1.0,))
     if prepared.reference is not None:
         find_mismatch(prepared.new_output().numpy(), prepared.reference, 0.0, 0.0)
+
+
+def _device_of(target: Target) -> Device:
+    """The device of a target."""
+    if target.kind == "cuda":
+        from tunesmith.measure.devices.cuda_device import CudaDevice
+
+        return CudaDevice(target.gpu_arch)
+    return CpuDevice()
