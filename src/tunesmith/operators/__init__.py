@@ -28,6 +28,7 @@ from tunesmith.operators._options import (
 )
 from tunesmith.operators._pool2d import Pool2d
 from tunesmith.operators._registry import (
+    MATRIX_PRODUCTS,
     operator,
     operator_class,
     operator_from_json,
@@ -54,6 +55,7 @@ softmax = Softmax
 layer_norm = LayerNorm
 
 __all__ = [
+    "MATRIX_PRODUCTS",
     "Argument",
     "BatchMatmul",
     "ChoiceOption",

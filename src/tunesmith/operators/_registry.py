@@ -21,6 +21,9 @@ from tunesmith.operators._softmax import Softmax
 
 ENTRY_POINT_GROUP = "tunesmith.operators"
 
+# Those that are nothing but a product of matrices, or several.
+MATRIX_PRODUCTS = (Matmul.name, Dense.name, BatchMatmul.name)
+
 _OURS: dict[str, type[Operator]] = {
     cls.name: cls
     for cls in (

@@ -13,8 +13,6 @@ from tunesmith.sketches.cpu.gemm.operand import ALONG_DEPTH, ALONG_SIZE, Operand
 from tunesmith.sketches.cpu.gemm.product import Put, Source, Stream
 from tunesmith.sketches.tir import emit
 
-OPERATORS = ("matmul", "dense", "batch_matmul")
-
 
 @dataclass(frozen=True)
 class Matrices:
@@ -84,7 +82,7 @@ class Matrices:
 
 @lru_cache(maxsize=256)
 def matrices_of(operator: ProductOperator) -> Matrices:
-    """The product behind one of ``OPERATORS``."""
+    """The product behind one of ``MATRIX_PRODUCTS``."""
     *batch, rows, columns = operator.output_shape
     transpose = getattr(operator, "transpose", "NT" if operator.name == "dense" else "NN")
     left = ALONG_SIZE if transpose == "TN" else ALONG_DEPTH

@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import Any, ClassVar, cast
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import Operator, ProductOperator, element_bits
+from tunesmith.operators import MATRIX_PRODUCTS, Operator, ProductOperator, element_bits
 from tunesmith.sketches.cpu.gemm import ALONG_SIZE, Blocking, Packing, Plan, Precision, Side
 from tunesmith.sketches.cpu.gemm.estimate import READY_SUMS, Traffic, product_seconds
-from tunesmith.sketches.cpu.gemm.matrices import OPERATORS, Matrices, matrices_of
+from tunesmith.sketches.cpu.gemm.matrices import Matrices, matrices_of
 from tunesmith.sketches.cpu.gemm.product import multiply, pack
 from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.sketch import Sketch, instantiating
@@ -46,7 +46,7 @@ class CpuGemm(Sketch):
     version: ClassVar[int] = 2
 
     def supports(self, operator: Operator, target: Target) -> bool:
-        return target.kind == "cpu" and operator.name in OPERATORS
+        return target.kind == "cpu" and operator.name in MATRIX_PRODUCTS
 
     def space(self, operator: Operator, target: Target) -> Space:
         return _space(_product(operator), target)
@@ -66,9 +66,10 @@ class CpuGemm(Sketch):
 
 
 def _product(operator: Operator) -> ProductOperator:
-    if operator.name not in OPERATORS:
+    if operator.name not in MATRIX_PRODUCTS:
         raise UsageError(
-            f"sketch {CpuGemm.name} is for {', '.join(OPERATORS)}: {operator.name} is none of them"
+            f"sketch {CpuGemm.name} is for {', '.join(MATRIX_PRODUCTS)}: "
+            f"{operator.name} is none of them"
         )
     return cast(ProductOperator, operator)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tunesmith.operators import Operator, ProductOperator
-from tunesmith.sketches.cpu.gemm.matrices import OPERATORS
+from tunesmith.operators import MATRIX_PRODUCTS, Operator, ProductOperator
 from tunesmith.sketches.cuda.mma.gemm import gemm_product
 from tunesmith.sketches.cuda.mma.matrix import Product
 from tunesmith.sketches.cuda.mma.tensor_sketch import TensorSketch
@@ -23,7 +22,7 @@ class CudaTensorGemm(TensorSketch):
     version: ClassVar[int] = 1
 
     def multiplies(self, operator: Operator) -> bool:
-        return operator.name in OPERATORS
+        return operator.name in MATRIX_PRODUCTS
 
     def product(self, operator: ProductOperator) -> Product:
         return gemm_product(operator)
