@@ -16,7 +16,7 @@ from tunesmith.measure.failure import one_line, signal_name
 # Bytes kept of each of a command's two outputs: the last ones, where results and errors stand.
 OUTPUT_LIMIT = 1 << 20
 
-_LAUNCHER = Path(__file__).with_name("command_launcher.py")
+_LAUNCHER = Path(__file__).with_name("launcher.py")
 
 
 @dataclass(frozen=True)
