@@ -13,7 +13,7 @@ from tunesmith.errors import UsageError
 from tunesmith.measure.failure import (
     Verdict,
     describe,
-    describe_death,
+    describe_exit,
     last_line,
     one_line,
     signal_name,
@@ -54,7 +54,7 @@ def test_exceptions(error: BaseException, text: str) -> None:
     ],
 )
 def test_deaths(status: int, words: str, text: str) -> None:
-    assert describe_death(status, words) == text
+    assert describe_exit(status, words) == text
 
 
 def test_signals_without_a_name() -> None:

@@ -25,7 +25,7 @@ _MOST_VALUES = 1 << 16
 _MOST_LOOKED_AT = 1 << 21
 
 
-class Spelling(Protocol):
+class Encoding(Protocol):
     """How a parameter's vector is written. ``sizes`` says how many tokens there are at a place."""
 
     sizes: tuple[int, ...]
@@ -43,7 +43,7 @@ class Spelling(Protocol):
         """
 
 
-class ExponentSpelling:
+class ExponentEncoding:
     """A factorization part by part: for each prime its exponent there. The last part is what is
     left."""
 
@@ -78,7 +78,7 @@ def _exponent_ways(total: int, parts: int) -> Reals:
     return ways
 
 
-class OrderSpelling:
+class OrderEncoding:
     """A permutation item by item; the last one is what is left."""
 
     def __init__(self, numbering: Order) -> None:
@@ -97,7 +97,7 @@ class OrderSpelling:
         return ways
 
 
-class NumberSpelling:
+class NumberEncoding:
     """A number in as few digits as there can be with no more than 64 tokens each."""
 
     def __init__(self, count: int) -> None:
@@ -127,19 +127,19 @@ class NumberSpelling:
             return np.asarray(np.log(np.clip(self.last + 1 - first, 0, scale)))
 
 
-def _spelling(numbering: Numbering) -> Spelling:
+def _encoding(numbering: Numbering) -> Encoding:
     if isinstance(numbering, Exponents):
-        return ExponentSpelling(numbering)
+        return ExponentEncoding(numbering)
     if isinstance(numbering, Order):
-        return OrderSpelling(numbering)
-    return NumberSpelling(numbering.sizes[0])
+        return OrderEncoding(numbering)
+    return NumberEncoding(numbering.sizes[0])
 
 
 class Written(NamedTuple):
     """A parameter's part of the sentences: it begins at place ``begin``."""
 
     segment: Segment
-    spelling: Spelling
+    encoding: Encoding
     begin: int
 
 
@@ -158,7 +158,7 @@ class Listed:
         self._numbers = np.sort(sentences @ self._scales)
 
     def ways(self, tokens: Ints) -> Reals:
-        """The logarithm of how many combinations go on with each token, as in ``Spelling``."""
+        """The logarithm of how many combinations go on with each token, as in ``Encoding``."""
         place = tokens.shape[1]
         begun = tokens @ self._scales[:place]
         edges = begun[:, None] + np.arange(self.sizes[place] + 1) * self._scales[place]
@@ -169,7 +169,7 @@ class Listed:
 class Place(NamedTuple):
     """A place in the sentences: who says what may stand there, and where its tokens begin."""
 
-    speller: Spelling | Listed
+    speller: Encoding | Listed
     begin: int
     size: int
 
@@ -188,15 +188,15 @@ class Tokens:
         places: list[Place] = []
         for tie in ties_of(space):
             tied = [
-                (segments[parameter.name], _spelling(segments[parameter.name].numbering))
+                (segments[parameter.name], _encoding(segments[parameter.name].numbering))
                 for parameter in tie.parameters
             ]
             listed = _list(tie, tied)
             first = begin = len(places)
-            for segment, spelling in tied:
-                self._written.append(Written(segment, spelling, begin))
-                for size in spelling.sizes:
-                    place = Place(listed, first, size) if listed else Place(spelling, begin, size)
+            for segment, encoding in tied:
+                self._written.append(Written(segment, encoding, begin))
+                for size in encoding.sizes:
+                    place = Place(listed, first, size) if listed else Place(encoding, begin, size)
                     places.append(place)
                 begin = len(places)
         self.places = tuple(places)
@@ -208,16 +208,16 @@ class Tokens:
     def write(self, config: Config) -> Ints:
         """The tokens of a config, shape (places,)."""
         tokens: list[int] = []
-        for segment, spelling, _ in self._written:
-            tokens += spelling.write(segment.numbering.numbers(config[segment.parameter.name]))
+        for segment, encoding, _ in self._written:
+            tokens += encoding.write(segment.numbering.numbers(config[segment.parameter.name]))
         return np.array(tokens, dtype=np.int32)
 
     def read(self, tokens: Ints) -> Config:
         """The config of a sentence, whether or not it meets the constraints."""
         listed = tokens.tolist()
         vector = np.empty(len(self.vectors.sizes), dtype=np.int32)
-        for (_, _, first, last), spelling, begin in self._written:
-            vector[first:last] = spelling.read(listed[begin : begin + len(spelling.sizes)])
+        for (_, _, first, last), encoding, begin in self._written:
+            vector[first:last] = encoding.read(listed[begin : begin + len(encoding.sizes)])
         return self.vectors.config(vector)
 
     def ways(self, tokens: Ints) -> Reals:
@@ -234,9 +234,9 @@ class Tokens:
         return ways
 
 
-def _list(tie: Tie, tied: Sequence[tuple[Segment, Spelling]]) -> Listed | None:
+def _list(tie: Tie, tied: Sequence[tuple[Segment, Encoding]]) -> Listed | None:
     """The valid combinations of a tie; None without constraints, and where they are too many."""
-    sizes = [size for _, spelling in tied for size in spelling.sizes]
+    sizes = [size for _, encoding in tied for size in encoding.sizes]
     largest = max(parameter.cardinality for parameter in tie.parameters)
     numbers_fit = largest <= _MOST_VALUES and math.prod(sizes) < 1 << 62
     if not (tie.constraints and sizes and numbers_fit):
@@ -248,18 +248,18 @@ def _list(tie: Tie, tied: Sequence[tuple[Segment, Spelling]]) -> Listed | None:
     if not blocks:
         return None
     columns = [
-        _sentences(segment, spelling, numbers)
-        for (segment, spelling), numbers in zip(tied, np.concatenate(blocks).T, strict=True)
+        _sentences(segment, encoding, numbers)
+        for (segment, encoding), numbers in zip(tied, np.concatenate(blocks).T, strict=True)
     ]
     return Listed(sizes, np.concatenate(columns, axis=1))
 
 
-def _sentences(segment: Segment, spelling: Spelling, numbers: npt.NDArray[np.int64]) -> Ints:
+def _sentences(segment: Segment, encoding: Encoding, numbers: npt.NDArray[np.int64]) -> Ints:
     """The sentences of a parameter's values of these numbers, shape (count, places)."""
     distinct, places = np.unique(numbers, return_inverse=True)
     parameter, numbering, _, _ = segment
     sentences = [
-        spelling.write(numbering.numbers(parameter.value_at(number)))
+        encoding.write(numbering.numbers(parameter.value_at(number)))
         for number in distinct.tolist()
     ]
     return np.array(sentences, dtype=np.int32).reshape(len(distinct), -1)[places]

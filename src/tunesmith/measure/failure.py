@@ -68,7 +68,7 @@ def tells_no_memory(text: str) -> bool:
     return any(sign in lowered for sign in _NO_MEMORY)
 
 
-def describe_death(status: int, words: str) -> str:
+def describe_exit(status: int, words: str) -> str:
     """How a process ended: a wait status, and the last line that it printed."""
     code = -(status & 0x7F) if status & 0x7F else status >> 8
     if code >= 0:

@@ -23,8 +23,8 @@ from tunesmith.features import Coordinates
 from tunesmith.measurement import Measurement
 from tunesmith.models import GaussianProcess
 from tunesmith.space import Config, Space
+from tunesmith.tuners.neighbourhood import Choices, Neighbourhood, Pool
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
-from tunesmith.tuners.vicinity import Choices, Pool, Vicinity
 
 Array = npt.NDArray[np.float64]
 
@@ -90,7 +90,7 @@ class AutoSearch(Search):
         self.settings = settings
         coordinates = Coordinates(space)
         self._coordinates = coordinates
-        self._vicinity = Vicinity(space, coordinates, self.rng)
+        self._neighbourhood = Neighbourhood(space, coordinates, self.rng)
         self._pool: Pool | None = None
         self._pool_lasts = 0
         self._first: list[Config] | None = None
@@ -138,7 +138,7 @@ class AutoSearch(Search):
 
     def _renew_pool(self) -> None:
         share = self.settings.round_share
-        self._pool = Pool(self._vicinity, self.space, _POOL, share, self.rng)
+        self._pool = Pool(self._neighbourhood, self.space, _POOL, share, self.rng)
         self._pool_lasts = len(self.seen) + _POOL_LASTS
 
     def _best_candidate(self) -> Config | None:
@@ -195,8 +195,8 @@ class AutoSearch(Search):
         assert self._pool is not None
         nearest = [self._configs[i] for i in order[: settings.near] if self._logs[i] < math.inf]
         parts = [self._pool.draw(settings.random)]
-        parts += [self._vicinity.neighbours(config) for config in nearest]
-        parts += [self._vicinity.variations(config) for config in nearest[: settings.varied]]
+        parts += [self._neighbourhood.neighbours(config) for config in nearest]
+        parts += [self._neighbourhood.variations(config) for config in nearest[: settings.varied]]
         return Choices.joined(parts)
 
 

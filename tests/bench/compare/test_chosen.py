@@ -198,7 +198,7 @@ def test_files_are_called_by_their_last_parts(tmp_path: Path) -> None:
     assert isinstance(problem, RecordedProblem)
     assert (problem.label, problem.path) == ("one/gpu", first)
     assert len(problem.recording.configs) == 144
-    assert problem.yardstick.optimum == pytest.approx(1e-3)
+    assert problem.baselines.optimum == pytest.approx(1e-3)
     assert [each.label for each in choose_problems([str(second), str(first)])] == [
         *("two/gpu", "one/gpu")
     ]

@@ -13,8 +13,8 @@ import pytest
 
 from tunesmith.bench.compare.score import (
     TIMES,
+    Baselines,
     Score,
-    Yardstick,
     cutoff_evaluations,
     mean_score,
     performance,
@@ -70,15 +70,15 @@ def test_random_search_without_replacement() -> None:
     assert random_ranks(9, array(1, 2, 3, 4, 5, 9)).tolist() == [5, 7, 8, 8, 8, 8]
 
 
-def test_the_yardstick_of_nine_values() -> None:
+def test_the_baselines_of_nine_values() -> None:
     seconds = np.append(NINE, INF)
-    yardstick = Yardstick.of(seconds, np.full(10, 2.0))
-    assert (yardstick.evaluations, yardstick.budget, yardstick.optimum) == (3, 6.0, 10.0)
-    assert yardstick.invalid_rate == pytest.approx(0.1)
-    assert yardstick.times[0] == 2.0
-    assert yardstick.times.shape == (TIMES,)
+    baselines = Baselines.of(seconds, np.full(10, 2.0))
+    assert (baselines.evaluations, baselines.budget, baselines.optimum) == (3, 6.0, 10.0)
+    assert baselines.invalid_rate == pytest.approx(0.1)
+    assert baselines.times[0] == 2.0
+    assert baselines.times.shape == (TIMES,)
     # One evaluation before 3 s, two up to 5 s, three from there.
-    at = dict(zip(yardstick.times.tolist(), yardstick.paper.tolist(), strict=True))
+    at = dict(zip(baselines.times.tolist(), baselines.paper.tolist(), strict=True))
     assert {value for time, value in at.items() if time < 3} == {40}
     assert {value for time, value in at.items() if 3 < time < 5} == {20}
     assert {value for time, value in at.items() if time > 5} == {10}
@@ -86,44 +86,44 @@ def test_the_yardstick_of_nine_values() -> None:
 
 def test_the_budget_is_of_median_trials_and_the_baselines_clock_of_mean_ones() -> None:
     costs = array(1, 1, 1, 1, 2, 3, 3, 3, 12)  # median 2, mean 3
-    yardstick = Yardstick.of(NINE, costs)
-    assert yardstick.budget == 3 * 2.0
-    at = dict(zip(yardstick.times.tolist(), yardstick.paper.tolist(), strict=True))
+    baselines = Baselines.of(NINE, costs)
+    assert baselines.budget == 3 * 2.0
+    at = dict(zip(baselines.times.tolist(), baselines.paper.tolist(), strict=True))
     assert {value for time, value in at.items() if time < 4.5} == {40}
     assert {value for time, value in at.items() if time > 4.5} == {20}
 
 
 def test_a_run_by_hand() -> None:
-    yardstick = Yardstick.of(NINE, TWO)
-    ranks = yardstick.ranks(array(2, 4, 6), array(40, 20, 10))
-    found = yardstick.curve(ranks[np.newaxis])
-    at = dict(zip(yardstick.times.tolist(), found.tolist(), strict=True))
+    baselines = Baselines.of(NINE, TWO)
+    ranks = baselines.ranks(array(2, 4, 6), array(40, 20, 10))
+    found = baselines.curve(ranks[np.newaxis])
+    at = dict(zip(baselines.times.tolist(), found.tolist(), strict=True))
     assert {value for time, value in at.items() if time < 4} == {40}
     assert {value for time, value in at.items() if 4 <= time < 6} == {20}
     assert at[6.0] == 10
     # Up to 3 s as good as random; up to 4 s (20 - 40) / (20 - 10); up to 5 s as good; from there
     # the baseline has the optimum, and nothing can be told.
-    scores = score(yardstick, ranks[np.newaxis])
+    scores = score(baselines, ranks[np.newaxis])
     assert scores.paper.mean == pytest.approx(-2 / 3, abs=0.01)
     assert scores.paper.std == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_run_that_has_nothing_yet_has_the_worst_value_and_keeps_its_best() -> None:
-    yardstick = Yardstick.of(NINE, TWO)
-    curve = yardstick.curve(yardstick.ranks(array(2.5, 3, 4), array(INF, 50, 70))[np.newaxis])
-    at = dict(zip(yardstick.times.tolist(), curve.tolist(), strict=True))
+    baselines = Baselines.of(NINE, TWO)
+    curve = baselines.curve(baselines.ranks(array(2.5, 3, 4), array(INF, 50, 70))[np.newaxis])
+    at = dict(zip(baselines.times.tolist(), curve.tolist(), strict=True))
     assert {value for time, value in at.items() if time < 3} == {90}
     assert {value for time, value in at.items() if time > 3} == {50}
-    nothing = yardstick.ranks(array(), array())
+    nothing = baselines.ranks(array(), array())
     assert not nothing.any()
 
 
 def test_the_median_is_of_ranks() -> None:
-    yardstick = Yardstick.of(array(100, 9, 8, 7, 6, 5), np.ones(6))
-    runs = [yardstick.ranks(array(0.5), array(value)) for value in (100, 8, 5)]
-    assert set(yardstick.curve(np.array(runs)).tolist()) == {8}
+    baselines = Baselines.of(array(100, 9, 8, 7, 6, 5), np.ones(6))
+    runs = [baselines.ranks(array(0.5), array(value)) for value in (100, 8, 5)]
+    assert set(baselines.curve(np.array(runs)).tolist()) == {8}
     # Ranks 0 and 5 have 2.5 between them, which is rounded to even: rank 2.
-    assert set(yardstick.curve(np.array([runs[0], runs[2]])).tolist()) == {8}
+    assert set(baselines.curve(np.array([runs[0], runs[2]])).tolist()) == {8}
 
 
 def test_performance() -> None:
@@ -144,9 +144,9 @@ def test_a_mean_score_and_its_deviation() -> None:
 
 
 def test_the_optimum_at_once_scores_one() -> None:
-    yardstick = Yardstick.of(NINE, TWO)
-    ranks = np.array([yardstick.ranks(array(1.0), array(10.0))] * 5)
-    scores = score(yardstick, ranks)
+    baselines = Baselines.of(NINE, TWO)
+    ranks = np.array([baselines.ranks(array(1.0), array(10.0))] * 5)
+    scores = score(baselines, ranks)
     assert (scores.paper, scores.matched) == (Score(1.0, 0.0), Score(1.0, 0.0))
 
 
@@ -164,13 +164,13 @@ def test_spaces_that_cannot_be_scored(
     seconds: npt.NDArray[np.float64], costs: npt.NDArray[np.float64], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
-        Yardstick.of(seconds, costs)
+        Baselines.of(seconds, costs)
 
 
 def test_a_space_of_equal_values_scores_nothing() -> None:
-    yardstick = Yardstick.of(np.ones(5), np.ones(5))
-    ranks = yardstick.ranks(array(1.0), array(1.0))[np.newaxis]
-    assert score(yardstick, ranks).paper == Score(0.0, 0.0)
+    baselines = Baselines.of(np.ones(5), np.ones(5))
+    ranks = baselines.ranks(array(1.0), array(1.0))[np.newaxis]
+    assert score(baselines, ranks).paper == Score(0.0, 0.0)
 
 
 # -- random search --------------------------------------------------------------------------------
@@ -207,12 +207,12 @@ def recorded_scores(name: str) -> tuple[list[float], list[float]]:
 def random_scores(space: Arrays, replicas: int) -> tuple[list[float], list[float]]:
     """The scores, ``paper`` and ``matched``, of random searches with 25 repeats each."""
     seconds, costs = space
-    yardstick, rng = Yardstick.of(seconds, costs), np.random.default_rng(0)
+    baselines, rng = Baselines.of(seconds, costs), np.random.default_rng(0)
     paper, matched = [], []
     for _ in range(replicas):
         orders = [rng.permutation(len(costs)) for _ in range(25)]
-        ranks = [yardstick.ranks(np.cumsum(costs[order]), seconds[order]) for order in orders]
-        scores = score(yardstick, np.array(ranks))
+        ranks = [baselines.ranks(np.cumsum(costs[order]), seconds[order]) for order in orders]
+        scores = score(baselines, np.array(ranks))
         paper.append(scores.paper.mean)
         matched.append(scores.matched.mean)
     return paper, matched
@@ -248,9 +248,9 @@ def test_random_search_over_the_recorded_spaces() -> None:
 
 
 def test_the_same_runs_score_the_same() -> None:
-    yardstick = Yardstick.of(*generated(0))
-    again = Yardstick.of(*generated(0))
-    assert (yardstick.matched == again.matched).all()
-    drawn = np.random.default_rng(0).integers(len(yardstick.ranked), size=(25, TIMES))
+    baselines = Baselines.of(*generated(0))
+    again = Baselines.of(*generated(0))
+    assert (baselines.matched == again.matched).all()
+    drawn = np.random.default_rng(0).integers(len(baselines.ranked), size=(25, TIMES))
     ranks = np.sort(drawn.astype(np.int32), axis=1)
-    assert score(yardstick, ranks) == score(again, ranks)
+    assert score(baselines, ranks) == score(again, ranks)

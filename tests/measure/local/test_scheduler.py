@@ -8,14 +8,14 @@ import pytest
 
 from tunesmith.measure.activity import Activity
 from tunesmith.measure.local.scheduler import READY_BATCH, Scheduler
-from tunesmith.measure.trial.order import Order, Phase
+from tunesmith.measure.trial.request import Phase, Request
 
 
 class Trial:
     """A trial that does nothing by itself."""
 
-    def __init__(self, order: Order, diary: list[str]) -> None:
-        self.order = order
+    def __init__(self, request: Request, diary: list[str]) -> None:
+        self.request = request
         self.phase = Phase.BUILD
         self.ready_since = 0.0
         self.rounds_run: list[float] = []
@@ -26,11 +26,11 @@ class Trial:
     def run(self, cut_off_seconds: float) -> None:
         self.phase, self.paused = Phase.RUN, False
         self.cut_off_seconds = cut_off_seconds
-        self._diary.append(f"run {self.order.id}")
+        self._diary.append(f"run {self.request.id}")
 
     def run_again(self) -> None:
         self.phase, self.paused = Phase.RUN, False
-        self._diary.append(f"again {self.order.id}")
+        self._diary.append(f"again {self.request.id}")
 
     def pause(self) -> None:
         self.paused = True
@@ -50,27 +50,27 @@ class Stage:
         monkeypatch.setattr("time.monotonic", lambda: self.now)
         self.scheduler: Scheduler[Trial] = Scheduler(
             start=self._start,
-            on_run=lambda trial: self.announced.append(trial.order.id),
+            on_run=lambda trial: self.announced.append(trial.request.id),
             workers=workers,
             cut_off=3.0,
             best=best,
         )
 
-    def _start(self, order: Order) -> Trial:
+    def _start(self, request: Request) -> Trial:
         if self.no_process:
             raise BlockingIOError("no more processes")
-        return Trial(order, self.diary)
+        return Trial(request, self.diary)
 
     def submit(self, count: int, rounds: int = 0, first: int = 0) -> None:
         ids = range(first, first + count)
-        self.scheduler.submit(Order(id, {}, rounds) for id in ids)
+        self.scheduler.submit(Request(id, {}, rounds) for id in ids)
         self.scheduler.advance()
 
     def trial(self, id: int) -> Trial:
-        return next(trial for trial in self.scheduler.live if trial.order.id == id)
+        return next(trial for trial in self.scheduler.live if trial.request.id == id)
 
     def ids(self, phase: Phase) -> list[int]:
-        return [trial.order.id for trial in self.scheduler.live if trial.phase is phase]
+        return [trial.request.id for trial in self.scheduler.live if trial.phase is phase]
 
     def built(self, *ids: int) -> None:
         for id in ids:

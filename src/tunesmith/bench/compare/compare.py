@@ -233,7 +233,7 @@ class Comparison:
         if isinstance(problem, MeasuredProblem):
             return seconds, problem.trials if trials is None else trials
         if seconds is None and trials is None:
-            seconds = problem.yardstick.budget
+            seconds = problem.baselines.budget
         return seconds, trials
 
     def _limits(self, run: Run) -> tuple[float | None, int | None]:

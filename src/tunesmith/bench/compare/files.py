@@ -56,7 +56,7 @@ def write_comparison(
 def _problem(problem: Problem) -> dict[str, Any]:
     if not isinstance(problem, RecordedProblem):
         return {"problem": problem.label, "kind": "measured"}
-    scale = problem.yardstick
+    scale = problem.baselines
     return {
         "problem": problem.label,
         "kind": "recorded",

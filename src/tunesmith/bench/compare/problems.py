@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tunesmith.bench.compare.score import Yardstick
+from tunesmith.bench.compare.score import Baselines
 from tunesmith.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ class RecordedProblem:
         return load_recording(self.path)
 
     @cached_property
-    def yardstick(self) -> Yardstick:
+    def baselines(self) -> Baselines:
         """What searches of it are measured with. Raises ``UsageError`` where there is none."""
         recording = self.recording
         try:
-            return Yardstick.of(recording.seconds, recording.costs)
+            return Baselines.of(recording.seconds, recording.costs)
         except UsageError as error:
             raise UsageError(f"{self.path}: {error}") from error
 
@@ -122,7 +122,7 @@ def choose_problems(texts: Iterable[str]) -> list[Problem]:
             problems.append(MeasuredProblem(each))
         else:
             recorded = RecordedProblem(labels[each], each)
-            _ = recorded.yardstick  # whose complaint is due now
+            _ = recorded.baselines  # whose complaint is due now
             problems.append(recorded)
     return problems
 

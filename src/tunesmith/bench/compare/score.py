@@ -38,7 +38,7 @@ _BOOTSTRAP_REPLICAS = 200
 
 
 @dataclass(frozen=True)
-class Yardstick:
+class Baselines:
     """What the searches of one space are measured with.
 
     ``ranked`` holds the N valid values, from the worst to the best. ``times`` are the seconds of
@@ -65,7 +65,7 @@ class Yardstick:
         return float(self.times[-1])
 
     @classmethod
-    def of(cls, seconds: Seconds, costs: Seconds) -> Yardstick:
+    def of(cls, seconds: Seconds, costs: Seconds) -> Baselines:
         """That of a space with these values and seconds of tuning a config, both of shape (M,).
 
         Raises ``UsageError`` where fewer than two configs are valid or trials have no cost.
@@ -123,20 +123,20 @@ class Scores:
     matched: Score
 
 
-def score(yardstick: Yardstick, ranks: Ranks, *, seed: int = 0) -> Scores:
+def score(baselines: Baselines, ranks: Ranks, *, seed: int = 0) -> Scores:
     """The scores of a search from its runs' ``ranks``, shape (runs, ``TIMES``).
 
     The deviations are those of ``_BOOTSTRAP_REPLICAS`` scores, each of as many runs drawn from
     these with replacement; 0 for a single run, which says nothing of others.
     """
-    curve = yardstick.curve(ranks)
+    curve = baselines.curve(ranks)
     rng = np.random.default_rng(seed)
     drawn = rng.integers(len(ranks), size=(_BOOTSTRAP_REPLICAS, len(ranks)))
-    replicas = np.array([yardstick.curve(ranks[runs]) for runs in drawn])
+    replicas = np.array([baselines.curve(ranks[runs]) for runs in drawn])
     figures = {}
-    for name, baseline in (("paper", yardstick.paper), ("matched", yardstick.matched)):
-        mean = float(performance(curve, baseline, yardstick.optimum))
-        spread = performance(replicas, baseline, yardstick.optimum)
+    for name, baseline in (("paper", baselines.paper), ("matched", baselines.matched)):
+        mean = float(performance(curve, baseline, baselines.optimum))
+        spread = performance(replicas, baseline, baselines.optimum)
         # Rounded, so that replicas that are all the same deviate by nothing at all.
         figures[name] = Score(mean, round(float(np.std(spread)), 12))
     return Scores(**figures)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tunesmith.bench.compare.compare import Results
 from tunesmith.bench.compare.problems import Problem, RecordedProblem
-from tunesmith.bench.compare.score import Scores, Yardstick, mean_score, score
+from tunesmith.bench.compare.score import Baselines, Scores, mean_score, score
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.tuners import TunerChoice
 from tunesmith.measurement import Outcome
@@ -181,7 +181,7 @@ def _rank(standing: Standing) -> tuple[float, float]:
 
 def _optimum(results: Results, problem: Problem) -> float:
     if isinstance(problem, RecordedProblem):
-        return problem.yardstick.optimum
+        return problem.baselines.optimum
     traces = (trace for run, trace in results.traces.items() if run.problem == problem)
     return min((trace.found for trace in traces), default=math.inf)
 
@@ -193,7 +193,7 @@ def _cell(results: Results, problem: Problem, tuner: TunerChoice, optimum: float
     outcomes, costs = _by_class(traces)
     scores = None
     if isinstance(problem, RecordedProblem) and traces:
-        scores = _scores(problem.yardstick, traces)
+        scores = _scores(problem.baselines, traces)
     return Cell(
         problem=problem,
         tuner=tuner,
@@ -224,8 +224,8 @@ def _by_class(traces: Sequence[Trace]) -> tuple[Counter[Outcome], dict[Outcome, 
     return +counts, {outcome: costs[outcome] for outcome in Outcome if counts[outcome]}
 
 
-def _scores(yardstick: Yardstick, traces: Sequence[Trace]) -> Scores:
-    return score(yardstick, np.array([yardstick.ranks(t.ended, t.seconds) for t in traces]))
+def _scores(baselines: Baselines, traces: Sequence[Trace]) -> Scores:
+    return score(baselines, np.array([baselines.ranks(t.ended, t.seconds) for t in traces]))
 
 
 def speeds(seconds: Floats, optimum: float) -> Floats:

@@ -152,7 +152,7 @@ def _row(cell: Cell) -> list[str]:
 
 def _about(problem: Problem, cells: Sequence[Cell]) -> str:
     if isinstance(problem, RecordedProblem):
-        scale, count = problem.yardstick, len(problem.recording.configs)
+        scale, count = problem.baselines, len(problem.recording.configs)
         invalid = fmt.percent(scale.invalid_rate) if scale.invalid_rate else "none"
         return (
             f"{fmt.counted(count, 'config')} on record, {invalid} of them invalid; "

@@ -10,13 +10,13 @@ from functools import partial
 from typing import Any
 
 from tunesmith.errors import TunesmithError
-from tunesmith.measure.failure import Verdict, describe_death, one_line
+from tunesmith.measure.failure import Verdict, describe_exit, one_line
 from tunesmith.measure.gpu.worker import run_worker
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
 from tunesmith.measure.processes.child import Child
-from tunesmith.measure.trial.order import Phase
 from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measure.trial.process import TrialProcess
+from tunesmith.measure.trial.request import Phase
 from tunesmith.measurement import Outcome
 
 # How long a worker may take to get hold of its GPU, in seconds.
@@ -79,9 +79,9 @@ class WorkerProcess:
     def run(self, trial: GpuTrial, command: Message) -> None:
         """Run a trial's program."""
         self.trial = trial
-        self._known.add(trial.order.id)
+        self._known.add(trial.request.id)
         with contextlib.suppress(ChannelClosedError):  # it is dying then, which shows by itself
-            self.child.channel.send({**command, "id": trial.order.id, "code": trial.code})
+            self.child.channel.send({**command, "id": trial.request.id, "code": trial.code})
 
     def forget(self, trial: GpuTrial) -> None:
         """The trial has ended. If it is still running here, nothing else would stop it."""
@@ -90,10 +90,10 @@ class WorkerProcess:
         if self.trial is trial:
             self.trial = None
             self.kill()
-        elif trial.order.id in self._known:
-            self._known.discard(trial.order.id)
+        elif trial.request.id in self._known:
+            self._known.discard(trial.request.id)
             with contextlib.suppress(ChannelClosedError):
-                self.child.channel.send({"kind": "forget", "id": trial.order.id})
+                self.child.channel.send({"kind": "forget", "id": trial.request.id})
 
     def receive(self) -> None:
         """Take over what it says."""
@@ -121,7 +121,7 @@ class WorkerProcess:
                     trial.take(failure)
             case "refused":
                 self.refusal = one_line(str(message["message"]))
-            case _ if self.trial is not None and message["id"] == self.trial.order.id:
+            case _ if self.trial is not None and message["id"] == self.trial.request.id:
                 trial, self.trial = self.trial, None
                 if message.get("broken"):
                     self.ending = True
@@ -203,7 +203,7 @@ class GpuPool:
         self._workers.append(worker)
         self._workers.sort(key=lambda worker: worker.gpu)
         self._watch(worker.child.channel, partial(self._hear, worker))
-        self._watch(worker.child.handle, partial(self._bury, worker))
+        self._watch(worker.child.handle, partial(self._on_exit, worker))
 
     def _hear(self, worker: WorkerProcess) -> None:
         if worker not in self._workers:  # its death may have been the event before
@@ -216,15 +216,15 @@ class GpuPool:
                     self._start(gpu)
             worker.others = []
 
-    def _bury(self, worker: WorkerProcess) -> None:
+    def _on_exit(self, worker: WorkerProcess) -> None:
         """A worker has ended: so has its trial, and another one takes its place."""
         worker.receive()  # its last words, if it had any
         self._unwatch(worker.child.channel)
         self._unwatch(worker.child.handle)
-        death = worker.child.reap()
+        ended = worker.child.reap()
         self._workers.remove(worker)
-        reason = worker.refusal or describe_death(death.status, death.words)
-        if worker.trial is not None and death.status == 0:
+        reason = worker.refusal or describe_exit(ended.status, ended.words)
+        if worker.trial is not None and ended.status == 0:
             worker.trial.wait_again()  # it was of no use any more before it began with this one
         elif worker.trial is not None:
             worker.trial.decide(Verdict(Outcome.RUNTIME_DEVICE, reason))

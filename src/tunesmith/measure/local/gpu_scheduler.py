@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tunesmith.measure.activity import Activity
 from tunesmith.measure.gpu.process import GpuPool, GpuTrial, WorkerProcess
 from tunesmith.measure.local.scheduler import BuildQueue, turn
-from tunesmith.measure.trial.order import Order, Phase
+from tunesmith.measure.trial.request import Phase, Request
 
 
 class GpuScheduler(BuildQueue[GpuTrial]):
@@ -23,7 +23,7 @@ class GpuScheduler(BuildQueue[GpuTrial]):
         self,
         *,
         pool: GpuPool,
-        start: Callable[[Order], GpuTrial],
+        start: Callable[[Request], GpuTrial],
         on_run: Callable[[GpuTrial], None],
         workers: int,
         cut_off: float,
@@ -38,7 +38,7 @@ class GpuScheduler(BuildQueue[GpuTrial]):
         Raises ``OSError`` if not a single process can be made, ``TunesmithError`` if no GPU can be
         used.
         """
-        if any(not order.build_only for order in self._queue):
+        if any(not request.build_only for request in self._queue):
             self._pool.begin()
         self._pool.check_starts()
         for worker in list(self._pool.free):
@@ -75,4 +75,4 @@ class GpuScheduler(BuildQueue[GpuTrial]):
 
     def _may_run(self, trial: GpuTrial, worker: WorkerProcess) -> bool:
         """Whether it is for this worker; programs that are compared run on one GPU."""
-        return not trial.order.rounds or worker is self._pool.first
+        return not trial.request.rounds or worker is self._pool.first

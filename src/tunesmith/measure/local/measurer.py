@@ -17,7 +17,7 @@ from tunesmith.measure.local.scheduler import READY_BATCH
 from tunesmith.measure.local.server_process import ServerProcess
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
 from tunesmith.measure.trial.job import Job
-from tunesmith.measure.trial.order import Order
+from tunesmith.measure.trial.request import Request
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config
 
@@ -48,7 +48,7 @@ class LocalMeasurer:
         self._job = job
         self._best = best
         self._next_id = 0
-        self._orders: dict[int, Order] = {}
+        self._requests: dict[int, Request] = {}
         self._configs: dict[int, Config] = {}
         self._unsent: set[int] = set()
         self._suspects: list[int] = []
@@ -70,7 +70,9 @@ class LocalMeasurer:
 
     @property
     def pending(self) -> int:
-        waiting = (order.rounds == 0 and not order.build_only for order in self._orders.values())
+        waiting = (
+            request.rounds == 0 and not request.build_only for request in self._requests.values()
+        )
         return len(self._finished) + sum(waiting)
 
     def submit(self, configs: Sequence[Config]) -> None:
@@ -89,7 +91,7 @@ class LocalMeasurer:
         return finished
 
     def cancel(self) -> None:
-        self._forget(set(self._orders))
+        self._forget(set(self._requests))
         self._finished.clear()
         self._built.clear()
 
@@ -98,7 +100,7 @@ class LocalMeasurer:
         if rounds < 1:
             raise UsageError(f"a play-off needs at least one round, not {rounds}")
         ids = self._order(configs, rounds)
-        while any(id in self._orders for id in ids):
+        while any(id in self._requests for id in ids):
             self._pump(math.inf)
         return [self._played.pop(id) for id in ids]
 
@@ -109,7 +111,7 @@ class LocalMeasurer:
         """
         ids = set(self._order(configs, build_only=True))
         try:
-            while ids & (self._orders.keys() | self._built.keys()):
+            while ids & (self._requests.keys() | self._built.keys()):
                 if ready := ids & self._built.keys():
                     yield self._built.pop(min(ready))
                 else:
@@ -148,7 +150,7 @@ class LocalMeasurer:
     ) -> None:
         self.close()
 
-    # -- orders ----------------------------------------------------------------------------------
+    # -- requests --------------------------------------------------------------------------------
 
     def _order(
         self, configs: Sequence[Config], rounds: int = 0, *, build_only: bool = False
@@ -162,42 +164,42 @@ class LocalMeasurer:
         self._next_id += len(configs)
         for id, config in zip(ids, configs, strict=True):
             self._configs[id] = config
-            self._orders[id] = Order(id, config.to_json(), rounds, build_only)
+            self._requests[id] = Request(id, config.to_json(), rounds, build_only)
         self._unsent.update(ids)
         self._dispatch()
         return ids
 
     def _dispatch(self) -> None:
-        """Send all orders; but where one of several has killed a server, each of those alone."""
+        """Send all requests; but where one of several has killed a server, each of those alone."""
         ids = self._unsent.intersection(self._suspects[:1]) if self._suspects else self._unsent
         if ids and self._server is not None:
-            orders = [dataclasses.asdict(self._orders[id]) for id in sorted(ids)]
+            requests = [dataclasses.asdict(self._requests[id]) for id in sorted(ids)]
             self._unsent = self._unsent - ids
             self._heard = time.monotonic()  # it had nothing to say while it had no work
-            self._server.send({"kind": "measure", "orders": orders})
+            self._server.send({"kind": "measure", "requests": requests})
 
     def _forget(self, ids: Set[int]) -> None:
-        """Give up these orders, and what came of them already."""
-        waiting = ids & self._orders.keys()
+        """Give up these requests, and what came of them already."""
+        waiting = ids & self._requests.keys()
         if self._server is not None and waiting:
             self._server.send({"kind": "cancel", "ids": sorted(waiting)})
-        for by_id in (self._orders, self._configs, self._built):
+        for by_id in (self._requests, self._configs, self._built):
             for id in ids & by_id.keys():
                 del by_id[id]
         self._unsent = self._unsent - ids
         self._suspects = [id for id in self._suspects if id not in ids]
 
     def _settle(self, id: int, message: Message) -> None:
-        order, config = self._orders.pop(id), self._configs.pop(id)
+        request, config = self._requests.pop(id), self._configs.pop(id)
         if id in self._suspects:
             self._suspects.remove(id)
-        if order.build_only:
+        if request.build_only:
             self._built[id] = build_result_of(config, message)
             return
         measurement = measurement_of(config, message)
         if measurement.valid and not measurement.cut_off:
             self._best = min(self._best, measurement.seconds)
-        if order.rounds:
+        if request.rounds:
             self._played[id] = measurement
         else:
             self._finished.append(measurement)
@@ -224,7 +226,7 @@ class LocalMeasurer:
     @property
     def _silence_left(self) -> float:
         """Seconds for which the server may still say nothing; without limit while it prepares."""
-        if self._server is None or not self._server.started or not self._orders:
+        if self._server is None or not self._server.started or not self._requests:
             return math.inf
         settings = self._job.settings
         longest = settings.build_timeout + settings.run_timeout + _SILENCE
@@ -251,7 +253,7 @@ class LocalMeasurer:
         self._deaths = 0
         self._building.discard(id)
         self._running.discard(id)
-        if id in self._orders:  # it may have been cancelled
+        if id in self._requests:  # it may have been cancelled
             self._settle(id, message)
 
     def _replace_server(self, server: ServerProcess) -> None:
@@ -267,13 +269,13 @@ class LocalMeasurer:
         self._blame(alone or self._building | self._running)
         self._building.clear()
         self._running.clear()
-        self._unsent = set(self._orders)
+        self._unsent = set(self._requests)
         self._heard = time.monotonic()
         self._server = ServerProcess.with_job(self._job, self._best)
 
     def _blame(self, ids: Set[int]) -> None:
         """One of these trials has killed the server: if it is but one, that was its trial."""
-        self._suspects = sorted(self._orders.keys() & ids)
+        self._suspects = sorted(self._requests.keys() & ids)
         if len(self._suspects) == 1:
             self._settle(self._suspects[0], KILLED)
 

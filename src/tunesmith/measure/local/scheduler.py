@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Set
 from typing import Generic, Protocol, TypeVar
 
 from tunesmith.measure.activity import Activity
-from tunesmith.measure.trial.order import Order, Phase
+from tunesmith.measure.trial.request import Phase, Request
 
 # How many built programs wait before they are run.
 READY_BATCH = 8
@@ -21,7 +21,7 @@ LONGEST_WAIT = 1.0
 class Schedulable(Protocol):
     """What the scheduler knows of a trial; see ``TrialProcess``."""
 
-    order: Order
+    request: Request
     phase: Phase
     ready_since: float
     rounds_run: list[float]
@@ -36,7 +36,7 @@ T = TypeVar("T", bound=Schedulable)
 
 
 class BuildQueue(Generic[T]):
-    """Orders that wait, and the trials of those that were started: up to ``workers`` build at once.
+    """Requests that wait, and the trials of those that were started: ``workers`` build at once.
 
     ``start`` makes a trial, which then builds; ``on_run`` is told of each that is about to run.
     ``best`` is the least seconds of a call known so far: what takes more than ``cut_off`` times as
@@ -45,7 +45,7 @@ class BuildQueue(Generic[T]):
 
     def __init__(
         self,
-        start: Callable[[Order], T],
+        start: Callable[[Request], T],
         on_run: Callable[[T], None],
         workers: int,
         cut_off: float,
@@ -57,15 +57,15 @@ class BuildQueue(Generic[T]):
         self._workers = workers
         self._cut_off = cut_off
         self._best = best
-        self._queue: deque[Order] = deque()
+        self._queue: deque[Request] = deque()
 
-    def submit(self, orders: Iterable[Order]) -> None:
-        """Queue orders."""
-        self._queue.extend(orders)
+    def submit(self, requests: Iterable[Request]) -> None:
+        """Queue requests."""
+        self._queue.extend(requests)
 
     def cancel(self, ids: Set[int]) -> None:
-        """Forget these orders, of those that have not been started."""
-        self._queue = deque(order for order in self._queue if order.id not in ids)
+        """Forget these requests, of those that have not been started."""
+        self._queue = deque(request for request in self._queue if request.id not in ids)
 
     def end(self, trial: T, seconds: float) -> None:
         """A trial has ended, valid with so many seconds a call, or infinity."""
@@ -81,19 +81,19 @@ class BuildQueue(Generic[T]):
 
     def _build_more(self) -> None:
         while self._queue and len(self._in(Phase.BUILD)) < self._workers:
-            order = self._queue.popleft()
+            request = self._queue.popleft()
             try:
-                self.live.append(self._start(order))
+                self.live.append(self._start(request))
             except OSError:
                 if not self.live:
                     raise
-                self._queue.appendleft(order)  # there may be room when another has ended
+                self._queue.appendleft(request)  # there may be room when another has ended
                 return
 
     def _run_first(self, trial: T) -> None:
         self._on_run(trial)
         # All of a play-off are fast, and each shall be run often.
-        trial.run(math.inf if trial.order.rounds else self._cut_off * self._best)
+        trial.run(math.inf if trial.request.rounds else self._cut_off * self._best)
 
     def _run_again(self, trial: T) -> None:
         self._on_run(trial)
@@ -163,4 +163,4 @@ class Scheduler(BuildQueue[T]):
 def turn(trial: Schedulable) -> tuple[int, int]:
     """What to sort a play-off by: round by round, every second one backwards against drift."""
     done = len(trial.rounds_run)
-    return done, -trial.order.id if done % 2 else trial.order.id
+    return done, -trial.request.id if done % 2 else trial.request.id

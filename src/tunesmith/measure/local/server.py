@@ -28,9 +28,9 @@ from tunesmith.measure.local.scheduler import Scheduler
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
 from tunesmith.measure.processes.containment import adopt_orphans, children, memory_status
 from tunesmith.measure.trial.job import Job
-from tunesmith.measure.trial.order import Order
 from tunesmith.measure.trial.prepared import Prepared, load_compiler
 from tunesmith.measure.trial.process import TrialProcess
+from tunesmith.measure.trial.request import Request
 from tunesmith.measurement import REPEATED, Outcome
 from tunesmith.milestones import reached
 
@@ -44,7 +44,7 @@ _CANCELLED = Verdict(Outcome.UNKNOWN_ERROR, "cancelled")
 
 
 class Server:
-    """Takes orders from a channel and answers with measurements.
+    """Takes requests from a channel and answers with measurements.
 
     It works for its parent, the process ``client_pid``. ``best`` is the least seconds of a call
     that the client knows of.
@@ -66,7 +66,7 @@ class Server:
         job = self._prepared.job
 
         def on_run(trial: TrialProcess) -> None:
-            self._tell("running", id=trial.order.id)
+            self._tell("running", id=trial.request.id)
             reached("server: a run begins")
 
         settings: dict[str, Any] = {
@@ -102,12 +102,12 @@ class Server:
     def obey(self, message: Message) -> None:
         """Do what the client says: measure more, or give up some of it."""
         if message["kind"] == "measure":
-            self._scheduler.submit(Order(**order) for order in message["orders"])
+            self._scheduler.submit(Request(**request) for request in message["requests"])
         else:
             ids = frozenset(message["ids"])
             self._scheduler.cancel(ids)
             for trial in self._scheduler.live:
-                if trial.order.id in ids:
+                if trial.request.id in ids:
                     trial.cancel(_CANCELLED)
 
     def _wait_for_something(self) -> None:
@@ -135,11 +135,11 @@ class Server:
 
     # -- trials ----------------------------------------------------------------------------------
 
-    def _start_trial(self, kind: type[T], order: Order) -> T:
-        trial = kind(order, self._prepared, self._own_memory)
+    def _start_trial(self, kind: type[T], request: Request) -> T:
+        trial = kind(request, self._prepared, self._own_memory)
         self._watch(trial.channel, partial(self._hear, trial))
-        self._watch(trial.handle, partial(self._bury, trial))
-        self._tell("building", id=order.id)
+        self._watch(trial.handle, partial(self._on_exit, trial))
+        self._tell("building", id=request.id)
         reached("server: a build begins")
         return trial
 
@@ -156,7 +156,7 @@ class Server:
         if known is not None and self._reuses(trial):
             trial.decide(replace(known, message=REPEATED))
 
-    def _bury(self, trial: TrialProcess) -> None:
+    def _on_exit(self, trial: TrialProcess) -> None:
         """A trial's process has ended: tell the client what came of the trial."""
         self._selector.unregister(trial.channel)
         self._selector.unregister(trial.handle)
@@ -171,8 +171,8 @@ class Server:
     def _reuses(self, trial: TrialProcess) -> bool:
         """Whether another trial of the same program need not be run. On a GPU what it takes of the
         device is told as well, and the state of the device."""
-        order, job = trial.order, self._prepared.job
-        again = job.settings.measure_again or order.rounds or order.build_only
+        request, job = trial.request, self._prepared.job
+        again = job.settings.measure_again or request.rounds or request.build_only
         return job.target.kind == "cpu" and not again
 
     def _kill_orphans(self, but: set[int]) -> None:

@@ -34,7 +34,7 @@ _early: ContextVar[ServerProcess | None] = ContextVar("early", default=None)
 class ServerProcess:
     """A running server, which loads the compiler and then waits for its job.
 
-    ``started`` tells whether it has got so far as to take orders, ``job`` is what it was told.
+    ``started`` tells whether it has got so far as to take requests, ``job`` is what it was told.
     """
 
     def __init__(self) -> None:

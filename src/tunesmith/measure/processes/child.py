@@ -23,7 +23,7 @@ _PRINTED = 1 << 16
 
 
 @dataclass(frozen=True)
-class Death:
+class Exit:
     """How a child ended: its wait status, the most memory it had in bytes, its last line."""
 
     status: int
@@ -76,7 +76,7 @@ class Child:
         """Kill all of them."""
         self.signal(signal.SIGKILL)
 
-    def reap(self) -> Death:
+    def reap(self) -> Exit:
         """It has ended, as ``handle`` tells: let go of all that is left of it."""
         self.kill()  # the rest of its group, which has this id only until the child is reaped
         _, status, usage = os.wait4(self.pid, 0)
@@ -86,4 +86,4 @@ class Child:
         self.channel.close()
         os.close(self._printed)
         os.close(self.handle)
-        return Death(status, usage.ru_maxrss << 10, words)
+        return Exit(status, usage.ru_maxrss << 10, words)

@@ -10,16 +10,16 @@ from typing import Any
 
 from tunesmith.measure.failure import (
     Verdict,
-    describe_death,
+    describe_exit,
     one_line,
     out_of_memory,
     tells_no_memory,
 )
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
-from tunesmith.measure.processes.child import Child, Death
+from tunesmith.measure.processes.child import Child, Exit
 from tunesmith.measure.processes.stopwatch import Stopwatch
-from tunesmith.measure.trial.order import Order, Phase
 from tunesmith.measure.trial.prepared import Prepared
+from tunesmith.measure.trial.request import Phase, Request
 from tunesmith.measure.trial.trial import run_trial
 from tunesmith.measurement import Outcome
 
@@ -37,8 +37,8 @@ class TrialProcess:
     bytes. Raises ``OSError`` if the system does not let a process be made.
     """
 
-    def __init__(self, order: Order, prepared: Prepared, own_memory: int) -> None:
-        self.order = order
+    def __init__(self, request: Request, prepared: Prepared, own_memory: int) -> None:
+        self.request = request
         self.phase = Phase.BUILD
         self.verdict: Verdict | None = None
         self.program_hash = ""
@@ -52,7 +52,7 @@ class TrialProcess:
         self._spent = dict.fromkeys(Phase, 0.0)
         self._watch = Stopwatch()
         limit, threads = self._settings.memory_limit, prepared.job.target.core_count
-        self._child = Child(lambda end: run_trial(prepared, end, order.config), limit, threads)
+        self._child = Child(lambda end: run_trial(prepared, end, request.config), limit, threads)
         self.pid, self.handle = self._child.pid, self._child.handle
         self.channel = self._child.channel
         self._watch.start()
@@ -129,7 +129,7 @@ class TrialProcess:
             case "built", Phase.BUILD:
                 self.resources = _resources(message)
                 self.code = message["code"]
-                if self.order.build_only:
+                if self.request.build_only:
                     self.decide(Verdict(Outcome.NO_ERROR))
                 else:
                     self._get_ready()
@@ -141,14 +141,14 @@ class TrialProcess:
 
     def _take_times(self, message: Message) -> None:
         match message["kind"]:
-            case "ran" if self.order.rounds:
+            case "ran" if self.request.rounds:
                 self._rest()  # it was only to verify and to warm up
             case "ran":
                 figures = _figures(message)
                 self.decide(Verdict(Outcome.NO_ERROR, "", figures, bool(message["cut_off"])))
             case _:
                 self.rounds_run += _figures(message)
-                if len(self.rounds_run) < self.order.rounds:
+                if len(self.rounds_run) < self.request.rounds:
                     self._rest()
                 else:
                     self.decide(Verdict(Outcome.NO_ERROR, "", tuple(self.rounds_run)))
@@ -186,27 +186,27 @@ class TrialProcess:
     def reap(self) -> Verdict:
         """The child has ended, as ``handle`` tells: let go of all that is left of it."""
         self.receive()  # its last words, if it had any
-        death = self._child.reap()
+        ended = self._child.reap()
         self._enter(self.phase)
         if self.verdict is None:
-            self.verdict = self._judge(death)
+            self.verdict = self._judge(ended)
         return self.verdict
 
-    def _judge(self, death: Death) -> Verdict:
+    def _judge(self, ended: Exit) -> Verdict:
         """The verdict on a child that died."""
         building = self.phase is Phase.BUILD
         outcome = Outcome.COMPILE_HOST if building else Outcome.RUNTIME_DEVICE
         limit = self._settings.memory_limit
-        memory = death.memory - self._own_memory
-        if memory > _NEARLY_ALL * limit or tells_no_memory(death.words):
+        memory = ended.memory - self._own_memory
+        if memory > _NEARLY_ALL * limit or tells_no_memory(ended.words):
             return Verdict(outcome, out_of_memory(limit))
-        return Verdict(outcome, describe_death(death.status, death.words))
+        return Verdict(outcome, describe_exit(ended.status, ended.words))
 
     def result(self) -> dict[str, Any]:
         """The measurement for the client, as JSON, once the trial is decided."""
         assert self.verdict is not None
         return {
-            "id": self.order.id,
+            "id": self.request.id,
             "outcome": self.verdict.outcome.value,
             "message": self.verdict.message,
             "run_seconds": self.verdict.run_seconds,

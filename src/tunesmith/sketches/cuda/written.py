@@ -25,8 +25,8 @@ def kernel(
         ir.writes(*map(_whole, writes))
         blocks = emit.tile_count(steps, threads)
         with (
-            emit.bound(blocks, "blockIdx.x") as block,
-            emit.bound(threads, "threadIdx.x") as thread,
+            emit.thread_binding(blocks, "blockIdx.x") as block,
+            emit.thread_binding(threads, "threadIdx.x") as thread,
         ):
             step = emit.bind("step", block * threads + thread)
             if steps % threads:

@@ -72,7 +72,7 @@ def parallel(extent: int, name: str) -> Iterator[Any]:
 
 
 @contextmanager
-def bound(extent: int, tag: str) -> Iterator[Any]:
+def thread_binding(extent: int, tag: str) -> Iterator[Any]:
     """A loop whose steps are blocks of a grid or threads of a block: ``blockIdx.x`` and so on."""
     t = _builder()
     with t.thread_binding(0, extent, thread=tag) as variable:
@@ -120,7 +120,7 @@ def reinterpreted(value: Any, dtype: str) -> Any:
     return tirx.reinterpret(dtype, value)
 
 
-def either(condition: Any, value: Any, otherwise: Any) -> Any:
+def if_then_else(condition: Any, value: Any, otherwise: Any) -> Any:
     """One of two values, of which only that one is computed."""
     return _builder().if_then_else(condition, value, otherwise)
 
@@ -204,7 +204,7 @@ def store(target: Any, value: Any, index: Sequence[Any], lanes: int = 1) -> None
     _builder().buffer_store(target, value, list(place))
 
 
-def spread(value: Any, lanes: int) -> Any:
+def broadcast(value: Any, lanes: int) -> Any:
     """A scalar in each of so many lanes."""
     return _builder().broadcast(value, lanes) if lanes > 1 else value
 
@@ -213,7 +213,7 @@ def constant(value: float, dtype: str, lanes: int = 1) -> Any:
     """A number in each of so many lanes."""
     from tvm import tirx
 
-    return spread(tirx.const(value, dtype), lanes)
+    return broadcast(tirx.const(value, dtype), lanes)
 
 
 def power_of_two(limit: int) -> int:
@@ -238,7 +238,7 @@ def tile_start(tile: Any, size: int, extent: int) -> Any:
     return _builder().min(tile * size, extent - size)
 
 
-def digits(number: Any, **extents: int) -> list[Any]:
+def unravel_index(number: Any, **extents: int) -> list[Any]:
     """The digits of a number, given the extent of each: the first one varies fastest."""
     found = []
     for name, extent in extents.items():

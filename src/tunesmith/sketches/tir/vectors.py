@@ -23,7 +23,7 @@ def within(start: Any, lanes: int, size: int, condition: Any = None) -> Any:
     if not known or start + lanes > size:
         bounds.append(numbers < emit.constant(size, "int32", lanes))
     if condition is not None:
-        bounds.append(emit.spread(condition, lanes))
+        bounds.append(emit.broadcast(condition, lanes))
     return reduce(and_, bounds) if bounds else None
 
 
@@ -34,7 +34,9 @@ def load_masked(
     if mask is None:
         return emit.load(source, index, lanes)
     if lanes == 1:
-        return emit.either(mask, emit.load(source, index), emit.constant(fill, str(source.dtype)))
+        return emit.if_then_else(
+            mask, emit.load(source, index), emit.constant(fill, str(source.dtype))
+        )
     from tvm.tirx.script.builder import ir
 
     # TIR's own masked load leaves the other lanes undefined, which LLVM then makes use of.

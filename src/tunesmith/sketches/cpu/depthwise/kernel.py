@@ -138,7 +138,7 @@ class _Kernel:
             for column in range(self.column_axis.taps):
                 if self.along_columns:
                     index = [self.channel // many, self.channel % many, row, column]
-                    value = emit.spread(emit.load(self.weight, index), lanes)
+                    value = emit.broadcast(emit.load(self.weight, index), lanes)
                 else:
                     # All channels of a tap are consecutive: as if there were a single input.
                     value = self._channels().load(self.weight, [row, column, 0])
@@ -231,7 +231,7 @@ class _Kernel:
             index = [self.image, y, x + offset]
         if self.operator.bias:
             if self.along_columns:
-                bias = emit.spread(emit.load(self.extra[0], [self.channel]), lanes)
+                bias = emit.broadcast(emit.load(self.extra[0], [self.channel]), lanes)
             else:
                 bias = place.load(self.extra[0], [])
             value = value + bias

@@ -43,7 +43,7 @@ class Lanes:
         """Which lanes exist; None for all of them."""
         if self.checked or isinstance(self.start, int):
             return within(self.start, self.count, self.size, self.condition)
-        return None if self.condition is None else emit.spread(self.condition, self.count)
+        return None if self.condition is None else emit.broadcast(self.condition, self.count)
 
 
 @dataclass(frozen=True)

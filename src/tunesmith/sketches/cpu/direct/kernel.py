@@ -207,11 +207,11 @@ def _add_products(
     def weight(channel: int) -> Any:
         lanes = plan.lanes_channels
         value = emit.load(weights.buffer, [weights.start + channel * lanes], lanes)
-        return value if plan.vectorize == "channels" else emit.spread(value, plan.unit)
+        return value if plan.vectorize == "channels" else emit.broadcast(value, plan.unit)
 
     def datum(row: int, column: int) -> Any:
         value = emit.load(data, [offsets[row, column]], plan.lanes_columns)
-        return value if plan.vectorize == "columns" else emit.spread(value, plan.unit)
+        return value if plan.vectorize == "columns" else emit.broadcast(value, plan.unit)
 
     # Vectors are held in registers, and each broadcast is used as soon as it is read. Or scalars
     # are held, in all lanes, and vectors pass.

@@ -88,7 +88,7 @@ class Result:
         if self.bias is not None:
             along = lanes if op.layout == "NHWC" else 1
             bias = cast(emit.load(self.bias, [channel], along), op.result.dtype, total, along)
-            value = value + (bias if along == lanes else emit.spread(bias, lanes))
+            value = value + (bias if along == lanes else emit.broadcast(bias, lanes))
         if self.residual is not None:
             added = emit.load(self.residual, [offset], lanes)
             value = value + cast(added, op.result.dtype, total, lanes)

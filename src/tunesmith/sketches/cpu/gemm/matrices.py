@@ -68,7 +68,7 @@ class Matrices:
             at = (batch * self.rows + row) * self.columns + column
             value, wide = sums, emit.vector_type(total, lanes)
             if bias is not None and self.turned:
-                value = value + emit.spread(emit.load(bias, [0]).astype(total), lanes)
+                value = value + emit.broadcast(emit.load(bias, [0]).astype(total), lanes)
             elif bias is not None:
                 value = value + emit.load(bias, [column], lanes).astype(wide)
             for tensor in residual:

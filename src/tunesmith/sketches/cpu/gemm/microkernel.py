@@ -69,7 +69,7 @@ class RegisterTile:
                 right.ahead(step + blocking.prefetch, vector * blocking.lanes)
             vectors.append(emit.bind("right", right.word(step, vector * blocking.lanes)))
         for row in range(blocking.rows):
-            word = emit.bind("left", emit.spread(left.word(step, row), blocking.lanes))
+            word = emit.bind("left", emit.broadcast(left.word(step, row), blocking.lanes))
             for vector, words in enumerate(vectors):
                 number = chain * self._count + row * blocking.vectors + vector
                 self._sums[number] = self._precision.multiply_add(

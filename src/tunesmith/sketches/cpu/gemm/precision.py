@@ -139,7 +139,7 @@ class Precision:
             part = emit.reinterpreted(element(place), f"uint{bits}").astype("uint32")
             part = part << emit.constant(bits * place, "uint32")
             if present is not None:
-                part = emit.either(present(place), part, emit.constant(0, "uint32"))
+                part = emit.if_then_else(present(place), part, emit.constant(0, "uint32"))
             word = part if word is None else word | part
         return emit.reinterpreted(word, "int32")
 

@@ -186,7 +186,7 @@ class _RowsOfPixels(_Result):
         base = emit.bind("base", (batch * self.operator.co + row) * self.pixels)
         if self.bias is not None:
             bias = self.wide(emit.load(self.bias, [row]), 1)
-            sums = emit.bind("sums", sums + emit.spread(bias, lanes))
+            sums = emit.bind("sums", sums + emit.broadcast(bias, lanes))
         if width == count:
             self._write(base + column, sums, lanes, None)
             return

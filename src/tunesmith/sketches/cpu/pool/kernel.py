@@ -188,7 +188,7 @@ class _Kernel:
         for count in (rows, columns):
             spread = isinstance(count, int) or count is rows or not self.along_columns
             number = count if not isinstance(count, int) else emit.constant(count, "int32")
-            wide.append(emit.spread(number, lanes) if spread else number)
+            wide.append(emit.broadcast(number, lanes) if spread else number)
         return value / (wide[0] * wide[1]).astype(emit.vector_type(dtype, lanes))
 
     def _taps(self, first: Any, axis: Axis, lanes: int) -> Any:

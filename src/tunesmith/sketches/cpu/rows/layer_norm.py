@@ -149,7 +149,7 @@ class LayerNormRows:
         return self._spread([one / deviation for deviation in deviations])
 
     def _spread(self, values: Sequence[Any]) -> list[Any]:
-        return [self._kept("wide", emit.spread(value, self.lanes)) for value in values]
+        return [self._kept("wide", emit.broadcast(value, self.lanes)) for value in values]
 
     def _kept(self, name: str, vector: Any) -> Any:
         return self.kept(name, vector, self.lanes)

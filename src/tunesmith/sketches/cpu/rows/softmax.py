@@ -218,7 +218,7 @@ class SoftmaxRows:
                 # A row of nothing but -inf is not a number.
                 empty, inf = largest[row][0] < lowest, emit.constant(math.inf, self.total)
                 power, total = (tirx.Select(empty, inf, one) for one in (power, sums[row][0]))
-                factor = self._kept("factor", emit.spread(power / total, self.lanes))
+                factor = self._kept("factor", emit.broadcast(power / total, self.lanes))
                 # One factor after the other: their product may be too small for a normal number.
                 self._scale(
                     sweep,
@@ -257,11 +257,11 @@ class SoftmaxRows:
         return across(together(vectors, emit.maximum), self.lanes, emit.maximum, self.kept)
 
     def _spread(self, values: Sequence[Any]) -> list[Any]:
-        return [self._kept("peaks", emit.spread(value, self.lanes)) for value in values]
+        return [self._kept("peaks", emit.broadcast(value, self.lanes)) for value in values]
 
     def _inverses(self, sums: Sequence[Any]) -> list[Any]:
         one = emit.constant(1, self.total)
-        return [self._kept("factor", emit.spread(one / value, self.lanes)) for value in sums]
+        return [self._kept("factor", emit.broadcast(one / value, self.lanes)) for value in sums]
 
     def _kept(self, name: str, vector: Any) -> Any:
         return self.kept(name, vector, self.lanes)

@@ -85,7 +85,7 @@ class Result:
         op = self.plan.operator
         total = op.accumulate_dtype
         if bias is not None:
-            value = value + emit.spread(bias, lanes)
+            value = value + emit.broadcast(bias, lanes)
         if self.residual is not None:
             added = emit.load(self.residual, [offset], lanes)
             value = value + cast(added, self.residual.dtype, total, lanes)

@@ -50,7 +50,9 @@ def multiply(
                 row = [emit.bind("weights", vector) for vector in row]
                 for tile in range(tiles):
                     place = offset + tile * tiling.ci_lanes + unrolled
-                    value = emit.bind("value", emit.spread(source[(*source_place, place)], lanes))
+                    value = emit.bind(
+                        "value", emit.broadcast(source[(*source_place, place)], lanes)
+                    )
                     for v, vector in enumerate(row):
                         register = tile * vectors + v
                         total = sums[register]

@@ -73,7 +73,7 @@ class _Main:
         blocks = self.tiling.block_count
         with emit.parallel(self.tiling.chunks * blocks, "unit") as unit:
             # Neighbours share weights: there are more of these than of data where this pays.
-            block, chunk = emit.digits(unit, block=blocks, chunk=self.tiling.chunks)
+            block, chunk = emit.unravel_index(unit, block=blocks, chunk=self.tiling.chunks)
             self._chunk((transformed, block), block, chunk)
 
     def _apart(self) -> None:
@@ -84,7 +84,7 @@ class _Main:
         shape = (blocks, positions, tiling.products_plane(panels))
         products = emit.buffer("products", shape, DTYPE)
         with emit.parallel(tiling.chunks * positions * blocks, "unit") as unit:
-            block, position, chunk = emit.digits(
+            block, position, chunk = emit.unravel_index(
                 unit, block=blocks, position=positions, chunk=tiling.chunks
             )
             first = emit.bind("first", emit.tile_start(chunk, tiling.chunk_panels, panels))
@@ -94,7 +94,9 @@ class _Main:
                 target = (products, block, position, panel)
                 multiply(tiling, source, (self.weights, position, panel), target)
         with emit.parallel(panels * blocks * tiling.block_rows, "unit") as unit:
-            row, block, panel = emit.digits(unit, row=tiling.block_rows, block=blocks, panel=panels)
+            row, block, panel = emit.unravel_index(
+                unit, row=tiling.block_rows, block=blocks, panel=panels
+            )
             tiles = self._row(block, row, block)
             transform_products(tiling, (products, panel), self.results, tiles, panel)
 
@@ -104,7 +106,7 @@ class _Main:
         rows, groups, blocks = tiling.block_rows, tiling.groups, tiling.block_count
         transformed = self._data_buffer(blocks)
         with emit.parallel(blocks * rows * groups, "unit") as unit:
-            group, row, block = emit.digits(unit, group=groups, row=rows, block=blocks)
+            group, row, block = emit.unravel_index(unit, group=groups, row=rows, block=blocks)
             tiles = self._row(block, row, block)
             transform_data(tiling, self.data, transformed, tiles, group)
         return transformed

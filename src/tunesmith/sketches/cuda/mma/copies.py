@@ -205,7 +205,7 @@ class WindowCopier(GatheringCopier):
                 bit = emit.constant(1, "int32") << tap
                 is_term = depth < self.matrix.depth
                 for word, value in enumerate((offset, bit)):
-                    known = emit.either(is_term, value, emit.constant(0, "int32"))
+                    known = emit.if_then_else(is_term, value, emit.constant(0, "int32"))
                     emit.store(self.table, known, [self.first_word + entry * 2 + word])
 
     def _window(self, share: Share) -> tuple[Any, Any]:
@@ -216,7 +216,7 @@ class WindowCopier(GatheringCopier):
         for tap in range(self.taps.count):
             there = _all(share.present, window.inside(tap))
             bit = emit.constant(1 << tap, "int32")
-            bits = bits | (bit if there is None else emit.either(there, bit, zero))
+            bits = bits | (bit if there is None else emit.if_then_else(there, bit, zero))
         kept = emit.buffer("taps_there", (1,), "int32", scope="local")
         emit.store(kept, bits, [0])
         return window.start, kept
@@ -228,7 +228,7 @@ class WindowCopier(GatheringCopier):
         for turn, share, there in self._turns():
             start, taps_there = self._windows[turn]
             first = self._first_depth
-            depth = share.depth if there is None else emit.either(there, share.depth, first)
+            depth = share.depth if there is None else emit.if_then_else(there, share.depth, first)
             entry = self.first_word + (stretch * self.block_k + (depth - first)) * 2
             for word in range(0, 2 * CHUNK, 4):
                 emit.store(self._entries, emit.load(self.table, [entry + word], 4), [word], 4)

@@ -131,7 +131,7 @@ def _add_up(partial: PartialSums, epilogue: Epilogue) -> None:
         piece = emit.bind("piece", block * THREADS + thread)
         with emit.when(piece < pieces if pieces % THREADS else True):
             first = emit.bind("first", piece * vector)
-            column, row, batch = emit.digits(
+            column, row, batch = emit.unravel_index(
                 first, column=product.columns, row=product.rows, batch=product.batch
             )
             epilogue.write(batch, row, column, lambda: partial.total(first, vector))

@@ -18,7 +18,7 @@ def transform_weights(sizes: Sizes, weight: Any, transformed: Any) -> None:
     operator, (rows, columns) = sizes.operator, sizes.minimal
     steps = operator.co * operator.ci
     with kernel("transform_weights", steps, sizes.weight_threads, [weight], [transformed]) as step:
-        co, ci = emit.digits(step, co=operator.co, ci=operator.ci)
+        co, ci = emit.unravel_index(step, co=operator.co, ci=operator.ci)
 
         def tap(i: int, j: int) -> Any:
             return register("tap", weight[co, ci, i, j])
@@ -34,13 +34,13 @@ def transform_data(sizes: Sizes, data: Any, transformed: Any) -> None:
     operator, (rows, columns) = sizes.operator, sizes.minimal
     steps = sizes.tile_count * operator.ci
     with kernel("transform_data", steps, sizes.data_threads, [data], [transformed]) as step:
-        tile, ci = emit.digits(step, tile=sizes.tile_count, ci=operator.ci)
+        tile, ci = emit.unravel_index(step, tile=sizes.tile_count, ci=operator.ci)
         image, top, left = _place(sizes, tile)
 
         def pixel(i: int, j: int) -> Any:
             y, x = top + (i - operator.padding[0]), left + (j - operator.padding[1])
             inside = tirx.all(y >= 0, y < operator.h, x >= 0, x < operator.w)
-            value = emit.either(inside, data[image, ci, y, x], emit.constant(0, DTYPE))
+            value = emit.if_then_else(inside, data[image, ci, y, x], emit.constant(0, DTYPE))
             return register("pixel", value)
 
         square = transform(rows.data, columns.data, pixel, register)
@@ -57,7 +57,7 @@ def transform_products(sizes: Sizes, products: Any, results: Sequence[Any]) -> N
     steps = sizes.tile_count * operator.co
     reads = [products, *further]
     with kernel("transform_products", steps, sizes.output_threads, reads, [output]) as step:
-        tile, co = emit.digits(step, tile=sizes.tile_count, co=operator.co)
+        tile, co = emit.unravel_index(step, tile=sizes.tile_count, co=operator.co)
 
         def product(i: int, j: int) -> Any:
             first = (i * sizes.input_tile[1] + j) * sizes.splits
@@ -73,7 +73,7 @@ def transform_products(sizes: Sizes, products: Any, results: Sequence[Any]) -> N
 def _place(sizes: Sizes, tile: Any) -> tuple[Any, Any, Any]:
     """The image of a tile, and the first row and column of its outputs."""
     rows, columns = sizes.grid
-    column, row, image = emit.digits(tile, column=columns, row=rows, image=sizes.operator.n)
+    column, row, image = emit.unravel_index(tile, column=columns, row=rows, image=sizes.operator.n)
     return image, row * sizes.tile_rows, column * sizes.tile_columns
 
 
@@ -107,7 +107,7 @@ def _store_outputs(
             with emit.when(tirx.all(top + i < high, left + j < wide)):
                 value = together(row[j : j + lanes])
                 if bias is not None:
-                    value = value + emit.spread(bias, lanes)
+                    value = value + emit.broadcast(bias, lanes)
                 if operator.residual:
                     value = value + emit.load(further[-1], index, lanes)
                 if operator.relu:

@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Order:
+class Request:
     """A config to measure, as JSON. With ``rounds`` it is for a play-off of so many rounds.
 
     With ``build_only`` its program is built and never run.

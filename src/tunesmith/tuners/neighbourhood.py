@@ -44,7 +44,7 @@ class Choices:
         return Choices(configs, np.concatenate([part.rows for part in parts]))
 
 
-class Vicinity:
+class Neighbourhood:
     """What is near to configs, remembered for each.
 
     ``neighbours`` differ in one parameter by a step of its topology, ``variations`` in one
@@ -112,14 +112,14 @@ class Pool:
 
     def __init__(
         self,
-        vicinity: Vicinity,
+        neighbourhood: Neighbourhood,
         space: Space,
         size: int,
         round_share: float,
         rng: np.random.Generator,
     ) -> None:
-        self.choices = vicinity.choices(space.sample_many(size, rng))
-        weights = vicinity.roundness(self.choices)
+        self.choices = neighbourhood.choices(space.sample_many(size, rng))
+        weights = neighbourhood.roundness(self.choices)
         even = np.full(len(weights), 1.0 / len(weights))
         self._chances = round_share * weights / weights.sum() + (1.0 - round_share) * even
         self._rng = rng
