@@ -83,14 +83,14 @@ def test_what_is_too_much_is_said_before_anything_is_written(
 @pytest.mark.parametrize(
     ("operator", "splits", "reason"),
     [
-        (matmul(m=64, n=64, k=96, dtype="float16"), 4, "4 blocks share a sum of 3 stretches"),
+        (matmul(m=64, n=64, k=96, dtype="float16"), 4, "4 blocks share a sum of 3 k tiles"),
         (
             matmul(m=2**14, n=2**14, k=2048, dtype="float16"),
             8,
             r"partial_sums \(8, 16384, 16384\) has more than 2\^31 - 1 elements",
         ),
     ],
-    ids=["more than stretches", "more than 32 bits can number"],
+    ids=["more than k tiles", "more than 32 bits can number"],
 )
 def test_splits_that_are_too_many_are_refused(
     operator: ProductOperator, splits: int, reason: str
@@ -101,7 +101,7 @@ def test_splits_that_are_too_many_are_refused(
     assert GEMM.estimate(operator, TARGET, config) == float("inf")
 
 
-def test_a_table_of_windows_has_the_stretches_of_a_split() -> None:
+def test_a_table_of_windows_has_the_k_tiles_of_a_split() -> None:
     sketch = CudaTensorConv2d()
     operator = conv2d(ci=64, h=9, w=9, co=16, kernel=3, padding=1, dtype="float16")
     default = sketch.default(operator, TARGET).replace(block_k=64, splits=1)

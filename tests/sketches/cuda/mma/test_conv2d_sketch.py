@@ -56,7 +56,7 @@ def test_what_lies_side_by_side_is_copied_together(
 
 
 def test_a_row_that_is_padding_for_all_threads() -> None:
-    """Where a stretch is part of one tap TVM knows the row, which is -2 here."""
+    """Where a k tile is part of one tap TVM knows the row, which is -2 here."""
     operator = conv2d(ci=38, h=5, w=8, co=16, kernel=5, padding=2, layout="NHWC", dtype="float16")
     tile = {"block_m": 64, "block_n": 16, "block_k": 16, "warps_m": 1, "warps_n": 1}
     config = SKETCH.default(operator, TARGET).replace(**tile, stages=6, splits=1)
@@ -93,7 +93,7 @@ def test_windows_that_are_gathered_have_a_table_where_it_is_small() -> None:
         product = SKETCH.product(conv2d(h=16, w=16, co=8, dtype="float16", **options))
         return product.right.table_entries(32) + product.left.table_entries(32)
 
-    assert entries(ci=16, kernel=3) == 160  # 144 terms, in whole stretches
+    assert entries(ci=16, kernel=3) == 160  # 144 terms, in whole k tiles
     assert entries(ci=16, kernel=1, stride=2) == 32
     assert entries(ci=3, kernel=7) == 0  # more taps than bits in a word
     assert entries(ci=1024, kernel=3) == 0  # 72 KiB

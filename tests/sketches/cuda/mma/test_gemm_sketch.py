@@ -76,7 +76,7 @@ def test_any_config_computes_the_reference(m: int, n: int, k: int, dtype: str, s
         (matmul(m=40, n=24, k=72, dtype="bfloat16", bias=True), {"stages": 1, "splits": 2}),
     ],
     ids=[
-        "as many stretches for all",
+        "as many k tiles for all",
         "fewer than stages",
         "gathered, fewer than stages",
         "one for each",
@@ -84,7 +84,7 @@ def test_any_config_computes_the_reference(m: int, n: int, k: int, dtype: str, s
     ],
 )
 def test_blocks_that_share_a_sum(operator: Operator, changes: dict[str, Any]) -> None:
-    """Of the cases but the first and the fourth not all blocks have as many stretches of 32."""
+    """Of the cases but the first and the fourth not all blocks have as many k tiles of 32."""
     config = SKETCH.default(operator, TARGET).replace(block_k=32, **changes)
     SKETCH.space(operator, TARGET).check(config)
     assert mismatch(SKETCH, operator, config, TARGET) is None
@@ -131,7 +131,7 @@ def test_nvcc_compiles_it_without_spilling(operator: Operator, arch: str) -> Non
 
 @needs_nvcc
 def test_it_is_made_of_the_instructions_that_it_is_meant_to_be(tmp_path: Path) -> None:
-    """Of the default for a large product: each warp has 64x64, in stretches of two steps of 16."""
+    """Of the default for a large product: each warp has 64x64, in k tiles of two steps of 16."""
     config = SKETCH.default(LARGE, TARGET)
     source = cuda_source(SKETCH.program(LARGE, TARGET, config), TARGET.to_tvm())
     text = ptx_of(source, tmp_path)
@@ -144,7 +144,7 @@ def test_it_is_made_of_the_instructions_that_it_is_meant_to_be(tmp_path: Path) -
     assert count(r"mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.bf16\.bf16\.f32") == (
         steps * down * across
     )
-    # The first step of the first stretch is read before the loop.
+    # The first step of the first k tile is read before the loop.
     assert count(r"ldmatrix\.sync\.aligned\.m8n8\.x4\.(trans\.)?shared\.b16") == (
         (steps + 1) * (down + across // 2)
     )

@@ -16,7 +16,7 @@ from tunesmith.sketches.cuda.mma.block_tile import BlockTile, TileUse
 from tunesmith.sketches.cuda.mma.conv2d_sketch import CudaTensorConv2d
 from tunesmith.sketches.cuda.mma.gemm_sketch import CudaTensorGemm
 from tunesmith.sketches.cuda.mma.product_sketch import ProductSketch
-from tunesmith.sketches.cuda.mma.split_sum import THREADS, Stretches
+from tunesmith.sketches.cuda.mma.split_sum import THREADS, KTiles
 from tunesmith.sketches.cuda.wgmma.conv2d_sketch import CudaWgmmaConv2d
 from tunesmith.sketches.cuda.wgmma.gemm_sketch import CudaWgmmaGemm
 from tunesmith.space import Config
@@ -31,17 +31,15 @@ FIRST_LAYER = conv2d(n=64, ci=64, h=56, w=56, co=64, kernel=3, padding=1, dtype=
 
 
 @pytest.mark.parametrize("splits", [1, 2, 4, 8, 16])
-@pytest.mark.parametrize("stretches", [16, 17, 30, 31, 32, 145])
-def test_each_block_has_about_as_many_stretches_and_none_is_left(
-    splits: int, stretches: int
-) -> None:
-    operator = matmul(m=64, n=64, k=32 * stretches - 5, dtype="float16")
+@pytest.mark.parametrize("k_tiles", [16, 17, 30, 31, 32, 145])
+def test_each_block_has_about_as_many_k_tiles_and_none_is_left(splits: int, k_tiles: int) -> None:
+    operator = matmul(m=64, n=64, k=32 * k_tiles - 5, dtype="float16")
     config = GEMM.default(operator, TARGET).replace(block_k=32, splits=splits)
     settings: dict[str, Any] = dict(config)
     use = TileUse(BlockTile(**settings), GEMM.product(operator))
-    shares = [Stretches.of(use, split) for split in range(splits)]
+    shares = [KTiles.of(use, split) for split in range(splits)]
     have = [list(range(share.first, share.first + share.count)) for share in shares]
-    assert list(chain(*have)) == list(range(stretches))
+    assert list(chain(*have)) == list(range(k_tiles))
     fewest, most = min(map(len, have)), max(map(len, have))
     assert 1 <= fewest <= most <= fewest + 1
     assert {(share.fewest, share.most) for share in shares} == {(fewest, most)}

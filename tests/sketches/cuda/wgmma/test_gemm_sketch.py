@@ -97,7 +97,7 @@ def test_layouts_of_shared_memory(transpose: str, changes: dict[str, Any]) -> No
         (matmul(m=40, n=24, k=72, dtype="bfloat16", bias=True), {"stages": 3, "splits": 2}),
     ],
     ids=[
-        "as many stretches for all",
+        "as many k tiles for all",
         "fewer than stages",
         "gathered, fewer than stages",
         "one for each",
@@ -105,7 +105,7 @@ def test_layouts_of_shared_memory(transpose: str, changes: dict[str, Any]) -> No
     ],
 )
 def test_blocks_that_share_a_sum(operator: Operator, changes: dict[str, Any]) -> None:
-    """Of the cases but the first and the fourth not all blocks have as many stretches of 32."""
+    """Of the cases but the first and the fourth not all blocks have as many k tiles of 32."""
     config = config_of(operator, block_k=32, **changes)
     assert mismatch(SKETCH, operator, config, TARGET) is None
 
@@ -183,7 +183,7 @@ def test_nvcc_compiles_it_without_spilling(operator: Operator) -> None:
     ids=[
         "default",
         "three products a step",
-        "few stretches",
+        "few k tiles",
         "gathered",
         "splits",
         "splits of many stages",

@@ -32,9 +32,9 @@ _RESULT_PADDING = 8
 
 @dataclass(frozen=True)
 class BlockTile:
-    """The result's tile of a block, the stretch of the sums in shared memory, and its warps.
+    """The result's tile of a block, the k tile in shared memory, and its warps.
 
-    ``stages`` stretches are in shared memory at a time: one is multiplied while the others are
+    ``stages`` k tiles are in shared memory at a time: one is multiplied while the others are
     copied. ``layout`` is that of shared memory. Blocks of ``group`` rows of tiles follow each
     other along the columns, so that what runs at the same time shares its operands in the cache.
     ``splits`` blocks share a sum.
@@ -67,7 +67,7 @@ class BlockTile:
 
     @property
     def steps(self) -> int:
-        """Instructions along the stretch of the sums that is in shared memory."""
+        """Instructions along the k tile that is in shared memory."""
         return self.block_k // STEP
 
     def shared_tile(self, matrix: Matrix, size: int) -> SharedTile:
@@ -115,8 +115,8 @@ class TileUse:
         return self.tiles * self.tile.splits
 
     @property
-    def stretches(self) -> int:
-        """Stretches of a sum, of all blocks that share it."""
+    def k_tiles(self) -> int:
+        """K tiles of a sum, of all blocks that share it."""
         return emit.tile_count(self.product.depth, self.tile.block_k)
 
     @property
@@ -193,9 +193,9 @@ class TileUse:
     def check(self, shared_bytes: int) -> None:
         """Raises ``InstantiationError`` with what is too much, given the limit of shared memory."""
         tile = self.tile
-        if tile.splits > self.stretches:
+        if tile.splits > self.k_tiles:
             raise InstantiationError(
-                f"{tile.splits} blocks share a sum of {self.stretches} stretches: each needs one"
+                f"{tile.splits} blocks share a sum of {self.k_tiles} k tiles: each needs one"
             )
         if tile.splits > 1:
             emit.check_size("partial_sums", self.partial_shape)

@@ -29,8 +29,8 @@ class Share:
 
 
 class Copier(ABC):
-    """Copies one operand's tile of each stretch of the sums: ``begin``, and some time later
-    ``finish``, both with the number of the stretch and the first element of its stage."""
+    """Copies one operand's part of each k tile: ``begin``, and some time later
+    ``finish``, both with the number of the k tile and the first element of its stage."""
 
     def __init__(
         self,
@@ -55,8 +55,8 @@ class Copier(ABC):
         self._shares: list[Share] = []
 
     def prepare(self, batch: Any, first: Any, thread: Any, first_depth: Any) -> None:
-        """What is the same for all stretches; ``first`` is the block's first row or column, and
-        ``first_depth`` where its first stretch begins."""
+        """What is the same for all k tiles; ``first`` is the block's first row or column, and
+        ``first_depth`` where its first k tile begins."""
         self._thread = thread
         for turn in range(-(-self.pieces // self.threads)):
             size, depth, row, chunk, within = self._piece(thread, turn)
@@ -73,7 +73,7 @@ class Copier(ABC):
             self._shares.append(share)
 
     @abstractmethod
-    def begin(self, stretch: Any, stage: Any) -> None:
+    def begin(self, k_tile: Any, stage: Any) -> None:
         """Begin to copy."""
 
     @abstractmethod
@@ -90,9 +90,9 @@ class Copier(ABC):
             left = self.pieces - turn * self.threads
             yield turn, share, None if left >= self.threads else self._thread < left
 
-    def _place(self, share: Share, stretch: Any, element: int = 0) -> tuple[Any, Any | None]:
+    def _place(self, share: Share, k_tile: Any, element: int = 0) -> tuple[Any, Any | None]:
         """The index of an element in memory, and the condition that it is there, or None."""
-        depth = stretch * self.block_k + share.depth + element
+        depth = k_tile * self.block_k + share.depth + element
         index, present = share.line(depth)
         inside = depth < self.matrix.depth if self.matrix.depth % self.block_k else None
         return index, _all(share.present, inside, present)
@@ -109,9 +109,9 @@ class AsyncCopier(Copier):
         size, depth = (row, start) if along_depth else (start, row)
         return size, depth, row, start // CHUNK, start % CHUNK
 
-    def begin(self, stretch: Any, stage: Any) -> None:
+    def begin(self, k_tile: Any, stage: Any) -> None:
         for _, share, there in self._turns():
-            index, present = self._place(share, stretch)
+            index, present = self._place(share, k_tile)
             target = device.address(self.shared, stage + share.target)
             source = device.address(self.source, index)
             with _when(there):
@@ -139,10 +139,10 @@ class GatheringCopier(Copier):
             chunk, size = _row_and_column(thread, turn, self.threads, self.size)
         return size, chunk * CHUNK, size, chunk, 0
 
-    def begin(self, stretch: Any, stage: Any) -> None:  # noqa: ARG002 - where they go, comes later
+    def begin(self, k_tile: Any, stage: Any) -> None:  # noqa: ARG002 - where they go, comes later
         for turn, share, there in self._turns():
             for element in range(CHUNK):
-                index, present = self._place(share, stretch, element)
+                index, present = self._place(share, k_tile, element)
                 self._read_element(turn * CHUNK + element, index, _all(there, present))
 
     def _read_element(self, number: int, index: Any, present: Any | None) -> None:
@@ -174,7 +174,7 @@ class WindowCopier(GatheringCopier):
     """Gathers windows with a table of their terms, so that no index has to be taken apart.
 
     ``table`` is shared memory in words, ``first_word`` where the table begins there, which has
-    ``count`` entries, those of the block's own stretches. An entry is the distance of a term from
+    ``count`` entries, those of the block's own k tiles. An entry is the distance of a term from
     the window's first one, and one bit for its tap: a thread keeps a word for each of its windows
     that has the bits of the taps that are not padding.
     """
@@ -221,7 +221,7 @@ class WindowCopier(GatheringCopier):
         emit.store(kept, bits, [0])
         return window.start, kept
 
-    def begin(self, stretch: Any, stage: Any) -> None:  # noqa: ARG002 - where they go, comes later
+    def begin(self, k_tile: Any, stage: Any) -> None:  # noqa: ARG002 - where they go, comes later
         from tvm import tirx
 
         nowhere, zero = emit.constant(-1, "int32"), emit.constant(0, self.source.dtype)
@@ -229,7 +229,7 @@ class WindowCopier(GatheringCopier):
             start, taps_there = self._windows[turn]
             first = self._first_depth
             depth = share.depth if there is None else emit.if_then_else(there, share.depth, first)
-            entry = self.first_word + (stretch * self.block_k + (depth - first)) * 2
+            entry = self.first_word + (k_tile * self.block_k + (depth - first)) * 2
             for word in range(0, 2 * CHUNK, 4):
                 emit.store(self._entries, emit.load(self.table, [entry + word], 4), [word], 4)
             for element in range(CHUNK):

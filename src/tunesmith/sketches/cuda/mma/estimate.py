@@ -17,7 +17,7 @@ from tunesmith.sketches.tir import emit
 _COLUMNS = 8
 # Turns in which ``ldmatrix`` reads four matrices of 128 bytes.
 _LOAD_TURNS = 4
-# Instructions of a copy, of each element that is gathered, around a stretch, and for each sum at
+# Instructions of a copy, of each element that is gathered, around a k tile, and for each sum at
 # the end, which goes through shared memory.
 _COPY, _GATHER, _AROUND, _A_SUM = 4, 8, 20, 6
 # Cycles until data of the L2 cache are there, and until threads have met.
@@ -80,9 +80,9 @@ def work_of_a_block(
     instructions: float,
     ahead: int,
 ) -> BlockWork:
-    """What a block does whose copies are so many stretches ahead.
+    """What a block does whose copies are so many k tiles ahead.
 
-    In a stretch its tensor cores are busy for ``arithmetic`` cycles and shared memory is read for
+    In a k tile its tensor cores are busy for ``arithmetic`` cycles and shared memory is read for
     ``reading`` cycles; each warp has so many ``instructions`` for that.
     """
     tile = use.tile
@@ -95,7 +95,7 @@ def work_of_a_block(
         threads=tile.threads,
         registers=use.registers,
         shared_bytes=use.shared_bytes,
-        steps=emit.tile_count(use.stretches, tile.splits),
+        steps=emit.tile_count(use.k_tiles, tile.splits),
         arithmetic=arithmetic,
         shared=reading + copied / _BYTES_OF_BANKS,
         instructions=warps * (instructions + copying + _AROUND),

@@ -48,7 +48,7 @@ class Fragments:
         self._places: list[Any] = []
 
     def prepare(self, first: Any, lane: Any) -> None:
-        """What is the same for all stretches; ``first`` is the warp's first row or column in the
+        """What is the same for all k tiles; ``first`` is the warp's first row or column in the
         block's tile."""
         # The four 8x8 matrices follow each other down the rows of the left operand's 16x16 tile
         # first, and down the sums of the right one's. In shared memory either may be the rows.

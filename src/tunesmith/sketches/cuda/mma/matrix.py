@@ -60,12 +60,12 @@ class Matrix:
     taps: Taps | None = None
 
     def table_entries(self, block_k: int, splits: int = 1) -> int:
-        """How many terms a table has, of all stretches of ``block_k`` that a block may have of a
+        """How many terms a table has, of all k tiles of ``block_k`` that a block may have of a
         sum that so many share; 0 without one."""
         if not self.taps:
             return 0
-        stretches = emit.tile_count(self.depth, block_k)
-        return emit.tile_count(stretches, splits) * block_k
+        k_tiles = emit.tile_count(self.depth, block_k)
+        return emit.tile_count(k_tiles, splits) * block_k
 
     @property
     def gathered(self) -> bool:

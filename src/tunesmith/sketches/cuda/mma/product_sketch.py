@@ -109,13 +109,13 @@ class ProductSketch(Sketch, Generic[Use]):
 
 
 def splits_of(product: Product, least_block_k: int) -> tuple[int, ...]:
-    """How many blocks may share a sum, whose stretches are that long at the least."""
-    stretches = emit.tile_count(product.depth, least_block_k)
-    return tuple(splits for splits in _SPLITS if splits <= stretches)
+    """How many blocks may share a sum, whose k tiles are that long at the least."""
+    k_tiles = emit.tile_count(product.depth, least_block_k)
+    return tuple(splits for splits in _SPLITS if splits <= k_tiles)
 
 
-def enough_stretches(product: Product) -> Constraint:
-    """Each of the blocks that share a sum has a stretch of it."""
+def enough_k_tiles(product: Product) -> Constraint:
+    """Each of the blocks that share a sum has a k tile of it."""
     return Constraint(f"(splits - 1) * block_k < {product.depth}")
 
 

@@ -13,7 +13,7 @@ from tunesmith.sketches.cuda.mma.copies import copier
 from tunesmith.sketches.cuda.mma.device import WARP
 from tunesmith.sketches.cuda.mma.fragments import Fragments
 from tunesmith.sketches.cuda.mma.result import ResultWriter
-from tunesmith.sketches.cuda.mma.split_sum import Stretches, result_of, split_of
+from tunesmith.sketches.cuda.mma.split_sum import KTiles, result_of, split_of
 from tunesmith.sketches.cuda.mma.stages import Stages
 from tunesmith.sketches.tir import emit
 
@@ -40,7 +40,7 @@ def tensor_program(operator: ProductOperator, use: TileUse) -> Any:
         first_column = emit.bind("first_column", column * tile.block_n)
         warp_row = emit.bind("warp_row", warp // tile.warps_n * tile.warp_m)
         warp_column = emit.bind("warp_column", warp % tile.warps_n * tile.warp_n)
-        body = _Multiplication(operator, use, buffers, shared, Stretches.of(use, split))
+        body = _Multiplication(operator, use, buffers, shared, KTiles.of(use, split))
         body.prepare(batch, first_row, first_column, thread)
         body.prepare_warp(warp_row, warp_column, lane)
         body.emit()
@@ -74,13 +74,13 @@ def tile_of_block(block: Any, use: TileUse) -> tuple[Any, Any, Any]:
 
 @dataclass
 class _Multiplication:
-    """The sums of a block's tile, one of its stretches after the other."""
+    """The sums of a block's tile, one of its k tiles after the other."""
 
     operator: ProductOperator
     use: TileUse
     buffers: Sequence[Any]
     shared: Any
-    stretches: Stretches
+    k_tiles: KTiles
 
     def __post_init__(self) -> None:
         tile, use = self.use.tile, self.use
@@ -115,7 +115,7 @@ class _Multiplication:
 
     def prepare(self, batch: Any, first_row: Any, first_column: Any, thread: Any) -> None:
         """What a thread knows of its copies before the first one."""
-        first_depth = self.stretches.first * self.use.tile.block_k
+        first_depth = self.k_tiles.first * self.use.tile.block_k
         for each, first in zip(self.stages.copiers, (first_row, first_column), strict=True):
             each.prepare(batch, first, thread, first_depth)
         if self.use.table_bytes:
@@ -142,9 +142,9 @@ class _Multiplication:
             self._pipelined()
 
     def _one_after_the_other(self) -> None:
-        """Copy a stretch, then multiply it."""
-        with emit.serial(self.stretches.count, "stretch") as stretch:
-            self.stages.begin(stretch, 0)
+        """Copy a k tile, then multiply it."""
+        with emit.serial(self.k_tiles.count, "k_tile") as k_tile:
+            self.stages.begin(k_tile, 0)
             device.commit_copies()
             self.stages.finish(0)
             self._wait(0)
@@ -154,27 +154,27 @@ class _Multiplication:
             device.block_barrier()
 
     def _pipelined(self) -> None:
-        """Copy stretches ahead, as many as there are stages but one; read factors a step ahead.
+        """Copy k tiles ahead, as many as there are stages but one; read factors a step ahead.
 
-        What was copied is waited for before the last step of the stretch before it. That barrier
+        What was copied is waited for before the last step of the k tile before it. That barrier
         also says that all warps are done with the stage that the next turn copies to.
         """
         stages, steps = self.use.tile.stages, self.use.tile.steps
-        first = min(stages - 1, self.stretches.most)
-        with emit.serial(first, "stretch") as stretch:
-            with emit.when(self.stretches.has(stretch, first)):
-                self.stages.begin(stretch, self.stages.start(stretch))
-                self.stages.finish(self.stages.start(stretch))
+        first = min(stages - 1, self.k_tiles.most)
+        with emit.serial(first, "k_tile") as k_tile:
+            with emit.when(self.k_tiles.has(k_tile, first)):
+                self.stages.begin(k_tile, self.stages.start(k_tile))
+                self.stages.finish(self.stages.start(k_tile))
             device.commit_copies()
         for _ in range(first, stages - 1):  # so that groups can be counted
             device.commit_copies()
         self._wait(stages - 2)
         self._load(0, 0)
-        with emit.serial(self.stretches.count, "stretch") as stretch:
-            now, then = (emit.bind("stage", self.stages.start(stretch + one)) for one in (0, 1))
-            ahead = stretch + (stages - 1)
+        with emit.serial(self.k_tiles.count, "k_tile") as k_tile:
+            now, then = (emit.bind("stage", self.stages.start(k_tile + one)) for one in (0, 1))
+            ahead = k_tile + (stages - 1)
             target = emit.bind("stage_ahead", self.stages.start(ahead))
-            more = ahead < self.stretches.count
+            more = ahead < self.k_tiles.count
             where(more, lambda: self.stages.begin(ahead, target))
             device.commit_copies()
             for step in range(steps):

@@ -1,4 +1,4 @@
-"""Sums that several blocks share: their stretches, what they leave to a second kernel, and that."""
+"""Sums that several blocks share: their k tiles, what they leave to a second kernel, and that."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _WIDEST = 4
 
 
 @dataclass(frozen=True)
-class Stretches:
-    """The stretches of a sum that a block has: the first one, and how many. A block has ``fewest``
+class KTiles:
+    """The k tiles of a sum that a block has: the first one, and how many. A block has ``fewest``
     at the least and ``most`` at the most."""
 
     first: Any
@@ -32,24 +32,24 @@ class Stretches:
     most: int
 
     @classmethod
-    def of(cls, use: TileUse, split: Any) -> Stretches:
+    def of(cls, use: TileUse, split: Any) -> KTiles:
         """Those of a split: as many as all others have, or one more or less."""
-        total, splits = use.stretches, use.tile.splits
+        total, splits = use.k_tiles, use.tile.splits
         each, rest = divmod(total, splits)
         if not rest:
             return cls(split * each, each, each, each)
-        first = emit.bind("first_stretch", split * total // splits)
-        count = emit.bind("stretches", (split + 1) * total // splits - first)
+        first = emit.bind("first_k_tile", split * total // splits)
+        count = emit.bind("k_tiles", (split + 1) * total // splits - first)
         return cls(first, count, each, each + 1)
 
-    def has(self, stretch: Any, among: int) -> Any:
-        """The condition that the block has this one of so many first stretches: True where all
+    def has(self, k_tile: Any, among: int) -> Any:
+        """The condition that the block has this one of so many first k tiles: True where all
         blocks have them.
 
         Others must not be copied: nobody waits for them, and the sums take their place in shared
         memory.
         """
-        return True if among <= self.fewest else stretch < self.count
+        return True if among <= self.fewest else k_tile < self.count
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The stages of shared memory that stretches of both operands take turns in."""
+"""The stages of shared memory that k tiles of both operands take turns in."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from tunesmith.sketches.cuda.mma.copies import Copier
 
 @dataclass(frozen=True)
 class Stages:
-    """What copies stretches of the operands, and where to."""
+    """What copies k tiles of the operands, and where to."""
 
     use: TileUse
     copiers: Sequence[Copier]
 
-    def start(self, stretch: Any) -> Any:
-        """The first element of a stretch's stage."""
-        return stretch % self.use.tile.stages * self.use.stage_elements
+    def start(self, k_tile: Any) -> Any:
+        """The first element of a k tile's stage."""
+        return k_tile % self.use.tile.stages * self.use.stage_elements
 
-    def begin(self, stretch: Any, stage: Any) -> None:
-        """Begin to copy a stretch to the stage that starts at this element."""
+    def begin(self, k_tile: Any, stage: Any) -> None:
+        """Begin to copy a k tile to the stage that starts at this element."""
         for copier in self.copiers:
-            copier.begin(stretch, stage)
+            copier.begin(k_tile, stage)
 
     def finish(self, stage: Any) -> None:
         """Do what is left to do for it: it is there after the next wait and barrier."""

@@ -13,7 +13,7 @@ from tunesmith.sketches.cuda.mma.estimate import tensor_seconds
 from tunesmith.sketches.cuda.mma.matrix import Product
 from tunesmith.sketches.cuda.mma.product_sketch import (
     ProductSketch,
-    enough_stretches,
+    enough_k_tiles,
     splits_of,
 )
 from tunesmith.sketches.cuda.mma.program import tensor_program
@@ -48,7 +48,7 @@ class TensorSketch(ProductSketch[TileUse]):
     """Multiplies matrices of 16-bit elements on tensor cores, with sums in float32.
 
     Each block has a tile of the result and each of its warps a part of that, in registers.
-    Stretches of the operands are copied to shared memory, several ahead of the one that is
+    K tiles of the operands are copied to shared memory, several ahead of the one that is
     multiplied.
     """
 
@@ -77,7 +77,7 @@ class TensorSketch(ProductSketch[TileUse]):
                 Constraint("warps_m * warps_n <= 32"),
                 Constraint(f"block_m * block_n <= warps_m * warps_n * {_WARP_SUMS}"),
                 Constraint(f"stages * block_k * (block_m + block_n) * 2 <= {most}"),
-                enough_stretches(product),
+                enough_k_tiles(product),
             ],
         )
 

@@ -14,7 +14,7 @@ from tunesmith.sketches.cuda.mma.device import WARP
 from tunesmith.sketches.cuda.mma.program import tile_of_block, where
 from tunesmith.sketches.cuda.mma.result import ResultWriter
 from tunesmith.sketches.cuda.mma.shared_tile import CHUNK
-from tunesmith.sketches.cuda.mma.split_sum import Stretches, result_of, split_of
+from tunesmith.sketches.cuda.mma.split_sum import KTiles, result_of, split_of
 from tunesmith.sketches.cuda.mma.stages import Stages
 from tunesmith.sketches.cuda.wgmma import instructions
 from tunesmith.sketches.cuda.wgmma.instructions import ROWS, WARPGROUP
@@ -49,7 +49,7 @@ def warpgroup_program(operator: ProductOperator, use: WarpgroupUse) -> Any:
         first_row = emit.bind("first_row", row * tile.block_m)
         first_column = emit.bind("first_column", column * tile.block_n)
         own_row = emit.bind("own_row", thread // WARPGROUP * tile.warpgroup_m)
-        body = _Multiplication(operator, use, buffers, shared, Stretches.of(use, split))
+        body = _Multiplication(operator, use, buffers, shared, KTiles.of(use, split))
         body.prepare(batch, first_row, first_column, thread)
         body.emit(own_row)
         sums_in_rows = device.view(shared, use.shared_bytes // 4, operator.accumulate_dtype)
@@ -68,13 +68,13 @@ def warpgroup_program(operator: ProductOperator, use: WarpgroupUse) -> Any:
 
 @dataclass
 class _Multiplication:
-    """The sums of a block's tile, one of its stretches after the other."""
+    """The sums of a block's tile, one of its k tiles after the other."""
 
     operator: ProductOperator
     use: WarpgroupUse
     buffers: Sequence[Any]
     shared: Any
-    stretches: Stretches
+    k_tiles: KTiles
 
     def __post_init__(self) -> None:
         tile, use = self.use.tile, self.use
@@ -94,7 +94,7 @@ class _Multiplication:
 
     def prepare(self, batch: Any, first_row: Any, first_column: Any, thread: Any) -> None:
         """What a thread knows of its copies before the first one."""
-        first_depth = self.stretches.first * self.use.tile.block_k
+        first_depth = self.k_tiles.first * self.use.tile.block_k
         for each, first in zip(self.stages.copiers, (first_row, first_column), strict=True):
             each.prepare(batch, first, thread, first_depth)
         if self.use.table_bytes:
@@ -106,10 +106,10 @@ class _Multiplication:
         return [self._sums[first + place] for place in range(_SUMS)]
 
     def emit(self, own_row: Any) -> None:
-        """All of it. Stretches are copied ahead, and products are begun before those of the stretch
+        """All of it. K tiles are copied ahead, and products are begun before those of the k tile
         before them have ended.
 
-        The barrier says that a stretch has been copied, and also that all warps have waited for the
+        The barrier says that a k tile has been copied, and also that all warps have waited for the
         products of the stage that is copied to next.
         """
         tile = self.use.tile
@@ -117,20 +117,20 @@ class _Multiplication:
         for place in range(self.down * self.sums_of_product):
             emit.store(self._sums, zero, [place])
         left, right = self._descriptors(own_row)
-        first = min(tile.ahead, self.stretches.most)
-        with emit.serial(first, "stretch") as stretch:
-            with emit.when(self.stretches.has(stretch, first)):
-                self.stages.begin(stretch, self.stages.start(stretch))
-                self.stages.finish(self.stages.start(stretch))
+        first = min(tile.ahead, self.k_tiles.most)
+        with emit.serial(first, "k_tile") as k_tile:
+            with emit.when(self.k_tiles.has(k_tile, first)):
+                self.stages.begin(k_tile, self.stages.start(k_tile))
+                self.stages.finish(self.stages.start(k_tile))
             device.commit_copies()
         for _ in range(first, tile.ahead):  # so that groups can be counted
             device.commit_copies()
         # Unrolled, ptxas would wait for products to move their sums to other registers.
-        with emit.serial(self.stretches.count, "stretch", rolled=True) as stretch:
-            now = emit.bind("stage", self.stages.start(stretch))
-            then = stretch + tile.ahead
+        with emit.serial(self.k_tiles.count, "k_tile", rolled=True) as k_tile:
+            now = emit.bind("stage", self.stages.start(k_tile))
+            then = k_tile + tile.ahead
             target = emit.bind("stage_ahead", self.stages.start(then))
-            more = then < self.stretches.count
+            more = then < self.k_tiles.count
             device.wait_for_copies(tile.ahead - 1)
             instructions.publish_copies()
             device.block_barrier()

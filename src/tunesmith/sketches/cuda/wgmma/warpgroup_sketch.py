@@ -11,7 +11,7 @@ from tunesmith.sketches.cuda.limits import shared_bytes_of
 from tunesmith.sketches.cuda.mma.matrix import Product
 from tunesmith.sketches.cuda.mma.product_sketch import (
     ProductSketch,
-    enough_stretches,
+    enough_k_tiles,
     splits_of,
 )
 from tunesmith.sketches.cuda.wgmma.estimate import warpgroup_seconds
@@ -51,7 +51,7 @@ class WarpgroupSketch(ProductSketch[WarpgroupUse]):
     """Multiplies matrices of 16-bit elements by groups of four warps, with sums in float32.
 
     Each block has a tile of the result and each of its warpgroups some rows of that, in registers.
-    Stretches of the operands are copied to shared memory, several ahead of the one that is
+    K tiles of the operands are copied to shared memory, several ahead of the one that is
     multiplied from there.
     """
 
@@ -78,7 +78,7 @@ class WarpgroupSketch(ProductSketch[WarpgroupUse]):
                 Constraint(f"block_m * block_n <= warpgroups * {_WARPGROUP_SUMS}"),
                 Constraint("stages >= pending + 2"),
                 Constraint(f"stages * block_k * (block_m + block_n) * 2 <= {most}"),
-                enough_stretches(product),
+                enough_k_tiles(product),
             ],
         )
 

@@ -55,7 +55,7 @@ class WarpgroupTile(BlockTile):
 
     @property
     def ahead(self) -> int:
-        """Stretches that are copied while one is multiplied: its stage is in use, and so are those
+        """K tiles that are copied while one is multiplied: its stage is in use, and so are those
         of the products before it that are under way."""
         return self.stages - 1 - self.pending
 
