@@ -144,7 +144,7 @@ def test_no_folder_takes_the_file(monkeypatch: pytest.MonkeyPatch, full: Store) 
     def nowhere(records: object, folder: Path | None) -> Path:
         raise StoreError("unsaved records cannot be written to any folder")
 
-    monkeypatch.setattr("tunesmith.tuning.ledger.rescue", nowhere)
+    monkeypatch.setattr("tunesmith.tuning.recorder.rescue", nowhere)
     result = tune(Scripted(), "grid", store=full)
     assert result.failure == f"{FULL}; unsaved records cannot be written to any folder"
     assert (result.trials, result.rescued) == (4, None)

@@ -28,7 +28,7 @@ from tunesmith.tuning import play_off
 from tunesmith.tuning.branches import Branches, resume, sketch_of
 from tunesmith.tuning.clock import RunClock
 from tunesmith.tuning.deadline import Deadline
-from tunesmith.tuning.ledger import Ledger, uninterrupted
+from tunesmith.tuning.recorder import Recorder, uninterrupted
 from tunesmith.tuning.result import Found, Result, SketchTrials
 from tunesmith.tuning.standing import Standing
 
@@ -99,7 +99,7 @@ def _check_kind(what: str, value: object, expected: str, fits: bool) -> None:
 
 
 class _Run:
-    """One tuning run: its searches, a measurer and a ledger, and how it stands.
+    """One tuning run: its searches, a measurer and a recorder, and how it stands.
 
     In here all configs are candidates; see ``candidate``.
     """
@@ -133,7 +133,7 @@ class _Run:
             if not fresh:
                 resume(search, self.standing, self.store, self.problem)
                 self.resumed = self.standing.trials
-            ledger = self._begin_ledger(search, prior=prior)
+            recorder = self._begin_ledger(search, prior=prior)
         reached("spaces, tuner, earlier records")
         stop = Stop.FAILED
         with contextlib.ExitStack() as shield:
@@ -141,18 +141,18 @@ class _Run:
             self.clock.measurer = measurer
             try:
                 with measurer:
-                    stop = self._measure(search, measurer, ledger, prior=prior)
+                    stop = self._measure(search, measurer, recorder, prior=prior)
                     shield.enter_context(uninterrupted())
                     split = self.clock.split()
             except BaseException as error:
                 shield.enter_context(uninterrupted())
                 ended = Stop.FAILED if isinstance(error, Exception) else Stop.TERMINATED
-                ledger.close(ended, {})
+                recorder.close(ended, {})
                 raise
-            return self._finish(search, ledger, stop, split)
+            return self._finish(search, recorder, stop, split)
 
     def _measure(
-        self, search: Branches, measurer: Measurer, ledger: Ledger, *, prior: bool
+        self, search: Branches, measurer: Measurer, recorder: Recorder, *, prior: bool
     ) -> Stop:
         """The loop and the play-off; Ctrl-C and a failing store end them early."""
         try:
@@ -162,17 +162,17 @@ class _Run:
                     with self.clock.thinking():  # while the measurer gets ready, and builds those
                         search.find_starts()
                 reached("estimates")
-            stop = self._loop(search, measurer, ledger)
+            stop = self._loop(search, measurer, recorder)
             measurer.cancel()
-            self._play_off(measurer, ledger)
+            self._play_off(measurer, recorder)
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         except StoreError as error:
-            ledger.failure = str(error)
+            recorder.failure = str(error)
             return Stop.STORE
         return stop
 
-    def _begin_ledger(self, search: Branches, *, prior: bool) -> Ledger:
+    def _begin_ledger(self, search: Branches, *, prior: bool) -> Recorder:
         described = self.problem.describe()
         default = self.problem.default
         plain = None if default is None else sketch_and_config(default)[1].to_json()
@@ -191,9 +191,9 @@ class _Run:
             name: session.by(identity["sketch"], identity["sketch_version"])
             for name, identity in identities.items()
         }
-        return Ledger(self.store, session, views)
+        return Recorder(self.store, session, views)
 
-    def _loop(self, search: Branches, measurer: Measurer, ledger: Ledger) -> Stop:
+    def _loop(self, search: Branches, measurer: Measurer, recorder: Recorder) -> Stop:
         exhausted = False
         while True:
             stop = self.deadline.stop(measurer.pending)
@@ -206,7 +206,7 @@ class _Run:
             if measurements:
                 try:
                     with self.clock.bookkeeping():
-                        ledger.save(measurements)
+                        recorder.save(measurements)
                 finally:  # saved or not, it was measured
                     self._learn(search, measurements)
             with self.clock.bookkeeping():
@@ -227,7 +227,7 @@ class _Run:
         for measurement in measurements:
             self.standing.count(measurement)
 
-    def _play_off(self, measurer: Measurer, ledger: Ledger) -> None:
+    def _play_off(self, measurer: Measurer, recorder: Recorder) -> None:
         if self.problem.finalists == 0 or self.standing.trials == self.resumed:
             return
         planned = play_off.plan(self.standing, self.clock.elapsed, measurer.round_cost)
@@ -236,7 +236,7 @@ class _Run:
             measured = measurer.play_off(planned.configs, planned.rounds)
             play_off.apply(self.standing, measured)
             with self.clock.bookkeeping():
-                ledger.save(play_off.verdicts(measured), play_off=True)
+                recorder.save(play_off.verdicts(measured), play_off=True)
 
     # -- what others are told --------------------------------------------------------------------
 
@@ -260,9 +260,9 @@ class _Run:
         )
 
     def _finish(
-        self, search: Branches, ledger: Ledger, stop: Stop, split: dict[str, float]
+        self, search: Branches, recorder: Recorder, stop: Stop, split: dict[str, float]
     ) -> Result:
-        rescued = ledger.close(stop, {phase: split[phase] for phase in PHASES})
+        rescued = recorder.close(stop, {phase: split[phase] for phase in PHASES})
         standing = self.standing
         best = next(iter(standing.finalists), None)
         default = standing.default
@@ -273,11 +273,11 @@ class _Run:
             trials=standing.trials,
             outcomes=dict(standing.outcomes),
             time=split,
-            stopped=Stop.STORE if ledger.failure else stop,
+            stopped=Stop.STORE if recorder.failure else stop,
             resumed=self.resumed,
-            failure=ledger.failure,
+            failure=recorder.failure,
             rescued=rescued,
-            session=ledger.session,
+            session=recorder.session,
             sketches={
                 branch.sketch: SketchTrials(branch.trials, branch.best_seconds)
                 for branch in search.branches

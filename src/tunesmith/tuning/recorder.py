@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tunesmith.store import Store
 
 
-class Ledger:
+class Recorder:
     """The records of one session. ``failure`` says why the store took no more, if it did not.
 
     ``by_sketch`` is the session as the records of each sketch see it, by what candidates call
