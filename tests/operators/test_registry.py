@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import tunesmith.operators as public
-from tunesmith.errors import UsageError
+from tests.plug_ins import offer
+from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.operators import (
     Argument,
     IntegerOption,
     Matmul,
     Operator,
-    _registry,
     as_option,
     operator,
     operator_class,
@@ -74,21 +72,16 @@ class Undeclared(Twice):
 
 
 @pytest.fixture
-def plug_ins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    points = [
-        EntryPoint(name, f"{__name__}:{value}", _registry.ENTRY_POINT_GROUP)
-        for name, value in (
-            ("twice", "Twice"),
-            ("undeclared", "Undeclared"),
-            ("matmul", "Twice"),
-            ("nothing", "np"),
-            ("absent", "Missing"),
-        )
-    ]
-    monkeypatch.setattr(_registry, "entry_points", lambda group: points)
-    _registry._plug_ins.cache_clear()
-    yield
-    _registry._plug_ins.cache_clear()
+def plug_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = {
+        "twice": "Twice",
+        "undeclared": "Undeclared",
+        "matmul": "Twice",
+        "nothing": "np",
+        "absent": "Missing",
+    }
+    places = {name: f"{__name__}:{value}" for name, value in ours.items()}
+    offer(monkeypatch, "tunesmith.operators", places)
 
 
 def test_every_operator_of_the_package_is_callable_by_its_name() -> None:
@@ -115,13 +108,13 @@ def test_a_name_of_ours_always_means_ours(plug_ins: None) -> None:
 @pytest.mark.parametrize(
     ("name", "complaint"),
     [
-        ("nothing", "is no subclass of Operator"),
-        ("absent", "does not load"),
+        ("nothing", "is no operator: make it a subclass of Operator"),
+        ("absent", "cannot be imported"),
         ("undeclared", "field 'factor' has no option type"),
     ],
 )
 def test_a_broken_plug_in_is_reported(plug_ins: None, name: str, complaint: str) -> None:
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(TunesmithError) as caught:
         operator(name, n=3)
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from importlib.metadata import EntryPoint
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
 
-from tunesmith.errors import UsageError
+from tests.plug_ins import offer
+from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
 from tunesmith.operators import Operator, matmul, softmax
 from tunesmith.sketches import (
     Sketch,
@@ -56,21 +56,10 @@ no_sketch = object
 
 
 @pytest.fixture
-def install(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+def install(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Makes plug-ins of names and what they stand for."""
 
-    def forget() -> None:
-        registry._plug_ins.cache_clear()
-        registry._load.cache_clear()
-
-    def put(**plug_ins: str) -> None:
-        group = registry.ENTRY_POINT_GROUP
-        points = [EntryPoint(name, value, group) for name, value in plug_ins.items()]
-        monkeypatch.setattr(registry, "entry_points", lambda group: points)
-        forget()
-
-    yield put
-    forget()
+    return lambda **places: offer(monkeypatch, "tunesmith.sketches", places)
 
 
 def test_ours_come_first_in_the_order_in_which_they_are_tried() -> None:
@@ -110,9 +99,12 @@ def test_an_installed_plug_in_is_found_and_tried_last(install: Callable[..., Non
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ("no_such_module:Sketch", "does not load: No module named 'no_such_module'"),
-        (f"{__name__}:nothing", "does not load: module .* has no attribute 'nothing'"),
-        (f"{__name__}:no_sketch", "is no subclass of Sketch"),
+        (
+            "no_such_module:Sketch",
+            "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'",
+        ),
+        (f"{__name__}:nothing", "cannot be imported: AttributeError: module .* has no attribute"),
+        (f"{__name__}:no_sketch", "is no sketch: make it a subclass of Sketch"),
     ],
 )
 def test_a_broken_plug_in_is_named_and_harms_nobody_else(
@@ -120,7 +112,7 @@ def test_a_broken_plug_in_is_named_and_harms_nobody_else(
 ) -> None:
     install(broken=value)
     assert isinstance(sketch_for(PRODUCT, TARGET), CpuTiled)
-    with pytest.raises(UsageError, match=rf"\Asketch 'broken' \(.+\) {reason}"):
+    with pytest.raises(TunesmithError, match=rf"\Asketch 'broken' \(.+\) {reason}"):
         sketch_for(PRODUCT, TARGET, "broken")
 
 
@@ -128,7 +120,7 @@ def test_an_operator_that_nothing_supports_is_a_usage_error(
     monkeypatch: pytest.MonkeyPatch, install: Callable[..., None]
 ) -> None:
     install()
-    monkeypatch.setattr(registry, "_OURS", {"cpu_tiled": CpuTiled()})
+    monkeypatch.setattr(registry.SKETCHES, "names", lambda: ("cpu_tiled",))
     monkeypatch.setattr(CpuTiled, "supports", lambda *_: False)
     with pytest.raises(UsageError, match=r"\Ano sketch can schedule matmul on cpu\Z"):
         sketch_for(PRODUCT, TARGET)
@@ -183,10 +175,10 @@ def test_a_plug_in_that_does_not_load_is_left_out_and_told_in_the_list(
 ) -> None:
     install(broken="no_such_module:Sketch")
     assert names(ROWS, TARGET) == ["cpu_rows"]
-    with pytest.raises(UsageError, match=r"sketch 'broken' .* does not load"):
+    with pytest.raises(MissingDependencyError, match=r"sketch 'broken' .* cannot be imported"):
         sketches_for(ROWS, TARGET, ["broken"])
     described = {row.name: row for row in describe_sketches()}
-    assert "does not load" in described["broken"].summary
+    assert "cannot be imported" in described["broken"].summary
     assert list(described) == [*(row.name for row in describe_sketches()[:-1]), "broken"]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
 from typing import ClassVar, Literal
 
 import pytest
 
+from tests.plug_ins import offer
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
 from tunesmith.space import Space
 from tunesmith.tuners import (
@@ -21,7 +21,6 @@ from tunesmith.tuners import (
     describe_tuners,
     option,
     parse_options,
-    registry,
     tuner,
     tuner_names,
 )
@@ -52,11 +51,7 @@ no_tuner = types.SimpleNamespace()
 def plug_in(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Makes installed packages offer these tuners."""
 
-    def offer(**values: str) -> None:
-        found = [EntryPoint(name, value, registry.GROUP) for name, value in values.items()]
-        monkeypatch.setattr(registry, "entry_points", lambda group: found)
-
-    return offer
+    return lambda **places: offer(monkeypatch, "tunesmith.tuners", places)
 
 
 def one_line(error: TunesmithError) -> str:

@@ -2,104 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 
-from tunesmith.errors import UsageError, unknown_name
+from tunesmith.errors import TunesmithError, UsageError, unknown_name
 from tunesmith.operators import Operator
-from tunesmith.sketches.cpu.depthwise.sketch import CpuDepthwise
-from tunesmith.sketches.cpu.direct.sketch import CpuDirect
-from tunesmith.sketches.cpu.gemm.sketch import CpuGemm
-from tunesmith.sketches.cpu.im2col.sketch import CpuIm2col
-from tunesmith.sketches.cpu.pool.sketch import CpuPool
-from tunesmith.sketches.cpu.rows.sketch import CpuRows
-from tunesmith.sketches.cpu.staged_rows import CpuStagedRows
-from tunesmith.sketches.cpu.tiled.sketch import CpuTiled
-from tunesmith.sketches.cpu.transpose.sketch import CpuTranspose
-from tunesmith.sketches.cpu.winograd.sketch import CpuWinograd
-from tunesmith.sketches.cuda.conv2d_direct import CudaConv2dDirect
-from tunesmith.sketches.cuda.mma.conv2d_sketch import CudaTensorConv2d
-from tunesmith.sketches.cuda.mma.gemm_sketch import CudaTensorGemm
-from tunesmith.sketches.cuda.rows.sketch import CudaRows
-from tunesmith.sketches.cuda.tiled.sketch import CudaTiled
-from tunesmith.sketches.cuda.wgmma.conv2d_sketch import CudaWgmmaConv2d
-from tunesmith.sketches.cuda.wgmma.gemm_sketch import CudaWgmmaGemm
-from tunesmith.sketches.cuda.winograd.sketch import CudaWinograd
-from tunesmith.sketches.papers.cpu_gemm_424 import CpuGemm424
-from tunesmith.sketches.papers.cuda_batch_matmul_opevo import CudaBatchMatmulOpEvo
-from tunesmith.sketches.papers.cuda_conv2d_opevo import CudaConv2dOpEvo
-from tunesmith.sketches.papers.cuda_gemm_424 import CudaGemm424
-from tunesmith.sketches.papers.cuda_matmul_opevo import CudaMatmulOpEvo
+from tunesmith.registry import Registry
 from tunesmith.sketches.sketch import Sketch
 from tunesmith.target import Target
 
-ENTRY_POINT_GROUP = "tunesmith.sketches"
-
-_OURS: dict[str, Sketch] = {
-    sketch.name: sketch
-    for sketch in (
-        CpuTiled(),
-        CpuRows(),
-        CpuStagedRows(),
-        CpuPool(),
-        CpuDepthwise(),
-        CpuDirect(),
-        CpuTranspose(),
-        CpuWinograd(),
-        CpuGemm(),
-        CpuIm2col(),
-        CpuGemm424(),
-        CudaTiled(),
-        CudaRows(),
-        CudaConv2dDirect(),
-        CudaTensorGemm(),
-        CudaTensorConv2d(),
-        CudaWgmmaGemm(),
-        CudaWgmmaConv2d(),
-        CudaWinograd(),
-        CudaGemm424(),
-        CudaMatmulOpEvo(),
-        CudaBatchMatmulOpEvo(),
-        CudaConv2dOpEvo(),
-    )
+# In the order in which they are tried. Names begin with the kind of target that they are for.
+_PLACES = {
+    "cpu_tiled": "cpu.tiled.sketch:CpuTiled",
+    "cpu_rows": "cpu.rows.sketch:CpuRows",
+    "cpu_staged_rows": "cpu.staged_rows:CpuStagedRows",
+    "cpu_pool": "cpu.pool.sketch:CpuPool",
+    "cpu_depthwise": "cpu.depthwise.sketch:CpuDepthwise",
+    "cpu_direct": "cpu.direct.sketch:CpuDirect",
+    "cpu_transpose": "cpu.transpose.sketch:CpuTranspose",
+    "cpu_winograd": "cpu.winograd.sketch:CpuWinograd",
+    "cpu_gemm": "cpu.gemm.sketch:CpuGemm",
+    "cpu_im2col": "cpu.im2col.sketch:CpuIm2col",
+    "cpu_gemm_424": "papers.cpu_gemm_424:CpuGemm424",
+    "cuda_tiled": "cuda.tiled.sketch:CudaTiled",
+    "cuda_rows": "cuda.rows.sketch:CudaRows",
+    "cuda_conv2d_direct": "cuda.conv2d_direct:CudaConv2dDirect",
+    "cuda_tensor_gemm": "cuda.mma.gemm_sketch:CudaTensorGemm",
+    "cuda_tensor_conv2d": "cuda.mma.conv2d_sketch:CudaTensorConv2d",
+    "cuda_wgmma_gemm": "cuda.wgmma.gemm_sketch:CudaWgmmaGemm",
+    "cuda_wgmma_conv2d": "cuda.wgmma.conv2d_sketch:CudaWgmmaConv2d",
+    "cuda_winograd": "cuda.winograd.sketch:CudaWinograd",
+    "cuda_gemm_424": "papers.cuda_gemm_424:CudaGemm424",
+    "cuda_matmul_opevo": "papers.cuda_matmul_opevo:CudaMatmulOpEvo",
+    "cuda_batch_matmul_opevo": "papers.cuda_batch_matmul_opevo:CudaBatchMatmulOpEvo",
+    "cuda_conv2d_opevo": "papers.cuda_conv2d_opevo:CudaConv2dOpEvo",
 }
+_OURS = {name: f"tunesmith.sketches.{place}" for name, place in _PLACES.items()}
 
 
-@cache
-def _plug_ins() -> dict[str, EntryPoint]:
-    """What other packages registered; a name of ours always means ours."""
-    found = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
-    return {name: point for name, point in found.items() if name not in _OURS}
+def _made(found: object) -> Sketch | None:
+    made = found() if callable(found) else None
+    return made if isinstance(made, Sketch) else None
 
 
-@cache
-def _load(name: str) -> Sketch:
-    if name in _OURS:
-        return _OURS[name]
-    point = _plug_ins()[name]
-    try:
-        loaded = point.load()()
-    except Exception as error:  # a stranger's module may fail in any way
-        reason = " ".join(str(error).split())
-        raise UsageError(f"sketch '{name}' ({point.value}) does not load: {reason}") from error
-    if not isinstance(loaded, Sketch):
-        raise UsageError(f"sketch '{name}' ({point.value}) is no subclass of Sketch")
-    return loaded
-
-
-def _names() -> Iterator[str]:
-    yield from _OURS
-    yield from sorted(_plug_ins())
+SKETCHES = Registry("sketch", "sketches", _OURS, _made, "a subclass of Sketch")
 
 
 def sketches() -> dict[str, Sketch]:
     """All sketches by name, in the order in which they are tried: ours, then installed plug-ins.
 
-    Raises ``UsageError`` for a plug-in that does not load.
+    Raises like ``Registry.get`` for a plug-in that does not load.
     """
-    return {name: _load(name) for name in _names()}
+    return {name: SKETCHES.get(name) for name in SKETCHES.names()}
 
 
 @dataclass(frozen=True)
@@ -118,15 +72,14 @@ class SketchDescription:
 
 def describe_sketches() -> list[SketchDescription]:
     """All sketches in the order in which they are tried."""
-    return [_describe(name) for name in _names()]
+    return [_describe(name) for name in SKETCHES.names()]
 
 
 def _describe(name: str) -> SketchDescription:
-    point = None if name in _OURS else _plug_ins()[name]
-    package = point.dist.name if point is not None and point.dist else "tunesmith"
+    package = SKETCHES.package(name)
     try:
-        sketch = _load(name)
-    except UsageError as error:
+        sketch = SKETCHES.get(name)
+    except TunesmithError as error:
         return SketchDescription(name, 0, package, str(error))
     summary = " ".join((sketch.__doc__ or "").strip().partition("\n\n")[0].split())
     return SketchDescription(name, sketch.version, package, summary)
@@ -140,7 +93,7 @@ def sketch_for(operator: Operator, target: Target, name: str | None = None) -> S
     """
     if name is not None:
         return sketches_for(operator, target, [name])[0]
-    for candidate in map(_load, _names()):
+    for candidate in map(SKETCHES.get, _names_for(target)):
         if candidate.supports(operator, target) and not candidate.only_by_name:
             return candidate
     raise UsageError(f"no sketch can schedule {operator.name} on {target.key}")
@@ -162,7 +115,7 @@ def sketches_for(
     Raises ``UsageError`` where none is left, for an unknown name, and for a named sketch that
     cannot schedule the operator or does not load.
     """
-    known = list(_names())
+    known = SKETCHES.names()
     named, forbidden = (
         {_whole_name(name, target, known) for name in chosen} for chosen in (names, without)
     )
@@ -170,12 +123,12 @@ def sketches_for(
         if name not in known:
             raise unknown_name("sketch", name, known, listed_by="tunesmith sketches")
     fitting = []
-    for name in known:
+    for name in known if named else _names_for(target):
         if name in forbidden or (named and name not in named):
             continue
         try:
-            sketch = _load(name)
-        except UsageError:
+            sketch = SKETCHES.get(name)
+        except TunesmithError:
             if name in named:
                 raise
             continue
@@ -193,7 +146,15 @@ def sketches_for(
     return fitting
 
 
-def _whole_name(name: str, target: Target, known: Container[str]) -> str:
+def _names_for(target: Target) -> list[str]:
+    """All but those of ours that are for another kind of target: they need not be imported."""
+    prefix = f"{target.kind}_"
+    return [
+        name for name in SKETCHES.names() if name.startswith(prefix) or not SKETCHES.is_ours(name)
+    ]
+
+
+def _whole_name(name: str, target: Target, known: Iterable[str]) -> str:
     whole = f"{target.kind}_{name}"
     return whole if name not in known and whole in known else name
 

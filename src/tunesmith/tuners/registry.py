@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
 
-from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError, unknown_name
+from tunesmith.errors import TunesmithError, UsageError, unknown_name
+from tunesmith.registry import Registry
 from tunesmith.tuners.options import Option, options_of
 from tunesmith.tuners.tuner import Tuner
 
-# Other packages name theirs as entry points of this group: ``mine = "package.module:Class"``.
-GROUP = "tunesmith.tuners"
-
-_BUILT_IN = {
+_OURS = {
     "annealing": "tunesmith.tuners.annealing:Annealing",
     "auto": "tunesmith.tuners.auto:Auto",
     "controller": "tunesmith.tuners.controller:Controller",
@@ -25,6 +22,13 @@ _BUILT_IN = {
     "opevo": "tunesmith.tuners.opevo:OpEvo",
     "random": "tunesmith.tuners.random:Random",
 }
+
+
+def _settings(found: object) -> type[Tuner] | None:
+    return found if isinstance(found, type) and issubclass(found, Tuner) else None
+
+
+TUNERS = Registry("tuner", "tuners", _OURS, _settings, "a subclass of Tuner")
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class TunerDescription:
 
 def tuner_names() -> list[str]:
     """All tuners that can be asked for by name, sorted."""
-    return sorted(_entries())
+    return sorted(TUNERS.names())
 
 
 def tuner(name: str, **options: object) -> Tuner:
@@ -51,7 +55,7 @@ def tuner(name: str, **options: object) -> Tuner:
     Raises ``UsageError`` for an unknown tuner or option, a wrong type or a value out of range,
     and ``MissingDependencyError`` for a tuner whose package cannot be imported.
     """
-    settings = _load(_entry(name))
+    settings = TUNERS.get(name)
     for given in options:
         _option(settings, given)
     return settings(**options)
@@ -62,7 +66,7 @@ def parse_options(name: str, assignments: Iterable[str]) -> dict[str, object]:
 
     Raises ``UsageError`` for an unknown option, a text without ``=`` or a value of another type.
     """
-    settings = _load(_entry(name))
+    settings = TUNERS.get(name)
     options: dict[str, object] = {}
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
@@ -78,17 +82,17 @@ def parse_options(name: str, assignments: Iterable[str]) -> dict[str, object]:
 
 def describe_tuners() -> list[TunerDescription]:
     """All tuners by name; one that cannot be loaded says so in its summary."""
-    return [_describe(entry) for _, entry in sorted(_entries().items())]
+    return [_describe(name) for name in tuner_names()]
 
 
-def _describe(entry: EntryPoint) -> TunerDescription:
-    package = entry.dist.name if entry.dist else "tunesmith"
+def _describe(name: str) -> TunerDescription:
+    package = TUNERS.package(name)
     try:
-        settings = _load(entry)
+        settings = TUNERS.get(name)
     except TunesmithError as error:
-        return TunerDescription(entry.name, package, str(error), ())
+        return TunerDescription(name, package, str(error), ())
     summary = (settings.__doc__ or "").strip().partition("\n")[0]
-    return TunerDescription(entry.name, package, summary, tuple(options_of(settings)))
+    return TunerDescription(name, package, summary, tuple(options_of(settings)))
 
 
 def _option(settings: type[Tuner], name: str) -> Option:
@@ -98,36 +102,3 @@ def _option(settings: type[Tuner], name: str) -> Option:
     if not known:
         raise UsageError(f"tuner '{settings.name}' has no options, so it cannot take '{name}'")
     raise unknown_name(f"{settings.name} option", name, known)
-
-
-def _entries() -> dict[str, EntryPoint]:
-    """All tuners by name. Ours win over a plug-in of the same name."""
-    plugins = {entry.name: entry for entry in entry_points(group=GROUP)}
-    return plugins | {name: _built_in(name) for name in _BUILT_IN}
-
-
-def _entry(name: str) -> EntryPoint:
-    if name in _BUILT_IN:  # without a look at all installed packages
-        return _built_in(name)
-    entries = _entries()
-    if name not in entries:
-        raise unknown_name("tuner", name, entries, listed_by="tunesmith tuners")
-    return entries[name]
-
-
-def _built_in(name: str) -> EntryPoint:
-    return EntryPoint(name, _BUILT_IN[name], GROUP)
-
-
-def _load(entry: EntryPoint) -> type[Tuner]:
-    try:
-        settings = entry.load()
-    except Exception as error:  # a plug-in's module may fail in any way
-        reason = " ".join(str(error).split())
-        raise MissingDependencyError(
-            f"tuner '{entry.name}' ({entry.value}) cannot be imported: "
-            f"{type(error).__name__}: {reason}; install what it needs"
-        ) from error
-    if not (isinstance(settings, type) and issubclass(settings, Tuner)):
-        raise UsageError(f"'{entry.name}' ({entry.value}) is no tuner: make it a subclass of Tuner")
-    return settings

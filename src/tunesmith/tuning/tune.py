@@ -133,7 +133,7 @@ class _Run:
             if not fresh:
                 resume(search, self.standing, self.store, self.problem)
                 self.resumed = self.standing.trials
-            recorder = self._begin_ledger(search, prior=prior)
+            recorder = self._begin_recorder(search, prior=prior)
         reached("spaces, tuner, earlier records")
         stop = Stop.FAILED
         with contextlib.ExitStack() as shield:
@@ -172,7 +172,7 @@ class _Run:
             return Stop.STORE
         return stop
 
-    def _begin_ledger(self, search: Branches, *, prior: bool) -> Recorder:
+    def _begin_recorder(self, search: Branches, *, prior: bool) -> Recorder:
         described = self.problem.describe()
         default = self.problem.default
         plain = None if default is None else sketch_and_config(default)[1].to_json()

@@ -1,0 +1,63 @@
+"""One registry for all that can be asked for by name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.plug_ins import offer
+from tunesmith.errors import MissingDependencyError, UsageError
+from tunesmith.registry import Registry
+
+taken: list[object] = []
+TEXT, NUMBER = "a text", 3
+
+
+def take(found: object) -> str | None:
+    taken.append(found)
+    return found if isinstance(found, str) else None
+
+
+@pytest.fixture
+def texts(monkeypatch: pytest.MonkeyPatch) -> Registry[str]:
+    taken.clear()
+    others = {"ours": "json:loads", "their": f"{__name__}:TEXT", "a_number": f"{__name__}:NUMBER"}
+    others["gone"] = "no_such_module:TEXT"
+    offer(monkeypatch, "tunesmith.texts", others)
+    return Registry("text", "texts", {"ours": f"{__name__}:TEXT"}, take, "a str")
+
+
+def test_ours_come_first_and_win(texts: Registry[str]) -> None:
+    assert texts.names() == ("ours", "a_number", "gone", "their")
+    assert texts.get("ours") == TEXT
+    assert (texts.is_ours("ours"), texts.is_ours("their")) == (True, False)
+
+
+def test_each_is_looked_at_when_it_is_asked_for_and_once(texts: Registry[str]) -> None:
+    assert taken == []
+    assert texts.get("their") is texts.get("their")
+    assert taken == [TEXT]
+
+
+def test_what_cannot_be_had_is_one_line(texts: Registry[str]) -> None:
+    with pytest.raises(UsageError, match=r"\Aunknown text 'theirs': did you mean their\?\Z"):
+        texts.get("theirs")
+    with pytest.raises(UsageError, match=r"\Atext 'a_number' \(.+\) is no text: make it a str\Z"):
+        texts.get("a_number")
+    with pytest.raises(
+        MissingDependencyError, match=r"\Atext 'gone' \(.+\) cannot be imported: .+\Z"
+    ):
+        texts.get("gone")
+
+
+def test_sketches_of_another_kind_of_target_are_not_imported() -> None:
+    code = (
+        "import sys; from tunesmith.operators import matmul; from tunesmith.target import Target\n"
+        "from tunesmith.sketches import sketches_for\n"
+        "sketches_for(matmul(m=8, n=8, k=8), Target())\n"
+        "print([m for m in sys.modules if m.startswith('tunesmith.sketches.cuda')])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert ran.stdout.strip() == "[]"
