@@ -65,9 +65,9 @@ test: setup
 	@echo '== import-linter: who may import whom'
 	@$(bin)/lint-imports --no-logo
 	@echo '== pytest: what only computes, on all cores'
-	@$(bin)/python -m pytest -n logical --dist worksteal $(computing)
+	@$(bin)/python -m pytest -n logical --dist worksteal --durations=30 $(computing)
 	@echo '== pytest: what measures or starts processes, alone'
-	@$(bin)/python -m pytest $(addprefix --ignore=,$(computing))
+	@$(bin)/python -m pytest --durations=30 $(addprefix --ignore=,$(computing))
 
 test-thorough: setup
 	@$(bin)/python -m pytest -n logical --hypothesis-profile=thorough -m hypothesis
