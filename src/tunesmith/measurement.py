@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import statistics
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,36 @@ class Measurement:
     program_hash: str = ""
     cut_off: bool = False
     device_state: DeviceState | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """All but the config as a mapping of JSON's types, for ``from_json``."""
+        state = self.device_state
+        return {
+            "outcome": self.outcome.value,
+            "run_seconds": [float(seconds) for seconds in self.run_seconds],
+            "build_time": float(self.build_time),
+            "run_time": float(self.run_time),
+            "message": self.message,
+            "program_hash": self.program_hash,
+            "cut_off": bool(self.cut_off),
+            "device_state": None if state is None else state.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, config: Config, data: Mapping[str, Any]) -> Measurement:
+        """The measurement of a config that ``to_json`` described; ``data`` may have more."""
+        state = data["device_state"]
+        return cls(
+            config=config,
+            outcome=Outcome(data["outcome"]),
+            run_seconds=tuple(data["run_seconds"]),
+            build_time=data["build_time"],
+            run_time=data["run_time"],
+            message=data["message"],
+            program_hash=data["program_hash"],
+            cut_off=bool(data["cut_off"]),
+            device_state=None if state is None else DeviceState(**state),
+        )
 
     @property
     def valid(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from tunesmith.errors import UsageError
-from tunesmith.measurement import DeviceState, Measurement, Outcome
+from tunesmith.measurement import Measurement
 from tunesmith.space import Config
 from tunesmith.store.record import Record, Session
 
@@ -46,24 +46,18 @@ def config_hash(key: str) -> int:
 
 def measurement_row(measurement: Measurement) -> dict[str, Any]:
     """The columns of a record that come from its measurement."""
-    key = measurement.config.key
+    key, told = measurement.config.key, measurement.to_json()
+    state = told["device_state"]
     return {
+        **told,
         "config": key,
         "config_hash": config_hash(key),
-        "outcome": measurement.outcome.value,
         "seconds": _comparable_seconds(measurement),
-        "run_seconds": json.dumps([float(seconds) for seconds in measurement.run_seconds]),
-        "build_time": float(measurement.build_time),
-        "run_time": float(measurement.run_time),
-        "message": _storable(measurement.message),
-        "program_hash": _storable(measurement.program_hash),
-        "cut_off": bool(measurement.cut_off),
-        "device_state": _state_text(measurement.device_state),
+        "run_seconds": json.dumps(told["run_seconds"]),
+        "message": _storable(told["message"]),
+        "program_hash": _storable(told["program_hash"]),
+        "device_state": None if state is None else json.dumps(state, separators=(",", ":")),
     }
-
-
-def _state_text(state: DeviceState | None) -> str | None:
-    return None if state is None else json.dumps(state.to_json(), separators=(",", ":"))
 
 
 def same_trial(row: Mapping[str, Any] | Row[Any]) -> tuple[Any, ...]:
@@ -92,17 +86,12 @@ def _storable(text: str) -> str:
 
 def measurement_from(row: Row[Any]) -> Measurement:
     """The measurement in a row of ``records``."""
-    return Measurement(
-        config=Config.from_json(json.loads(row.config)),
-        outcome=Outcome(row.outcome),
-        run_seconds=tuple(json.loads(row.run_seconds)),
-        build_time=row.build_time,
-        run_time=row.run_time,
-        message=row.message,
-        program_hash=row.program_hash,
-        cut_off=bool(row.cut_off),
-        device_state=DeviceState(**json.loads(row.device_state)) if row.device_state else None,
-    )
+    told = {
+        **row._mapping,
+        "run_seconds": json.loads(row.run_seconds),
+        "device_state": json.loads(row.device_state) if row.device_state else None,
+    }
+    return Measurement.from_json(Config.from_json(json.loads(row.config)), told)
 
 
 def record_from(row: Row[Any], session: Session) -> Record:

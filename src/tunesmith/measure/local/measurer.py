@@ -11,7 +11,7 @@ from typing import Self
 
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.activity import Activity, ActivityClock
-from tunesmith.measure.local.answer import KILLED, build_result_of, measurement_of
+from tunesmith.measure.local.answer import KILLED, build_result_of
 from tunesmith.measure.local.build_result import BuildResult
 from tunesmith.measure.local.scheduler import READY_BATCH
 from tunesmith.measure.local.server_process import ServerProcess
@@ -196,7 +196,7 @@ class LocalMeasurer:
         if request.build_only:
             self._built[id] = build_result_of(config, message)
             return
-        measurement = measurement_of(config, message)
+        measurement = Measurement.from_json(config, message)
         if measurement.valid and not measurement.cut_off:
             self._best = min(self._best, measurement.seconds)
         if request.rounds:

@@ -21,7 +21,8 @@ from tunesmith.measure.processes.stopwatch import Stopwatch
 from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measure.trial.request import Phase, Request
 from tunesmith.measure.trial.trial import run_trial
-from tunesmith.measurement import Outcome
+from tunesmith.measurement import DeviceState, Measurement, Outcome
+from tunesmith.space import Config
 
 # A trial that dies with this share of its memory limit in use has died of it.
 _NEARLY_ALL = 0.9
@@ -44,7 +45,7 @@ class TrialProcess:
         self.program_hash = ""
         self.resources: dict[str, float | None] | None = None
         self.code: dict[str, Any] | None = None
-        self.device_state: dict[str, int | None] | None = None
+        self.device_state: DeviceState | None = None
         self.ready_since = 0.0
         self.rounds_run: list[float] = []
         self._settings = prepared.job.settings
@@ -134,7 +135,8 @@ class TrialProcess:
                 else:
                     self._get_ready()
             case "ran" | "ran again", Phase.RUN:
-                self.device_state = message.get("state")
+                state = message.get("state")
+                self.device_state = None if state is None else DeviceState(**state)
                 self._take_times(message)
             case _:
                 self.decide(_GARBAGE)
@@ -204,19 +206,20 @@ class TrialProcess:
 
     def result(self) -> dict[str, Any]:
         """The measurement for the client, as JSON, once the trial is decided."""
-        assert self.verdict is not None
-        return {
-            "id": self.request.id,
-            "outcome": self.verdict.outcome.value,
-            "message": self.verdict.message,
-            "run_seconds": self.verdict.run_seconds,
-            "cut_off": self.verdict.cut_off,
-            "device_state": self.device_state,
-            "program_hash": self.program_hash,
-            "resources": self.resources,
-            "build_time": self._spent[Phase.BUILD],
-            "run_time": self._spent[Phase.RUN],
-        }
+        verdict = self.verdict
+        assert verdict is not None
+        measurement = Measurement(
+            config=Config.from_json(self.request.config),
+            outcome=verdict.outcome,
+            run_seconds=verdict.run_seconds,
+            build_time=self._spent[Phase.BUILD],
+            run_time=self._spent[Phase.RUN],
+            message=verdict.message,
+            program_hash=self.program_hash,
+            cut_off=verdict.cut_off,
+            device_state=self.device_state,
+        )
+        return {"id": self.request.id, "resources": self.resources, **measurement.to_json()}
 
 
 def _failure(message: Message) -> Verdict:
