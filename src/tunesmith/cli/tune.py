@@ -17,7 +17,7 @@ from tunesmith.cli.output import console, remark, remarks
 from tunesmith.cli.task_choice import TaskChoice
 from tunesmith.cli.tune_result import complain, print_result
 from tunesmith.errors import UsageError
-from tunesmith.milestones import reached
+from tunesmith.measure.milestones import reached
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,9 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -20,6 +18,7 @@ from tunesmith.reports.drawing import speed_unit
 from tunesmith.reports.figures import Figure, make_figures
 from tunesmith.reports.model import BEST_NAME, MeasuredConfig, RunReport
 from tunesmith.reports.palette import DARK, LIGHT
+from tunesmith.whole_file import write_whole
 
 
 def write_report(report: RunReport, path: str | Path) -> Path:
@@ -30,15 +29,11 @@ def write_report(report: RunReport, path: str | Path) -> Path:
     Raises TunesmithError where the file cannot be written.
     """
     path = Path(path)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     page = render(report)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(page, encoding="utf-8")
-        part.replace(path)
+        write_whole(path, page)
     except OSError as error:
-        with suppress(OSError):
-            part.unlink()
         raise TunesmithError(
             f"cannot write the report to {path}: {system_reason(error)}: name a file in a "
             "folder that you may write to"

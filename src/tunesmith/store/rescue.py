@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +14,7 @@ from typing import Any
 from tunesmith.errors import StoreError, TunesmithError
 from tunesmith.measurement import DeviceState, Measurement, Outcome
 from tunesmith.store.record import Record, Session
+from tunesmith.whole_file import write_whole
 
 _INSTANTS = ("started", "finished")
 
@@ -32,25 +32,12 @@ def rescue(records: Iterable[Record], folder: Path | None = None) -> Path:
     failures = []
     for place in (*([folder] if folder is not None else []), Path(tempfile.gettempdir())):
         try:
-            return _write(place / name, text)
+            return write_whole(place / name, text, lasting=True)  # it may be the only copy
         except OSError as error:
             failures.append(f"{place}: {error.strerror}")
     raise StoreError(
         f"unsaved records cannot be written to any folder ({'; '.join(failures)}): free some space"
     )
-
-
-def _write(path: Path, text: str) -> Path:
-    draft = path.with_suffix(".part")
-    try:
-        with draft.open("w", encoding="ascii") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())  # it may be the only copy
-        return draft.rename(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def read_rescued(path: str | Path) -> Iterator[Record]:

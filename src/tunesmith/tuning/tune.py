@@ -13,10 +13,10 @@ from tunesmith.budget import Budget, Stop
 from tunesmith.candidate import of_plain_config, sketch_and_config
 from tunesmith.errors import StoreError, UsageError
 from tunesmith.measure.local.server_process import prepare_early, started_early
+from tunesmith.measure.milestones import reached
 from tunesmith.measure.task.portfolio import Portfolio, joined, problems_of
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
-from tunesmith.milestones import reached
 from tunesmith.problem import Measurer, MeasureSettings, Problem
 from tunesmith.progress import PHASES, Progress
 from tunesmith.space import Config

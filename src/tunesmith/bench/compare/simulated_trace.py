@@ -16,6 +16,7 @@ import numpy.typing as npt
 from tunesmith.budget import Stop
 from tunesmith.errors import TunesmithError, system_reason
 from tunesmith.measurement import Measurement, Outcome
+from tunesmith.whole_file import write_whole
 
 Floats = npt.NDArray[np.float64]
 
@@ -129,10 +130,8 @@ def save_trace(path: Path, trace: Trace, identity: str) -> None:
         outcomes=trace.outcomes,
         costs=trace.costs,
     )
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_bytes(packed.getvalue())
-        part.replace(path)
+        write_whole(path, packed.getvalue())
     except OSError as error:
         raise TunesmithError(
             f"cannot write {path}: {system_reason(error)}: name another folder"

@@ -14,7 +14,7 @@ from typing import Any
 
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.failure import last_line
-from tunesmith.milestones import FILE_VARIABLE
+from tunesmith.measure.milestones import FILE_VARIABLE
 
 # So that the first batch of trials is as in any run.
 _TRIALS = 12

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import TunesmithError, system_reason
+from tunesmith.whole_file import write_whole
 
 Row = dict[str, Any]
 
@@ -36,10 +37,8 @@ def read_rows(path: Path, check: Callable[[Row], bool]) -> dict[str, Row]:
 def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
     """Write the files of these names anew. Raises ``TunesmithError`` where that is impossible."""
     for name, text in texts.items():
-        part = folder / f".{name}.part"
         try:
-            part.write_text(text, encoding="utf-8")
-            part.replace(folder / name)
+            write_whole(folder / name, text)
         except OSError as error:
             raise TunesmithError(
                 f"cannot write {folder / name}: {system_reason(error)}: name another folder"

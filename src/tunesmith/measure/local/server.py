@@ -25,6 +25,7 @@ from tunesmith.measure.failure import Verdict, describe
 from tunesmith.measure.gpu.process import GpuPool, GpuTrial
 from tunesmith.measure.local.gpu_scheduler import GpuScheduler
 from tunesmith.measure.local.scheduler import Scheduler
+from tunesmith.measure.milestones import reached
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
 from tunesmith.measure.processes.containment import adopt_orphans, children, memory_status
 from tunesmith.measure.trial.job import Job
@@ -32,7 +33,6 @@ from tunesmith.measure.trial.prepared import Prepared, load_compiler
 from tunesmith.measure.trial.process import TrialProcess
 from tunesmith.measure.trial.request import Request
 from tunesmith.measurement import REPEATED, Outcome
-from tunesmith.milestones import reached
 
 # How often to look whether the client is still there, where the end of file does not show because
 # another process has inherited its end of the connection; in seconds.

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from tunesmith.errors import TunesmithError, UsageError, system_reason
 from tunesmith.measure.recorded.t4_reader import INVALIDITIES, SCHEMA
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space.t1_writer import t1_value
+from tunesmith.whole_file import write_whole
 
 SUFFIXES = (".json.gz", ".json")
 
@@ -56,13 +55,9 @@ def write_t4(
     data = (json.dumps(document, separators=(",", ":")) + "\n").encode()
     if path.suffix == ".gz":
         data = gzip.compress(data, mtime=0)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(data)
-        part.replace(path)
+        write_whole(path, data)
     except OSError as error:
-        with suppress(OSError):
-            part.unlink()
         raise TunesmithError(
             f"cannot write {path}: {system_reason(error)}: name a file in another folder"
         ) from error

@@ -7,7 +7,6 @@ again is a good part of a build.
 from __future__ import annotations
 
 import contextlib
-import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from tunesmith.kernel import arrays
 from tunesmith.operators import Argument
 from tunesmith.sketches.tir.weights import PREPARE
+from tunesmith.whole_file import write_whole
 
 # How much is kept, in bytes; what comes later is laid out by each trial for itself.
 _MOST = 256 << 20
@@ -56,13 +56,8 @@ def load(file: Path, argument: Argument) -> Any:
 def keep(file: Path, tensor: Any) -> None:
     """Keep weights, unless there are too many or the disk is full."""
     memory = arrays.bytes_of(tensor)
-    unfinished = file.with_suffix(f".{os.getpid()}")
     with contextlib.suppress(OSError):
         kept = sum(other.stat().st_size for other in file.parent.iterdir())
         if kept + len(memory) > _MOST:
             return
-        try:
-            unfinished.write_bytes(memory)
-            unfinished.rename(file)
-        except OSError:
-            unfinished.unlink(missing_ok=True)
+        write_whole(file, memory)

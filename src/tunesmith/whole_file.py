@@ -1,0 +1,25 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write_whole(path: Path, content: str | bytes | memoryview, *, lasting: bool = False) -> Path:
+    """Write a file of which nobody ever sees a part, and return its path; text as UTF-8.
+
+    ``lasting``: it is on the disk when this returns. Raises ``OSError``; what was there before is
+    there still then, and nothing else is left.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with draft.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
+        return draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
