@@ -289,6 +289,12 @@ PROGRAMS: dict[str, tuple[Conv2d, dict[str, Any]]] = {
         {"tile_rows": 1, "tile_columns": 5, "tile_channels": 2, "tails": "wrap", "copy": "image"}
         | {"data": "blocked"},
     ),
+    # Weights whose lines are asked for some terms ahead.
+    "prefetched": (
+        conv2d(ci=8, h=7, w=7, co=32, kernel=3, padding=1, constant_weights=True),
+        {"tile_rows": 1, "tile_columns": 7, "tile_channels": 2, "tails": "peel", "copy": "image"}
+        | {"prefetch": 8},
+    ),
 }
 
 

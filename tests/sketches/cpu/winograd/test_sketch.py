@@ -381,6 +381,11 @@ PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
         {"tile_rows": 3, "tile_columns": 3, "stages": "fused", "block_rows": 2, "unroll": 1}
         | {"block_columns": 2, "register_tiles": 4, "register_vectors": 1},
     ),
+    "prefetched": (
+        conv2d(ci=16, h=8, w=8, co=32, kernel=3, padding=1, constant_weights=True),
+        {"tile_rows": 2, "tile_columns": 2, "stages": "fused", "block_rows": 2, "unroll": 1}
+        | {"block_columns": 4, "register_tiles": 5, "register_vectors": 2, "prefetch": 8},
+    ),
     "apart": (
         conv2d(ci=20, h=9, w=9, co=16, kernel=3, layout="NHWC", constant_weights=True),
         {"tile_rows": 2, "tile_columns": 4, "stages": "apart", "block_rows": 4, "unroll": 1}
