@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -55,7 +56,7 @@ class Registry(Generic[T]):
         """What has this name.
 
         Raises ``UsageError`` for an unknown name and for what is no such thing,
-        ``MissingDependencyError`` for what cannot be imported.
+        ``MissingDependencyError`` for what another package brings and cannot be imported.
         """
         point = self._point(name)
         if point not in self._loaded:
@@ -73,19 +74,31 @@ class Registry(Generic[T]):
     def _load(self, point: EntryPoint) -> T:
         whose = f"{self.kind} '{point.name}' ({point.value})"
         try:
-            found = self._take(point.load())
+            loaded = point.load()
         except Exception as error:  # a stranger's module may fail in any way
-            reason = " ".join(str(error).split())
+            if self.is_ours(point.name):
+                raise
             raise MissingDependencyError(
-                f"{whose} cannot be imported: {type(error).__name__}: {reason}; "
-                "install what it needs"
+                f"{whose} cannot be imported: {_reason(error)}; install what it needs"
             ) from error
+        try:
+            found = self._take(loaded)
+        except Exception as error:
+            raise UsageError(f"{whose} cannot be made: {_reason(error)}") from error
         if found is None:
             raise UsageError(f"{whose} is no {self.kind}: make it {self._wanted}")
         return found
 
 
-@cache
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
 def plug_ins(group: str) -> Mapping[str, EntryPoint]:
     """What the installed packages name as entry points of a group."""
+    return _plug_ins(group, tuple(sys.path))
+
+
+@cache
+def _plug_ins(group: str, _path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=group)}

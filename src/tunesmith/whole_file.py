@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -9,8 +10,8 @@ from pathlib import Path
 def write_whole(path: Path, content: str | bytes | memoryview, *, lasting: bool = False) -> Path:
     """Write a file of which nobody ever sees a part, and return its path; text as UTF-8.
 
-    ``lasting``: it is on the disk when this returns. Raises ``OSError``; what was there before is
-    there still then, and nothing else is left.
+    ``lasting``: what is in it is on the disk when this returns. Raises ``OSError``; what was there
+    before is there still then, and nothing else is left.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -21,5 +22,6 @@ def write_whole(path: Path, content: str | bytes | memoryview, *, lasting: bool 
                 os.fsync(file.fileno())
         return draft.replace(path)
     except BaseException:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink()
         raise

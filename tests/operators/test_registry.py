@@ -10,7 +10,7 @@ import pytest
 
 import tunesmith.operators as public
 from tests.plug_ins import offer
-from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
 from tunesmith.operators import (
     Argument,
     IntegerOption,
@@ -106,15 +106,17 @@ def test_a_name_of_ours_always_means_ours(plug_ins: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "complaint"),
+    ("name", "kind", "complaint"),
     [
-        ("nothing", "is no operator: make it a subclass of Operator"),
-        ("absent", "cannot be imported"),
-        ("undeclared", "field 'factor' has no option type"),
+        ("nothing", UsageError, "is no operator: make it a subclass of Operator"),
+        ("absent", MissingDependencyError, "cannot be imported"),
+        ("undeclared", UsageError, "field 'factor' has no option type"),
     ],
 )
-def test_a_broken_plug_in_is_reported(plug_ins: None, name: str, complaint: str) -> None:
-    with pytest.raises(TunesmithError) as caught:
+def test_a_broken_plug_in_is_reported(
+    plug_ins: None, name: str, kind: type[TunesmithError], complaint: str
+) -> None:
+    with pytest.raises(kind) as caught:
         operator(name, n=3)
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)

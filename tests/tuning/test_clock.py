@@ -15,7 +15,7 @@ from tunesmith.problem import MeasureSettings
 from tunesmith.progress import PHASES, Progress
 from tunesmith.space import Config
 from tunesmith.store import open_store
-from tunesmith.tuning import clock as run_clock
+from tunesmith.tuning import clock
 from tunesmith.tuning.clock import RunClock
 from tunesmith.tuning.tune import tune
 
@@ -60,7 +60,7 @@ class Wall:
 @pytest.fixture
 def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
     wall = Wall()
-    monkeypatch.setattr(run_clock, "time", SimpleNamespace(monotonic=lambda: wall.now))
+    monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: wall.now))
     return wall
 
 

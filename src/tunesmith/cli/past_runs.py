@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tunesmith.errors import UsageError
 from tunesmith.measurement import Outcome
 from tunesmith.progress import PHASES
 
@@ -77,9 +76,10 @@ def default_of(store: Store, session: Session) -> Measurement | None:
 
 def flops_of(session: Session) -> float | None:
     """The operations of one call of what a run tuned, None where it is no operator known here."""
+    from tunesmith.errors import TunesmithError
     from tunesmith.operators import operator_from_json
 
     try:
         return float(operator_from_json(session.description.get("operator") or {}).flops)
-    except UsageError:  # a command, a function, or an operator of a package that is not here
+    except TunesmithError:  # a command, a function, or an operator of a package that is not here
         return None

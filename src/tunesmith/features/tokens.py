@@ -169,7 +169,7 @@ class Listed:
 class Place(NamedTuple):
     """A place in the sentences: who says what may stand there, and where its tokens begin."""
 
-    speller: Encoding | Listed
+    encoding: Encoding | Listed
     begin: int
     size: int
 
@@ -228,9 +228,9 @@ class Tokens:
         listed, constraints are not looked at. -infinity has what no value goes on with, or is no
         token there.
         """
-        speller, begin, size = self.places[tokens.shape[1]]
+        encoding, begin, size = self.places[tokens.shape[1]]
         ways = np.full((len(tokens), self.most), -np.inf)
-        ways[:, :size] = speller.ways(tokens[:, begin:])
+        ways[:, :size] = encoding.ways(tokens[:, begin:])
         return ways
 
 

@@ -16,7 +16,7 @@ __all__ = ["Sketch", "describe_sketches", "sketch_for", "sketches", "sketches_fo
 if not TYPE_CHECKING:  # who would take every name for granted
 
     def __getattr__(name: str) -> Any:
-        # The registry imports all sketches. Who measures one of them does without the others.
+        # On first use: who measures one sketch needs no registry.
         if name in __all__:
             return getattr(importlib.import_module("tunesmith.sketches.registry"), name)
         raise AttributeError(f"module 'tunesmith.sketches' has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -88,8 +89,8 @@ def _describe(name: str) -> SketchDescription:
 def sketch_for(operator: Operator, target: Target, name: str | None = None) -> Sketch:
     """The sketch of that name, or the first one that supports the operator on the target.
 
-    Raises ``UsageError`` for an unknown name, a sketch that cannot schedule the operator, an
-    operator that no sketch supports, and a plug-in that does not load.
+    Raises ``UsageError`` for an unknown name, a sketch that cannot schedule the operator and an
+    operator that no sketch supports, and like ``Registry.get`` for a plug-in that does not load.
     """
     if name is not None:
         return sketches_for(operator, target, [name])[0]
@@ -113,7 +114,7 @@ def sketches_for(
     they are named are sketches that are ``only_by_name``, and plug-ins that do not load.
 
     Raises ``UsageError`` where none is left, for an unknown name, and for a named sketch that
-    cannot schedule the operator or does not load.
+    cannot schedule the operator; like ``Registry.get`` for a named one that does not load.
     """
     known = SKETCHES.names()
     named, forbidden = (
@@ -129,7 +130,7 @@ def sketches_for(
         try:
             sketch = SKETCHES.get(name)
         except TunesmithError:
-            if name in named:
+            if name in named or SKETCHES.is_ours(name):
                 raise
             continue
         if sketch.supports(operator, target):
@@ -160,9 +161,10 @@ def _whole_name(name: str, target: Target, known: Iterable[str]) -> str:
 
 
 def _alternatives(operator: Operator, target: Target) -> str:
-    fitting = (
-        name
-        for name, it in sketches().items()
-        if it.supports(operator, target) and not it.only_by_name
-    )
+    fitting = []
+    for name in _names_for(target):
+        with contextlib.suppress(TunesmithError):  # a plug-in that does not load is none
+            sketch = SKETCHES.get(name)
+            if sketch.supports(operator, target) and not sketch.only_by_name:
+                fitting.append(name)
     return " or ".join(fitting) or "another operator, no sketch can"

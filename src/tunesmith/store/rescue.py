@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import StoreError, TunesmithError
-from tunesmith.measurement import DeviceState, Measurement, Outcome
+from tunesmith.measurement import Measurement
 from tunesmith.store.record import Record, Session
 from tunesmith.whole_file import write_whole
 
@@ -57,17 +57,10 @@ def read_rescued(path: str | Path) -> Iterator[Record]:
 
 
 def _to_json(record: Record) -> dict[str, Any]:
-    state = record.measurement.device_state
     session = {it.name: getattr(record.session, it.name) for it in fields(Session)}
-    measurement = {it.name: getattr(record.measurement, it.name) for it in fields(Measurement)}
-    measurement |= {
-        "config": record.config.to_json(),
-        "outcome": record.measurement.outcome.value,
-        "device_state": None if state is None else state.to_json(),
-    }
     return {
         "session": {name: _plain(value) for name, value in session.items()},
-        "measurement": measurement,
+        "measurement": {"config": record.config.to_json(), **record.measurement.to_json()},
         "created": record.created.isoformat(),
         "play_off": record.play_off,
     }
@@ -85,15 +78,10 @@ def _from_json(line: Mapping[str, Any]) -> Record:
     session = dict(line["session"])
     for name in _INSTANTS:
         session[name] = None if session[name] is None else datetime.fromisoformat(session[name])
-    measurement = dict(line["measurement"])
-    measurement["config"] = Config.from_json(measurement["config"])
-    measurement["outcome"] = Outcome(measurement["outcome"])
-    measurement["run_seconds"] = tuple(measurement["run_seconds"])
-    if measurement.get("device_state") is not None:
-        measurement["device_state"] = DeviceState(**measurement["device_state"])
+    told = {"device_state": None, **line["measurement"]}  # versions before GPUs had none
     return Record(
         session=Session(**session),
-        measurement=Measurement(**measurement),
+        measurement=Measurement.from_json(Config.from_json(told["config"]), told),
         created=datetime.fromisoformat(line["created"]),
         play_off=line["play_off"],
     )

@@ -49,7 +49,7 @@ def measurement_row(measurement: Measurement) -> dict[str, Any]:
     key, told = measurement.config.key, measurement.to_json()
     state = told["device_state"]
     return {
-        **told,
+        **{name: told[name] for name in ("outcome", "build_time", "run_time", "cut_off")},
         "config": key,
         "config_hash": config_hash(key),
         "seconds": _comparable_seconds(measurement),

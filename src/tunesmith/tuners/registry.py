@@ -24,11 +24,11 @@ _OURS = {
 }
 
 
-def _settings(found: object) -> type[Tuner] | None:
+def _class(found: object) -> type[Tuner] | None:
     return found if isinstance(found, type) and issubclass(found, Tuner) else None
 
 
-TUNERS = Registry("tuner", "tuners", _OURS, _settings, "a subclass of Tuner")
+TUNERS = Registry("tuner", "tuners", _OURS, _class, "a subclass of Tuner")
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""`tunesmith compare`: tuners against each other on recorded and made-up spaces."""
+"""`tunesmith compare`: tuners against each other, on recorded spaces and on this machine."""

@@ -66,7 +66,7 @@ class Baselines:
 
     @classmethod
     def of(cls, seconds: Seconds, costs: Seconds) -> Baselines:
-        """That of a space with these values and seconds of tuning a config, both of shape (M,).
+        """Those of a space with these values and seconds of tuning a config, both of shape (M,).
 
         Raises ``UsageError`` where fewer than two configs are valid or trials have no cost.
         """

@@ -1,1 +1,1 @@
-"""`tunesmith bench search`: what the papers claim of their searches, done again."""
+"""`tunesmith bench nose`, `opevo`, `gbfs`, `space-analysis`: what papers claim, done again."""

@@ -1,1 +1,1 @@
-"""What the sketches for NVIDIA GPUs share: the limits of a block, and tiling for its threads."""
+"""Sketches for NVIDIA GPUs, and what they share: the limits of a block."""

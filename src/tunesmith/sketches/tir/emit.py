@@ -239,7 +239,8 @@ def tile_start(tile: Any, size: int, extent: int) -> Any:
 
 
 def unravel_index(number: Any, **extents: int) -> list[Any]:
-    """The digits of a number, given the extent of each: the first one varies fastest."""
+    """The indices of a flat one, given the extent of each: the first one varies fastest, as with
+    ``order="F"`` in NumPy."""
     found = []
     for name, extent in extents.items():
         found.append(bind(name, number % extent))

@@ -1,1 +1,1 @@
-"""Winograd's convolution, in parts: matrices, sizes, loops, and a model of its time."""
+"""What Winograd's convolution has on CPUs and on GPUs: matrices, sizes, transforms."""

@@ -73,7 +73,7 @@ def _read_band(tiling: Tiling, data: Any, tiles: RowOfTiles, group: Any) -> Any:
         def pad() -> None:
             _clear(band, row, range(tiling.input_columns), lanes)
 
-        _either((y >= 0, y < operator.h), read, pad)
+        _if_then_else((y >= 0, y < operator.h), read, pad)
     return band
 
 
@@ -117,7 +117,7 @@ def _clear(band: Any, row: Any, columns: range, lanes: int) -> None:
             emit.store(band, zero, [row, (columns.start + pad) * lanes], lanes)
 
 
-def _either(
+def _if_then_else(
     conditions: tuple[Any, ...], then: Callable[[], None], otherwise: Callable[[], None]
 ) -> None:
     """What to do where all conditions hold, and where not."""

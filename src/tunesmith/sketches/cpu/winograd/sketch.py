@@ -46,13 +46,13 @@ class CpuWinograd(Sketch):
     """Convolutions of up to 7x7 taps by tiles of outputs that share products, in float32.
 
     A tile of 4x4 outputs of 3x3 taps costs 36 multiply-adds a pair of channels in place of 144, and
-    81 with stride 2 (``winograd/minimal.py``); dilated windows are as cheap as others. Transposed
-    convolutions are filtered likewise: 8x8 outputs of 4x4 taps, stride 2, cost 100 in place of 256.
-    Weights are transformed into panels of output channels, once where they are constant. Data are
-    transformed in blocks of tiles; at each of the 36 positions a register tile multiplies them with
-    a panel; products are transformed to outputs together with what follows the sums. In how many
-    parallel loops this happens is a choice, ``stages``: few blocks of many channels share the
-    weights among the cores, many blocks of few channels the image.
+    81 with stride 2 (``sketches/winograd/minimal.py``); dilated windows are as cheap as others.
+    Transposed convolutions are filtered likewise: 8x8 outputs of 4x4 taps, stride 2, cost 100 in
+    place of 256. Weights are transformed into panels of output channels, once where they are
+    constant. Data are transformed in blocks of tiles; at each of the 36 positions a register tile
+    multiplies them with a panel; products are transformed to outputs together with what follows the
+    sums. In how many parallel loops this happens is a choice, ``stages``: few blocks of many
+    channels share the weights among the cores, many blocks of few channels the image.
 
     What it rounds away is measured in docs/sketches.md.
     """
