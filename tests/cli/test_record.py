@@ -184,11 +184,11 @@ def test_an_output_on_a_full_disk(
     output = tmp_path / "a.json.gz"
     words = [*WORDS, "--sample", "2", "--store", store, "-o", output]
 
-    def full(path: Path, data: bytes) -> int:
+    def full(path: Path, data: bytes) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", full)
+        patch.setattr("tunesmith.measure.recorded.t4_writer.write_whole", full)
         ran = command(*words)
     assert ran.code == 1
     assert ran.err.splitlines()[-1].startswith(
