@@ -1,12 +1,15 @@
-"""Which sketches' records of a task count: those of today's versions, and of the name asked for."""
+"""What is told of earlier runs: which sketches' records count, and how much a call computed."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tunesmith.cli.past_runs import current_sketches
+from tests.plug_ins import offer
+from tunesmith.cli.past_runs import current_sketches, flops_of
+from tunesmith.operators import matmul
 from tunesmith.sketches import sketches
 
 GEMM = ("cpu_gemm", sketches()["cpu_gemm"].version)
@@ -29,3 +32,21 @@ class Tuned:
 def test_the_name_may_leave_out_the_targets(only: str | None, found: list[tuple[str, int]]) -> None:
     store: Any = Tuned()
     assert current_sketches(store, "a task", only) == found
+
+
+def session_of(operator: Any) -> Any:
+    return SimpleNamespace(description={"operator": operator})
+
+
+def test_the_operations_of_an_operator() -> None:
+    product = matmul(m=4, n=8, k=16)
+    assert flops_of(session_of(product.to_json())) == product.flops
+
+
+@pytest.mark.parametrize("name", ["broken", "gone"])
+def test_an_operator_that_cannot_be_had_has_none(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    offer(monkeypatch, "tunesmith.operators", {"broken": "no_such_module:Operator"})
+    assert flops_of(session_of({"operator": name, "options": {}})) is None
+    assert flops_of(session_of(None)) is None, "a function or a command"
