@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,17 +75,6 @@ def _of_shapes(rows: Iterable[Row]) -> list[Figure]:
     ]
 
 
-def behind(rows: Iterable[Row]) -> list[Row]:
-    """The rows in which a peer is faster than ours."""
-    return [row for row in rows if (ratio := best_ratio(row)) is not None and ratio < 1.0]
-
-
-def unheld(rows: Iterable[Row]) -> Mapping[str, int]:
-    """In how many rows the best peer was not held to our instruction set, by its name."""
-    best = [(row["best_peer"], row["peers"][row["best_peer"]]) for row in rows if row["best_peer"]]
-    return Counter(name for name, found in best if (held := found.get("held")) and not held["kept"])
-
-
 def _of_layers(rows: Iterable[Row]) -> list[Figure]:
     known = {row["workload"]: row for row in rows}
     fused, tuned = tuple(name + FUSED for name in RESNET), COMPARED_TUNERS
@@ -135,28 +123,6 @@ def _of_layers(rows: Iterable[Row]) -> list[Figure]:
 def is_disturbed(row: Row) -> bool:
     """Whether any side of the comparison with libraries was."""
     return bool(row["disturbed"] or any(peer["disturbed"] for peer in row["peers"].values()))
-
-
-@dataclass(frozen=True)
-class Lag:
-    """How far PyTorch (MKL) is behind: how many times as fast the best other library is on the
-    square matmuls, and which ``libraries`` that is, by workload."""
-
-    factor: float
-    libraries: Mapping[str, str]
-
-
-def lag_of_mkl(rows: Iterable[Row]) -> Lag | None:
-    """None where there is nothing to compare it with."""
-    factors, libraries = [], {}
-    for row in rows:
-        ratios = {name: peer["ratio"] for name, peer in row["peers"].items()}
-        if row["workload"] in SQUARE and len(ratios) > 1 and "pytorch" in ratios:
-            mkl = ratios.pop("pytorch")
-            best = min(ratios, key=lambda name: ratios[name])
-            factors.append(mkl / ratios[best])
-            libraries[row["workload"]] = best
-    return Lag(geometric_mean(factors), libraries) if factors else None
 
 
 def best_ratio(row: Row) -> float | None:
