@@ -16,8 +16,8 @@ from tunesmith.reports import format as fmt
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-WIDTH = 98
-"""Columns of a line of text, and of a table wherever it can be split."""
+WIDTH, WIDEST_TABLE = 98, 100
+"""Columns of a line of text, and of a table, which is split where it has more."""
 
 _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 _EMPTY = re.compile(r"\| *(?=\|)")
@@ -82,23 +82,19 @@ def _wrapped(lines: Sequence[str]) -> Iterator[str]:
 
 def _split(lines: Sequence[str]) -> list[str]:
     lines = [_EMPTY.sub("|  ", line) for line in lines]
-    if max(map(len, lines)) <= WIDTH + 2:
+    if max(map(len, lines)) <= WIDEST_TABLE:
         return lines
     rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines]
-    widths = [3 + max(map(len, column)) for column in zip(*rows, strict=True)]
+
+    def part(places: Sequence[int]) -> list[str]:
+        return [_row([row[place] for place in (0, *places)]) for row in rows]
+
     parts: list[list[int]] = [[]]
-    room = WIDTH - widths[0]
-    for place, width in enumerate(widths[1:], start=1):
-        if parts[-1] and width > room:
+    for place in range(1, len(rows[0])):
+        if parts[-1] and max(map(len, part([*parts[-1], place]))) > WIDEST_TABLE:
             parts.append([])
-            room = WIDTH - widths[0]
         parts[-1].append(place)
-        room -= width
-    return [
-        line
-        for part in parts
-        for line in (*(_row([row[c] for c in (0, *part)]) for row in rows), "")
-    ]
+    return [line for places in parts for line in (*part(places), "")]
 
 
 def _row(cells: Sequence[str]) -> str:
