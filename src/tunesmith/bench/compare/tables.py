@@ -80,7 +80,7 @@ def _cells(row: Row) -> list[str]:
     return [
         row["tuner"],
         *_scores(row),
-        fmt.percent(best) if error is None else f"{fmt.percent(best)} ± {100 * error:.1f}",
+        fmt.NOTHING if best is None else f"{100 * best:.1f} ± {100 * error:.1f}",
         fmt.percent(None if variance is None else math.sqrt(variance)),
         f"{median} ({fmt.percent(row['reached_95'], 0)})" if row["repeats"] else fmt.NOTHING,
         fmt.percent(row["invalid_rate"]),

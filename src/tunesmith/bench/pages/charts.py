@@ -57,7 +57,7 @@ _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 _TAG = re.compile(r"<[^>]+>")
 _LONG_NUMBER = re.compile(r"\d+\.\d{3,}")
-_LINE_END = re.compile(r" +$", re.MULTILINE)
+_NO_ROTATION = re.compile(r' transform="rotate\(-0 [^"]*"')
 
 Draw = Callable[[], "Figure | None"]
 """Draws a chart; None where there is nothing to draw."""
@@ -97,8 +97,13 @@ def svg_text(figure: Figure) -> str:
     written = io.StringIO()
     figure.savefig(written, format="svg", metadata=_NO_METADATA)
     text = written.getvalue()
-    text = _TAG.sub(lambda tag: _LONG_NUMBER.sub(_rounded, tag[0]), text[text.index("<svg") :])
-    return _LINE_END.sub("", text)
+    return _TAG.sub(_short, text[text.index("<svg") :])
+
+
+def _short(tag: re.Match[str]) -> str:
+    """A tag in one line, without a rotation by nothing."""
+    text = _LONG_NUMBER.sub(_rounded, tag[0]).replace("\n", " ").replace(' "', '"')
+    return _NO_ROTATION.sub("", text)
 
 
 def _rounded(number: re.Match[str]) -> str:
