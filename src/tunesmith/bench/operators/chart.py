@@ -80,8 +80,12 @@ def ratio_chart(rows: Sequence[Row]) -> Figure:
 
 
 def _limits(rows: Sequence[Row]) -> tuple[float, float]:
-    ratios = [peer["ratio"] for row in rows for peer in row["peers"].values()] or [1.0]
-    return max(LEAST, min(0.8, *ratios) / 1.1), min(MOST, max(1.5, *ratios) * 1.1)
+    peers = [
+        (peer, name == row["best_peer"]) for row in rows for name, peer in row["peers"].items()
+    ]
+    lows = [peer["low" if is_best else "ratio"] for peer, is_best in peers]
+    highs = [peer["high" if is_best else "ratio"] for peer, is_best in peers]
+    return max(LEAST, min([0.8, *lows]) / 1.1), min(MOST, max([1.5, *highs]) * 1.1)
 
 
 def _ticks(low: float, high: float) -> tuple[list[float], list[str]]:

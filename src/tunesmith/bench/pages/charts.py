@@ -57,6 +57,7 @@ _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 _TAG = re.compile(r"<[^>]+>")
 _LONG_NUMBER = re.compile(r"\d+\.\d{3,}")
+_SPACE = re.compile(r"\s+")
 _NO_ROTATION = re.compile(r' transform="rotate\(-0 [^"]*"')
 
 Draw = Callable[[], "Figure | None"]
@@ -102,7 +103,7 @@ def svg_text(figure: Figure) -> str:
 
 def _short(tag: re.Match[str]) -> str:
     """A tag in one line, without a rotation by nothing."""
-    text = _LONG_NUMBER.sub(_rounded, tag[0]).replace("\n", " ").replace(' "', '"')
+    text = _SPACE.sub(" ", _LONG_NUMBER.sub(_rounded, tag[0])).replace(' "', '"')
     return _NO_ROTATION.sub("", text)
 
 
