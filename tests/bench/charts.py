@@ -5,6 +5,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tunesmith.bench.pages.charts import svg_text
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ def texts(figure: Figure | str) -> set[str]:
 
 def points(line: Line2D) -> list[tuple[float, float]]:
     """Those that a line goes through."""
-    return [(float(x), float(y)) for x, y in line.get_xydata().tolist()]
+    return [(float(x), float(y)) for x, y in np.asarray(line.get_xydata())]
 
 
 def dots(axes: Axes) -> list[tuple[float, float]]:
@@ -29,4 +31,16 @@ def dots(axes: Axes) -> list[tuple[float, float]]:
     from matplotlib.collections import PathCollection
 
     scattered = (each for each in axes.collections if isinstance(each, PathCollection))
-    return sorted((float(x), float(y)) for each in scattered for x, y in each.get_offsets())
+    places = [np.asarray(each.get_offsets()).tolist() for each in scattered]
+    return sorted((float(x), float(y)) for each in places for x, y in each)
+
+
+def bars(axes: Axes) -> list[tuple[float, float, float, float]]:
+    """Left end, middle line, width and height of each bar."""
+    from matplotlib.patches import Rectangle
+
+    found = [each for each in axes.patches if isinstance(each, Rectangle)]
+    return [
+        (each.get_x(), each.get_y() + each.get_height() / 2, each.get_width(), each.get_height())
+        for each in found
+    ]

@@ -14,14 +14,11 @@ from tests.bench.compare.records import OPTIMUM, record
 from tests.bench.compare.runs import INF, MEASURED, summary_of, trace, two_tuners
 from tunesmith.bench.compare.compare import CompareSettings
 from tunesmith.bench.compare.curves import speed_ups, speeds_over_time, speeds_over_trials
+from tunesmith.bench.compare.files import compare_data
+from tunesmith.bench.compare.page import compare_page
 from tunesmith.bench.compare.problems import choose_problems
 from tunesmith.bench.compare.summary import Summary, evaluations_to, standard_error
-from tunesmith.bench.compare.tables import (
-    explanation,
-    headline,
-    problem_table,
-    standings_table,
-)
+from tunesmith.bench.compare.tables import problem_tables, standings_table
 
 
 @pytest.fixture
@@ -67,7 +64,8 @@ def test_the_best_first(two: Summary) -> None:
     assert [standing.tuner.label for standing in two.standings] == ["genetic", "random"]
     assert [cell.tuner.label for cell in two.on(MEASURED)] == ["genetic", "random"]
     assert two.labels == ["random", "genetic"]
-    assert headline(two) == "genetic leads: 98.1 % of the best speed that any run found"
+    first = standings_table(compare_data(two, CompareSettings())).rows[0]
+    assert [first[0], first[3]] == ["genetic", "98.1 %"]
 
 
 def test_evaluations_to_a_value() -> None:
@@ -90,11 +88,12 @@ def test_tuners_that_only_crashed(tmp_path: Path) -> None:
     )
     grid = whole.standings[1].row()
     assert (grid["tuner"], grid["crashed"], grid["score"]) == ("grid", 3, None)
-    table = problem_table(whole, MEASURED)
+    data = compare_data(whole, CompareSettings())
+    table = problem_tables(data)[0]
     assert table.remarks == ["grid: 2 runs crashed: ValueError: no"]
     assert table.rows[1][0] == "grid"
     assert table.rows[1][-1] == "0, 2 crashed"
-    assert standings_table(whole).rows[1][-1] == "3"
+    assert standings_table(data).rows[1][-1] == "3"
 
 
 def test_the_best_is_what_was_measured_again() -> None:
@@ -131,8 +130,11 @@ def test_a_tuner_with_a_multiplier_goes_by_a_slower_clock() -> None:
     curve = plot.curves["random×2"]
     assert curve.x.tolist() == [1, 2, 3]
     assert curve.mean.tolist() == pytest.approx([0.25, 0.5, 1.0])
-    assert "**×2** behind a tuner's name" in explanation(whole, CompareSettings())[-1]
-    assert "×" not in "".join(explanation(two_tuners(), CompareSettings()))
+    page, other = (
+        compare_page(compare_data(each, CompareSettings()), []) for each in (whole, two_tuners())
+    )
+    assert "**×2** behind a tuner's name" in page
+    assert "×" not in other
 
 
 def test_nothing_valid_was_found() -> None:
@@ -158,8 +160,8 @@ def test_scores_of_recorded_spaces(tmp_path: Path) -> None:
     scores = [cell.scores.paper.mean for cell in second.cells if cell.scores]
     assert second.scores.paper.mean == pytest.approx(sum(scores) / 2)
     assert scores[0] < 0 < scores[1]
-    assert headline(whole).startswith("random leads: score ")
-    assert headline(whole).endswith(" over 2 spaces")
+    table = standings_table(compare_data(whole, CompareSettings()))
+    assert table.rows[0][:2] == ["random", "1.00 ± 0.00"]
 
 
 # -- curves ---------------------------------------------------------------------------------------

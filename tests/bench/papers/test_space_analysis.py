@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.bench.charts import points, texts
+from tests.bench.charts import bars, points, texts
 from tests.bench.compare.records import OPTIMUM, record
 from tests.bench.papers.search_runs import fits, prose
 from tunesmith.bench.compare.problems import RecordedProblem
@@ -143,13 +143,11 @@ def test_the_page_and_its_pictures(tmp_path: Path, row: dict[str, Any]) -> None:
 
 def test_the_charts_have_the_figures_of_the_space(row: dict[str, Any]) -> None:
     histogram, search = speeds_figure([row]).axes
-    heights = [bar.get_height() for bar in histogram.patches]
+    heights = [height for *_, height in bars(histogram)]
     assert heights == pytest.approx([count / 144 for count in row["histogram"]])
     assert points(search.lines[0]) == [tuple(each) for each in row["random"]]
-    bars = outcomes_figure([row]).axes[0].patches
-    assert [bar.get_width() for bar in bars] == pytest.approx(
-        [132 / 144, 396 / 402, 12 / 144, 6 / 402]
-    )
+    widths = [width for _, _, width, _ in bars(outcomes_figure([row]).axes[0])]
+    assert widths == pytest.approx([132 / 144, 396 / 402, 12 / 144, 6 / 402])
 
 
 def recorded(tmp_path: Path, metadata: dict[str, Any], *where: str) -> dict[str, Any]:

@@ -26,14 +26,7 @@ def write_comparison(
 
     Raises ``TunesmithError`` where that is impossible.
     """
-    data = {
-        **together([origin_now()]),
-        "settings": asdict(settings),
-        "problems": [_problem(problem) for problem in summary.problems],
-        "tuners": [standing.row() for standing in summary.standings],
-        "rows": [cell.row() for cell in summary.cells],
-        "crashes": summary.crashes,
-    }
+    data = compare_data(summary, settings)
     write_figures(folder, NAME, data)
     drawn = svg_texts({**bar_charts(data), **curve_charts(summary)})
     charts = {name: drawn[name] for name in CHARTS if name in drawn}
@@ -41,6 +34,18 @@ def write_comparison(
     html = compare_html(data, charts, command)
     write_texts(folder, {**charts, f"{NAME}.html": html, f"{NAME}.md": page})
     return data, page
+
+
+def compare_data(summary: Summary, settings: CompareSettings) -> dict[str, Any]:
+    """What the JSON file holds."""
+    return {
+        **together([origin_now()]),
+        "settings": asdict(settings),
+        "problems": [_problem(problem) for problem in summary.problems],
+        "tuners": [standing.row() for standing in summary.standings],
+        "rows": [cell.row() for cell in summary.cells],
+        "crashes": summary.crashes,
+    }
 
 
 def write_comparison_page(folder: Path, data: Mapping[str, Any]) -> None:

@@ -45,6 +45,7 @@ def ratio_chart(rows: Sequence[Row]) -> Figure:
     axes.set_yticks(range(len(rows)), [row["workload"].removeprefix(SHAPES) for row in rows])
     axes.set_ylim(max(1, len(rows)) - 0.4, -0.6)
     axes.tick_params("y", length=0)
+    axes.tick_params("x", labeltop=True)
     axes.axvline(1.0, color=LIGHT["ink"], linewidth=1)
     for place, row in enumerate(rows):
         if row["best_peer"] is not None:

@@ -7,7 +7,7 @@ import importlib.util
 import io
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from tunesmith.reports.palette import LIGHT
 
@@ -26,7 +26,7 @@ DASHES = ("-", "--", ":")
 WIDTH = 9.2
 """Inches of every chart."""
 
-_STYLE = {
+_STYLE: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],  # no narrower than others, so that labels fit in those too
     "font.size": 8.5,
@@ -135,9 +135,10 @@ def count_axis(axes: Axes, last: float) -> None:
 
 def share_axis(axes: Axes, *, of: str = "y") -> None:
     """Write the numbers of an axis in percent."""
-    from matplotlib.ticker import PercentFormatter
+    from matplotlib.ticker import FuncFormatter
 
-    (axes.yaxis if of == "y" else axes.xaxis).set_major_formatter(PercentFormatter(1.0, decimals=0))
+    percent = FuncFormatter(lambda share, _: f"{round(100 * share, 3):g}%")
+    (axes.yaxis if of == "y" else axes.xaxis).set_major_formatter(percent)
 
 
 @styled
@@ -150,7 +151,7 @@ def stacked_chart(
     starts = [0.0] * len(rows)
     for name, colour in colours.items():
         widths = [shares.get(name, 0.0) for shares in rows.values()]
-        axes.barh(list(rows), widths, 0.7, starts, color=colour, label=name, edgecolor="white")
+        axes.barh(list(rows), widths, 0.7, starts, color=colour, label=name)
         starts = [start + width for start, width in zip(starts, widths, strict=True)]
     axes.invert_yaxis()
     axes.grid(visible=False)

@@ -49,13 +49,20 @@ def tidy(page: str) -> str:
     fences stays as it is. A table that is too wide is split; all parts have its first column.
     """
     parts = _FENCED.split(page)
-    parts[::2] = ["\n".join(_narrow(part.split("\n"))) for part in parts[::2]]
-    return re.sub(r"\n{3,}", "\n\n", "".join(parts)).strip("\n") + "\n"
+    for place, part in enumerate(parts):
+        if place % 2 == 0:
+            narrow = "\n".join(_narrow(part.split("\n")))
+            parts[place] = re.sub(r"\n{3,}", "\n\n", narrow)
+    return "".join(parts).strip("\n") + "\n"
 
 
 def _narrow(lines: Iterable[str]) -> Iterator[str]:
     for kind, group in groupby(map(str.rstrip, lines), _kind):
-        yield from {"table": _split, "text": _wrapped, "": list}[kind](list(group))
+        same = list(group)
+        if kind == "table":
+            yield from _split(same)
+        else:
+            yield from _wrapped(same) if kind == "text" else same
 
 
 def _kind(line: str) -> str:
