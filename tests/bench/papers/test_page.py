@@ -57,7 +57,7 @@ def test_a_broken_file_is_told_before_anything_runs(tmp_path: Path, text: str) -
         open_folder(tmp_path)
     assert str(caught.value) == (
         f"{tmp_path}/search-opevo.json holds no figures of 'tunesmith bench opevo': remove it, "
-        " or name another folder"
+        "or name another folder"
     )
 
 
