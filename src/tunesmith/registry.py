@@ -20,7 +20,7 @@ class Registry(Generic[T]):
     ``module:name``. Other packages name theirs as entry points of the group ``tunesmith.<kinds>``:
     ``mine = "package.module:Class"``. A name of ours always means ours. ``take`` is given what is
     found there, and returns the thing, or None where it is no such thing: ``wanted`` says in an
-    error what it has to be.
+    error what it has to be. ``listed`` says whether there is a command ``tunesmith <kinds>``.
     """
 
     def __init__(
@@ -30,9 +30,11 @@ class Registry(Generic[T]):
         ours: Mapping[str, str],
         take: Callable[[object], T | None],
         wanted: str,
+        *,
+        listed: bool = True,
     ) -> None:
         self.kind = kind
-        self._kinds = kinds
+        self._listed_by = f"tunesmith {kinds}" if listed else None
         self._group = f"tunesmith.{kinds}"
         self._ours = {name: EntryPoint(name, place, self._group) for name, place in ours.items()}
         self._take = take
@@ -68,7 +70,7 @@ class Registry(Generic[T]):
             return self._ours[name]
         others = plug_ins(self._group)
         if name not in others:
-            raise unknown_name(self.kind, name, self.names(), listed_by=f"tunesmith {self._kinds}")
+            raise unknown_name(self.kind, name, self.names(), listed_by=self._listed_by)
         return others[name]
 
     def _load(self, point: EntryPoint) -> T:

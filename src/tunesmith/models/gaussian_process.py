@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import threadpoolctl
 
+from tunesmith.models.cost_model import Prediction
+
 Array = npt.NDArray[np.float64]
 
 _JITTER = 1e-8
@@ -52,24 +54,29 @@ class _Hyperparameters:
 
 
 class GaussianProcess:
-    """Predicts values at points from values at others.
+    """Predicts values at points from values at others, with uncertainty: a ``CostModel``.
 
-    ``fit`` finds the hyperparameters, beginning with those found last; ``condition`` says what is
-    known; ``predict`` gives means and standard deviations.
+    ``adapt`` finds the hyperparameters, beginning with those found last; ``condition`` says what is
+    known; ``fit`` is both. Features are coordinates of 0 or more, most of them up to 1; values have
+    a deviation of about 1.
     """
 
-    def __init__(self, coordinates: int) -> None:
-        scales = np.full(coordinates, _SCALE[0])
+    def __init__(self, features: int) -> None:
+        scales = np.full(features, _SCALE[0])
         self._found = _Hyperparameters(np.append(scales, [_AMPLITUDE[0], _NOISE[0]]))
-        self._distances = _Distances(np.empty((0, coordinates)), self._found.scales)
+        self._distances = _Distances(np.empty((0, features)), self._found.scales)
         self._inverse: Array = np.empty((0, 0))
         self._weights: Array = np.empty(0)
 
-    def fit(self, points: Array, values: Array, steps: int = 8) -> None:
-        """Adapt the hyperparameters to values, shape (n,), at points, shape (n, coordinates).
+    def fit(self, features: Array, values: Array) -> None:
+        """As in ``CostModel``."""
+        self.adapt(features, values)
+        self.condition(features, values)
 
-        Coordinates are 0 or more, here as everywhere.
-        Takes time in proportion to ``steps * n**2 * (n + coordinates)``.
+    def adapt(self, points: Array, values: Array, steps: int = 8) -> None:
+        """Adapt the hyperparameters to values, shape (n,), at points, shape (n, features).
+
+        Takes time in proportion to ``steps * n**2 * (n + features)``.
         """
         with _one_thread():
             self._found = self._ascended(points, values, steps)
@@ -104,17 +111,14 @@ class GaussianProcess:
             self._inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
             self._weights = self._inverse @ values
 
-    def predict(self, points: Array) -> tuple[Array, Array]:
-        """At each of the m points the mean, shape (m,) or (m, k), and the standard deviation.
-
-        The deviation, shape (m,), is without noise.
-        """
-        covariance = self._covariance(points)
+    def predict(self, features: Array) -> Prediction:
+        """As in ``CostModel``. Deviations are without noise."""
+        covariance = self._covariance(features)
         with _one_thread():
             explained = np.einsum("ij,ij->i", covariance @ self._inverse, covariance)
             means: Array = covariance @ self._weights
         variance = np.maximum(self._found.amplitude - explained, _JITTER)
-        return means, np.sqrt(variance)
+        return Prediction(means, np.sqrt(variance))
 
     def _covariance(self, points: Array) -> Array:
         """With what is known, shape (points, known)."""

@@ -160,6 +160,7 @@ class AutoSearch(Search):
             np.vstack([observed[known], *(prediction for _, prediction in pending)]),
         )
         means, deviations = self._model.predict(candidates.rows)
+        assert deviations is not None
         improvement = expected_improvement(values[order[0]], means[:, 0], deviations)
         best = int(np.argmax(improvement / np.exp(means[:, 1])))
         self._expect(candidates.configs[best], candidates.rows[best], means[best])
@@ -186,7 +187,7 @@ class AutoSearch(Search):
         if len(values) > _FITTED:
             some = self.rng.choice(len(values), _FITTED, replace=False)
             rows, values = rows[some], values[some]
-        self._model.fit(rows, values)
+        self._model.adapt(rows, values)
         if len(self.seen) >= self._pool_lasts:
             self._renew_pool()
 

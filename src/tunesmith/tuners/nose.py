@@ -19,11 +19,14 @@ paper:
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
+from tunesmith.features.genes import Genes
 from tunesmith.measurement import Measurement
 from tunesmith.models.knn import KnnRegressor
 from tunesmith.space import Config, Space
@@ -88,7 +91,9 @@ class NoseSearch(Search):
         super().__init__(space, seed)
         self.settings = settings
         self.population: list[Individual] = []
-        self.surrogate = KnnRegressor(space, settings.neighbours)
+        self._genes = Genes(space)
+        self._rows: list[list[float]] = []  # of all that was observed, and how fast that is
+        self._speeds: list[float] = []
         self._elite: list[Config] = []
         self._random_due = 0
 
@@ -106,7 +111,8 @@ class NoseSearch(Search):
 
     def learn(self, measurement: Measurement) -> None:
         speed = fitness(measurement)
-        self.surrogate.add(measurement.config, speed)
+        self._rows.append(self._genes.of(measurement.config))
+        self._speeds.append(speed)
         insort(
             self.population,
             Individual(measurement.config, speed),
@@ -117,10 +123,19 @@ class NoseSearch(Search):
     def _next_generation(self) -> None:
         """Breed, predict, and keep the best; random configs make up for offspring not found."""
         offspring = self._breed()
-        predicted = self.surrogate.predict(offspring)
+        predicted = self.predict(offspring)
         best = np.argsort(-predicted, kind="stable")[: self.settings.elite_count]
         self._elite = [offspring[index] for index in best]
         self._random_due = self.settings.elite_count - len(best)
+
+    def predict(self, configs: Sequence[Config]) -> npt.NDArray[np.float64]:
+        """How fast configs are by all that was observed, shape (configs,)."""
+        genes = self._genes
+        model = KnnRegressor(
+            sum(genes.widths), self.settings.neighbours, genes.widths, genes.unordered
+        )
+        model.fit(np.array(self._rows), np.array(self._speeds))
+        return model.predict(genes.of_all(configs)).means
 
     def _breed(self) -> list[Config]:
         """M distinct offspring that are valid and new; fewer where too few are found."""
