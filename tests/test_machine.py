@@ -9,8 +9,8 @@ from importlib import metadata
 
 import pytest
 
+from tunesmith.machine import cpu_name, fingerprint, read_cpu_info
 from tunesmith.store import library_versions, this_machine
-from tunesmith.store.machine import cpu_name, fingerprint, read_cpu_info
 
 _X86 = """processor\t: 0
 model name\t: AMD EPYC

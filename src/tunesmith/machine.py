@@ -38,7 +38,12 @@ def this_machine(device: str | None = None) -> dict[str, Any]:
 def machine_of(task_key: str) -> dict[str, Any]:
     """This machine as records of a task name it: with its first GPU, where the task is for one."""
     _, _, target = task_key.rpartition("@")
-    return this_machine(_gpu_name() if target.startswith("cuda") else None)
+    return machine_for("cuda" if target.startswith("cuda") else "cpu")
+
+
+def machine_for(kind: str) -> dict[str, Any]:
+    """This machine as it runs programs for targets of a kind: with its first GPU for ``cuda``."""
+    return this_machine(_gpu_name() if kind == "cuda" else None)
 
 
 def _gpu_name() -> str | None:

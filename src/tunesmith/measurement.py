@@ -50,6 +50,17 @@ REPEATED = "the same program as in an earlier trial of the run, whose figures th
 
 
 @dataclass(frozen=True, slots=True)
+class Candidate:
+    """What a trial is of: a config, and the name of the sketch whose config it is.
+
+    ``sketch`` is empty where a problem has no sketches: a Python function, a command.
+    """
+
+    config: Config
+    sketch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceState:
     """What a GPU was like right after a trial had run: its clocks, and the temperature of its chip.
 
@@ -72,7 +83,8 @@ class Measurement:
     ``run_seconds`` holds one figure a repeat, each the mean seconds of one call; it is empty unless
     the outcome is ``NO_ERROR``. ``build_time`` and ``run_time`` are the wall-clock seconds that the
     trial cost in each phase. ``cut_off`` says that the candidate was so slow that it was measured
-    only once. ``device_state`` is that of a GPU, where it can be read.
+    only once. ``device_state`` is that of a GPU, where it can be read. ``sketch`` is that of the
+    candidate.
     """
 
     config: Config
@@ -84,9 +96,15 @@ class Measurement:
     program_hash: str = ""
     cut_off: bool = False
     device_state: DeviceState | None = None
+    sketch: str = ""
+
+    @property
+    def candidate(self) -> Candidate:
+        """What was measured."""
+        return Candidate(self.config, self.sketch)
 
     def to_json(self) -> dict[str, Any]:
-        """All but the config as a mapping of JSON's types, for ``from_json``."""
+        """All but the candidate as a mapping of JSON's types, for ``from_json``."""
         state = self.device_state
         return {
             "outcome": self.outcome.value,
@@ -100,11 +118,12 @@ class Measurement:
         }
 
     @classmethod
-    def from_json(cls, config: Config, data: Mapping[str, Any]) -> Measurement:
-        """The measurement of a config that ``to_json`` described; ``data`` may have more."""
+    def from_json(cls, candidate: Candidate, data: Mapping[str, Any]) -> Measurement:
+        """The measurement of a candidate that ``to_json`` described; ``data`` may have more."""
         state = data["device_state"]
         return cls(
-            config=config,
+            config=candidate.config,
+            sketch=candidate.sketch,
             outcome=Outcome(data["outcome"]),
             run_seconds=tuple(data["run_seconds"]),
             build_time=data["build_time"],

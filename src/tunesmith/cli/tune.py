@@ -22,8 +22,8 @@ from tunesmith.measure.milestones import reached
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tunesmith.measure.task.portfolio import Portfolio
-    from tunesmith.problem import MeasureSettings, Problem
+    from tunesmith.measure.trial.measurers import Measurers
+    from tunesmith.problem import Measurable, MeasureSettings
     from tunesmith.store import Store
     from tunesmith.tuners import Tuner
     from tunesmith.tuning.result import Result
@@ -128,17 +128,17 @@ def tune(
         settings = replace(settings, verify=False)
         build(choice, settings, trials=trials, seconds=seconds, seed=seed, as_json=as_json)
         return
-    from tunesmith.measure.local.server_process import prepare_early, started_early
+    from tunesmith.measure.local.measurers import LocalMeasurers
     from tunesmith.measure.trial.prepared import load_compiler
 
     task.target.check_measurable()
     with contextlib.ExitStack() as stack:
-        stack.enter_context(started_early())  # the rest is imported meanwhile
+        measurers = stack.enter_context(LocalMeasurers())  # the rest is imported meanwhile
         reached("start of the server")
         load_compiler()
         reached("compiler")
         problem = choice.to_tune()
-        prepare_early(problem.job(settings))
+        measurers.prepare(problem.job(settings))
         reached("task and sketches")
         from tunesmith.store import open_store
 
@@ -153,6 +153,7 @@ def tune(
             resume=resume,
             prior=prior,
             settings=settings,
+            measurers=measurers,
         )
         compared = _compare(result) if peers else {}
         print_result(result, compared, as_json=as_json)
@@ -229,7 +230,7 @@ def _tuner(name: str, texts: list[str] | None) -> Tuner:
 
 
 def _run(
-    problem: Problem | Portfolio,
+    problem: Measurable,
     tuner: Tuner,
     budget: Budget,
     *,
@@ -238,6 +239,7 @@ def _run(
     resume: bool,
     prior: bool = True,
     settings: MeasureSettings,
+    measurers: Measurers | None = None,
 ) -> Result:
     from tunesmith.reports.live import LiveProgress
     from tunesmith.tuning.tune import tune as run
@@ -252,6 +254,7 @@ def _run(
             fresh=not resume,
             prior=prior,
             settings=settings,
+            measurers=measurers,
             progress=live.update,
         )
 

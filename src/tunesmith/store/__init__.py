@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tunesmith.store.machine import this_machine
+from tunesmith.machine import this_machine
 from tunesmith.store.record import ANY_MACHINE, Record, Run, Session, TaskSummary
 from tunesmith.store.rescue import rescue
 from tunesmith.store.versions import library_versions

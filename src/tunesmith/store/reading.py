@@ -8,11 +8,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection, select
 
+from tunesmith.machine import machine_of
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config
 from tunesmith.store import queries
 from tunesmith.store.database import Database
-from tunesmith.store.machine import machine_of
 from tunesmith.store.record import Record, Run, Session, TaskSummary
 from tunesmith.store.rows import measurement_from
 from tunesmith.store.schema import tasks

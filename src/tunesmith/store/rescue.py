@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import StoreError, TunesmithError
-from tunesmith.measurement import Measurement
+from tunesmith.measurement import Candidate, Measurement
 from tunesmith.store.record import Record, Session
 from tunesmith.whole_file import write_whole
 
@@ -81,7 +81,7 @@ def _from_json(line: Mapping[str, Any]) -> Record:
     told = {"device_state": None, **line["measurement"]}  # versions before GPUs had none
     return Record(
         session=Session(**session),
-        measurement=Measurement.from_json(Config.from_json(told["config"]), told),
+        measurement=Measurement.from_json(Candidate(Config.from_json(told["config"])), told),
         created=datetime.fromisoformat(line["created"]),
         play_off=line["play_off"],
     )

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from tunesmith.errors import UsageError
-from tunesmith.measurement import Measurement
+from tunesmith.measurement import Candidate, Measurement
 from tunesmith.space import Config
 from tunesmith.store.record import Record, Session
 
@@ -91,7 +91,7 @@ def measurement_from(row: Row[Any]) -> Measurement:
         "run_seconds": json.loads(row.run_seconds),
         "device_state": json.loads(row.device_state) if row.device_state else None,
     }
-    return Measurement.from_json(Config.from_json(json.loads(row.config)), told)
+    return Measurement.from_json(Candidate(Config.from_json(json.loads(row.config))), told)
 
 
 def record_from(row: Row[Any], session: Session) -> Record:

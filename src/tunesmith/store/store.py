@@ -11,9 +11,9 @@ from typing import Any, Self
 
 from sqlalchemy import Connection
 
+from tunesmith.machine import machine_of
 from tunesmith.measurement import Measurement
 from tunesmith.store.database import Database
-from tunesmith.store.machine import machine_of
 from tunesmith.store.reading import Reader
 from tunesmith.store.record import Record, Session
 from tunesmith.store.rescue import read_rescued

@@ -15,6 +15,7 @@ from tunesmith.errors import SpaceError, UsageError
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Space
 from tunesmith.tuners.options import options_of
+from tunesmith.tuners.view import View
 
 T = TypeVar("T")
 
@@ -55,6 +56,13 @@ class Tuner(ABC):
     @abstractmethod
     def start(self, space: Space, seed: int) -> Search:
         """A new search of ``space``; the same seed and observations give the same proposals."""
+
+    def start_on(self, view: View, seed: int) -> Search:
+        """A new search that may look at more than the space: see ``View``.
+
+        This is how a run starts its searches. Unless overridden, a tuner looks at the space alone.
+        """
+        return self.start(view.space, seed)
 
     def check(self) -> None:  # noqa: B027 # a hook
         """Raise ``UsageError`` for a value out of range. The types are right already."""

@@ -1,4 +1,4 @@
-"""How a run stands: what its measurements so far add up to."""
+"""The incumbents of a run: the best so far, and what else its measurements add up to."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import itertools
 import math
 from collections import Counter
 
-from tunesmith.candidate import sketch_and_config
-from tunesmith.measurement import Measurement, Outcome
-from tunesmith.space import Config
+from tunesmith.measurement import Candidate, Measurement, Outcome
 
 
-class Standing:
+class Incumbents:
     """Counts, the best few, and the default's measurement. Keeps no more than those.
 
     ``best_seconds`` is infinite while nothing valid was found; ``since_improvement`` counts the
@@ -21,7 +19,7 @@ class Standing:
     each sketch by its name. ``champion`` is the best that is known from before the trials.
     """
 
-    def __init__(self, default: Config | None, finalists: int) -> None:
+    def __init__(self, default: Candidate | None, finalists: int) -> None:
         self.outcomes: Counter[Outcome] = Counter()
         self.repeated = 0
         self.failures: dict[Outcome, str] = {}
@@ -30,7 +28,7 @@ class Standing:
         self.since_improvement = 0
         self.default: Measurement | None = None
         self.champion: Measurement | None = None
-        self._default_config = default
+        self._default_candidate = default
         self._room = max(1, finalists)
         self._best: list[tuple[float, int, Measurement]] = []
         self._order = itertools.count()
@@ -39,7 +37,7 @@ class Standing:
         """Take in a trial."""
         self.outcomes[measurement.outcome] += 1
         self.repeated += measurement.repeated
-        if measurement.config == self._default_config:
+        if measurement.candidate == self._default_candidate:
             self.default = measurement
         self.since_improvement += 1
         if not measurement.valid:
@@ -48,10 +46,9 @@ class Standing:
         if measurement.seconds < self.best_seconds:
             self.best_seconds = measurement.seconds
             self.since_improvement = 0
-        sketch, _ = sketch_and_config(measurement.config)
-        known = self.best_of_sketch.get(sketch)
+        known = self.best_of_sketch.get(measurement.sketch)
         if known is None or measurement.seconds < known.seconds:
-            self.best_of_sketch[sketch] = measurement
+            self.best_of_sketch[measurement.sketch] = measurement
         if not measurement.repeated:  # else its program is among them already, or was too slow
             self._enter(measurement)
 

@@ -20,6 +20,7 @@ from tunesmith.space import (
     Permutation,
     Space,
 )
+from tunesmith.testing.trials import candidates
 
 FULL = """
 [command]
@@ -133,7 +134,7 @@ def test_the_least_there_can_be(read: Read, tmp_path: Path) -> None:
     assert spec.settings == MeasureSettings()
     assert spec.tune == TuneOptions()
     with spec.problem.measurer(spec.settings) as measurer:
-        measurer.submit([Config({"level": 1})])
+        measurer.submit(candidates([Config({"level": 1})]))
         assert [m.valid for m in measurer.collect(0.0)] == [True]
 
 

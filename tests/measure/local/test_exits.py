@@ -23,11 +23,12 @@ from tunesmith.measure import Job, LocalMeasurer
 from tunesmith.operators import matmul
 from tunesmith.problem import MeasureSettings
 from tunesmith.target import Target
+from tunesmith.testing.trials import candidates
 
 def work(measurer):
-    measurer.submit([config("none", 1)])
+    measurer.submit(candidates([config("none", 1)]))
     assert measurer.collect(60.0)[0].valid
-    measurer.submit([config("hang_run"), config("leave_a_process_and_spin")])
+    measurer.submit(candidates([config("hang_run"), config("leave_a_process_and_spin")]))
     while not measurer._running:
         measurer._pump(1.0)
     print("busy", flush=True)
@@ -40,7 +41,7 @@ def work(measurer):
         measurer.collect(60.0)
 
 settings = MeasureSettings(build_timeout=50.0, run_timeout=50.0, workers=2)
-job = Job(matmul(m=16, n=16, k=16), FaultySketch(), Target(), settings)
+job = Job(matmul(m=16, n=16, k=16), (FaultySketch(),), Target(), settings)
 if sys.argv[1] == "closing":
     with LocalMeasurer(job) as measurer:
         work(measurer)

@@ -15,11 +15,12 @@ from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import matmul
 from tunesmith.problem import MeasureSettings
 from tunesmith.target import Target
+from tunesmith.testing.trials import candidates
 
 SETTINGS = MeasureSettings(
     build_timeout=2.0, run_timeout=1.0, memory_limit=256 << 20, min_repeat_time=0.001, workers=2
 )
-JOB = Job(matmul(m=16, n=16, k=16), FaultySketch(), Target(), SETTINGS)
+JOB = Job(matmul(m=16, n=16, k=16), (FaultySketch(),), Target(), SETTINGS)
 
 _numbers = itertools.count(1)
 
@@ -46,7 +47,7 @@ def measure_among_healthy(
     """Submit the faults between healthy configs, which must be measured right; in order."""
     before = [config("none", next(_numbers)) for _ in range(healthy)]
     after = [config("none", next(_numbers)) for _ in range(healthy)]
-    measurer.submit([*before, *(config(fault) for fault in faults), *after])
+    measurer.submit(candidates([*before, *(config(fault) for fault in faults), *after]))
     measurements = collect_all(measurer)
     valid = measurements.pop("none")
     assert {m.config for m in valid} == {*before, *after}
@@ -124,14 +125,16 @@ def test_an_instantiation_error_compiles_and_runs_nothing(measurer: LocalMeasure
 
 def test_programs_are_told_apart_by_their_hash(measurer: LocalMeasurer) -> None:
     first, second = measure_among_healthy(measurer, "wrong", "negated")
-    measurer.submit([config("none", 1), config("none", 2)])
+    measurer.submit(candidates([config("none", 1), config("none", 2)]))
     right = {m.program_hash for m in collect_all(measurer)["none"]}
     assert len(right) == 1
     assert len({first.program_hash, second.program_hash, *right}) == 3
 
 
 def test_a_hanging_build_does_not_hold_up_the_others(measurer: LocalMeasurer) -> None:
-    measurer.submit([config("hang_build"), *(config("none", next(_numbers)) for _ in range(3))])
+    measurer.submit(
+        candidates([config("hang_build"), *(config("none", next(_numbers)) for _ in range(3))])
+    )
     order = []
     while measurer.pending:
         order += [str(m.config["fault"]) for m in measurer.collect(60.0)]
@@ -170,7 +173,7 @@ def test_all_faults_at_once(measurer: LocalMeasurer) -> None:
 
 def test_a_play_off_survives_its_contestants(measurer: LocalMeasurer) -> None:
     faults = ("none", "hang_run", "kill_worker", "none", "wrong")
-    measurements = measurer.play_off([config(fault) for fault in faults], rounds=3)
+    measurements = measurer.play_off(candidates([config(fault) for fault in faults]), rounds=3)
     assert [m.config["fault"] for m in measurements] == list(faults)
     assert [m.outcome for m in measurements] == [
         Outcome.NO_ERROR,

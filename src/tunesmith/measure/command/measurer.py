@@ -16,12 +16,12 @@ from tunesmith.measure.command.process import CommandResult, CommandRunner
 from tunesmith.measure.command.template import Stage, parse_shell_stage, parse_stages
 from tunesmith.measure.identity import digest, identify
 from tunesmith.measure.inline import InlineMeasurer, as_cost, check_default
-from tunesmith.measurement import Measurement, Outcome
-from tunesmith.problem import MeasureSettings
+from tunesmith.measurement import Candidate, Measurement, Outcome
+from tunesmith.problem import BaseProblem, MeasureSettings
 from tunesmith.space import Config, Space
 
 
-class CommandProblem:
+class CommandProblem(BaseProblem):
     """A command line whose fields are a config's values, such as ``gcc -O{level} x.c && ./a.out``.
 
     ``command`` is a template (see ``command_template``): ``{name}``, or ``{name[0]}`` for a
@@ -111,8 +111,8 @@ class CommandProblem:
             "space": identify(self.space),
         }
 
-    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> CommandMeasurer:
-        return CommandMeasurer(self, settings, best)
+    def measurer(self, settings: MeasureSettings) -> CommandMeasurer:
+        return CommandMeasurer(self, settings)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -145,34 +145,30 @@ class CommandMeasurer(InlineMeasurer):
     directory.
     """
 
-    def __init__(
-        self, problem: CommandProblem, settings: MeasureSettings, best: float = math.inf
-    ) -> None:
+    def __init__(self, problem: CommandProblem, settings: MeasureSettings) -> None:
         super().__init__()
         self._problem = problem
         self._settings = settings
         self._runner = CommandRunner()
-        self._best = best
 
-    def measure(self, config: Config) -> Measurement:
-        measurement = self._trial(config, self._settings.repeats, self._settings.cut_off)
-        self._best = min(self._best, measurement.seconds)
-        return measurement
+    def measure(self, candidate: Candidate) -> Measurement:
+        slowest = self._settings.cut_off * self.best
+        return self._trial(candidate.config, self._settings.repeats, slowest)
 
-    def measure_once(self, config: Config) -> Measurement:
-        return self._trial(config, 1, float("inf"))
+    def measure_once(self, candidate: Candidate) -> Measurement:
+        return self._trial(candidate.config, 1, math.inf)
 
     def close(self) -> None:
         super().close()
         self._runner.close()
 
-    def _trial(self, config: Config, repeats: int, cut_off: float) -> Measurement:
+    def _trial(self, config: Config, repeats: int, slowest: float) -> Measurement:
         trial = _Trial(self._problem, self._settings, self._runner, config)
         try:
             with self.spending(Activity.BUILD):
                 trial.build()
             with self.spending(Activity.RUN):
-                trial.run(repeats, slowest=cut_off * self._best)
+                trial.run(repeats, slowest)
         except _FailedTrialError as failure:
             return trial.measurement(failure.outcome, str(failure))
         return trial.measurement(Outcome.NO_ERROR)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,15 @@ from tunesmith.measure.identity import digest, identify
 from tunesmith.measure.inline import InlineMeasurer
 from tunesmith.measure.recorded.recording import Recording, load_recording
 from tunesmith.measure.recorded.t4_reader import Seconds
-from tunesmith.measurement import Measurement, Outcome
-from tunesmith.problem import MeasureSettings
+from tunesmith.measurement import Candidate, Measurement, Outcome
+from tunesmith.problem import BaseProblem, MeasureSettings
 from tunesmith.space import Config, Space
 
 # A search that meets no recorded config in so many proposals in a row will not meet any more.
 MOST_UNKNOWN = 100_000
 
 
-class ReplayProblem:
+class ReplayProblem(BaseProblem):
     """A space whose configs were measured before, in a T4 file.
 
     ``space`` is the space or its T1 file, by default ``space.T1.json`` beside the record. A config
@@ -121,11 +120,7 @@ class ReplayProblem:
         size = self.recording.size
         return f"{len(self.configs):,} of {'countless' if size is None else f'{size:,}'} configs"
 
-    def measurer(
-        self,
-        settings: MeasureSettings,  # noqa: ARG002 # see the class
-        best: float = math.inf,  # noqa: ARG002 # nothing is cut off
-    ) -> ReplayMeasurer:
+    def measurer(self, settings: MeasureSettings) -> ReplayMeasurer:  # noqa: ARG002 # see the class
         return ReplayMeasurer(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -160,10 +155,10 @@ class ReplayMeasurer(InlineMeasurer):
         Raises ``TunesmithError`` where a search no longer meets any that is recorded.
         """
         while self._queue:
-            config = self._queue.popleft()
-            if self._problem.recording.row(config) is not None:
+            candidate = self._queue.popleft()
+            if self._problem.recording.row(candidate.config) is not None:
                 self._unknown_in_a_row = 0
-                return [self.measure(config)]
+                return [self.measure(candidate)]
             self._problem.unknown += 1
             self._unknown_in_a_row += 1
         if self._unknown_in_a_row >= MOST_UNKNOWN:
@@ -173,9 +168,9 @@ class ReplayMeasurer(InlineMeasurer):
             )
         return []
 
-    def measure(self, config: Config) -> Measurement:
-        measurement = self._problem.measurement(config)
-        row = self._problem.recording.row(config)
+    def measure(self, candidate: Candidate) -> Measurement:
+        measurement = self._problem.measurement(candidate.config)
+        row = self._problem.recording.row(candidate.config)
         if not self._asked[row]:
             self._asked[row] = True
             self._left -= 1

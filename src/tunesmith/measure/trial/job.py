@@ -6,8 +6,9 @@ import base64
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from tunesmith.errors import TunesmithError
+from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.failure import describe
+from tunesmith.measurement import Candidate
 from tunesmith.operators import Operator
 from tunesmith.problem import MeasureSettings
 from tunesmith.space import Config
@@ -15,7 +16,7 @@ from tunesmith.target import Target
 
 
 class Programs(Protocol):
-    """What measuring has to know of a sketch, or of several; see ``Sketch``."""
+    """What measuring has to know of a sketch; see ``Sketch``."""
 
     @property
     def name(self) -> str: ...
@@ -27,10 +28,10 @@ class Programs(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """An operator, the sketch that schedules it, the target, and how trials are measured."""
+    """An operator, the sketches that schedule it, the target, and how trials are measured."""
 
     operator: Operator
-    sketch: Programs
+    sketches: tuple[Programs, ...]
     target: Target
     settings: MeasureSettings
 
@@ -38,6 +39,22 @@ class Job:
     def workers(self) -> int:
         """How many programs are built at a time."""
         return self.settings.workers or self.target.core_count
+
+    def program(self, candidate: Candidate) -> Any:
+        """The scheduled ``tvm.IRModule`` of a candidate by one of the sketches.
+
+        Where there is one sketch the candidate need not name it. Raises ``InstantiationError``
+        where the config cannot be scheduled, ``UsageError`` for another sketch.
+        """
+        named = {sketch.name: sketch for sketch in self.sketches}
+        if len(named) == 1:
+            named[""] = self.sketches[0]
+        if candidate.sketch not in named:
+            raise UsageError(
+                f"cannot measure a config of the sketch '{candidate.sketch}': this job has "
+                f"{', '.join(sketch.name for sketch in self.sketches)}"
+            )
+        return named[candidate.sketch].program(self.operator, self.target, candidate.config)
 
     def to_text(self) -> str:
         """The job pickled, with classes of the user's main module by value.
@@ -53,7 +70,7 @@ class Job:
             return base64.b64encode(cloudpickle.dumps(job)).decode()
         except Exception as error:
             raise TunesmithError(
-                f"cannot send the sketch {self.sketch!r:.80} to the measuring process: "
+                f"cannot send the sketch {self.sketches[0]!r:.80} to the measuring process: "
                 f"make it picklable ({describe(error)})"
             ) from error
 

@@ -46,9 +46,10 @@ class Prepared:
         """
         import tvm
 
-        if not job.sketch.supports(job.operator, job.target):
+        unfit = [one for one in job.sketches if not one.supports(job.operator, job.target)]
+        if unfit:
             raise UsageError(
-                f"the sketch '{job.sketch.name}' cannot schedule {job.operator.key} "
+                f"the sketch '{unfit[0].name}' cannot schedule {job.operator.key} "
                 f"on {job.target.key}: take another sketch"
             )
         target, device = job.target.to_tvm(), _device_of(job.target)

@@ -22,7 +22,6 @@ from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measure.trial.request import Phase, Request
 from tunesmith.measure.trial.trial import run_trial
 from tunesmith.measurement import DeviceState, Measurement, Outcome
-from tunesmith.space import Config
 
 # A trial that dies with this share of its memory limit in use has died of it.
 _NEARLY_ALL = 0.9
@@ -53,7 +52,7 @@ class TrialProcess:
         self._spent = dict.fromkeys(Phase, 0.0)
         self._watch = Stopwatch()
         limit, threads = self._settings.memory_limit, prepared.job.target.core_count
-        self._child = Child(lambda end: run_trial(prepared, end, request.config), limit, threads)
+        self._child = Child(lambda end: run_trial(prepared, end, request.candidate), limit, threads)
         self.pid, self.handle = self._child.pid, self._child.handle
         self.channel = self._child.channel
         self._watch.start()
@@ -209,7 +208,7 @@ class TrialProcess:
         verdict = self.verdict
         assert verdict is not None
         measurement = Measurement(
-            config=Config.from_json(self.request.config),
+            config=self.request.candidate.config,
             outcome=verdict.outcome,
             run_seconds=verdict.run_seconds,
             build_time=self._spent[Phase.BUILD],

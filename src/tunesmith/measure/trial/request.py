@@ -6,18 +6,28 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
+from tunesmith.measurement import Candidate
+from tunesmith.space import Config
+
 
 @dataclass(frozen=True)
 class Request:
-    """A config to measure, as JSON. With ``rounds`` it is for a play-off of so many rounds.
+    """A candidate to measure, its config as JSON.
 
-    With ``build_only`` its program is built and never run.
+    With ``rounds`` it is for a play-off of so many rounds. With ``build_only`` its program is built
+    and never run.
     """
 
     id: int
     config: dict[str, Any]
+    sketch: str = ""
     rounds: int = 0
     build_only: bool = False
+
+    @property
+    def candidate(self) -> Candidate:
+        """What is to be measured."""
+        return Candidate(Config.from_json(self.config), self.sketch)
 
 
 class Phase(enum.Enum):

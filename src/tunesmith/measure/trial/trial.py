@@ -13,24 +13,23 @@ from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Mes
 from tunesmith.measure.trial.cpu_program import CpuProgram
 from tunesmith.measure.trial.execution import Execution, guarded
 from tunesmith.measure.trial.prepared import Prepared
-from tunesmith.measurement import Outcome
+from tunesmith.measurement import Candidate, Outcome
 from tunesmith.sketches.tir.weights import prepared_weights
-from tunesmith.space import Config
 
 
-def run_trial(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> NoReturn:
+def run_trial(prepared: Prepared, channel: Channel, candidate: Candidate) -> NoReturn:
     """Build, say so, then obey the server until it closes the channel or kills this process."""
     try:
-        _answer(prepared, channel, config)
+        _answer(prepared, channel, candidate)
     except ChannelClosedError:
         pass
     finally:
         os._exit(0)
 
 
-def _answer(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> None:
+def _answer(prepared: Prepared, channel: Channel, candidate: Candidate) -> None:
     try:
-        trial = Trial(prepared, Config.from_json(config), channel.send)
+        trial = Trial(prepared, candidate, channel.send)
         channel.send({"kind": "built", **trial.told})
         while True:
             channel.wait()
@@ -55,10 +54,12 @@ class Trial:
     ``tell`` sends the server the program's hash before the build: it may know what will come of it.
     """
 
-    def __init__(self, prepared: Prepared, config: Config, tell: Callable[[Message], None]) -> None:
+    def __init__(
+        self, prepared: Prepared, candidate: Candidate, tell: Callable[[Message], None]
+    ) -> None:
         self._prepared = prepared
         self._limit = prepared.job.settings.memory_limit
-        program = self._instantiate(config)
+        program = self._instantiate(candidate)
         self._hash = _hash(program)
         tell({"kind": "instantiated", "program_hash": self._hash})
         has_weights = prepared_weights(program) is not None
@@ -89,12 +90,11 @@ class Trial:
             self._execution = Execution(program, self._prepared.job.settings)
         return self._execution.obey(command)
 
-    def _instantiate(self, config: Config) -> Any:
+    def _instantiate(self, candidate: Candidate) -> Any:
         from tvm.s_tir.schedule.schedule import ScheduleError
 
-        job = self._prepared.job
         try:
-            return job.sketch.program(job.operator, job.target, config)
+            return self._prepared.job.program(candidate)
         except (InstantiationError, ScheduleError) as error:
             raise FailedTrialError(Outcome.INSTANTIATION_ERROR, describe(error)) from error
         except MemoryError as error:
