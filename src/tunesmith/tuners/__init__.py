@@ -12,6 +12,7 @@ from tunesmith.tuners.registry import (
     tuner_names,
 )
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
+from tunesmith.tuners.view import View
 
 __all__ = [
     "Genetic",
@@ -21,6 +22,7 @@ __all__ = [
     "Search",
     "Tuner",
     "TunerDescription",
+    "View",
     "describe_tuners",
     "fitness",
     "option",
