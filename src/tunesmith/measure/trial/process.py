@@ -52,7 +52,8 @@ class TrialProcess:
         self._spent = dict.fromkeys(Phase, 0.0)
         self._watch = Stopwatch()
         limit, threads = self._settings.memory_limit, prepared.job.target.core_count
-        self._child = Child(lambda end: run_trial(prepared, end, request.candidate), limit, threads)
+        self._candidate = request.candidate
+        self._child = Child(lambda end: run_trial(prepared, end, self._candidate), limit, threads)
         self.pid, self.handle = self._child.pid, self._child.handle
         self.channel = self._child.channel
         self._watch.start()
@@ -208,7 +209,7 @@ class TrialProcess:
         verdict = self.verdict
         assert verdict is not None
         measurement = Measurement(
-            config=self.request.candidate.config,
+            config=self._candidate.config,
             outcome=verdict.outcome,
             run_seconds=verdict.run_seconds,
             build_time=self._spent[Phase.BUILD],
