@@ -108,6 +108,23 @@ def test_several_functions_are_predicted_at_once() -> None:
     np.testing.assert_allclose(deviations, alone[0].deviations)
 
 
+def test_what_is_expected_is_as_if_it_were_known() -> None:
+    """Points that turn out as predicted: the posterior is that of a model that knows them."""
+    model, fresh = GaussianProcess(3), RNG.random((30, 3))
+    model.adapt(POINTS, VALUES)
+    model.condition(POINTS, VALUES)
+    posterior = model.posterior(fresh)
+    chosen = [4, 17, 4, 9]
+    for number in chosen:
+        posterior.expect(number)
+    known = np.vstack([POINTS, fresh[chosen]])
+    model.condition(known, np.concatenate([VALUES, posterior.means[chosen]]))
+    means, deviations = model.predict(fresh)
+    assert deviations is not None
+    np.testing.assert_allclose(posterior.means, means, atol=1e-9)
+    np.testing.assert_allclose(posterior.deviations, deviations, rtol=1e-6)
+
+
 def test_distances_are_those_of_the_definition() -> None:
     rng = np.random.default_rng(5)
     known, scales = rng.integers(0, 5, (40, 6)) / 4, rng.random(6) + 0.1

@@ -113,12 +113,16 @@ class GaussianProcess:
 
     def predict(self, features: Array) -> Prediction:
         """As in ``CostModel``. Deviations are without noise."""
+        posterior = self.posterior(features)
+        return Prediction(posterior.means, posterior.deviations)
+
+    def posterior(self, features: Array) -> Posterior:
+        """What is known of m points, shape (m, features), together."""
         covariance = self._covariance(features)
         with _one_thread():
-            explained = np.einsum("ij,ij->i", covariance @ self._inverse, covariance)
+            explaining = covariance @ self._inverse
             means: Array = covariance @ self._weights
-        variance = np.maximum(self._found.amplitude - explained, _JITTER)
-        return Prediction(means, np.sqrt(variance))
+        return Posterior(features, means, covariance, explaining, self._found)
 
     def _covariance(self, points: Array) -> Array:
         """With what is known, shape (points, known)."""
@@ -126,6 +130,50 @@ class GaussianProcess:
         np.exp(covariance, out=covariance)
         covariance *= self._found.amplitude
         return covariance
+
+
+class Posterior:
+    """Means and variances of a Gaussian process at m points, which it can be told more of.
+
+    ``means`` have shape (m,) or (m, k). ``to_known`` is the covariance of the points with what is
+    known, shape (m, known), and ``explaining`` that times the inverse covariance of the known.
+    """
+
+    def __init__(
+        self,
+        features: Array,
+        means: Array,
+        to_known: Array,
+        explaining: Array,
+        found: _Hyperparameters,
+    ) -> None:
+        self.means = means
+        self._features = features
+        self._to_known = to_known
+        self._explaining = explaining
+        self._found = found
+        self._variances: Array = found.amplitude - np.einsum("ij,ij->i", explaining, to_known)
+        self._factors: list[Array] = []
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations without noise, shape (m,)."""
+        deviations: Array = np.sqrt(np.maximum(self._variances, _JITTER))
+        return deviations
+
+    def expect(self, number: int) -> None:
+        """Take the mean of a point for its value: then all means stay, and deviations shrink.
+
+        As a step of a Cholesky factorisation of the points' covariance.
+        """
+        apart = np.abs(self._features - self._features[number]) @ (1 / self._found.scales)
+        covariance = self._found.amplitude * np.exp(-apart)
+        covariance -= self._explaining @ self._to_known[number]
+        for factor in self._factors:
+            covariance -= factor * factor[number]
+        factor = covariance / np.sqrt(max(float(covariance[number]), 0.0) + self._found.noise)
+        self._factors.append(factor)
+        self._variances = self._variances - factor**2
 
 
 class _Distances:

@@ -13,6 +13,7 @@ Bayesian Optimization of Machine Learning Algorithms", 2012, section 3.2).
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,7 +22,7 @@ import numpy.typing as npt
 
 from tunesmith.features import Coordinates
 from tunesmith.measurement import Measurement
-from tunesmith.models import GaussianProcess
+from tunesmith.models.gaussian_process import GaussianProcess, Posterior
 from tunesmith.space import Config, Space
 from tunesmith.tuners.neighbourhood import Choices, Neighbourhood, Pool
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
@@ -33,6 +34,10 @@ _FITTED = 120
 
 # A trial that took less, in seconds, has cost nothing to speak of.
 _LEAST_COST = 1e-6
+
+# So many proposals in a row, without an observation between them, are chosen from the same
+# candidates.
+_FROM_THE_SAME = 4
 
 # Random configs are drawn and described in stock, which is renewed with the model, but only after
 # so many proposals.
@@ -101,6 +106,7 @@ class AutoSearch(Search):
         self._logs: list[float] = []  # of seconds; infinite for failures
         self._costs: list[float] = []  # logarithms of the seconds of trials
         self._pending: dict[Config, tuple[Array, Array]] = {}  # coordinates, what is predicted
+        self._prospects: _Prospects | None = None
         self._valid = 0
 
     def next_config(self) -> Config | None:
@@ -113,6 +119,7 @@ class AutoSearch(Search):
 
     def learn(self, measurement: Measurement) -> None:
         self._pending.pop(measurement.config, None)
+        self._prospects = None
         throughput = fitness(measurement)
         self._configs.append(measurement.config)
         self._rows.append(self._coordinates.of(measurement.config))
@@ -143,6 +150,19 @@ class AutoSearch(Search):
 
     def _best_candidate(self) -> Config | None:
         """The new config that promises most a second of trial; None where there is no candidate."""
+        if self._prospects is None or self._prospects.taken >= _FROM_THE_SAME:
+            self._prospects = self._look_around()
+        number = self._prospects.take(self.seen)
+        if number is None:
+            self._prospects = None
+            return None
+        config = self._prospects.candidates.configs[number]
+        prediction = self._prospects.posterior.means[number]
+        self._expect(config, self._prospects.candidates.rows[number], prediction)
+        return config
+
+    def _look_around(self) -> _Prospects:
+        """New candidates, and what the model thinks of them."""
         values = _standardised(np.array(self._logs), self.settings.told_apart)
         order = np.argsort(values, kind="stable")
         known = self._known(order)
@@ -150,8 +170,6 @@ class AutoSearch(Search):
         if len(values) >= self._refit_at:
             self._refit(rows[known], values[known])
         candidates = self._candidates(order).without(self.seen)
-        if not candidates.configs:
-            return None
         costs = np.array(self._costs)
         observed = np.column_stack([values, costs - costs.mean()])
         pending = self._pending.values()
@@ -159,12 +177,8 @@ class AutoSearch(Search):
             np.vstack([rows[known], *(row for row, _ in pending)]),
             np.vstack([observed[known], *(prediction for _, prediction in pending)]),
         )
-        means, deviations = self._model.predict(candidates.rows)
-        assert deviations is not None
-        improvement = expected_improvement(values[order[0]], means[:, 0], deviations)
-        best = int(np.argmax(improvement / np.exp(means[:, 1])))
-        self._expect(candidates.configs[best], candidates.rows[best], means[best])
-        return candidates.configs[best]
+        posterior = self._model.posterior(candidates.rows)
+        return _Prospects(candidates, posterior, float(values[order[0]]))
 
     def _expect(self, config: Config, row: Array, prediction: Array) -> None:
         # Copies: a view would keep all candidates of a proposal.
@@ -199,6 +213,27 @@ class AutoSearch(Search):
         parts += [self._neighbourhood.neighbours(config) for config in nearest]
         parts += [self._neighbourhood.variations(config) for config in nearest[: settings.varied]]
         return Choices.joined(parts)
+
+
+class _Prospects:
+    """Candidates, and what they promise. ``best`` is the best value that was observed."""
+
+    def __init__(self, candidates: Choices, posterior: Posterior, best: float) -> None:
+        self.candidates = candidates
+        self.posterior = posterior
+        self.taken = 0
+        self._best = best
+
+    def take(self, seen: Container[Config]) -> int | None:
+        """The number of the one that promises most and is new; it counts as known from now on."""
+        means = self.posterior.means
+        improvement = expected_improvement(self._best, means[:, 0], self.posterior.deviations)
+        for number in np.argsort(-improvement / np.exp(means[:, 1]), kind="stable").tolist():
+            if self.candidates.configs[number] not in seen:
+                self.posterior.expect(number)
+                self.taken += 1
+                return int(number)
+        return None
 
 
 def _standardised(logs: Array, told_apart: float) -> Array:

@@ -71,7 +71,11 @@ class LocalMeasurer:
 
     @property
     def batch(self) -> int:
-        return READY_BATCH + 2 * self._job.workers
+        # While programs run on the processor nobody else should think, and nothing is built: those
+        # that wait for a worker then are enough.
+        waiting = 2 * self._job.workers
+        alone = self._clock.activity is Activity.RUN and self._job.target.kind != "cuda"
+        return waiting if alone else READY_BATCH + waiting
 
     @property
     def pending(self) -> int:
