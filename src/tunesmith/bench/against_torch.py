@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 
+from tunesmith.bench.peers import SIDE
 from tunesmith.bench.peers.sides import has_torch, kernel_side, torch_side
 from tunesmith.bench.timing.paired import Comparison, compare
 from tunesmith.errors import TunesmithError
@@ -18,7 +19,7 @@ def compare_with_torch(found: Found, pairs: int = 25) -> Comparison:
     Raises ``TunesmithError`` if PyTorch cannot run the operator.
     """
     assert isinstance(found.problem, TaskProblem)
-    return compare(kernel_side(found), torch_side(found.problem), pairs)
+    return compare(SIDE, kernel_side(found), torch_side(found.problem), pairs)
 
 
 def compare_with_peers(result: Result, say: Callable[[str], None]) -> Mapping[str, float]:

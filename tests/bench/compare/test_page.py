@@ -12,15 +12,23 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from tests.bench.charts import dots, points, texts
 from tests.bench.compare.records import OPTIMUM, record
 from tests.bench.compare.runs import INF, MEASURED, summary_of, trace, two_tuners
+from tunesmith.bench.compare.charts import (
+    line_styles,
+    outcomes_chart,
+    score_chart,
+    speed_time_chart,
+    speed_trials_chart,
+    time_split_chart,
+)
 from tunesmith.bench.compare.compare import CompareSettings
 from tunesmith.bench.compare.files import write_comparison
-from tunesmith.bench.compare.plot import Pen, linear, pens, powers
 from tunesmith.bench.compare.problems import choose_problems
 from tunesmith.bench.compare.progress import CompareProgress
 from tunesmith.bench.compare.summary import Summary
-from tunesmith.bench.compare.tables import headline, problem_table
+from tunesmith.bench.pages.charts import count_axis, new_figure, svg_text
 
 SETTINGS = CompareSettings(repeats=2)
 
@@ -33,20 +41,77 @@ def two() -> Summary:
 # -- drawing --------------------------------------------------------------------------------------
 
 
-def test_axes() -> None:
-    axis = linear(0.0, 1.0, str)
-    assert axis.ticks == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
-    assert (axis.share(0.25), axis.share(-9), axis.share(9)) == (0.25, 0, 1)
-    assert linear(3.0, 3.0, str).high > 3
-    assert powers(60, str).ticks == [1, 2, 5, 10, 20, 50]
-    assert powers(100, str).share(10) == pytest.approx(0.5)
-    assert powers(1, str).high == 2
-
-
 def test_every_tuner_has_a_line_of_its_own() -> None:
-    many = pens([f"tuner {number}" for number in range(20)])
-    assert len(set(many.values())) == 20
-    assert many["tuner 0"] == Pen(many["tuner 8"].colour, "")
+    many = line_styles([f"tuner {number}" for number in range(20)])
+    assert len({tuple(style.values()) for style in many.values()}) == 20
+    assert many["tuner 0"] == {**many["tuner 8"], "linestyle": "-"}
+
+
+def test_curves_are_means_with_bands_of_their_errors(two: Summary) -> None:
+    """The best of each run is 2 ms and 4 ms, 1.04 ms and 1 ms, of which the last is the optimum."""
+    figure = speed_trials_chart(two)
+    (axes,) = figure.axes
+    assert axes.get_title(loc="left") == "matmul.512"
+    assert {"random", "genetic", "trials", "matmul.512", "100%"} <= texts(figure)
+    random, genetic = axes.lines[:2]
+    assert points(random)[0] == (1.0, pytest.approx(0.25))
+    assert points(random)[-1][1] == pytest.approx((0.5 + 0.25) / 2)
+    assert points(genetic)[-1][1] == pytest.approx((1 / 1.04 + 1) / 2)
+    assert random.get_color() != genetic.get_color()
+    assert len(axes.collections) == 2, "a band each"
+    top = axes.collections[0].get_paths()[0].get_extents().y1
+    error = abs(0.5 - 0.25) / 2
+    assert top == pytest.approx(0.375 + error)
+    over_time = speed_time_chart(two).axes[0]
+    assert over_time.get_xlabel() == "time of tuning, s"
+    assert over_time.get_xlim() == (0.0, pytest.approx(10.0))
+
+
+def test_bars_are_the_mean_shares_of_each_tuner(two: Summary) -> None:
+    rows = [cell.row() for cell in two.cells]
+    figure = outcomes_chart(rows, ["genetic", "random"])
+    (axes,) = figure.axes
+    assert {"genetic", "random", "valid", "build timeout"} <= texts(figure)
+    widths = [[bar.get_width() for bar in bars] for bars in axes.containers]  # type: ignore[attr-defined]
+    assert widths == [[pytest.approx(4 / 6), pytest.approx(5 / 6)], [pytest.approx(2 / 6), 1 / 6]]
+    starts = [bar.get_x() for bar in axes.containers[1]]  # type: ignore[attr-defined]
+    assert starts == [pytest.approx(4 / 6), pytest.approx(5 / 6)]
+    split = time_split_chart(rows, ["genetic", "random"])
+    assert {"thinking", "building", "running", "keeping records", "idle"} <= texts(split)
+
+
+def test_scores_are_bars_and_those_of_problems_dots() -> None:
+    tuners = [{"tuner": "a", "score": 0.5, "score_std": 0.1}, {"tuner": "b", "score": None}]
+    rows = [
+        {"tuner": "a", "problem": "x", "score": 0.75},
+        {"tuner": "a", "problem": "y", "score": 0.25},
+        {"tuner": "b", "problem": "x", "score": -9.0},
+        {"tuner": "b", "problem": "y", "score": None},
+    ]
+    figure = score_chart(rows, tuners)
+    assert figure is not None
+    (axes,) = figure.axes
+    assert dots(axes) == [(-1.0, 1.0), (0.25, 0.0), (0.75, 0.0)]
+    assert [bar.get_width() for bar in axes.patches] == [0.5]
+    assert "those under -1 are at -1" in texts(figure)
+    assert score_chart(rows[3:], tuners) is None
+
+
+def test_an_axis_of_counts_begins_at_1() -> None:
+    axes = new_figure(3.0).subplots()
+    count_axis(axes, 60)
+    assert axes.get_xlim() == (1, 60)
+    shown = [tick for tick in axes.get_xticks().tolist() if 1 <= tick <= 60]
+    assert shown == pytest.approx([1, 2, 5, 10, 20, 50])
+    count_axis(axes, 1)
+    assert axes.get_xlim() == (1, 2)
+
+
+def test_the_same_figures_make_the_same_chart(two: Summary) -> None:
+    first, second = (svg_text(speed_time_chart(two)) for _ in range(2))
+    assert first == second
+    assert "<metadata" not in first
+    assert "<text" in first, "letters are no paths"
 
 
 # -- files ----------------------------------------------------------------------------------------
@@ -90,11 +155,10 @@ def test_only_recorded_spaces_are_scored(tmp_path: Path) -> None:
     problems = [MEASURED, *choose_problems([str(record(tmp_path))])]
     runs = [[trace(2e-3)], [trace(OPTIMUM)]]
     whole = summary_of(problems, {"random": runs, "grid": runs})
-    assert headline(whole).endswith(" over 1 space")
     assert whole.on(MEASURED)[0].scores is None
-    table = problem_table(whole, MEASURED)
-    assert table.rows[0][1:3] == ["–", "–"]
     _, page = assert_files(tmp_path / "out", whole)
+    measured = page.partition("## matmul.512")[2]
+    assert "\n| random | – | – | 50.0 ± 0.0 |" in measured
     assert "Runs had a limit of their own" not in page
 
 
@@ -107,7 +171,9 @@ def test_the_files_of_a_measured_comparison(two: Summary, tmp_path: Path) -> Non
     assert "## matmul.512" in page
     assert "1.00 ms" in page
     assert "score" not in page.partition("## What the figures mean")[2]
-    assert data["problems"] == [{"problem": "matmul.512", "kind": "measured"}]
+    assert data["problems"] == [
+        {"problem": "matmul.512", "kind": "measured", "flops": 2.0 * 512**3}
+    ]
     assert [row["tuner"] for row in data["tuners"]] == ["genetic", "random"]
 
 
@@ -139,7 +205,7 @@ def test_a_page_of_tuners_that_found_nothing(tmp_path: Path) -> None:
     assert "the best found: –, –." in page
     none = summary_of([MEASURED], {"grid": [[]]}, [("grid", 0, "gone")])
     assert_files(tmp_path, none)
-    assert headline(none) == "No run has ended yet"
+    assert "| grid | – | – | – | – | – | – | 1 |" in (tmp_path / "compare.md").read_text()
 
 
 # -- progress -------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def test_the_page() -> None:
         "6 or more",
     ]
     assert table["of these measured; 30 made a program that had been measured"][0] == "4.5"
-    assert table["search and record"] == ["2.00% of the time", "under 5 %"]
+    assert table["search and record"] == ["2.00 % of the time", "under 5 %"]
     assert table["memory of the tuning process"] == ["300 MiB", "under 1.5 GB"]
     assert table["its growth from trial 100 to the last"] == ["0.2 MiB", "none"]
     assert table["processes left behind"] == ["0", "none"]
@@ -48,9 +48,10 @@ def test_the_page() -> None:
     assert "- machine: Some CPU, 2 cores, 8 GiB" in page
     assert "- versions: tunesmith 0.1.0, torch 2.13.0" in page
     assert "- date: 2026-01-02" in page
-    assert "search 0%, build 60%, run 30%, record 2%, idle 8%." in page
+    assert "search 0 %, build 60 %, run 30 %, record 2 %, idle 8 %." in page
     assert json.dumps(FOUND["config"]) in page
     assert "25 pairs of rounds in separate processes" in page
+    assert max(map(len, page.splitlines())) <= 100
 
 
 def test_the_page_without_pytorch() -> None:

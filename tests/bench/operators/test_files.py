@@ -71,7 +71,9 @@ def test_files_of_another_suite_and_processor_are_left_alone(tmp_path: Path) -> 
 def test_rows_for_another_processor_are_refused(tmp_path: Path) -> None:
     haswell, zen = (OperatorFigures(target=Target(mcpu=name)) for name in ("haswell", "znver3"))
     write_operators(tmp_path, [held("matmul.512", {"onednn": 1.5})], of=haswell)
-    with pytest.raises(TunesmithError, match=r"another processor \(haswell, not znver3\): name"):
+    with pytest.raises(
+        TunesmithError, match=r"for another processor \(haswell, not znver3\): name"
+    ):
         read_operators(tmp_path, of=zen)
     assert read_operators(tmp_path, ["matmul.512"], of=zen) == {}
 

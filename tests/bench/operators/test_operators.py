@@ -141,7 +141,7 @@ def bench(
         assert flops == LAYER.flops
         yield lambda progress: None
 
-    def rotated(sides: Any, pairs: int, **_: Any) -> Rotation:
+    def rotated(module: str, sides: Any, pairs: int, **_: Any) -> Rotation:
         said.append(f"{pairs} rounds of {', '.join(sides)}")
         return Rotation({name: turns(1e-3) for name in sides}, {})
 

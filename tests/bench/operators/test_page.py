@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.bench.charts import dots, points, texts
 from tests.bench.loop.test_loop import rows as table_of
 from tests.bench.operators.rows import ORIGIN, metaschedule, origin, row, speed
-from tunesmith.bench.operators.chart import ratio_chart, start_chart
+from tunesmith.bench.operators.chart import LEAST, MOST, ratio_chart, start_chart
 from tunesmith.bench.operators.files import OperatorFigures, read_operators, write_operators
 from tunesmith.bench.operators.page import operators_page
 from tunesmith.bench.operators.summary import Figure, geometric_mean, summary
@@ -26,6 +26,8 @@ from tunesmith.bench.operators.workloads import (
     SQUARE,
     operator_workloads,
 )
+from tunesmith.bench.pages import charts
+from tunesmith.bench.pages.charts import svg_text
 from tunesmith.bench.pages.curves import share_at
 from tunesmith.bench.pages.provenance import together
 from tunesmith.errors import TunesmithError
@@ -110,17 +112,7 @@ def test_fused_layers_have_a_least_one_too() -> None:
     assert not least.reached
 
 
-def test_mkl_that_is_far_behind_is_said_to_be() -> None:
-    def page(**ratios: float) -> str:
-        made = [row("matmul.512", ratios), row("matmul.1024", ratios), row("opevo.MM1", ratios)]
-        return page_of(made).replace("\n", " ")
-
-    assert (
-        "PyTorch (MKL) is far behind on this machine: on matmul.512, matmul.1024 the best other "
-        "library (ONNX Runtime) is 2.00 times as fast." in page(pytorch=2.0, onnxruntime=1, numpy=3)
-    )
-    assert "far behind" not in page(pytorch=1.25, onnxruntime=1.0)
-    assert "far behind" not in page(pytorch=2.0), "nothing else to compare with"
+def test_matmuls_are_compared_with_mkl_and_with_the_best_peer() -> None:
     table = table_of(page_of([row(name, {"pytorch": 2.0, "onnxruntime": 1.0}) for name in SQUARE]))
     assert table["matmul 512–2048 against PyTorch (MKL)"][:3] == ["2.00", "1 or more", "yes"]
     assert table["matmul 512–2048 against the best peer"][0] == "1.00"
@@ -191,23 +183,52 @@ def test_without_metaschedule_there_is_no_table_of_it() -> None:
 # --- The pictures
 
 
-def texts(picture: str) -> list[str]:
-    return [element.text or "" for element in ET.fromstring(picture).iter() if element.text]
+def test_the_chart_of_ratios() -> None:
+    figure = ratio_chart(ROWS)
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        each["workload"] for each in ROWS
+    ]
+    assert {"ONNX Runtime", "matmul.512", "1", "2", "12"} <= texts(figure)
+    bars = {
+        bar.get_y() + bar.get_height() / 2: (bar.get_x(), bar.get_width()) for bar in axes.patches
+    }
+    assert bars == {
+        0: (1.0, pytest.approx(0.25)),
+        1: (1.0, pytest.approx(-0.125)),
+        2: (1.0, pytest.approx(-0.1)),
+    }
+    places = dots(axes)
+    assert places == [
+        *((0.875, 1.0), (0.9, 2.0), (1.25, 0.0), (1.75, 0.0), (2.0, 0.0), (3.0, 0.0), (14.5, 0.0))
+    ], "a dot for each peer"
 
 
-def test_the_picture_of_ratios() -> None:
-    picture = ratio_chart(ROWS)
-    assert {"resnet18.C3", "matmul.512", "ONNX Runtime", "1", "2"} <= set(texts(picture))
-    circles = [element for element in ET.fromstring(picture).iter() if "circle" in element.tag]
-    assert len(circles) == 7 + 5 + 1 + 1, "the legend, and a dot for each peer"
-    assert ET.fromstring(ratio_chart([])) is not None
+def test_ratios_beyond_the_chart_are_at_its_edge() -> None:
+    figure = ratio_chart([row("matmul.512", {"pytorch": 99.0, "numpy": 0.1})])
+    (axes,) = figure.axes
+    assert axes.get_xlim() == (LEAST, MOST)
+    assert {"≤ 0.4", "≥ 16"} <= texts(figure)
+    assert dots(axes) == [(LEAST, 0.0), (MOST, 0.0)]
+    assert svg_text(ratio_chart([])).startswith("<svg")
 
 
-def test_the_picture_of_starts() -> None:
-    lines = [e for e in ET.fromstring(start_chart(ROWS)).iter() if "polyline" in e.tag]
+def test_the_chart_of_starts() -> None:
+    figure = start_chart(ROWS)
+    lines = figure.axes[0].lines[2:]
     assert len(lines) == len(ROWS) + 1, "a line each, and the median"
-    assert {"20", "200", "80%"} <= set(texts(start_chart(ROWS)))
-    assert ET.fromstring(start_chart([])) is not None
+    for line in lines:
+        assert points(line) == [(1, 0), (1, 0.25), (10, 0.75), (200, 1.0), (400, 1.0)]
+    assert {"20", "200", "80%"} <= texts(figure)
+    assert start_chart([]).axes
+
+
+def test_a_page_without_matplotlib_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(charts, "can_draw", lambda: False)
+    _, page = write_operators(tmp_path, ROWS)
+    assert {path.name for path in tmp_path.iterdir()} == {f"{NAME}.json", f"{NAME}.md"}
+    assert "**Without charts:** matplotlib is not installed" in page
+    assert "](" not in page
 
 
 def test_what_a_curve_had_reached() -> None:

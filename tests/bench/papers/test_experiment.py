@@ -10,7 +10,6 @@ from tests.bench.compare.records import install_faulty
 from tunesmith.bench.compare.measured import measure_run
 from tunesmith.bench.compare.tuners import choose_tuners
 from tunesmith.bench.papers import gbfs, nose, opevo
-from tunesmith.bench.papers.claims import FEWEST
 from tunesmith.bench.papers.experiment import MODEL_TUNER, SearchExperiment, take_part
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.budget import Budget
@@ -75,7 +74,7 @@ def test_quick_is_a_part_of_the_whole(experiment: SearchExperiment) -> None:
     names = {text.partition(":")[0] for text in full.tuners}
     assert {text.partition(":")[0] for text in quick.tuners} <= names
     assert quick.sketch == full.sketch
-    assert quick.repeats >= FEWEST, "so that runs can show a difference"
+    assert quick.repeats >= 3, "so that there is an error to speak of"
     there, _ = take_part(quick.tuners, asked_for=False)
     runs = len(there) * len(quick.workloads) * quick.repeats
     assert quick.seconds is not None

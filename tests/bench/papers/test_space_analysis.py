@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import xml.etree.ElementTree as ET
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.bench.charts import points, texts
 from tests.bench.compare.records import OPTIMUM, record
-from tests.bench.papers.search_runs import prose
+from tests.bench.papers.search_runs import fits, prose
 from tunesmith.bench.compare.problems import RecordedProblem
 from tunesmith.bench.papers.space_analysis import (
     analyse,
@@ -21,7 +21,11 @@ from tunesmith.bench.papers.space_analysis import (
     expected_best,
     speed_shares,
 )
-from tunesmith.bench.papers.space_analysis_figures import pictures
+from tunesmith.bench.papers.space_analysis_figures import (
+    outcomes_figure,
+    pictures,
+    speeds_figure,
+)
 from tunesmith.bench.papers.space_analysis_page import section
 from tunesmith.bench.recording.record_space import restricted
 from tunesmith.errors import UsageError
@@ -130,12 +134,22 @@ def test_the_page_and_its_pictures(tmp_path: Path, row: dict[str, Any]) -> None:
     assert "| `b` | 4 | 3 | 5 | 4 | 2 |" in lines, "the best of the first"
     assert "| `a` | 7 | 60 % | 8 % |" in lines
     assert "| two/gpu | 77.8 % | 98.5 % | – | – |" in lines, "which has no 30 configs"
-    assert all(len(line) <= 100 or line.startswith("|") for line in lines)
+    assert fits(page)
     drawn = pictures(spaces)
     assert all(f"]({name})" in page for name in drawn)
-    texts = {name: "".join(ET.fromstring(svg).itertext()) for name, svg in drawn.items()}
-    assert "compile device" in texts["search-space-analysis-outcomes.svg"]
-    assert "two/gpu" in texts["search-space-analysis-speeds.svg"]
+    assert {"compile device", "one/gpu, time"} <= texts(drawn["search-space-analysis-outcomes.svg"])
+    assert "two/gpu: share of the configs" in texts(drawn["search-space-analysis-speeds.svg"])
+
+
+def test_the_charts_have_the_figures_of_the_space(row: dict[str, Any]) -> None:
+    histogram, search = speeds_figure([row]).axes
+    heights = [bar.get_height() for bar in histogram.patches]
+    assert heights == pytest.approx([count / 144 for count in row["histogram"]])
+    assert points(search.lines[0]) == [tuple(each) for each in row["random"]]
+    bars = outcomes_figure([row]).axes[0].patches
+    assert [bar.get_width() for bar in bars] == pytest.approx(
+        [132 / 144, 396 / 402, 12 / 144, 6 / 402]
+    )
 
 
 def recorded(tmp_path: Path, metadata: dict[str, Any], *where: str) -> dict[str, Any]:

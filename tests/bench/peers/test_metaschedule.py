@@ -108,7 +108,7 @@ def test_a_run_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_the_kernels_are_compared_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     sides: list[Any] = []
 
-    def compared(ours: Any, theirs: Any, pairs: int) -> Comparison:
+    def compared(module: str, ours: Any, theirs: Any, pairs: int) -> Comparison:
         sides.extend([ours, theirs])
         return Comparison(2.0, 1.5, 2.5, 1.0, 2.0, 1.0, 2.0, pairs)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.bench.charts import points, texts
 from tests.bench.operators.rows import ORIGIN, origin
 from tunesmith.bench.operators.workloads import operator_workloads
 from tunesmith.bench.starts import starts
@@ -175,8 +175,16 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path, rows: str) -> None:
 
 
 def test_the_picture_has_a_curve_for_each_run_and_the_medians() -> None:
-    drawn = ET.fromstring(starts_chart([row(), row("opevo.MM1")]))
-    assert len([element for element in drawn.iter() if "polyline" in element.tag]) == 2 * (2 + 1)
-    texts = {element.text for element in drawn.iter() if element.tag.endswith("text")}
-    assert {"20", "80%", "without"} <= texts
-    assert ET.fromstring(starts_chart([])) is not None
+    figure = starts_chart([row(), row("opevo.MM1")])
+    (axes,) = figure.axes
+    # Lines mark the first 20 trials and 80 %; then there are two runs of each kind, and medians.
+    lines = axes.lines[2:]
+    assert len(lines) == 2 * (2 + 1)
+    assert [(line.get_label(), *points(line)[2]) for line in lines[-2:]] == [
+        ("with the model's starts", 10, 0.8),
+        ("without", 20, 0.4),
+    ]
+    assert points(lines[0]) == [(1, 0), (1, 0.2), (10, 0.8), (50, 1.0), (100, 1.0)]
+    written = texts(figure)
+    assert {"20", "80%", "without", "with the model's starts"} <= written
+    assert "trials" in texts(starts_chart([]))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunesmith.bench.peers import side
+from tunesmith.bench.peers import SIDE, side
 from tunesmith.bench.peers.sides import kernel_side
 from tunesmith.bench.timing import rotation
 from tunesmith.bench.timing.paired import Comparison, compare
@@ -85,7 +85,7 @@ class FakeSide:
 
     log: list[str]
 
-    def __init__(self, description: Mapping[str, Any]) -> None:
+    def __init__(self, module: str, description: Mapping[str, Any]) -> None:
         self.way = None
         self._name = str(description["name"])
         self._seconds: Iterator[float] = iter(description["seconds"])
@@ -120,7 +120,7 @@ def test_sides_take_turns_and_only_neighbours_are_compared(monkeypatch: pytest.M
     turns = slow + together + slow
     first = {"name": "a", "seconds": turns}
     second = {"name": "b", "seconds": [2 * seconds for seconds in turns]}
-    found = compare(first, second, pairs=5)
+    found = compare(SIDE, first, second, pairs=5)
     assert found == Comparison(
         ratio=2.0,
         low=2.0,
@@ -161,12 +161,12 @@ def test_a_kernel_against_itself() -> None:
     problem = _problem()
     default = Measurement(problem.default, Outcome.NO_ERROR, (1.0,))
     description = kernel_side(Found(problem, default))
-    found = compare(description, description, pairs=3)
+    found = compare(SIDE, description, description, pairs=3)
     assert found.pairs == 3
     assert 0.0 < found.low <= found.ratio <= found.high < math.inf
     assert min(found.first, found.second, found.first_alone, found.second_alone) > 0.0
     left = [" ".join(child.cmdline()) for child in psutil.Process().children()]
-    assert not any("tunesmith.bench.peers.side" in line for line in left)
+    assert not any(SIDE in line for line in left)
 
 
 @pytest.mark.parametrize(
@@ -187,13 +187,13 @@ def test_a_side_that_cannot_be(change: dict[str, Any], message: str) -> None:
         **change,
     }
     with pytest.raises(TunesmithError) as raised:
-        compare(description, description)
+        compare(SIDE, description, description)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
 def test_a_side_that_dies(monkeypatch: pytest.MonkeyPatch) -> None:
-    with Side({"cores": 1}) as dying:
+    with Side(SIDE, {"cores": 1}) as dying:
         dying._process.kill()
         dying._process.wait()
         with pytest.raises(TunesmithError, match="ended unexpectedly: run it again"):

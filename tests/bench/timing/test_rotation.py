@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import psutil
 import pytest
 
+from tunesmith.bench.peers import SIDE
 from tunesmith.bench.peers.library_peers import library_peer
 from tunesmith.bench.timing import rotation
 from tunesmith.bench.timing.rotation import Ratio, Turns, ratio_of, rotate
@@ -31,7 +32,7 @@ class FakeSide:
 
     log: ClassVar[list[str]] = []
 
-    def __init__(self, description: Mapping[str, Any]) -> None:
+    def __init__(self, module: str, description: Mapping[str, Any]) -> None:
         self._name, self._seconds = description["name"], description["seconds"]
         self._fails = description.get("fails")
         self._rounds = 0
@@ -83,7 +84,7 @@ def described(**seconds: float | list[float]) -> dict[str, dict[str, Any]]:
 
 
 def test_all_but_one_are_stopped() -> None:
-    rotate(described(a=1.0, b=2.0, c=3.0), 2)
+    rotate(SIDE, described(a=1.0, b=2.0, c=3.0), 2)
     working: set[str] = set()
     for line in FakeSide.log:
         name, what = line.split()
@@ -96,7 +97,7 @@ def test_all_but_one_are_stopped() -> None:
 
 
 def test_every_second_round_goes_backwards() -> None:
-    rotate(described(a=1.0, b=2.0, c=3.0), 3)
+    rotate(SIDE, described(a=1.0, b=2.0, c=3.0), 3)
     turns = [line[0] for line in FakeSide.log if line.endswith("runs")]
     alone = "a" * SOLO + "b" * SOLO + "c" * SOLO
     assert "".join(turns) == alone + "abc" + "cba" + "abc" + alone
@@ -107,7 +108,7 @@ def test_a_side_that_cannot_run_is_left_out_and_said() -> None:
     sides["b"]["fails"] = 0
     sides["c"]["fails"] = SOLO + 2  # after its rounds alone, in the second one of the rotation
     heard: list[str] = []
-    found = rotate(sides, 4, say=heard.append)
+    found = rotate(SIDE, sides, 4, say=heard.append)
     assert found.failed == {"b": "b cannot be", "c": "c broke"}
     assert found.turns == {"a": Turns(1.0, (1.0,) * 4)}
     assert heard == ["a", "b", "c"]
@@ -128,34 +129,34 @@ def test_a_side_that_lost_its_solo_speed_is_marked(alone: float, disturbed: bool
 
 
 def test_the_faster_solo_run_counts_and_one_rotation_is_enough() -> None:
-    found = rotate(described(a=[2.0, 1.0, 1.0], b=[1.0, 1.0, 2.0]), SOLO)
+    found = rotate(SIDE, described(a=[2.0, 1.0, 1.0], b=[1.0, 1.0, 2.0]), SOLO)
     assert found.turns == {name: Turns(1.0, (1.0,) * SOLO) for name in "ab"}
     assert FakeSide.log.count("a runs") == 3 * SOLO, "alone, in turn, alone"
 
 
 def test_a_rotation_that_disturbs_a_side_is_repeated() -> None:
-    found = rotate(described(a=1.0, b=[1.0, 1.5, 1.0, 1.25, 1.0]), SOLO)
+    found = rotate(SIDE, described(a=1.0, b=[1.0, 1.5, 1.0, 1.25, 1.0]), SOLO)
     assert found.turns["b"] == Turns(1.0, (1.25,) * SOLO)
     assert FakeSide.log.count("a runs") == 5 * SOLO, "the solo run between two serves both"
 
 
 def test_of_three_disturbed_rotations_the_least_disturbed_one_counts() -> None:
     b = [1.0, 3.0, 1.0, 2.0, 1.0, 2.5, 1.0]
-    found = rotate(described(a=1.0, b=b), SOLO)
+    found = rotate(SIDE, described(a=1.0, b=b), SOLO)
     assert found.turns["b"] == Turns(1.0, (2.0,) * SOLO)
     assert found.turns["b"].disturbed
     assert FakeSide.log.count("a runs") == (2 * rotation.ROTATIONS + 1) * SOLO
     FakeSide.log = []
     # One side that is disturbed more is better than two that are.
     c = [1.0, 1.0, 1.0, 2.0, 1.0, 2.0, 1.0]
-    found = rotate(described(a=1.0, b=b, c=c), SOLO)
+    found = rotate(SIDE, described(a=1.0, b=b, c=c), SOLO)
     assert (found.turns["b"].seconds, found.turns["c"].seconds) == (3.0, 1.0)
 
 
 def test_a_side_that_breaks_in_a_later_rotation_is_left_out() -> None:
     sides = described(a=1.0, b=[1.0, 2.0, 1.0, 1.5, 1.0])
     sides["c"] = {"name": "c", "seconds": 1.0, "fails": 3 * SOLO + 1}
-    found = rotate(sides, SOLO)
+    found = rotate(SIDE, sides, SOLO)
     assert found.failed == {"c": "c broke"}
     assert set(found.turns) == {"a", "b"}
     assert found.turns["b"].seconds == 1.0
@@ -168,7 +169,7 @@ NUMPY = {"kind": "peer", "peer": "numpy", "operator": OPERATOR, "cores": 1}
 
 
 def test_a_real_side_does_nothing_while_it_is_stopped() -> None:
-    with Side(NUMPY) as side:
+    with Side(SIDE, NUMPY) as side:
         side.ready()
         side.stop()
         process = psutil.Process(side._process.pid)
@@ -181,7 +182,7 @@ def test_a_real_side_does_nothing_while_it_is_stopped() -> None:
 
 
 def test_real_sides_have_as_many_threads_as_asked_for() -> None:
-    with Side({**NUMPY, "cores": 3}) as side:
+    with Side(SIDE, {**NUMPY, "cores": 3}) as side:
         side.ready()  # before, the environment of a process that is being started may read as empty
         environment = psutil.Process(side._process.pid).environ()
     names = ("TVM_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
@@ -190,7 +191,7 @@ def test_real_sides_have_as_many_threads_as_asked_for() -> None:
 
 def test_a_real_side_that_takes_too_long_is_given_up() -> None:
     message = "no answer within 0 s: it was given up"
-    with Side(NUMPY, patience=0) as side, pytest.raises(TunesmithError, match=message):
+    with Side(SIDE, NUMPY, patience=0) as side, pytest.raises(TunesmithError, match=message):
         side.ready()
 
 
@@ -198,7 +199,7 @@ def test_a_real_side_dies_with_the_process_that_started_it() -> None:
     program = (
         "import sys, time\n"
         "from tunesmith.bench.timing.side_process import Side\n"
-        f"side = Side({NUMPY!r})\n"
+        f"side = Side({SIDE!r}, {NUMPY!r})\n"
         "side.ready()\n"
         "side.stop()\n"
         "print(side._process.pid, flush=True)\n"
@@ -219,14 +220,14 @@ def test_a_real_side_dies_with_the_process_that_started_it() -> None:
 def test_the_way_of_a_side_is_told() -> None:
     sides = described(a=1.0, b=2.0)
     sides["b"]["way"] = "fused"
-    found = rotate(sides, 1)
+    found = rotate(SIDE, sides, 1)
     assert [turns.way for turns in found.turns.values()] == [None, "fused"]
 
 
 def test_a_real_side_chooses_a_way() -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed")
     operator = matmul(m=8, n=8, k=8)
-    with Side(library_peer("pytorch").side(operator, 1)) as side:
+    with Side(SIDE, library_peer("pytorch").side(operator, 1)) as side:
         side.ready()
         assert side.way is None
         side.round(0.001)

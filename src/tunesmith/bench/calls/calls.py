@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tunesmith.bench.pages.provenance import origin_now
+from tunesmith.bench.peers import SIDE
 from tunesmith.bench.peers.library_peers import library_peers
 from tunesmith.bench.timing.rotation import Rotation, Turns, median_interval, rotate
 from tunesmith.errors import TunesmithError, UsageError
@@ -23,7 +24,7 @@ PEERS = ("pytorch", "numpy", "onnxruntime")
 WAYS: Mapping[str, str] = {
     "bound": "the program alone (`bind`)",
     "numpy": "NumPy arrays",
-    "unaligned": "NumPy arrays that start between multiples of 64 bytes",
+    "unaligned": "NumPy arrays that are not aligned to 64 bytes",
     "numpy_out": "the same with `out=`, NumPy",
     "torch": "PyTorch tensors",
     "torch_out": "the same with `out=`, PyTorch",
@@ -105,7 +106,7 @@ def _row(
         else:
             missing[peer_name] = reason
     say(f"{name}: {len(sides)} ways to call, {settings.rounds} rounds ...")
-    rotation = rotate(sides, settings.rounds, seconds=_TURN_SECONDS)
+    rotation = rotate(SIDE, sides, settings.rounds, seconds=_TURN_SECONDS)
     if "bound" in rotation.failed:
         raise TunesmithError(f"{name} cannot be called: {rotation.failed['bound']}")
     missing |= {side.removesuffix(" itself"): why for side, why in rotation.failed.items()}

@@ -1,26 +1,22 @@
-"""The files of a comparison: data, a Markdown page, an HTML page and pictures."""
+"""The files of a comparison: data, a Markdown page, an HTML page and charts."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tunesmith.bench.compare.charts import CHARTS, bar_charts, curve_charts
 from tunesmith.bench.compare.compare import CompareSettings
-from tunesmith.bench.compare.page import (
-    DATA,
-    HTML,
-    PAGE,
-    compare_html,
-    compare_page,
-    make_figures,
-)
+from tunesmith.bench.compare.page import compare_html, compare_page
 from tunesmith.bench.compare.problems import Problem, RecordedProblem
 from tunesmith.bench.compare.summary import Summary
-from tunesmith.bench.pages.figure_files import write_texts
-from tunesmith.store import library_versions, this_machine
+from tunesmith.bench.pages.charts import svg_texts
+from tunesmith.bench.pages.figure_files import write_figures, write_texts
+from tunesmith.bench.pages.provenance import origin_now, together
+
+NAME = "compare"
 
 
 def write_comparison(
@@ -30,32 +26,38 @@ def write_comparison(
 
     Raises ``TunesmithError`` where that is impossible.
     """
-    about = {
-        "machine": this_machine(),
-        "versions": library_versions(),
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",
-    }
     data = {
-        **about,
+        **together([origin_now()]),
         "settings": asdict(settings),
         "problems": [_problem(problem) for problem in summary.problems],
         "tuners": [standing.row() for standing in summary.standings],
         "rows": [cell.row() for cell in summary.cells],
         "crashes": summary.crashes,
     }
-    figures = make_figures(summary)
-    page = compare_page(summary, settings, about, figures)
-    texts = {figure.file: figure.picture for figure in figures}
-    texts[PAGE] = page
-    texts[HTML] = compare_html(summary, settings, about, figures, command)
-    texts[DATA] = json.dumps(data, indent=1) + "\n"
-    write_texts(folder, texts)
+    write_figures(folder, NAME, data)
+    drawn = svg_texts({**bar_charts(data), **curve_charts(summary)})
+    charts = {name: drawn[name] for name in CHARTS if name in drawn}
+    page = compare_page(data, list(charts))
+    html = compare_html(data, charts, command)
+    write_texts(folder, {**charts, f"{NAME}.html": html, f"{NAME}.md": page})
     return data, page
+
+
+def write_comparison_page(folder: Path, data: Mapping[str, Any]) -> None:
+    """Write what needs no more than the figures in the JSON file: the Markdown page, and the charts
+    of bars. Those of curves need the runs, and stay as they are."""
+    bars = svg_texts(bar_charts(data))
+    charts = [name for name in CHARTS if name in bars or (folder / name).is_file()]
+    write_texts(folder, {**bars, f"{NAME}.md": compare_page(data, charts)})
 
 
 def _problem(problem: Problem) -> dict[str, Any]:
     if not isinstance(problem, RecordedProblem):
-        return {"problem": problem.label, "kind": "measured"}
+        return {
+            "problem": problem.label,
+            "kind": "measured",
+            "flops": float(problem.task.operator.flops),
+        }
     scale = problem.baselines
     return {
         "problem": problem.label,

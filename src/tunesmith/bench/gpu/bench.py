@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,7 +16,7 @@ from tunesmith.bench.gpu.peers import GpuPeers
 from tunesmith.bench.gpu.recording import SpaceSample
 from tunesmith.bench.gpu.sketches import SketchCheck
 from tunesmith.bench.gpu.tuning import tuned_fields
-from tunesmith.bench.pages.provenance import origin_now
+from tunesmith.bench.pages.provenance import origin_now, together
 from tunesmith.bench.timing.gpu_time import Deadline, TimePlan
 from tunesmith.budget import Stop
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
@@ -141,12 +140,9 @@ class GpuBench:
 
         Raises ``TunesmithError`` for figures of another machine that would stay.
         """
-        origin = origin_now()
         fresh: Figures = {
             "gpu": gpu_facts(),
-            "machine": origin["machine"],
-            "versions": origin["versions"],
-            "date": f"{datetime.now(UTC):%Y-%m-%d}",
+            **together([origin_now()]),
             "settings": asdict(self.settings),
             "parts": {},
             "libraries": {"missing": None, "versions": {}},

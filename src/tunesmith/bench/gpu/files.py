@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,10 @@ from typing import Any
 from tunesmith.bench.gpu.page import gpu_page
 from tunesmith.bench.gpu.summary import gpu_summary
 from tunesmith.bench.gpu.workloads import gpu_workloads
-from tunesmith.bench.pages.figure_files import write_texts
-from tunesmith.errors import TunesmithError, system_reason
+from tunesmith.bench.pages.figure_files import in_order, read_figures, write_figures, write_texts
 
-DATA, PAGE = "gpu.json", "gpu.md"
+NAME = "gpu"
+DATA, PAGE = f"{NAME}.json", f"{NAME}.md"
 
 Figures = dict[str, Any]
 
@@ -30,21 +29,9 @@ def read_gpu(folder: Path) -> Figures | None:
 
     Raises ``TunesmithError`` for a file that holds none.
     """
-    path = folder / DATA
-    try:
-        figures = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise TunesmithError(f"cannot read {path}: {system_reason(error)}") from error
-    except ValueError:
-        figures = None
-    if isinstance(figures, dict) and all(
-        isinstance(figures.get(name), kind) for name, kind in _KINDS.items()
-    ):
-        return figures
-    raise TunesmithError(
-        f"{path} holds no figures of an earlier run: remove it, or name another folder"
+    return read_figures(
+        folder / DATA,
+        lambda found: all(isinstance(found.get(name), kind) for name, kind in _KINDS.items()),
     )
 
 
@@ -53,15 +40,10 @@ def write_gpu(folder: Path, figures: Mapping[str, Any]) -> tuple[Figures, str]:
 
     Returns what was written. Raises ``TunesmithError`` where that is impossible.
     """
-    listed = {**figures, "rows": _in_order(figures["rows"])}
+    listed = {**figures, "rows": in_order(figures["rows"], gpu_workloads())}
     summed = [{**asdict(figure), "reached": figure.reached} for figure in gpu_summary(listed)]
     written = {**listed, "figures": summed}
+    write_figures(folder, NAME, written)
     page = gpu_page(written)
-    data = json.dumps(written, indent=1, allow_nan=False) + "\n"
-    write_texts(folder, {PAGE: page, DATA: data})
+    write_texts(folder, {PAGE: page})
     return written, page
-
-
-def _in_order(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    order = {name: place for place, name in enumerate(gpu_workloads())}
-    return sorted(rows, key=lambda row: order.get(row["workload"], len(order)))

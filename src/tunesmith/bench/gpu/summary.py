@@ -56,8 +56,8 @@ def gpu_summary(figures: Mapping[str, Any]) -> list[GpuFigure]:
         _pace("valid ones among them", None, "valid_per_second", rows),
         _pace("GPU idle, once the first trial has ended (median)", 0.3, "gpu_idle", rows),
         _wrong_in_tuning(rows),
-        _wrong(sketches),
-        _untried(sketches),
+        _of_sketches("sketches' trials that end wrong (not: refused)", sketches, _failures),
+        _of_sketches("sketches without a valid trial", sketches, _is_untried),
     ]
 
 
@@ -91,22 +91,13 @@ def _wrong_in_tuning(rows: Sequence[Row]) -> GpuFigure:
     return GpuFigure("wrong answers while tuning", value, 0.0, "", len(tuned), of, most=True)
 
 
-def _wrong(sketches: Sequence[Row]) -> GpuFigure:
-    return _of_sketches(
-        "sketches' trials that end wrong (not: refused)",
-        sketches,
-        lambda row: sum(
-            count
-            for outcome, count in row["outcomes"].items()
-            if Outcome[outcome] not in (Outcome.NO_ERROR, Outcome.INSTANTIATION_ERROR)
-        ),
-    )
+def _failures(row: Row) -> int:
+    fine = (Outcome.NO_ERROR.name, Outcome.INSTANTIATION_ERROR.name)
+    return sum(count for name, count in row["outcomes"].items() if name not in fine)
 
 
-def _untried(sketches: Sequence[Row]) -> GpuFigure:
-    return _of_sketches(
-        "sketches without a valid trial", sketches, lambda row: not row["outcomes"].get("NO_ERROR")
-    )
+def _is_untried(row: Row) -> bool:
+    return not row["outcomes"].get(Outcome.NO_ERROR.name)
 
 
 def _of_sketches(name: str, rows: Sequence[Row], count: Callable[[Row], int]) -> GpuFigure:

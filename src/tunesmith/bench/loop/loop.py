@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,13 @@ def measure_loop(settings: LoopSettings, say: Callable[[str], None]) -> dict[str
         tuned = measure_tuned(Path(folder) / "tuned.db", settings, say)
         say(f"a store of {settings.records} records ...")
         store = measure_store(Path(folder), settings.records)
-    return {"layer": LAYER, "settings": asdict(settings), "random": random, "tuned": tuned} | {
-        "store": store
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "layer": LAYER,
+        "settings": asdict(settings),
+        "random": random,
+        "tuned": tuned,
+        "store": store,
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,15 +11,14 @@ from typing import Any
 from tunesmith.bench.operators.chart import ratio_chart, start_chart
 from tunesmith.bench.operators.page import operators_page
 from tunesmith.bench.operators.workloads import Suite, operator_workloads
-from tunesmith.bench.pages.figure_files import read_rows, write_texts
-from tunesmith.bench.pages.provenance import is_origin, origin_now, rows_of_this_machine, together
+from tunesmith.bench.pages.charts import svg_texts
+from tunesmith.bench.pages.figure_files import RowFile, in_order, write_figures, write_texts
+from tunesmith.bench.pages.provenance import origin_now, together
 from tunesmith.bench.peers.instruction_sets import instruction_set
 from tunesmith.bench.peers.library_peers import library_versions_of_peers
-from tunesmith.errors import TunesmithError
 from tunesmith.target import Target
 
 _STARTS = "starts.md"
-_CHARTS = {"ratios": ratio_chart, "starts": start_chart}
 # Without these in every row nothing can be told of them.
 _FIELDS = {
     *("workload", "operator", "gflops", "disturbed", "peers", "missing"),
@@ -60,30 +58,20 @@ def read_operators(
     machine, or for another processor, that are not to be ``redone``.
     """
     of = of or OperatorFigures()
-    path = folder / f"{of.name}.json"
-    rows = read_rows(path, lambda row: row.keys() >= _FIELDS and all(map(is_origin, _origins(row))))
-    kept = rows_of_this_machine(
-        rows, _origins, redone=redone, path=path, option="--fresh without --workload"
+    file = RowFile(
+        folder / f"{of.name}.json",
+        lambda row: row.keys() >= _FIELDS,
+        _origins,
+        "--fresh without --workload",
     )
-    return {
-        name: row for name, row in kept.items() if _is_for(of.target, row, redone=redone, path=path)
-    }
-
-
-def _is_for(target: Target, row: Mapping[str, Any], *, redone: Collection[str], path: Path) -> bool:
-    """Whether a row is of programs for the same processor; one that is ``redone`` need not be.
-
-    Raises ``TunesmithError`` for another one that is for another processor.
-    """
-    other = Target(**row["target"]).processor
-    if other == target.processor:
-        return True
-    if row["workload"] in redone:
-        return False
-    raise TunesmithError(
-        f"{path} holds rows for another processor ({other}, not {target.processor}): name another "
-        "folder with --output, or measure all of its workloads anew (--fresh without --workload)"
-    )
+    kept, here = {}, of.target.processor
+    for name, row in file.read(redone).items():
+        other = Target(**row["target"]).processor
+        if other == here:
+            kept[name] = row
+        elif name not in redone:
+            raise file.refused(f"programs for another processor ({other}, not {here})")
+    return kept
 
 
 def _origins(row: Mapping[str, Any]) -> list[Any]:
@@ -100,8 +88,7 @@ def write_operators(
     Returns the figures and the page. Raises ``TunesmithError`` where that is impossible.
     """
     of = of or OperatorFigures()
-    order = {name: place for place, name in enumerate(operator_workloads(suite=of.suite))}
-    listed = sorted(rows, key=lambda row: order.get(row["workload"], len(order)))
+    listed = in_order(rows, operator_workloads(suite=of.suite))
     origins = [origin for row in listed for origin in _origins(row)]
     figures = {
         **together(origins or [origin_now(library_versions_of_peers())]),
@@ -109,9 +96,22 @@ def write_operators(
         "compiled_for": of.compiled_for,
         "rows": listed,
     }
-    charts = {f"{of.name}-{name}.svg": draw(listed) for name, draw in _CHARTS.items()}
-    starts = of.suite is Suite.LAYERS and (folder / _STARTS).is_file()
-    page = operators_page(figures, list(charts), name=of.name, starts=starts)
-    data = json.dumps(figures, indent=1) + "\n"
-    write_texts(folder, {**charts, f"{of.name}.md": page, f"{of.name}.json": data})
-    return figures, page
+    write_figures(folder, of.name, figures)
+    return figures, write_operators_page(folder, of.name, figures)
+
+
+def write_operators_page(folder: Path, name: str, figures: Mapping[str, Any]) -> str:
+    """Write the page and the charts of the figures in the JSON file of that name; returns the
+    page."""
+    rows = figures["rows"]
+    charts = svg_texts(
+        {
+            f"{name}-ratios.svg": lambda: ratio_chart(rows),
+            f"{name}-starts.svg": lambda: start_chart(rows),
+        }
+    )
+    of_layers = Suite(figures.get("suite", Suite.LAYERS.value)) is Suite.LAYERS
+    starts = of_layers and (folder / _STARTS).is_file()
+    page = operators_page(figures, list(charts), name=name, starts=starts)
+    write_texts(folder, {**charts, f"{name}.md": page})
+    return page

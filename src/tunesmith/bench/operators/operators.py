@@ -10,6 +10,7 @@ from typing import Any
 from tunesmith.bench.operators.tuned import tune_workload
 from tunesmith.bench.operators.workloads import FUSED
 from tunesmith.bench.pages.provenance import origin_now
+from tunesmith.bench.peers import SIDE
 from tunesmith.bench.peers.instruction_sets import InstructionSet, held_to
 from tunesmith.bench.peers.library_peers import (
     library_peer,
@@ -112,7 +113,7 @@ class OperatorBench:
         def preparing(side: str) -> None:
             self.say(f"{name}: preparing {side} ...")
 
-        rotation = rotate(sides, self.settings.pairs, seconds=_TURN_SECONDS, say=preparing)
+        rotation = rotate(SIDE, sides, self.settings.pairs, seconds=_TURN_SECONDS, say=preparing)
         if _OURS in rotation.failed:
             raise TunesmithError(f"our kernel failed: {rotation.failed[_OURS]}")
         row = {

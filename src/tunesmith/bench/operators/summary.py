@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tunesmith.bench.operators.shapes import shape_workloads
@@ -52,60 +52,16 @@ class Figure:
 
 def summary(rows: Iterable[Row], suite: Suite = Suite.LAYERS) -> list[Figure]:
     """All figures of a suite, in the order of the page."""
-    return _of_layers(rows) if suite is Suite.LAYERS else _of_shapes(rows)
-
-
-def _of_shapes(rows: Iterable[Row]) -> list[Figure]:
-    """Each workload has a figure of its own; then come the number of those that are behind, and
-    the least ratio."""
-    known = {row["workload"]: row for row in rows}
-    figures = []
-    for name in shape_workloads():
-        there = [known[name]] if name in known and best_ratio(known[name]) is not None else []
-        value = best_ratio(there[0]) if there else None
-        calm = sum(not is_disturbed(row) for row in there)
-        figures.append(Figure(name, value, 1.0, len(there), 1, calm))
-    ratios = [figure.value for figure in figures if figure.value is not None]
-    calm = sum(figure.undisturbed or 0 for figure in figures)
-    least = min(ratios, default=None)
-    mean = geometric_mean(ratios) if ratios else None
-    return [
-        Figure("the least of all", least, 1.0, len(ratios), len(figures), calm),
-        Figure("geometric mean of all", mean, None, len(ratios), len(figures), calm),
-        *figures,
-    ]
-
-
-def behind(rows: Iterable[Row]) -> list[Row]:
-    """The rows in which a peer is faster than ours."""
-    return [row for row in rows if (ratio := best_ratio(row)) is not None and ratio < 1.0]
-
-
-def unheld(rows: Iterable[Row]) -> Mapping[str, int]:
-    """In how many rows the best peer was not held to our instruction set, by its name."""
-    best = [(row["best_peer"], row["peers"][row["best_peer"]]) for row in rows if row["best_peer"]]
-    return Counter(name for name, found in best if (held := found.get("held")) and not held["kept"])
-
-
-def _of_layers(rows: Iterable[Row]) -> list[Figure]:
-    known = {row["workload"]: row for row in rows}
+    figure = partial(_figure, {row["workload"]: row for row in rows})
+    if suite is Suite.SHAPES:
+        names = tuple(shape_workloads())
+        return [
+            figure("the least of all", 1.0, names, best_ratio, together=min),
+            figure("geometric mean of all", None, names, best_ratio),
+            *(figure(name, 1.0, (name,), best_ratio, together=min) for name in names),
+        ]
     fused, tuned = tuple(name + FUSED for name in RESNET), COMPARED_TUNERS
-
-    def figure(
-        name: str,
-        wanted: float | None,
-        workloads: Sequence[str],
-        of_row: Callable[[Row], float | None],
-        *,
-        together: Callable[[Sequence[float]], float] = geometric_mean,
-        disturbed: Callable[[Row], bool] | None = is_disturbed,
-    ) -> Figure:
-        there = [known[workload] for workload in workloads if workload in known]
-        have = [(row, value) for row in there if (value := of_row(row)) is not None]
-        value = together([value for _, value in have]) if have else None
-        calm = disturbed and sum(not disturbed(row) for row, _ in have)
-        return Figure(name, value, wanted, len(have), len(workloads), calm)
-
+    mkl, kernels = ratio_to("pytorch"), "C1–C12 and matmuls against MetaSchedule's kernels"
     return [
         figure("ResNet-18 C1–C12 against the best peer", 1.5, RESNET, best_ratio),
         figure("the least of these", 1.0, RESNET, best_ratio, together=min),
@@ -113,21 +69,15 @@ def _of_layers(rows: Iterable[Row]) -> list[Figure]:
         figure("C1–C12 against oneDNN, also with its own data", 1.8, RESNET, ratio_to(*_ONEDNN)),
         figure("C1–C12 with bias and ReLU against the best peer", None, fused, best_ratio),
         figure("the least of these", 1.0, fused, best_ratio, together=min),
-        figure("matmul 512–2048 against PyTorch (MKL)", 1.0, SQUARE, ratio_to("pytorch")),
-        figure("the least of these", 1.0, SQUARE, ratio_to("pytorch"), together=min),
+        figure("matmul 512–2048 against PyTorch (MKL)", 1.0, SQUARE, mkl),
+        figure("the least of these", 1.0, SQUARE, mkl, together=min),
         figure("matmul 512–2048 against the best peer", 1.0, SQUARE, best_ratio),
         figure("OpEvo's matmuls against the best peer", 1.0, OPEVO, best_ratio),
-        figure("batch matmuls against torch.bmm", 1.3, BATCHED, ratio_to("pytorch")),
+        figure("batch matmuls against torch.bmm", 1.3, BATCHED, mkl),
         figure("depthwise layers against the best peer", 1.8, DEPTHWISE, best_ratio),
         figure("pointwise layers against the best peer", 1.0, POINTWISE, best_ratio),
         figure("dense, constant weights, against the best peer", 1.0, DENSE, best_ratio),
-        figure(
-            "C1–C12 and matmuls against MetaSchedule's kernels",
-            1.5,
-            tuned,
-            _kernel_ratio,
-            disturbed=_is_rival_disturbed,
-        ),
+        figure(kernels, 1.5, tuned, _kernel_ratio, disturbed=_is_rival_disturbed),
         figure("trials a second against MetaSchedule's", 15.0, tuned, _trial_rates, disturbed=None),
     ]
 
@@ -137,26 +87,27 @@ def is_disturbed(row: Row) -> bool:
     return bool(row["disturbed"] or any(peer["disturbed"] for peer in row["peers"].values()))
 
 
-@dataclass(frozen=True)
-class Lag:
-    """How far PyTorch (MKL) is behind: how many times as fast the best other library is on the
-    square matmuls, and which ``libraries`` that is, by workload."""
-
-    factor: float
-    libraries: Mapping[str, str]
+def geometric_mean(values: Sequence[float]) -> float:
+    """Of positive values."""
+    return math.exp(math.fsum(map(math.log, values)) / len(values))
 
 
-def lag_of_mkl(rows: Iterable[Row]) -> Lag | None:
-    """None where there is nothing to compare it with."""
-    factors, libraries = [], {}
-    for row in rows:
-        ratios = {name: peer["ratio"] for name, peer in row["peers"].items()}
-        if row["workload"] in SQUARE and len(ratios) > 1 and "pytorch" in ratios:
-            mkl = ratios.pop("pytorch")
-            best = min(ratios, key=lambda name: ratios[name])
-            factors.append(mkl / ratios[best])
-            libraries[row["workload"]] = best
-    return Lag(geometric_mean(factors), libraries) if factors else None
+def _figure(
+    known: Mapping[str, Row],
+    name: str,
+    wanted: float | None,
+    workloads: Sequence[str],
+    of_row: Callable[[Row], float | None],
+    *,
+    together: Callable[[Sequence[float]], float] = geometric_mean,
+    disturbed: Callable[[Row], bool] | None = is_disturbed,
+) -> Figure:
+    """What the rows of these workloads come to ``together``."""
+    there = [known[workload] for workload in workloads if workload in known]
+    have = [(row, value) for row in there if (value := of_row(row)) is not None]
+    value = together([value for _, value in have]) if have else None
+    calm = disturbed and sum(not disturbed(row) for row, _ in have)
+    return Figure(name, value, wanted, len(have), len(workloads), calm)
 
 
 def best_ratio(row: Row) -> float | None:
@@ -190,8 +141,3 @@ def _is_rival_disturbed(row: Row) -> bool:
     found = row["metaschedule"]
     sides = (("first", "first_alone"), ("second", "second_alone"))
     return any(disturbance(found[turn], found[alone]) > DISTURBED for turn, alone in sides)
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    """Of positive values."""
-    return math.exp(math.fsum(map(math.log, values)) / len(values))

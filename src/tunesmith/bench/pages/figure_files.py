@@ -1,48 +1,131 @@
-"""Files of figures that grow row by row: read by the next run, each written as a whole."""
+"""Files of figures: JSON that says where it comes from, and the page and charts made of it.
+
+Most hold rows, one a workload, and grow row by row over days and versions. So each row says for
+itself where it comes from; a run reads those of earlier ones, and writes all files anew after each
+row, every one as a whole.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
+from tunesmith.bench.pages.provenance import Origin, is_origin
 from tunesmith.errors import TunesmithError, system_reason
+from tunesmith.store import this_machine
 from tunesmith.whole_file import write_whole
 
 Row = dict[str, Any]
 
+_ROWS = "rows of an earlier run"
+WAY_OUT = "remove it, or name another folder"
 
-def read_rows(path: Path, check: Callable[[Row], bool]) -> dict[str, Row]:
-    """The rows of earlier runs by workload; none where there is no file.
 
-    Raises ``TunesmithError`` for a file that is no such thing: every row has to pass the ``check``.
+def read_figures(
+    path: Path, fits: Callable[[Any], bool], what: str = "figures of an earlier run"
+) -> dict[str, Any] | None:
+    """What a file of figures holds; None where there is none.
+
+    Raises ``TunesmithError`` for one that cannot be read, or holds nothing that ``fits``.
     """
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
-        if all(check(row) for row in rows):
-            return {row["workload"]: row for row in rows}
+        figures = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return {}
+        return None
     except OSError as error:
         raise TunesmithError(f"cannot read {path}: {system_reason(error)}") from error
-    except (AttributeError, KeyError, TypeError, ValueError):
-        pass
-    raise TunesmithError(
-        f"{path} holds no rows of an earlier run: remove it, or name another folder"
-    )
+    except ValueError:
+        figures = None
+    with contextlib.suppress(AttributeError, KeyError, TypeError, ValueError):
+        if isinstance(figures, dict) and fits(figures):
+            return figures
+    raise TunesmithError(f"{path} holds no {what}: {WAY_OUT}")
+
+
+def write_figures(folder: Path, name: str, figures: Mapping[str, Any]) -> None:
+    """Write ``name.json``; it comes before what is made of it, so that no fault of a page costs
+    figures. Raises ``TunesmithError`` where that is impossible."""
+    write_texts(folder, {f"{name}.json": json.dumps(figures, indent=1) + "\n"})
+
+
+@dataclass(frozen=True)
+class RowFile:
+    """A file whose rows are of one machine.
+
+    ``fits`` looks at a row that was read; ``origins`` says where its parts come from, None where
+    that is not known; ``anew`` are the options with which all rows are measured anew.
+    """
+
+    path: Path
+    fits: Callable[[Row], bool]
+    origins: Callable[[Row], Sequence[Origin | None]]
+    anew: str
+
+    def read(self, redone: Collection[str] = ()) -> dict[str, Row]:
+        """The rows of earlier runs by workload; none where there is no file.
+
+        Rows of another machine, or of an unknown one, are left out where they are ``redone``.
+        Raises ``TunesmithError`` for other such rows, and for a file that holds no rows.
+        """
+
+        def fits(figures: Any) -> bool:
+            return all(
+                self.fits(row) and all(map(is_origin, self.origins(row))) for row in figures["rows"]
+            )
+
+        figures = read_figures(self.path, fits, _ROWS) or {"rows": []}
+        return {row["workload"]: row for row in figures["rows"] if self._is_kept(row, redone)}
+
+    def _is_kept(self, row: Row, redone: Collection[str]) -> bool:
+        here = this_machine()["fingerprint"]
+        machines = [origin and origin["machine"] for origin in self.origins(row)]
+        others = [each for each in machines if not each or each["fingerprint"] != here]
+        if not others:
+            return True
+        if row["workload"] in redone:
+            return False
+        whose = f"another machine ({others[0]['cpu']})" if others[0] else "an unknown machine"
+        raise self.refused(whose)
+
+    def refused(self, whose: str) -> TunesmithError:
+        """The error for rows that new ones cannot stand beside."""
+        return TunesmithError(
+            f"{self.path} holds rows of {whose}: name another folder with --output, or measure all "
+            f"of its workloads anew ({self.anew})"
+        )
+
+
+def in_order(rows: Iterable[Mapping[str, Any]], workloads: Iterable[str]) -> list[Row]:
+    """Rows in the order of the workloads that are known, then the others."""
+    order = {name: place for place, name in enumerate(workloads)}
+    return sorted(map(dict, rows), key=lambda row: order.get(row["workload"], len(order)))
 
 
 def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
     """Write the files of these names anew. Raises ``TunesmithError`` where that is impossible."""
     for name, text in texts.items():
         try:
+            _remove_drafts(folder, name)
             write_whole(folder / name, text)
         except OSError as error:
             raise TunesmithError(
                 f"cannot write {folder / name}: {system_reason(error)}: name another folder"
             ) from error
+
+
+def _remove_drafts(folder: Path, name: str) -> None:
+    """Remove what processes that were killed while they wrote the file have left beside it."""
+    for draft in folder.glob(f".{name}.*.part"):
+        writer = draft.name.rsplit(".", 2)[1]
+        if writer.isdecimal() and not psutil.pid_exists(int(writer)):
+            draft.unlink(missing_ok=True)
 
 
 def make_folder(path: Path) -> None:

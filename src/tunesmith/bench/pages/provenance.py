@@ -6,16 +6,14 @@ Files of figures grow row by row, over days and versions: so each row says for i
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tunesmith.errors import TunesmithError
 from tunesmith.store import library_versions, this_machine
 
-Row = dict[str, Any]
 Origin = Mapping[str, Any]
 
 _PACKAGE = Path(__file__).parents[2]
@@ -67,35 +65,6 @@ def is_origin(origin: Any) -> bool:
     )
 
 
-def rows_of_this_machine(
-    rows: Mapping[str, Row],
-    origins: Callable[[Row], Iterable[Origin | None]],
-    *,
-    redone: Collection[str],
-    path: Path,
-    option: str,
-) -> dict[str, Row]:
-    """The rows of a file that new ones may stand beside; others are dropped if they are ``redone``.
-
-    Raises ``TunesmithError`` for other rows of another machine, or of an unknown one; it names the
-    ``option`` with which they are redone.
-    """
-    here = this_machine()["fingerprint"]
-    kept = {}
-    for name, row in rows.items():
-        machines = [origin and origin["machine"] for origin in origins(row)]
-        others = [machine for machine in machines if not machine or machine["fingerprint"] != here]
-        if not others:
-            kept[name] = row
-        elif name not in redone:
-            whose = f"another machine ({others[0]['cpu']})" if others[0] else "an unknown machine"
-            raise TunesmithError(
-                f"{path} holds rows of {whose}: name another folder with --output, or measure all "
-                f"of its workloads anew ({option})"
-            )
-    return kept
-
-
 def together(origins: Sequence[Origin]) -> dict[str, Any]:
     """``machine``, ``versions`` and ``date`` of at least one origin, of one machine: what they
     share, and all that there is where they differ."""
@@ -110,8 +79,9 @@ def together(origins: Sequence[Origin]) -> dict[str, Any]:
     }
 
 
-def span(values: Iterable[Any]) -> str:
-    """The least and the greatest of these numbers or texts, or the one that there is."""
-    known = set(values)
+def span(values: Iterable[Any], factor: float = 1) -> str:
+    """The least and the greatest of these numbers or texts, or the one that there is; numbers
+    times a factor."""
+    known = {each if isinstance(each, str) else factor * each for each in values}
     ends = dict.fromkeys((min(known), max(known)))
     return " to ".join(end if isinstance(end, str) else f"{end:g}" for end in ends)

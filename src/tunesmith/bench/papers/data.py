@@ -10,6 +10,7 @@ from typing import Any
 from tunesmith.bench.compare.compare import Comparison, Results
 from tunesmith.bench.compare.problems import Problem
 from tunesmith.bench.compare.summary import Cell, Summary, summarise
+from tunesmith.bench.pages.charts import svg_texts
 from tunesmith.bench.papers.experiment import SearchExperiment, SearchSettings
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.bench.papers.start import random_start
@@ -30,7 +31,7 @@ def search_data(
     experiment tells.
     """
     summary = summarise(results)
-    drawn = {name: svg for name, svg in experiment.pictures(summary).items() if svg}
+    drawn = svg_texts(experiment.charts(summary))
     files = {name: f"search-{experiment.name}-{name}.svg" for name in drawn}
     figures = {
         "settings": asdict(settings),

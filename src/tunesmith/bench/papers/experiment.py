@@ -16,6 +16,7 @@ from typing import Any
 from tunesmith.bench.compare.compare import CompareSettings, Comparison
 from tunesmith.bench.compare.summary import Summary
 from tunesmith.bench.compare.tuners import TunerChoice, choose_tuners
+from tunesmith.bench.pages.charts import Draw
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.errors import MissingDependencyError, unknown_name
 from tunesmith.operators import Operator
@@ -68,15 +69,15 @@ def _nothing_told(_summary: Summary, _settings: SearchSettings) -> dict[str, Any
 class SearchExperiment:
     """A paper's experiment: the operators that it ``knows`` by name, and its settings.
 
-    ``pictures`` draws by short names, such as ``time``; an empty text is no picture. ``told`` gives
-    further figures, which are JSON-ready, for the page.
+    ``charts`` are drawn by short names, such as ``time``. ``told`` gives further figures, which are
+    JSON-ready, for the page.
     """
 
     name: str
     knows: Mapping[str, Operator]
     full: SearchSettings
     quick: SearchSettings
-    pictures: Callable[[Summary], Mapping[str, str]]
+    charts: Callable[[Summary], Mapping[str, Draw]]
     told: Callable[[Summary, SearchSettings], Mapping[str, Any]] = _nothing_told
 
     def settings(self, *, quick: bool) -> SearchSettings:

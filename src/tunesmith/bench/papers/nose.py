@@ -7,25 +7,33 @@ V-D, figures 5 to 8). Its layers are those of "Learning to Optimize Tensor Progr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunesmith.bench.compare.bars import outcome_times_figure, outcomes_figure, time_split_figure
+from tunesmith.bench.compare.charts import (
+    outcome_times_chart,
+    outcomes_chart,
+    speed_time_chart,
+    speed_trials_chart,
+    speed_up_chart,
+    time_split_chart,
+)
 from tunesmith.bench.compare.curves import time_limit
-from tunesmith.bench.compare.figures import speed_time_figure, speed_trials_figure, speed_up_figure
-from tunesmith.bench.compare.summary import Cell, Summary, mean, speeds
+from tunesmith.bench.compare.summary import Cell, Summary, speeds
 from tunesmith.bench.compare.tuners import reference_of
 from tunesmith.bench.operators.workloads import RESNET
-from tunesmith.bench.pages import markdown
+from tunesmith.bench.pages.charts import Draw, svg_texts
 from tunesmith.bench.papers import tables as parts
-from tunesmith.bench.papers.claims import NO_DIFFERENCE, Estimate, mean_over, too_few
+from tunesmith.bench.papers.estimate import Estimate, mean_over
 from tunesmith.bench.papers.experiment import MODEL_TUNER, SearchExperiment, SearchSettings
 from tunesmith.bench.papers.start import past_start, random_start
 from tunesmith.operators import workload
-from tunesmith.reports import format as fmt
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TEST_LAYERS = tuple(f"resnet18.C{number}" for number in range(3, 11))
 
@@ -46,31 +54,23 @@ _FULL = SearchSettings(
 # One layer, two tuners, so that both come far further than their first hundred random configs.
 _QUICK = replace(_FULL, workloads=("resnet18.C5",), tuners=(OURS, THEIRS), repeats=4, seconds=70.0)
 
-_PAPER = (
-    "in the mean over the layers NoSE's best is up to 1.4 times as fast as the GA's within the "
-    "first 10 of 60 minutes, and about as fast at the end; NoSE thinks no longer than the GA "
-    "(section V-D, figures 5 and 6, on a GPU)."
-)
 
-
-def _pictures(summary: Summary) -> dict[str, str]:
+def _charts(summary: Summary) -> dict[str, Draw]:
     return {
-        "time": speed_time_figure(summary),
-        "trials": speed_trials_figure(summary),
-        "speed-up": _speed_up_picture(summary),
-        "time-split": time_split_figure(summary),
-        "outcomes": outcomes_figure(summary),
-        "outcome-times": outcome_times_figure(summary),
+        "time": lambda: speed_time_chart(summary),
+        "trials": lambda: speed_trials_chart(summary),
+        "speed-up": lambda: _speed_up_chart(summary),
+        **_bars([cell.row() for cell in summary.cells], summary.labels),
     }
 
 
-def _speed_up_picture(summary: Summary) -> str:
-    """Nothing where it would be over another tuner than the table is, or of random starts alone."""
+def _speed_up_chart(summary: Summary) -> Figure | None:
+    """None where it would be over another tuner than the table is, or of random starts alone."""
     theirs = _labelled(summary.labels, THEIRS)
     if theirs is None or theirs != reference_of(summary.labels):
-        return ""
+        return None
     told = any(each["points"] for each in _speed_ups(summary, theirs))
-    return (speed_up_figure(summary) or "") if told else ""
+    return speed_up_chart(summary) if told else None
 
 
 def _told(summary: Summary, _settings: SearchSettings) -> dict[str, Any]:
@@ -141,103 +141,33 @@ EXPERIMENT = SearchExperiment(
     knows={name: workload(name) for name in RESNET},
     full=_FULL,
     quick=_QUICK,
-    pictures=_pictures,
+    charts=_charts,
     told=_told,
 )
+
+
+def charts(data: Mapping[str, Any]) -> dict[str, str]:
+    """The charts that need no more than the figures, by the names of their files."""
+    return svg_texts(
+        {
+            f"search-nose-{name}.svg": draw
+            for name, draw in _bars(data["rows"], data["tuners"]).items()
+        }
+    )
+
+
+def _bars(rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, Draw]:
+    return {
+        "time-split": lambda: time_split_chart(rows, labels),
+        "outcomes": lambda: outcomes_chart(rows, labels),
+        "outcome-times": lambda: outcome_times_chart(rows, labels),
+    }
 
 
 def section(data: Mapping[str, Any]) -> str:
     """Its part of the page."""
     tuners = data["tuners"]
-    return "\n".join(
-        [
-            *parts.setup(data),
-            *parts.claim(_PAPER, _ours(data)),
-            *parts.standings(data, tuners),
-            *parts.explained(parts.STANDINGS),
-            *parts.remarks(data),
-            *parts.pictures(data, ("time",), tuners),
-            *_speed_up_table(data),
-            *parts.pictures(data, ("speed-up",), tuners),
-            *parts.shares(data, tuners),
-            *parts.pictures(data, ("trials", "time-split", "outcomes", "outcome-times"), tuners),
-        ]
+    shares = parts.shares(data, tuners)
+    return parts.experiment_section(
+        "papers/nose.md.jinja", data, tuners, moments=MOMENTS, shares=shares
     )
-
-
-def _speed_up_table(data: Mapping[str, Any]) -> list[str]:
-    """How many times as fast as the GA's each tuner's best is, past the random start."""
-    if not any(each["points"] for each in data["speed_ups"]):
-        return []
-    lines = markdown.head("times as fast after", "random starts end", *MOMENTS)
-    for each in data["speed_ups"]:
-        at = {point["at"]: point for point in each["points"]}
-        since = fmt.NOTHING if each["since"] is None else f"at {fmt.percent(each['since'], 0)}"
-        cells = [_times(at[share]) if share in at else fmt.NOTHING for share in MOMENTS.values()]
-        lines.append(markdown.row(each["tuner"], since, *cells))
-    about = (
-        f"How many times as fast as {data['theirs']}'s a tuner's best is after so much of the "
-        "time, the mean over the workloads ± its standard error. Nothing is told of times at which "
-        "a run of either tuner is within its random start, which is the same for both if it is as "
-        "long, or has no valid trial: until then differences are chance, in the picture too. "
-        f"{parts.extent(data, data['tuners'])}"
-    )
-    return [*lines, "", *parts.explained(about)]
-
-
-def _times(point: Mapping[str, Any]) -> str:
-    return f"{point['times']:.2f} ± {point['error']:.2f}"
-
-
-def _ours(data: Mapping[str, Any]) -> str:
-    """What became of the paper's claim."""
-    ours, theirs = data["ours"], data["theirs"]
-    found = next((each for each in data["speed_ups"] if each["tuner"] == ours), None)
-    if ours is None or found is None:
-        return "nose and genetic have not both been run on all of these workloads."
-    told = _compared(found["points"]) if found["points"] else _too_short(data, (ours, theirs))
-    return (
-        f"{told} NoSE thinks for {_thinking(data, ours)} of its time, the GA for "
-        f"{_thinking(data, theirs)}."
-    )
-
-
-def _compared(points: Sequence[Mapping[str, Any]]) -> str:
-    """At which of the times NoSE and the GA differ, by how much, and at which they do not."""
-    words = {share: f"{word} of the time" for word, share in MOMENTS.items()}
-    few = too_few(min(point["runs"] for point in points))
-    if few:
-        return f"{few}."
-    one, differ, same = Estimate.exactly(1.0), [], []
-    for point in points:
-        found = Estimate(point["times"], point["error"], point["runs"])
-        if found.differs(one):
-            differ.append(f"{_times(point)} times as fast as the GA's after {words[point['at']]}")
-        else:
-            same.append(words[point["at"]])
-    sentences = [f"NoSE's best is {_listed(differ)}."] if differ else []
-    if same:
-        told = f"{NO_DIFFERENCE} between NoSE's best and the GA's after {_listed(same)}."
-        sentences.append(told[0].upper() + told[1:] if differ else told)
-    return " ".join(sentences)
-
-
-def _too_short(data: Mapping[str, Any], tuners: Iterable[str]) -> str:
-    """Why nothing can be told of these tuners' speeds."""
-    rows = [row for tuner in tuners for row in parts.rows_of(data, tuner).values()]
-    ended, runs = parts.at_start(rows), sum(len(row["run_trials"]) for row in rows)
-    if not ended:
-        return "too short to tell: some runs found nothing valid."
-    how_many = "all" if ended == runs else f"{ended} of {runs}"
-    return f"too short to tell: {how_many} runs ended within the random start."
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return " and ".join([", ".join(texts[:-1]), texts[-1]] if len(texts) > 1 else texts)
-
-
-def _thinking(data: Mapping[str, Any], tuner: str) -> str:
-    """The share of a tuner's time that is thinking, the mean over workloads."""
-    times = [row["time"] for row in parts.rows_of(data, tuner).values()]
-    found = mean(time["search"] / sum(time.values()) for time in times if any(time.values()))
-    return fmt.percent(found)

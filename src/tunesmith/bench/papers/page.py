@@ -1,8 +1,8 @@
 """The page of the papers' experiments, ``search.md``, and the files that it is made of.
 
 Each ``tunesmith bench`` command of an experiment writes its figures to ``search-NAME.json`` and its
-pictures to ``search-NAME-*.svg``; the page is made anew of the figures of all experiments that are
-in the folder. An experiment takes part with a line in ``EXPERIMENTS``, and a module that has
+charts to ``search-NAME-*.svg``; the page is made anew of the figures of all experiments that are in
+the folder. An experiment takes part with a line in ``EXPERIMENTS``, and a module that has
 
     def section(data: dict[str, Any]) -> str
 
@@ -15,33 +15,28 @@ machine, versions, date and command, the page adds. Before it measures anything 
 from __future__ import annotations
 
 import importlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tunesmith.bench.pages import markdown
-from tunesmith.bench.pages.figure_files import make_folder, write_texts
-from tunesmith.bench.papers.claims import ERRORS, FEWEST
-from tunesmith.errors import TunesmithError, system_reason
-from tunesmith.store import library_versions, this_machine
+from tunesmith.bench.pages.figure_files import (
+    WAY_OUT,
+    make_folder,
+    read_figures,
+    write_figures,
+    write_texts,
+)
+from tunesmith.bench.pages.provenance import origin_now, together
+from tunesmith.bench.pages.templates import markdown
+from tunesmith.errors import TunesmithError
 
 PAGE = "search.md"
-
-_ABOUT = (
-    "The experiments of the papers whose search algorithms are among our tuners, repeated on this "
-    "machine. Absolute speeds of a paper's machine say nothing here; who is ahead of whom, and by "
-    f"how much, can be compared. A difference is told only where it is more than {ERRORS:g} times "
-    f"its standard error, to which both sides add, and both have {FEWEST} runs or more."
-)
-
 
 FORMAT = 2
 """Changes when figures that were written before lack what the page is made of."""
 
-_OF_PAGE = ("machine", "versions", "date", "command")
+_OF_PAGE = {"machine", "versions", "date", "command"}
 _OF_RUNS = ("settings", "runs", "problems", "tuners", "left_out", "rows", "crashes", "pictures")
 
 
@@ -62,38 +57,29 @@ class Experiment:
 
     def section(self, data: Mapping[str, Any]) -> str:
         """Its part of the page."""
-        return "\n".join(
-            [
-                f"## {self.title}",
-                "",
-                *markdown.paragraph(
-                    f"Written by `{data['command']}`; as data: `{self.data_file}`."
-                ),
-                "",
-                *markdown.circumstances(data),
-                "",
-                str(importlib.import_module(self.module).section(data)).strip("\n"),
-                "",
-            ]
+        section = importlib.import_module(self.module).section(data)
+        return markdown(
+            "papers/part.md.jinja",
+            title=self.title,
+            data=data,
+            file=self.data_file,
+            section=section,
         )
 
-    def read(self, place: Path) -> dict[str, Any]:
-        """The figures in a file. Raises ``TunesmithError`` where it holds none, or old ones."""
-        what = f"figures of 'tunesmith bench {self.name}'"
-        way_out = "remove it, or name another folder"
-        try:
-            data = json.loads(place.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise TunesmithError(f"cannot read {place}: {system_reason(error)}") from error
-        except ValueError as error:
-            raise TunesmithError(f"{place} holds no {what}, nor any JSON: {way_out}") from error
-        if not isinstance(data, dict) or not data.keys() >= set(_OF_PAGE):
-            raise TunesmithError(f"{place} holds no {what}: {way_out}")
+    def read(self, folder: Path) -> dict[str, Any] | None:
+        """Its figures; None where it has none yet.
+
+        Raises ``TunesmithError`` where there are none in its file, or old ones.
+        """
+        place, what = folder / self.data_file, f"figures of 'tunesmith bench {self.name}'"
+        data = read_figures(place, lambda found: found.keys() >= _OF_PAGE, what)
+        if data is None:
+            return None
         if data.get("format") != FORMAT:
-            raise TunesmithError(f"{place} holds {what} of another version: {way_out}")
+            raise TunesmithError(f"{place} holds {what} of another version: {WAY_OUT}")
         lacks = [name for name in self.figures if name not in data]
         if lacks:
-            raise TunesmithError(f"{place} lacks '{lacks[0]}' of the {what}: {way_out}")
+            raise TunesmithError(f"{place} lacks '{lacks[0]}' of the {what}: {WAY_OUT}")
         return data
 
 
@@ -140,37 +126,46 @@ def write_search(
     pictures: Mapping[str, str],
     command: str,
 ) -> tuple[dict[str, Any], str]:
-    """Write an experiment's figures, which are JSON-ready, and its pictures, by the names of their
+    """Write an experiment's figures, which are JSON-ready, and its charts, by the names of their
     files; then the page. Returns the figures as written, and the experiment's part of the page.
 
     Raises ``TunesmithError`` where that is impossible, ``KeyError`` for an unknown experiment.
     """
-    experiment = {each.name: each for each in EXPERIMENTS}[name]
+    if name not in {each.name for each in EXPERIMENTS}:
+        raise KeyError(name)
     data = {
         "format": FORMAT,
-        "machine": this_machine(),
-        "versions": library_versions(),
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        **together([origin_now()]),
         "command": command,
+        "pictures": list(pictures),
         **figures,
     }
-    text = json.dumps(data, indent=1) + "\n"
-    write_texts(folder, {**pictures, experiment.data_file: text})
+    write_figures(folder, f"search-{name}", data)
+    write_texts(folder, pictures)
+    return data, _write_page(folder)[name]
+
+
+def write_search_page(folder: Path) -> None:
+    """Write what needs no more than the figures in a folder: the page, and some charts.
+
+    Charts of curves need the runs, and stay as they are.
+    """
+    for experiment in EXPERIMENTS:
+        data, module = experiment.read(folder), importlib.import_module(experiment.module)
+        if data is not None and hasattr(module, "charts"):
+            write_texts(folder, module.charts(data))
+    _write_page(folder)
+
+
+def _write_page(folder: Path) -> dict[str, str]:
+    """Returns its parts by experiment."""
     sections = _sections(folder)
-    write_texts(folder, {PAGE: _page(sections)})
-    return data, sections[name]
-
-
-def _page(sections: Mapping[str, str]) -> str:
-    lines = ["# The papers' experiments", "", *markdown.paragraph(_ABOUT), ""]
-    return "\n".join([*lines, "\n".join(sections.values())])
+    page = markdown("papers/search.md.jinja", sections=list(sections.values()))
+    write_texts(folder, {PAGE: page})
+    return sections
 
 
 def _sections(folder: Path) -> dict[str, str]:
     """The parts of the page by experiment, of those that have figures in the folder."""
-    sections = {}
-    for experiment in EXPERIMENTS:
-        place = folder / experiment.data_file
-        if place.exists():
-            sections[experiment.name] = experiment.section(experiment.read(place))
-    return sections
+    found = {experiment: experiment.read(folder) for experiment in EXPERIMENTS}
+    return {each.name: each.section(data) for each, data in found.items() if data is not None}

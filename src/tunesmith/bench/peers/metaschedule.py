@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tunesmith.bench.peers import SIDE
 from tunesmith.bench.timing.line_process import LineProcess
 from tunesmith.bench.timing.paired import compare
 from tunesmith.errors import TunesmithError
@@ -120,7 +121,7 @@ def compare_with_metaschedule(
                 f"too little time for MetaSchedule: {run.rounds} round in {run.seconds:.0f} s"
             )
         theirs = {**ours, "kind": "metaschedule", "folder": folder}
-        return {**asdict(run), **asdict(compare(ours, theirs, pairs))}
+        return {**asdict(run), **asdict(compare(SIDE, ours, theirs, pairs))}
 
 
 def batch_size(operator: Operator, seconds: float) -> int:

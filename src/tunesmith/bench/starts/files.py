@@ -1,8 +1,7 @@
-"""The files of ``tunesmith bench starts``: data, a page and a picture, written after each run."""
+"""The files of ``tunesmith bench starts``: data, a page and a chart, written after each run."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,21 +15,16 @@ from tunesmith.bench.operators.workloads import (
     RESNET,
     SQUARE,
 )
-from tunesmith.bench.pages import markdown
+from tunesmith.bench.pages.charts import svg_texts
 from tunesmith.bench.pages.curves import FIRST_TRIALS, share_at
-from tunesmith.bench.pages.figure_files import read_rows, write_texts
-from tunesmith.bench.pages.provenance import is_origin, origin_now, rows_of_this_machine, together
+from tunesmith.bench.pages.figure_files import RowFile, write_figures, write_texts
+from tunesmith.bench.pages.provenance import origin_now, together
+from tunesmith.bench.pages.templates import markdown
 from tunesmith.bench.starts.chart import starts_chart
 from tunesmith.bench.starts.starts import RUNS, complete, median_share, milestones, shares
-from tunesmith.reports import format as fmt
 
-_DATA, _PAGE, _CHART = "starts.json", "starts.md", "starts.svg"
-_WHAT = (
-    "Each workload is tuned twice from nothing, with the configs that the model of the machine "
-    "likes to begin with, and without (`--no-prior`). The best of the first trials is given as a "
-    "share of the best that any trial of both runs found, in the median over the workloads. "
-    f"Wanted: 80 % within {FIRST_TRIALS} trials."
-)
+NAME = "starts"
+_CHART = "starts.svg"
 _KINDS = {
     "convolutions of ResNet-18": RESNET,
     "depthwise layers": DEPTHWISE,
@@ -48,18 +42,14 @@ def read_starts(folder: Path, redone: Collection[str] = ()) -> dict[str, dict[st
     Raises ``TunesmithError`` for a file that is no such thing, or that holds rows of another
     machine that are not to be ``redone``.
     """
-    path = folder / _DATA
-    rows = read_rows(path, _is_row)
-    return rows_of_this_machine(rows, _origins, redone=redone, path=path, option="--again")
+    return RowFile(folder / f"{NAME}.json", _is_row, _origins, "--again").read(redone)
 
 
 def _is_row(row: Mapping[str, Any]) -> bool:
     runs = row["runs"]
     fields = {"trials", "seed", "valid", "seconds", "curve"}
-    return (
-        row.keys() >= {"workload", "operator"}
-        and all(run in RUNS and runs[run].keys() >= fields for run in runs)
-        and all(map(is_origin, _origins(row)))
+    return row.keys() >= {"workload", "operator"} and all(
+        run in RUNS and runs[run].keys() >= fields for run in runs
     )
 
 
@@ -79,58 +69,33 @@ def write_starts(folder: Path, rows: Iterable[dict[str, Any]]) -> tuple[dict[str
         "start_share": {run: median_share(done, run, FIRST_TRIALS) for run in RUNS},
         "rows": listed,
     }
-    page = starts_page(figures, done)
-    texts = {_PAGE: page, _CHART: starts_chart(done), _DATA: json.dumps(figures, indent=1) + "\n"}
-    write_texts(folder, texts)
-    return figures, page
+    write_figures(folder, NAME, figures)
+    return figures, write_starts_page(folder, figures)
 
 
-def starts_page(figures: Mapping[str, Any], rows: Sequence[dict[str, Any]]) -> str:
+def write_starts_page(folder: Path, figures: Mapping[str, Any]) -> str:
+    """Write the page and the chart of the figures in the JSON file; returns the page."""
+    done = complete(figures["rows"])
+    charts = svg_texts({_CHART: lambda: starts_chart(done)})
+    page = _page(figures, done, list(charts))
+    write_texts(folder, {**charts, f"{NAME}.md": page})
+    return page
+
+
+def _page(figures: Mapping[str, Any], rows: Sequence[dict[str, Any]], charts: Sequence[str]) -> str:
     """Markdown. ``rows`` are complete ones."""
-    lines = [
-        "# Good starts",
-        "",
-        f"Written by `tunesmith bench starts`; the same figures as data: `{_DATA}`.",
-        "",
-        *markdown.circumstances(figures),
-        "",
-        *markdown.paragraph(_WHAT),
-        "",
-        *markdown.paragraph(_which(row["workload"] for row in rows)),
-        "",
-        f"![best so far over trials]({_CHART})",
-        "",
-        *markdown.head("trials", "with the model's starts", "without"),
-    ]
-    for number in milestones(rows):
-        reached = [fmt.share(median_share(rows, run, number), 1.0) for run in RUNS]
-        lines.append(markdown.row(str(number), *reached))
-    lines += [
-        "",
-        f"Each workload after {FIRST_TRIALS} trials, and what a run took:",
-        "",
-        *markdown.head(
-            "workload", "with the model's starts", "without", "trials", "time of both runs"
-        ),
-    ]
-    return "\n".join([*lines, *map(_workload_line, rows), ""])
-
-
-def _which(workloads: Iterable[str]) -> str:
-    """How many of the workloads that there are, and of which kinds."""
-    done = set(workloads)
-    parts = [
-        f"{len(done.intersection(names))} of {len(names)} {kind}" for kind, names in _KINDS.items()
-    ]
-    return (
-        f"Measured are {len(done)} of the {sum(map(len, _KINDS.values()))} workloads without bias "
-        f"and ReLU of `tunesmith bench operators`: {', '.join(parts[:-1])}, and {parts[-1]}."
+    names = {row["workload"] for row in rows}
+    return markdown(
+        "starts/page.md.jinja",
+        figures=figures,
+        rows=rows,
+        charts=dict.fromkeys(charts, "best so far over trials"),
+        first=FIRST_TRIALS,
+        measured=len(names),
+        known=sum(map(len, _KINDS.values())),
+        kinds={kind: (len(names.intersection(of)), len(of)) for kind, of in _KINDS.items()},
+        milestones={
+            number: [median_share(rows, run, number) for run in RUNS] for number in milestones(rows)
+        },
+        reached=lambda row: [share_at(shares(row, run), FIRST_TRIALS) for run in RUNS],
     )
-
-
-def _workload_line(row: Mapping[str, Any]) -> str:
-    reached = [fmt.share(share_at(shares(row, run), FIRST_TRIALS), 1.0) for run in RUNS]
-    runs = row["runs"].values()
-    spent = fmt.duration(sum(run["seconds"] for run in runs))
-    trials = min(run["trials"] for run in runs)
-    return markdown.row(row["workload"], *reached, str(trials), spent)

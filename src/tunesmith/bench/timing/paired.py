@@ -29,12 +29,15 @@ class Comparison:
     pairs: int
 
 
-def compare(first: Mapping[str, Any], second: Mapping[str, Any], pairs: int = 25) -> Comparison:
-    """Time two sides in turn, ``pairs`` rounds each, after a run of each by itself.
+def compare(
+    module: str, first: Mapping[str, Any], second: Mapping[str, Any], pairs: int = 25
+) -> Comparison:
+    """Time two sides, whose processes run the ``module``, in turn, ``pairs`` rounds each, after a
+    run of each by itself.
 
     Raises ``TunesmithError`` if a side cannot run.
     """
-    rotation = rotate({"first": first, "second": second}, pairs)
+    rotation = rotate(module, {"first": first, "second": second}, pairs)
     for reason in rotation.failed.values():
         raise TunesmithError(reason)
     one, two = rotation.turns["first"], rotation.turns["second"]

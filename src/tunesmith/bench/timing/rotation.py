@@ -87,6 +87,7 @@ class Rotation:
 
 
 def rotate(
+    module: str,
     sides: Mapping[str, Mapping[str, Any]],
     rounds: int = 25,
     *,
@@ -95,6 +96,7 @@ def rotate(
 ) -> Rotation:
     """Time sides in turn, ``rounds`` rounds of about ``seconds`` each, between runs of each alone.
 
+    The process of a side runs the ``module``, which it describes its program to.
     Every second round goes backwards. While a side is disturbed all is done again, up to
     ``ROTATIONS`` times, and the rotation with the fewest such sides counts; of these the one that
     disturbed its worst side least. A side that cannot run, or breaks down, is left out, and the
@@ -102,7 +104,7 @@ def rotate(
     """
     found: list[dict[str, Turns]] = []
     with contextlib.ExitStack() as stack:
-        started = {name: stack.enter_context(Side(sides[name])) for name in sides}
+        started = {name: stack.enter_context(Side(module, sides[name])) for name in sides}
         running = _Running(started, seconds, say)
         before = running.alone()
         for _ in range(ROTATIONS):

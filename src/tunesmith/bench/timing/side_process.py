@@ -20,17 +20,21 @@ _THREADS = ("TVM_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_N
 class Side(LineProcess):
     """A process that times its program when asked.
 
-    ``description`` says what the program is (see ``side``); ``cores`` of it is how many threads
-    the process may use, ``environment`` what its library reads when it is loaded. It prepares
-    itself while others do; ``patience`` is how many seconds ``ready`` waits for it.
+    The process runs a ``module`` of ours that makes the program of the ``description`` (see
+    ``peers.side``); ``cores`` of it is how many threads the process may use, ``environment`` what
+    its library reads when it is loaded. It prepares itself while others do; ``patience`` is how
+    many seconds ``ready`` waits for it.
     """
 
     def __init__(
-        self, description: Mapping[str, Any], patience: float = PREPARATION_SECONDS
+        self,
+        module: str,
+        description: Mapping[str, Any],
+        patience: float = PREPARATION_SECONDS,
     ) -> None:
         threads = dict.fromkeys(_THREADS, str(description["cores"]))
         switches = description.get("environment", {})
-        super().__init__("tunesmith.bench.peers.side", {**threads, **switches})
+        super().__init__(module, {**threads, **switches})
         self.way: str | None = None
         """How its library computes, known after a round; None where it has but one way."""
         self._patience = patience

@@ -1,4 +1,4 @@
-"""When runs show a difference, and when they are past their random start."""
+"""Figures of runs with their errors, and when runs are past their random start."""
 
 from __future__ import annotations
 
@@ -7,25 +7,9 @@ import math
 import pytest
 
 from tests.bench.compare.runs import INF, trace
-from tunesmith.bench.papers.claims import Estimate, mean_over, too_few
+from tunesmith.bench.papers.estimate import Estimate, mean_over
 from tunesmith.bench.papers.start import past_start, random_start
 from tunesmith.tuners import tuner
-
-
-def test_a_difference_is_more_than_two_errors_of_it() -> None:
-    """Of both sides: sqrt(3² + 4²) is 5."""
-    one = Estimate(100.0, 3.0, 3)
-    assert one.above(Estimate(89.9, 4.0, 3))
-    assert not one.above(Estimate(90.1, 4.0, 3))
-    assert Estimate(89.9, 4.0, 3).differs(one)
-    assert not Estimate(89.9, 4.0, 3).above(one)
-
-
-def test_two_runs_show_no_difference() -> None:
-    assert not Estimate(100.0, 0.0, 2).differs(Estimate(1.0, 0.0, 9))
-    assert too_few(1) == "1 run is too few to show a difference"
-    assert too_few(2) == "2 runs are too few to show a difference"
-    assert too_few(3) == ""
 
 
 def test_figures_of_runs() -> None:

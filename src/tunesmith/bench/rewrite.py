@@ -1,0 +1,67 @@
+"""Writes pages and charts anew from their files of figures, as after a change of a template.
+
+``python -m tunesmith.bench.rewrite docs/benchmarks/*.json`` measures nothing. Charts of curves need
+the runs of their comparison, and stay as they are; the command that measured draws those.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tunesmith.bench.calls.page import calls_page
+from tunesmith.bench.compare.files import write_comparison_page
+from tunesmith.bench.gpu.page import gpu_page
+from tunesmith.bench.loop.page import loop_page
+from tunesmith.bench.operators.files import write_operators_page
+from tunesmith.bench.pages.figure_files import read_figures, write_texts
+from tunesmith.bench.papers.page import write_search_page
+from tunesmith.bench.starts.files import write_starts_page
+from tunesmith.errors import TunesmithError, UsageError
+
+
+def rewrite(path: Path) -> None:
+    """Write the page of a JSON file anew, beside it.
+
+    Raises ``UsageError`` for a file that no ``tunesmith bench`` command writes, ``TunesmithError``
+    for one that cannot be read, and where a page cannot be written.
+    """
+    figures = read_figures(path, bool)
+    if figures is None:
+        raise UsageError(f"there is no file {path}")
+    folder, name = path.parent, path.stem
+    if name.startswith("operators"):
+        write_operators_page(folder, name, figures)
+    elif name.startswith("search-"):
+        write_search_page(folder)
+    elif name == "starts":
+        write_starts_page(folder, figures)
+    elif name == "compare":
+        write_comparison_page(folder, figures)
+    else:
+        write_texts(folder, {f"{name}.md": _plain_page(path, figures)})
+
+
+def _plain_page(path: Path, figures: Mapping[str, Any]) -> str:
+    """A page without charts."""
+    if path.stem == "calls":
+        return calls_page(figures)
+    if path.stem == "gpu":
+        return gpu_page(figures)
+    if path.stem == "loop":
+        return loop_page(figures, figures["machine"], figures["date"])
+    raise UsageError(f"{path} is none of the files of 'tunesmith bench'")
+
+
+def main() -> None:
+    try:
+        for word in sys.argv[1:]:
+            rewrite(Path(word))
+    except TunesmithError as error:
+        sys.exit(f"tunesmith: {error}")
+
+
+if __name__ == "__main__":
+    main()
