@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
-from tunesmith.errors import InstantiationError, SpaceError
+from tunesmith.errors import InstantiationError, SpaceError, UsageError
 from tunesmith.operators import Operator
 from tunesmith.space import Config, Space
 from tunesmith.target import Target
+
+Known = TypeVar("Known", bound=Operator)
 
 
 class Sketch(ABC):
@@ -64,6 +66,18 @@ class Sketch(ABC):
         millisecond.
         """
         return None
+
+
+def known(sketch: Sketch, operator: Operator, kind: type[Known]) -> Known:
+    """The operator as one of the class that a sketch is for.
+
+    Raises ``UsageError`` for an operator of another class.
+    """
+    if isinstance(operator, kind):
+        return operator
+    raise UsageError(
+        f"sketch {sketch.name} is for {kind.name}, not for {operator.name}: take another sketch"
+    )
 
 
 @contextmanager

@@ -6,11 +6,10 @@ import math
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from tunesmith.errors import UsageError
 from tunesmith.operators import DepthwiseConv2d, Operator
 from tunesmith.sketches.cpu.depthwise.estimate import estimated_seconds
 from tunesmith.sketches.cpu.depthwise.kernel import Blocking, depthwise_program, layout_of
-from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.sketch import Sketch, instantiating, known
 from tunesmith.sketches.tir import emit
 from tunesmith.space import Categorical, Config, Constraint, Ordinal, Parameter, Space
 from tunesmith.target import Target
@@ -49,11 +48,11 @@ class CpuDepthwise(Sketch):
         return operator.dtype in _DTYPES and taps <= MAX_MULTIPLY_ADDS and not repeated
 
     def space(self, operator: Operator, target: Target) -> Space:
-        return _space(_known(operator), target.lanes(operator.dtype))
+        return _space(known(self, operator, DepthwiseConv2d), target.lanes(operator.dtype))
 
     def default(self, operator: Operator, target: Target) -> Config:
         """Tiles of about four rows, as many bands as cores need, edges apart if that is short."""
-        operator = _known(operator)
+        operator = known(self, operator, DepthwiseConv2d)
         lanes = max(_lanes(operator, target.lanes(operator.dtype)))
         longest = MAX_MULTIPLY_ADDS // math.prod(operator.kernel)
         rows = max(n for n in (1, 2, 4) if n <= min(operator.output_image[0], longest))
@@ -71,20 +70,12 @@ class CpuDepthwise(Sketch):
         return Config(values)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        operator = _known(operator)
+        operator = known(self, operator, DepthwiseConv2d)
         with instantiating(self.space(operator, target), config):
             return depthwise_program(operator, _blocking(config))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        return estimated_seconds(_known(operator), target, _blocking(config))
-
-
-def _known(operator: Operator) -> DepthwiseConv2d:
-    if not isinstance(operator, DepthwiseConv2d):
-        raise UsageError(
-            f"sketch {CpuDepthwise.name} is for depthwise_conv2d: take another for {operator.name}"
-        )
-    return operator
+        return estimated_seconds(known(self, operator, DepthwiseConv2d), target, _blocking(config))
 
 
 def _blocking(config: Config) -> Blocking:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from tunesmith.operators import Argument
@@ -27,6 +29,11 @@ class Side(StrEnum):
 
     ROWS = "rows"
     COLUMNS = "columns"
+
+    @property
+    def other(self) -> Side:
+        """The direction across this one."""
+        return Side.COLUMNS if self is Side.ROWS else Side.ROWS
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,29 @@ class Blocking:
 
 
 @dataclass(frozen=True)
+class Direction:
+    """The result's rows or columns: ``size`` of them in register tiles of ``width``.
+
+    The tiles are shared among ``parts`` tasks. ``packing`` is that of the operand on this side.
+    """
+
+    size: int
+    width: int
+    parts: int
+    packing: Packing
+
+    @property
+    def tiles(self) -> int:
+        """Register tiles that cover them."""
+        return emit.tile_count(self.size, self.width)
+
+    @property
+    def most(self) -> int:
+        """Register tiles of the largest task."""
+        return -(-self.tiles // self.parts)
+
+
+@dataclass(frozen=True)
 class Plan:
     """A product of ``batch`` pairs of matrices, (rows, depth) times (depth, columns), and how.
 
@@ -94,15 +124,14 @@ class Plan:
         """How many times the reduction goes on from sums in the cache, the first included."""
         return self.words // self.blocking.depth
 
-    @property
-    def row_tiles(self) -> int:
-        """Register tiles one above the other."""
-        return emit.tile_count(self.rows, self.blocking.rows)
-
-    @property
-    def column_tiles(self) -> int:
-        """Register tiles side by side."""
-        return emit.tile_count(self.columns, self.blocking.columns)
+    @cached_property
+    def directions(self) -> Mapping[Side, Direction]:
+        """The result's rows and columns."""
+        cut = self.blocking
+        return {
+            Side.ROWS: Direction(self.rows, cut.rows, cut.row_parts, cut.pack_left),
+            Side.COLUMNS: Direction(self.columns, cut.columns, cut.column_parts, cut.pack_right),
+        }
 
     @property
     def tasks(self) -> int:
@@ -111,14 +140,13 @@ class Plan:
 
     def panel_length(self, side: Side, words: int) -> int:
         """How many words a panel takes: those of the reduction, and where sums begin."""
-        if side is Side.ROWS:
-            return words * self.blocking.rows
-        return (words + self.precision.compensates) * self.blocking.columns
+        beginnings = self.precision.compensates and side is Side.COLUMNS
+        return (words + beginnings) * self.directions[side].width
 
     def panels(self, side: Side) -> Argument:
         """All panels of an operand, of its rows (the left one) or its columns (the right one)."""
-        tiles = self.row_tiles if side is Side.ROWS else self.column_tiles
-        shape = (self.batch, tiles, self.panel_length(side, self.words))
+        length = self.panel_length(side, self.words)
+        shape = (self.batch, self.directions[side].tiles, length)
         name = "left_panels" if side is Side.ROWS else "right_panels"
         return Argument(name, shape, self.precision.word)
 

@@ -67,30 +67,17 @@ class _Model:
         return machine.seconds(cycles, 1 + sum(map(self._packed_apart, Side)))
 
     def _packing(self, side: Side) -> Packing:
-        blocking = self.plan.blocking
-        return blocking.pack_left if side is Side.ROWS else blocking.pack_right
+        return self.plan.directions[side].packing
 
     def _packed_apart(self, side: Side) -> bool:
         return self._packing(side) is Packing.WHOLE and not self.traffic[side].ready
 
     def _width(self, side: Side) -> int:
-        blocking = self.plan.blocking
-        return blocking.rows if side is Side.ROWS else blocking.columns
-
-    def _tiles(self, side: Side) -> int:
-        return self.plan.row_tiles if side is Side.ROWS else self.plan.column_tiles
-
-    def _parts(self, side: Side) -> int:
-        blocking = self.plan.blocking
-        return blocking.row_parts if side is Side.ROWS else blocking.column_parts
-
-    def _share(self, side: Side) -> int:
-        """Tiles of the largest task in one direction."""
-        return -(-self._tiles(side) // self._parts(side))
+        return self.plan.directions[side].width
 
     def _tiles_of_busiest(self) -> float:
-        tasks = self.plan.tasks
-        return self.machine.rounds(tasks) * self._share(Side.ROWS) * self._share(Side.COLUMNS)
+        rows, columns = (self.plan.directions[side].most for side in Side)
+        return self.machine.rounds(self.plan.tasks) * rows * columns
 
     # -- computing -------------------------------------------------------------------------------
 
@@ -142,10 +129,10 @@ class _Model:
         """Of the busiest core, to bring panels to its register tiles."""
         plan, blocking = self.plan, self.plan.blocking
         inner = blocking.inner
-        outer = Side.COLUMNS if inner is Side.ROWS else Side.ROWS
+        outer = inner.other
         tiles = self._tiles_of_busiest() * plan.depth_blocks
         inside, outside = self._panel_bytes(inner), self._panel_bytes(outer)
-        block = inside * -(-self._share(inner) // blocking.blocks)
+        block = inside * -(-plan.directions[inner].most // blocking.blocks)
         # The outer panel stays while the inner ones pass by; those come back with the next one.
         cycles = self._stream(outer, outside * tiles, outside + inside)
         return cycles + self._stream(inner, inside * tiles, outside + block)
@@ -194,13 +181,13 @@ class _Model:
         packing, traffic, plan = self._packing(side), self.traffic[side], self.plan
         if packing is Packing.NONE or (packing is Packing.WHOLE and traffic.ready):
             return 0.0
-        blocking, machine = plan.blocking, self.machine
-        elements = float(self._tiles(side) * self._width(side) * plan.depth)
+        blocking, machine, tiles = plan.blocking, self.machine, plan.directions[side].tiles
+        elements = float(tiles * self._width(side) * plan.depth)
         if packing is Packing.WHOLE:
-            elements *= machine.rounds(plan.batch * self._tiles(side)) / self._tiles(side)
+            elements *= machine.rounds(plan.batch * tiles) / tiles
         else:
-            other = Side.COLUMNS if side is Side.ROWS else Side.ROWS
-            again = self._parts(other) * (1 if side is blocking.inner else blocking.blocks)
+            again = plan.directions[side.other].parts
+            again *= 1 if side is blocking.inner else blocking.blocks
             elements *= again * machine.rounds(plan.tasks) / (plan.tasks / plan.batch)
         packed = elements / plan.precision.group * self._word_bytes
         apart = packed if packing is Packing.WHOLE else 0.0

@@ -69,11 +69,8 @@ def multiply(
     """
     blocking = plan.blocking
     filled = {Side.ROWS: left_panels, Side.COLUMNS: right_panels}
-    for side, source, packing in (
-        (Side.ROWS, left, blocking.pack_left),
-        (Side.COLUMNS, right, blocking.pack_right),
-    ):
-        if packing is Packing.WHOLE and filled[side] is None:
+    for side, source in ((Side.ROWS, left), (Side.COLUMNS, right)):
+        if plan.directions[side].packing is Packing.WHOLE and filled[side] is None:
             argument = plan.panels(side)
             filled[side] = emit.buffer(argument.name, argument.shape, argument.dtype)
             pack(plan, side, source, filled[side])
@@ -104,7 +101,7 @@ def _fill(
     plan: Plan, side: Side, operand: Operand, tile: Any, *, first: Any, words: int, place: Place
 ) -> None:
     """Fill the panel of a tile with a stretch of words, and the sums' beginnings behind it."""
-    width = plan.blocking.rows if side is Side.ROWS else plan.blocking.columns
+    width = plan.directions[side].width
     Panel(
         plan.precision,
         operand,
@@ -146,14 +143,9 @@ class _Sheet:
     batch: Any
 
     def __post_init__(self) -> None:
-        blocking = self.plan.blocking
-        rows = self.side is Side.ROWS
-        self.width = blocking.rows if rows else blocking.columns
-        self.tiles = self.plan.row_tiles if rows else self.plan.column_tiles
-        self.parts = blocking.row_parts if rows else blocking.column_parts
-        self.packing = blocking.pack_left if rows else blocking.pack_right
-        self.first, self.count = share(self.part, self.parts, self.tiles)
-        self.most = -(-self.tiles // self.parts)
+        direction = self.plan.directions[self.side]
+        self.width, self.packing, self.most = direction.width, direction.packing, direction.most
+        self.first, self.count = share(self.part, direction.parts, direction.tiles)
         self._own: Any | None = None
 
     def allocate(self, panels: int) -> None:
@@ -268,7 +260,8 @@ class _Task:
             base = emit.bind("sums_base", number * (blocking.rows * blocking.columns))
             with emit.when(depth_block > 0):
                 tile.resume(sums, base)
-        overall = tiles[Side.ROWS] * self.plan.column_tiles + tiles[Side.COLUMNS]
+        across = self.plan.directions[Side.COLUMNS].tiles
+        overall = tiles[Side.ROWS] * across + tiles[Side.COLUMNS]
         beside = partial(self._fetch, overall) if self.streams else None
         tile.accumulate(readers[Side.ROWS], readers[Side.COLUMNS], blocking.depth, beside)
         tile.fold()
@@ -283,10 +276,11 @@ class _Task:
 
     def _fetch(self, number: Any, step: Any) -> None:
         """Ask for this tile's share of what the next product of the batch goes through."""
-        blocking, plan = self.plan.blocking, self.plan
+        blocking, directions = self.plan.blocking, self.plan.directions
         rounds = blocking.depth // min(blocking.unroll, blocking.depth)
+        tiles = directions[Side.ROWS].tiles * directions[Side.COLUMNS].tiles
         for stream in self.streams:
-            share = emit.tile_count(stream.lines, plan.row_tiles * plan.column_tiles)
+            share = emit.tile_count(stream.lines, tiles)
             # Rounds are more than lines as a rule: some ask for the same one again.
             first = number * share + step * share // rounds
             for line in range(emit.tile_count(share, rounds)):

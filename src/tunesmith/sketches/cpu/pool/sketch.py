@@ -6,14 +6,13 @@ import math
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, Pool2d
 from tunesmith.sketches.cpu.depthwise.kernel import Blocking as Tile
 from tunesmith.sketches.cpu.depthwise.kernel import layout_of
 from tunesmith.sketches.cpu.pool.estimate import pool_seconds, whole_seconds
 from tunesmith.sketches.cpu.pool.kernel import Blocking, pool_program
 from tunesmith.sketches.cpu.pool.whole import whole_program
-from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.sketch import Sketch, instantiating, known
 from tunesmith.sketches.tir import emit
 from tunesmith.space import Categorical, Config, Constraint, Ordinal, Parameter, Space
 from tunesmith.target import Target
@@ -53,12 +52,12 @@ class CpuPool(Sketch):
         return _is_whole(operator) or bool(_fitting(operator, _lanes(operator, widest)[-1], 1, 1))
 
     def space(self, operator: Operator, target: Target) -> Space:
-        operator = _known(operator)
+        operator = known(self, operator, Pool2d)
         return _space(operator, target.lanes(operator.dtype), target.core_count)
 
     def default(self, operator: Operator, target: Target) -> Config:
         """Whole vectors, a row or two of them, rows of a window first; shared where it is worth."""
-        operator = _known(operator)
+        operator = known(self, operator, Pool2d)
         lanes = max(_lanes(operator, target.lanes(operator.dtype)))
         worth = operator.arguments[0].elements >= _ELEMENTS_WORTH_SHARING
         shared = worth and target.core_count > 1
@@ -83,23 +82,17 @@ class CpuPool(Sketch):
         )
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        operator = _known(operator)
+        operator = known(self, operator, Pool2d)
         with instantiating(self.space(operator, target), config):
             if _is_whole(operator):
                 return whole_program(operator, **_whole(config))
             return pool_program(operator, _blocking(config))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        operator = _known(operator)
+        operator = known(self, operator, Pool2d)
         if _is_whole(operator):
             return whole_seconds(operator, target, **_whole(config))
         return pool_seconds(operator, target, _blocking(config))
-
-
-def _known(operator: Operator) -> Pool2d:
-    if not isinstance(operator, Pool2d):
-        raise UsageError(f"sketch {CpuPool.name} is for pool2d: take another for {operator.name}")
-    return operator
 
 
 def _is_whole(operator: Pool2d) -> bool:
