@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from tunesmith.operators import DepthwiseConv2d
-from tunesmith.sketches.cpu.depthwise.kernel import Blocking, layout_of
+from tunesmith.sketches.cpu.depthwise.image_tiles import Blocking, layout_of
 from tunesmith.sketches.cpu.depthwise.windows import axes_of
 from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.tir import emit

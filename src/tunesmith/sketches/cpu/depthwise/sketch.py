@@ -8,10 +8,16 @@ from typing import Any, ClassVar
 
 from tunesmith.operators import DepthwiseConv2d, Operator
 from tunesmith.sketches.cpu.depthwise.estimate import estimated_seconds
-from tunesmith.sketches.cpu.depthwise.kernel import Blocking, depthwise_program, layout_of
+from tunesmith.sketches.cpu.depthwise.image_tiles import (
+    Blocking,
+    lanes_for,
+    layout_of,
+    tile_parameters,
+)
+from tunesmith.sketches.cpu.depthwise.kernel import depthwise_program
 from tunesmith.sketches.sketch import Sketch, instantiating, known
 from tunesmith.sketches.tir import emit
-from tunesmith.space import Categorical, Config, Constraint, Ordinal, Parameter, Space
+from tunesmith.space import Categorical, Config, Constraint, Parameter, Space
 from tunesmith.target import Target
 
 # Vector multiply-adds that a program may have in its code; each takes about 0.3 ms to compile.
@@ -72,23 +78,12 @@ class CpuDepthwise(Sketch):
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         operator = known(self, operator, DepthwiseConv2d)
         with instantiating(self.space(operator, target), config):
-            return depthwise_program(operator, _blocking(config))
+            return depthwise_program(operator, Blocking.of(config))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        return estimated_seconds(known(self, operator, DepthwiseConv2d), target, _blocking(config))
-
-
-def _blocking(config: Config) -> Blocking:
-    values: dict[str, Any] = dict(config)
-    return Blocking(
-        lanes=values["lanes"],
-        rows=values["rows"],
-        vectors=values["vectors"],
-        bands=values["bands"],
-        columns_outside=values["order"] == ("columns", "rows"),
-        masked=values["edges"] == "masked",
-        shuffled=values.get("shifts") == "shuffles",
-    )
+        return estimated_seconds(
+            known(self, operator, DepthwiseConv2d), target, Blocking.of(config)
+        )
 
 
 # -- the space ------------------------------------------------------------------------------------
@@ -106,10 +101,7 @@ def _channels(operator: DepthwiseConv2d, lanes: int) -> tuple[int, int]:
 
 
 def _lanes(operator: DepthwiseConv2d, widest: int) -> tuple[int, ...]:
-    """Vectors of which at least half is used, from a quarter of a register on."""
-    lengths = [lanes for lanes in (widest, widest // 2, widest // 4) if lanes >= 2]
-    used = [lanes for lanes in lengths if lanes < 2 * _vector_extent(operator)]
-    return tuple(sorted(used or lengths[-1:]))
+    return lanes_for(_vector_extent(operator), widest)
 
 
 def _bands(operator: DepthwiseConv2d) -> tuple[int, ...]:
@@ -119,16 +111,11 @@ def _bands(operator: DepthwiseConv2d) -> tuple[int, ...]:
 @lru_cache(maxsize=64)
 def _space(operator: DepthwiseConv2d, widest: int) -> Space:
     along_columns = operator.layout == "NCHW"
-    rows, columns = operator.output_image
     lanes = _lanes(operator, widest)
-    vectors = -(-columns // lanes[0]) if along_columns else columns
-    row_counts = tuple(count for count in _ROWS if count <= rows)
-    vector_counts = tuple(count for count in _VECTORS if count <= vectors)
+    tile = tile_parameters(operator, lanes, _ROWS, _VECTORS, _BANDS)
+    _, row_counts, vector_counts, _ = (parameter.values for parameter in tile)
     parameters: list[Parameter] = [
-        Ordinal("lanes", lanes),
-        Ordinal("rows", row_counts),
-        Ordinal("vectors", vector_counts),
-        Ordinal("bands", _bands(operator)),
+        *tile,
         Categorical("order", (("rows", "columns"), ("columns", "rows"))),
         Categorical("edges", ("peeled", "masked")),
     ]
@@ -140,13 +127,14 @@ def _space(operator: DepthwiseConv2d, widest: int) -> Space:
         Constraint(f"rows * vectors * {taps} <= {MAX_MULTIPLY_ADDS}"),
     ]
     if along_columns:
-        constraints.append(Constraint(f"(vectors - 1) * lanes < {columns}"))
+        constraints.append(Constraint(f"(vectors - 1) * lanes < {operator.output_image[1]}"))
     for each in lanes:
         for count in vector_counts:
             short = _short_when_peeled(operator, each, count, row_counts)
             if short != row_counts:
-                tile = f"lanes != {each} or vectors != {count}"
-                constraints.append(Constraint(f"{tile} or edges == 'masked' or rows in {[*short]}"))
+                other = f"lanes != {each} or vectors != {count}"
+                fits = f"edges == 'masked' or rows in {[*short]}"
+                constraints.append(Constraint(f"{other} or {fits}"))
     return Space(parameters, constraints)
 
 

@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 
 from tunesmith.operators import Pool2d, element_bits
-from tunesmith.sketches.cpu.depthwise.kernel import layout_of
+from tunesmith.sketches.cpu.depthwise.image_tiles import layout_of
 from tunesmith.sketches.cpu.depthwise.windows import axes_of
 from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.cpu.pool.kernel import Blocking
