@@ -18,7 +18,7 @@ from tunesmith.sketches.cpu.depthwise.windows import (
     tiles_of,
 )
 from tunesmith.sketches.tir import emit
-from tunesmith.space import Config, Ordinal, Parameter
+from tunesmith.space import Config
 
 
 @dataclass(frozen=True)
@@ -52,22 +52,22 @@ class Blocking:
         )
 
 
-def tile_parameters(
+def tile_values(
     operator: DepthwiseConv2d | Pool2d,
     lanes: Sequence[int],
     rows: Sequence[int],
     vectors: Sequence[int],
     bands: Sequence[int],
-) -> list[Parameter]:
-    """The parameters of tiles: of the values given, those that an image has room for."""
+) -> dict[str, tuple[int, ...]]:
+    """The values of the parameters of tiles: of those given, what an image has room for."""
     high, wide = operator.output_image
     most = -(-wide // lanes[0]) if operator.layout == "NCHW" else wide
-    return [
-        Ordinal("lanes", lanes),
-        Ordinal("rows", tuple(count for count in rows if count <= high)),
-        Ordinal("vectors", tuple(count for count in vectors if count <= most)),
-        Ordinal("bands", tuple(count for count in bands if count <= high)),
-    ]
+    return {
+        "lanes": tuple(lanes),
+        "rows": tuple(count for count in rows if count <= high),
+        "vectors": tuple(count for count in vectors if count <= most),
+        "bands": tuple(count for count in bands if count <= high),
+    }
 
 
 def lanes_for(extent: int, widest: int) -> tuple[int, ...]:

@@ -12,12 +12,12 @@ from tunesmith.sketches.cpu.depthwise.image_tiles import (
     Blocking,
     lanes_for,
     layout_of,
-    tile_parameters,
+    tile_values,
 )
 from tunesmith.sketches.cpu.depthwise.kernel import depthwise_program
 from tunesmith.sketches.sketch import Sketch, instantiating, known
 from tunesmith.sketches.tir import emit
-from tunesmith.space import Categorical, Config, Constraint, Parameter, Space
+from tunesmith.space import Categorical, Config, Constraint, Ordinal, Parameter, Space
 from tunesmith.target import Target
 
 # Vector multiply-adds that a program may have in its code; each takes about 0.3 ms to compile.
@@ -112,10 +112,10 @@ def _bands(operator: DepthwiseConv2d) -> tuple[int, ...]:
 def _space(operator: DepthwiseConv2d, widest: int) -> Space:
     along_columns = operator.layout == "NCHW"
     lanes = _lanes(operator, widest)
-    tile = tile_parameters(operator, lanes, _ROWS, _VECTORS, _BANDS)
-    _, row_counts, vector_counts, _ = (parameter.values for parameter in tile)
+    tile = tile_values(operator, lanes, _ROWS, _VECTORS, _BANDS)
+    row_counts, vector_counts = tile["rows"], tile["vectors"]
     parameters: list[Parameter] = [
-        *tile,
+        *(Ordinal(name, values) for name, values in tile.items()),
         Categorical("order", (("rows", "columns"), ("columns", "rows"))),
         Categorical("edges", ("peeled", "masked")),
     ]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tunesmith.operators import Operator, Pool2d
 from tunesmith.sketches.cpu.depthwise.image_tiles import Blocking as Tile
-from tunesmith.sketches.cpu.depthwise.image_tiles import lanes_for, layout_of, tile_parameters
+from tunesmith.sketches.cpu.depthwise.image_tiles import lanes_for, layout_of, tile_values
 from tunesmith.sketches.cpu.pool.estimate import pool_seconds, whole_seconds
 from tunesmith.sketches.cpu.pool.kernel import Blocking, pool_program
 from tunesmith.sketches.cpu.pool.whole import whole_program
@@ -155,10 +155,10 @@ def _space(operator: Pool2d, widest: int, cores: int) -> Space:
             [Constraint(f"unroll * lanes <= {max(math.prod(operator.kernel), lanes[-1])}")],
         )
     along_columns = operator.layout == "NCHW"
-    shape = tile_parameters(operator, lanes, _ROWS, _VECTORS, _BANDS)
-    _, row_counts, vector_counts, _ = (parameter.values for parameter in shape)
+    shape = tile_values(operator, lanes, _ROWS, _VECTORS, _BANDS)
+    row_counts, vector_counts = shape["rows"], shape["vectors"]
     parameters: list[Parameter] = [
-        *shape,
+        *(Ordinal(name, values) for name, values in shape.items()),
         Categorical("edges", ("peeled", "masked")),
         Categorical("shifts", ("loads", "shuffles") if along_columns else ("loads",)),
         Categorical("first", ("rows", "columns")),
