@@ -81,8 +81,9 @@ def thread_binding(extent: int, tag: str) -> Iterator[Any]:
 
 @contextmanager
 def when(condition: Any) -> Iterator[None]:
-    """Around what happens only where a condition holds, an expression or True."""
-    if condition is True:
+    """Around what happens only where a condition holds: an expression, or True or None where
+    that is always."""
+    if condition is True or condition is None:
         yield
         return
     t = _builder()

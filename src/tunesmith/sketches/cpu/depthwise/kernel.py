@@ -9,6 +9,7 @@ from tunesmith.operators import DepthwiseConv2d
 from tunesmith.sketches.cpu.depthwise.image_tiles import Blocking, ImageTiles
 from tunesmith.sketches.cpu.depthwise.taps import RowOfTaps
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.epilogue import epilogue_buffers, finished
 from tunesmith.sketches.tir.weights import program_of
 
 
@@ -31,7 +32,8 @@ class _Kernel(ImageTiles):
         self, operator: DepthwiseConv2d, blocking: Blocking, buffers: Sequence[Any]
     ) -> None:
         self.operator = operator
-        data, self.weight, *self.extra, self.output = buffers
+        data, self.weight, *_ = buffers
+        self.bias, self.residual, self.output = epilogue_buffers(operator, buffers)
         super().__init__(operator, blocking, operator.c * operator.multiplier, data)
 
     @property
@@ -91,16 +93,12 @@ class _Kernel(ImageTiles):
 
     def _finish(self, value: Any, y: Any, x: Any, vector: int) -> None:
         """Write a vector of results, after the epilogue."""
-        lanes, dtype = self.blocking.lanes, self.operator.dtype
-        place, index = self.place(x, y, vector)
-        if self.operator.bias:
-            if self.along_columns:
-                bias = emit.broadcast(emit.load(self.extra[0], [self.channel]), lanes)
-            else:
-                bias = place.load(self.extra[0], [])
-            value = value + bias
-        if self.operator.residual:
-            value = value + place.load(self.extra[-1], index)
-        if self.operator.relu:
-            value = emit.maximum(value, emit.constant(0, dtype, lanes))
-        place.store(self.output, value, index)
+        lanes, (place, index) = self.blocking.lanes, self.place(x, y, vector)
+        added: dict[str, Any] = {}
+        if self.bias is not None and self.along_columns:
+            added["bias"] = emit.broadcast(emit.load(self.bias, [self.channel]), lanes)
+        elif self.bias is not None:
+            added["bias"] = place.load(self.bias, [])
+        if self.residual is not None:
+            added["residual"] = place.load(self.residual, index)
+        place.store(self.output, finished(self.operator, value, lanes, **added), index)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tunesmith.sketches.cpu.direct.control import cast, outside, span, within
+from tunesmith.sketches.cpu.direct.control import memory, outside, span, within
+from tunesmith.sketches.cpu.direct.data import copied_elements
 from tunesmith.sketches.cpu.direct.plan import Plan
 from tunesmith.sketches.cpu.direct.transpose import transposed
 from tunesmith.sketches.tir import emit, shuffles
@@ -30,6 +33,18 @@ def copy_images(plan: Plan, data: Any, target: Any) -> None:
         else:
             with span(0, rows, "row") as row:
                 copier.copy((image, group), row, to=(image, row))
+
+
+@contextmanager
+def copied_images(plan: Plan, data: Any) -> Iterator[Any]:
+    """Around what reads the data: yields a copy of all images, where the plan says so."""
+    if plan.copy != "image":
+        yield data
+        return
+    elements = plan.images * copied_elements(plan, plan.stored_rows)
+    with memory("copied", elements, plan.operator.accumulate_dtype) as whole:
+        copy_images(plan, data, whole)
+        yield whole
 
 
 def copy_rows(plan: Plan, data: Any, target: Any, image: Any, rows: tuple[Any, Any]) -> None:
@@ -150,7 +165,7 @@ class _Block:
         start = self.source_start + pixel * (step * strides.pixel) + channel * strides.channel
         stride = step if strides.pixel == 1 else 1
         value = strided(self.source, start, lanes, stride)
-        return cast(value, self.source.dtype, self.target.dtype, lanes)
+        return value.astype(emit.vector_type(str(self.target.dtype), lanes))
 
     def store(self, value: Any, pixel: Any, channel: Any, lanes: int) -> None:
         strides = self.target_strides

@@ -11,6 +11,7 @@ from tunesmith.operators import Conv2d
 from tunesmith.sketches.cpu.gemm import ALONG_DEPTH, ALONG_SIZE, Operand, Plan, Put, Side, Source
 from tunesmith.sketches.cpu.im2col.planes import Planes
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.epilogue import epilogue_buffers
 from tunesmith.sketches.tir.vectors import (
     bits_of,
     from_bfloat16,
@@ -126,12 +127,12 @@ class _Result:
     """What follows the sums, and where it goes."""
 
     def __init__(self, convolution: Convolution, buffers: Sequence[Any]) -> None:
-        _, _, *extra, output = buffers
         self.operator = convolution.operator
         self.planes = convolution.planes
+        bias, residual, output = epilogue_buffers(self.operator, buffers)
         self.output = bits_of(emit.flat(output))
-        self.bias = bits_of(extra[0]) if self.operator.bias else None
-        self.residual = bits_of(emit.flat(extra[-1])) if self.operator.residual else None
+        self.bias = None if bias is None else bits_of(bias)
+        self.residual = None if residual is None else bits_of(emit.flat(residual))
         self.total = self.operator.accumulate_dtype
         self.as_bits = self.operator.result.dtype == "bfloat16"
         self.pixels = self.planes.rows.count * self.planes.columns.count

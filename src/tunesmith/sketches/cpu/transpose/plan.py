@@ -15,6 +15,10 @@ from tunesmith.sketches.tir.multiply_add import moves_sums
 from tunesmith.space import Config
 from tunesmith.target import Target
 
+# What the plans of phases have of the whole one.
+_TILE = ("vectorize", "tile_rows", "tile_columns", "tile_channels", "block", "steps")
+_SAME = (*_TILE, "lanes", "order", "data", "moves_sums")
+
 
 class PhasePlan(Plan):
     """A direct convolution whose rows and columns are two axes, however small its window is."""
@@ -120,24 +124,9 @@ class TransposePlan:
         return found
 
     def _direct(self, operator: Conv2d, copy: str) -> PhasePlan:
-        return PhasePlan(
-            operator=operator,
-            lanes=self.lanes,
-            vectorize=self.vectorize,
-            tile_rows=self.tile_rows,
-            tile_columns=self.tile_columns,
-            tile_channels=self.tile_channels,
-            block=self.block,
-            steps=self.steps,
-            prefetch=0,
-            tails="overlap",
-            order=self.order,
-            split_channels=1,
-            split_pixels=1,
-            copy=copy,
-            data=self.data,
-            moves_sums=self.moves_sums,
-        )
+        same: dict[str, Any] = {name: getattr(self, name) for name in _SAME}
+        fixed = {"prefetch": 0, "tails": "overlap", "split_channels": 1, "split_pixels": 1}
+        return PhasePlan(operator=operator, copy=copy, **same, **fixed)
 
     # -- tasks: parts of the channels, and bands of rows
 

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from tunesmith.operators import Argument
-from tunesmith.sketches.cpu.direct.control import cast
 from tunesmith.sketches.cpu.direct.transpose import pieces, transposed
 from tunesmith.sketches.cpu.transpose.phases import Axis, PhaseGroup
 from tunesmith.sketches.cpu.transpose.plan import Group, TransposePlan
@@ -50,8 +49,8 @@ def pack(plan: TransposePlan, weight: Any, target: Any) -> None:
             for first, count in pieces(taps, side):
                 for tap, value in enumerate(_columns(weight, source + first, taps, side, count)):
                     place = base + _place(plan, first + tap, outer, inner) * width + lane
-                    total = cast(value, weight.dtype, target.dtype, side)
-                    emit.store(target, total, [place], side)
+                    kind = emit.vector_type(str(target.dtype), side)
+                    emit.store(target, value.astype(kind), [place], side)
 
 
 def _columns(weight: Any, start: Any, pitch: int, rows: int, count: int) -> list[Any]:
