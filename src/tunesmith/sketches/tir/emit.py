@@ -222,6 +222,11 @@ def power_of_two(limit: int) -> int:
     return 1 << (limit.bit_length() - 1)
 
 
+def largest_divisor(extent: int, most: int) -> int:
+    """The largest divisor of an extent that is not above a limit."""
+    return max(divisor for divisor in range(1, most + 1) if extent % divisor == 0)
+
+
 def powers_of_two(number: int, largest: int) -> list[tuple[int, int]]:
     """A number as a sum of powers of two up to the largest: the place and size of each part."""
     parts, place = [], 0

@@ -10,6 +10,7 @@ from typing import Any
 
 from tunesmith.operators import ProductOperator
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.vectors import from_bfloat16
 from tunesmith.target import Target
 
 # Four bytes 128: what moves those of a word from [-128, 127] to [0, 255], by their sign bits.
@@ -120,9 +121,7 @@ class Precision:
         if self.dtype == "bfloat16":
             # TVM takes the bits for an integer where such a cast stands in a binding.
             bits = emit.reinterpreted(value, emit.vector_type("uint16", lanes))
-            wide = bits.astype(emit.vector_type("uint32", lanes))
-            shifted = wide << emit.constant(16, "uint32", lanes)
-            return emit.reinterpreted(shifted, emit.vector_type("float32", lanes))
+            return from_bfloat16(bits, lanes)
         return value.astype(emit.vector_type(self.word, lanes))
 
     def shifted(self, words: Any, lanes: int = 1) -> Any:

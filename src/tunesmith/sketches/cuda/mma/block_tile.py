@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tunesmith.errors import InstantiationError
-from tunesmith.sketches.cuda.limits import LIMITS
-from tunesmith.sketches.cuda.mma.device import WARP
+from tunesmith.sketches.cuda.limits import LIMITS, WARP
 from tunesmith.sketches.cuda.mma.matrix import DEPTH, Matrix, Product
 from tunesmith.sketches.cuda.mma.shared_tile import CHUNK, SharedTile
 from tunesmith.sketches.tir import emit

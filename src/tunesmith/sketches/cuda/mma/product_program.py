@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from tunesmith.operators import ProductOperator
+from tunesmith.sketches.cuda.limits import WARP
 from tunesmith.sketches.cuda.mma import device
 from tunesmith.sketches.cuda.mma.block_tile import STEP, TileUse
 from tunesmith.sketches.cuda.mma.copies import copier
-from tunesmith.sketches.cuda.mma.device import WARP
 from tunesmith.sketches.cuda.mma.result import ResultWriter
 from tunesmith.sketches.cuda.mma.split_sum import KTiles, result_of, split_of
 from tunesmith.sketches.tir import emit

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tunesmith.sketches.cuda.limits import WARP
 from tunesmith.sketches.cuda.mma import device
 from tunesmith.sketches.cuda.mma.block_tile import STEP
-from tunesmith.sketches.cuda.mma.device import WARP
 from tunesmith.sketches.cuda.mma.product_program import Multiplication, where
 from tunesmith.sketches.cuda.mma.shared_tile import CHUNK
 from tunesmith.sketches.cuda.wgmma import instructions
