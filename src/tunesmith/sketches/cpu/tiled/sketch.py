@@ -15,7 +15,7 @@ from tunesmith.sketches.cpu.tiled.packing import packing_of
 from tunesmith.sketches.cpu.tiled.schedule import LANES, TiledSchedule
 from tunesmith.sketches.sketch import Sketch, instantiating
 from tunesmith.sketches.tir.hoisting import hoisted
-from tunesmith.sketches.tir.loop_nest import Access, LoopNest, known_loop_nest
+from tunesmith.sketches.tir.loop_nest import Access, LoopNest, known_loop_nest, main_loop_nest
 from tunesmith.sketches.tir.weights import has_constant_weights
 from tunesmith.space import (
     Categorical,
@@ -64,9 +64,8 @@ class CpuTiled(Sketch):
         return _default(known_loop_nest(operator, self.name))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        return estimate_of(
-            operator, known_loop_nest(operator, self.name), Machine.of(target)
-        ).seconds(config)
+        nest = known_loop_nest(operator, self.name)
+        return estimate_of(operator, nest, Machine.of(target)).seconds(config)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         nest = known_loop_nest(operator, self.name)
