@@ -41,6 +41,12 @@ class Traffic:
     ready: bool = False
     """Whether its panels are filled before the call."""
 
+    @staticmethod
+    def of_matrix(along: str, size: int, depth: int, dtype: str, *, ready: bool) -> Traffic:
+        """That of a matrix of ``size`` rows or columns, contiguous in direction ``along``."""
+        itemsize = element_bits(dtype) // 8
+        return Traffic(along, itemsize, itemsize * (size if along == ALONG_SIZE else depth), ready)
+
 
 def product_seconds(plan: Plan, machine: Machine, left: Traffic, right: Traffic) -> float:
     """About how long a call takes whose operands are matrices; what follows the sums is free."""

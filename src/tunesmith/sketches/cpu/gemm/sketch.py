@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, cast
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import MATRIX_PRODUCTS, Operator, ProductOperator, element_bits
+from tunesmith.operators import MATRIX_PRODUCTS, Operator, ProductOperator
 from tunesmith.sketches.cpu.gemm import space as loops
 from tunesmith.sketches.cpu.gemm.blocking import Packing, Plan, Side
 from tunesmith.sketches.cpu.gemm.estimate import READY_SUMS, Traffic, product_seconds
@@ -116,18 +116,16 @@ def _program(operator: ProductOperator, plan: Plan) -> Any:
 def _traffic(operator: ProductOperator) -> tuple[Traffic, Traffic]:
     """The operands as an estimate sees them."""
     matrices = matrices_of(operator)
-    itemsize = element_bits(operator.dtype) // 8
-    sizes = {Side.ROWS: matrices.rows, Side.COLUMNS: matrices.columns}
-    left, right = (
-        Traffic(
-            matrices.along(side),
-            itemsize,
-            itemsize * (size if matrices.along(side) == ALONG_SIZE else matrices.depth),
-            ready=operator.constant_weights and side is Side.COLUMNS and not matrices.turned,
-        )
-        for side, size in sizes.items()
+    ready, dtype, depth = _packed_before(operator), operator.dtype, matrices.depth
+    return (
+        Traffic.of_matrix(matrices.left_along, matrices.rows, depth, dtype, ready=False),
+        Traffic.of_matrix(matrices.right_along, matrices.columns, depth, dtype, ready=ready),
     )
-    return left, right
+
+
+def _packed_before(operator: ProductOperator) -> bool:
+    """Whether the right operand is packed before the call."""
+    return operator.constant_weights and not matrices_of(operator).turned
 
 
 # -- the space -----------------------------------------------------------------------------------
@@ -173,7 +171,7 @@ def _packings(operator: ProductOperator, target: Target, side: Side) -> tuple[st
     readable = _precision(operator, target).group == 1 and (
         side is Side.ROWS or matrices.along(side) == ALONG_SIZE
     )
-    constant = operator.constant_weights and side is Side.COLUMNS and not matrices.turned
+    constant = side is Side.COLUMNS and _packed_before(operator)
     return loops.packings(readable=readable, constant=constant)
 
 
