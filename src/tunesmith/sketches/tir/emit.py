@@ -188,10 +188,11 @@ def intermediate(name: str, shape: Sequence[int], dtype: str) -> Any:
     return _named(name, _builder().sblock_alloc_buffer(tuple(shape), dtype))
 
 
-def flat(source: Any) -> Any:
-    """A buffer's elements in one dimension, of the same memory."""
+def flat(source: Any, name: str | None = None) -> Any:
+    """A buffer's elements in one dimension, of the same memory: indices are offsets in elements."""
     size = math.prod(int(extent) for extent in source.shape)
-    return _builder().decl_buffer((size,), source.dtype, data=source.data)
+    view = _builder().decl_buffer((size,), source.dtype, data=source.data)
+    return view if name is None else _named(name, view)
 
 
 def load(source: Any, index: Sequence[Any], lanes: int = 1, stride: int = 1) -> Any:

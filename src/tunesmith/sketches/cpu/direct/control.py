@@ -1,8 +1,7 @@
-"""Loops over ranges known at run time only, tasks, conditions, and flat views of buffers."""
+"""Loops over ranges known at run time only, tasks, conditions, and memory."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -64,17 +63,6 @@ def outside(value: Any, stop: int) -> Any:
     return tirx.any(value < 0, value >= stop)
 
 
-def flat(buffer: Any, name: str) -> Any:
-    """A view of a buffer with a single dimension, so that indices are offsets in elements."""
-    from tvm.script.ir_builder import IRBuilder
-    from tvm.tirx.script.builder import ir
-
-    elements = math.prod(int(extent) for extent in buffer.shape)
-    view = ir.decl_buffer((elements,), str(buffer.dtype), data=buffer.data)
-    IRBuilder.name(name, view)
-    return view
-
-
 def parts_of_task(task: Any, channels: int, others: int, order: str) -> tuple[Any, Any, Any]:
     """The image of a task, its part of the channels, and its part of the pixels.
 
@@ -113,11 +101,11 @@ def program_of_panels(
 
     def body(buffers: Sequence[Any]) -> None:
         names = ("image", "panels", *(f"extra{i}" for i in range(len(buffers) - 3)), "result")
-        main(list(map(flat, buffers, names)))
+        main(list(map(emit.flat, buffers, names)))
 
     return program_with_weights(
         operator,
         packed,
-        lambda plain, filled: pack(flat(plain, "weights"), flat(filled, "panels")),
+        lambda plain, filled: pack(emit.flat(plain, "weights"), emit.flat(filled, "panels")),
         body,
     )
