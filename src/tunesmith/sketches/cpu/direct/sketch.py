@@ -25,8 +25,8 @@ class CpuDirect(Sketch):
     A register tile of output pixels (rows x columns) and output channels holds its sums in
     registers over all input channels and the whole window. Vectors run along output channels, each
     multiplied by a broadcast of data, or along output columns, each multiplied by a broadcast of a
-    weight. Weights are packed in the order in which the tile reads them, and may be asked for
-    ``prefetch`` terms of the sum early. Tiles need not divide anything: the last one overlaps its
+    weight. Weights are packed in the order in which the tile reads them, and may be prefetched
+    ``prefetch`` terms of the sum ahead. Tiles need not divide the output: the last one overlaps its
     neighbour, is a smaller one with code of its own, or goes on in the next row (``tails``). Where
     vectors do not run along the innermost axis of the output, the tile is transposed in registers,
     so that all stores are vectors too.
@@ -74,7 +74,7 @@ _DEFAULT_TASKS = 4
 @lru_cache(maxsize=64)
 def _default(operator: Conv2d, target: Target, cores: int) -> Config:
     """Vectors of channels, data copied only to be padded; the model chooses the tile, and whether
-    it goes on in the next row; then whether weights are asked for early."""
+    it goes on in the next row; then whether weights are prefetched."""
     sketch = CpuDirect()
     space = sketch.space(operator, target)
     choices: dict[str, Any] = {

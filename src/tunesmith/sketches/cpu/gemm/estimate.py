@@ -12,25 +12,26 @@ from tunesmith.sketches.cpu.model.machine import Copy, Machine
 
 # Cycles to begin and end the sums of a register tile: the first loads, the last additions.
 _TILE_CYCLES = 20.0
-# Cycles of a round of the loop over the reduction that multiply-adds do not hide.
+# Cycles of an iteration of the loop over the reduction that multiply-adds do not hide.
 _ROUND_CYCLES = 0.3
-# Cycles an element of turning rows into columns in registers, and of moving it alone.
+# Cycles an element: of a transposition in registers, and of a load and store of its own.
 _TURN, _GATHER = 0.35, 2.0
 _LINE, _PAGE = 64, 4096
-# Of the sums of a tile so many are never waited for: no core starts each addition in its first
-# cycle. Tiles of as many sums as additions are under way at once took a fifth longer (Zen 4).
+# The part of a tile's sums that hides the latency of additions: no core starts each addition in
+# the first possible cycle. Tiles of just as many sums as are in flight took a fifth longer (Zen 4).
 READY_SUMS = 0.8
-# Memory that begins somewhere new was not asked for ahead: so many bytes' time passes until it is.
+# The hardware prefetcher restarts where reads jump: the cost, in bytes that could be read then.
 _RESTART = 3000.0
-# Rows that lie a page apart are asked for by nobody: a piece of each takes so many times longer.
+# The hardware does not prefetch across pages: how many times longer pieces of rows that are a page
+# apart take.
 _APART = 2.5
-# Of the time that memory takes to answer, so much is lost where nobody asked ahead.
+# The part of the shorter of computing and first touch that adds up where nothing is prefetched.
 _UNASKED = 0.7
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What an estimate has to know of an operand."""
+    """How an operand lies in memory."""
 
     along: str | None
     """The direction in which it is contiguous (see ``Operand``); None: none, elements are gathered.
@@ -88,7 +89,7 @@ class _Model:
     # -- computing -------------------------------------------------------------------------------
 
     def _tile_cycles(self) -> float:
-        """Of one register tile over the whole reduction, its words at hand."""
+        """Of one register tile over the whole reduction, with its operands in L1."""
         plan, blocking = self.plan, self.plan.blocking
         sums = blocking.rows * blocking.vectors
         each = self.machine.vectors(blocking.lanes, plan.precision.total)
@@ -124,7 +125,7 @@ class _Model:
     # -- moving data -----------------------------------------------------------------------------
 
     def _panel_bytes(self, side: Side) -> float:
-        """What a tile reads of an operand in one stretch of the reduction."""
+        """What a tile reads of an operand in one k tile."""
         return self._width(side) * self.plan.blocking.depth * self._word_bytes
 
     @property
@@ -144,10 +145,10 @@ class _Model:
         return cycles + self._stream(inner, inside * tiles, outside + block)
 
     def _stream(self, side: Side, count: float, working_set: float) -> float:
-        """Cycles to read bytes of an operand, in L1 if lines that lie apart leave it room."""
+        """Cycles to read bytes of an operand; lines that compete for sets of L1 take more of it."""
         traffic = self.traffic[side]
         if self._packing(side) is Packing.NONE and traffic.along == ALONG_DEPTH:
-            # A line of each row has to stay for the words that follow in it.
+            # A line of each row has to stay in L1 for its next words.
             crowded = self.machine.crowded(self._width(side) * _LINE, _LINE, traffic.stride)
             if crowded > self.machine.caches.l1:
                 return count / self._word_bytes * Copy.ALIASED.value
@@ -158,7 +159,7 @@ class _Model:
         return self.machine.stream_cycles(count, working_set)
 
     def _memory_cycles(self) -> float:
-        """Of one core's share, to bring operands and result from where they are before a call."""
+        """Of one core's share: operands and result come from where they are before a call."""
         plan = self.plan
         sizes = {
             Side.ROWS: plan.batch * plan.rows * plan.depth,
@@ -173,7 +174,7 @@ class _Model:
         return self.machine.stream_cycles(waited / self.machine.cores, count)
 
     def _scattered(self, side: Side) -> float:
-        """How many times as long memory takes for an operand that is read in pieces."""
+        """By what factor reading an operand in pieces takes longer."""
         traffic, packing = self.traffic[side], self._packing(side)
         if packing is Packing.NONE and traffic.along == ALONG_SIZE:
             whole = traffic.stride <= self._width(side) * traffic.itemsize

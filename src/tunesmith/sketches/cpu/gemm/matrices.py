@@ -17,10 +17,10 @@ from tunesmith.sketches.tir.epilogue import epilogue_buffers, finished
 
 @dataclass(frozen=True)
 class Matrices:
-    """``batch`` times (rows, depth) by (depth, columns), and how the two lie in memory.
+    """``batch`` products of (rows, depth) by (depth, columns), and the layout of both operands.
 
-    ``turned``: a result of one column is computed as one of one row, so that vectors run along it;
-    the operator's weights are the left operand then.
+    ``turned``: a result of one column is computed as one row, so that vectors run along it; then
+    the operator's weights are the left operand.
     """
 
     batch: int
@@ -60,7 +60,7 @@ class Matrices:
     def put(self, operator: ProductOperator, buffers: Sequence[Any]) -> Put:
         """The write of the result, given the buffers of the arguments and the result."""
         bias, residual, output = epilogue_buffers(operator, buffers)
-        # One column or one row: what is contiguous is the last dimension of neither.
+        # With one column or one row, the last dimension is not the contiguous one.
         output = emit.flat(output)
         residual = None if residual is None else emit.flat(residual)
 

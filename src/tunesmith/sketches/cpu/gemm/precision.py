@@ -1,4 +1,4 @@
-"""How products are summed on a target: by multiply-adds, or by dot products of short groups."""
+"""How a target sums products: by multiply-adds, or by dot products of two or four elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.vectors import from_bfloat16
 from tunesmith.target import Target
 
-# Four bytes 128: what moves those of a word from [-128, 127] to [0, 255], by their sign bits.
+# Four bytes 128: their exclusive or moves the bytes of a word from [-128, 127] to [0, 255].
 SHIFT_WORD = -0x7F7F7F80
 # TIR turns values of bfloat16 into float32 ones, so that the instruction is called from LLVM-IR.
 _DOT_BFLOAT16 = """
@@ -41,10 +41,10 @@ class Products(Enum):
 
 @dataclass(frozen=True)
 class Precision:
-    """The types that a product goes through.
+    """The types of a product's elements and sums, and the instruction that multiplies.
 
-    Panels hold words: ``group`` elements of type ``dtype`` that follow each other along the
-    reduction, or one element widened to the type of the sums, ``total``.
+    Panels hold words: ``group`` elements of type ``dtype``, contiguous along the reduction, or one
+    element widened to the type of the sums, ``total``.
     """
 
     dtype: str
@@ -53,7 +53,7 @@ class Precision:
 
     @staticmethod
     def of(dtype: str, total: str, target: Target, lanes: int) -> Precision:
-        """The best that the target's instructions offer for vectors of so many sums."""
+        """The fastest that the target has instructions for, with vectors of ``lanes`` sums."""
         known = target.instructions
         whole = lanes == target.lanes(total) and lanes >= 4
         short = lanes >= 4 and "avx512vl" in known
@@ -90,7 +90,7 @@ class Precision:
         return self.products is Products.DOT_INT8
 
     def words(self, depth: int) -> int:
-        """How many words a column of so many elements fills; what is missing is zeros."""
+        """How many words ``depth`` elements fill; the last one is padded with zeros."""
         return -(-depth // self.group)
 
     # -- emitting --------------------------------------------------------------------------------

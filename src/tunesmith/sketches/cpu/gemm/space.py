@@ -27,8 +27,8 @@ class LoopChoices:
     """The values that a sketch offers for the loops of its products.
 
     ``parts`` are numbers of tasks along an axis, and so are the multiples ``per_core`` of the
-    number of cores. ``largest_body`` bounds the vectors of sums times the unrolling: larger bodies
-    take long to compile and are no faster.
+    number of cores. ``largest_body`` bounds the vectors of sums times the unrolling: larger loop
+    bodies take long to compile and are no faster.
     """
 
     rows: Sequence[int]

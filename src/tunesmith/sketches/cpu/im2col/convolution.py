@@ -52,7 +52,7 @@ class Convolution:
         return Side.ROWS if self.along_pixels else Side.COLUMNS
 
     def weights(self, buffer: Any) -> Source:
-        """The weights as an operand, the same for each image; the bits of bfloat16 will do."""
+        """The weights as an operand, the same for each image; bfloat16 as its bits."""
         flat, channels = bits_of(emit.flat(buffer)), self.operator.co
         depth = self.operator.reduction_length
         last = self.planes.channels_last
@@ -65,10 +65,11 @@ class Convolution:
         return lambda _: operand
 
     def patches(self, planes: Any, offsets: Callable[[Any], Any], plan: Plan) -> Source:
-        """The patches as an operand, given the flat planes and where each step of the reduction is.
+        """The patches as an operand, given the flat planes and the offset of each step of the
+        reduction.
 
-        Panels are filled by vectors of ``panel_lanes`` words. Along the reduction these must not
-        go beyond the channels of a tap.
+        Panels are filled by vectors of ``panel_lanes`` words. Vectors along the reduction must be
+        within the channels of a tap.
         """
         step, image = self.planes.step, self.planes.image
         lanes = plan.panel_lanes
@@ -95,7 +96,8 @@ class Convolution:
         return source
 
     def offsets(self) -> Callable[[Any], Any]:
-        """Emit what tells where the elements of each step of the reduction lie in the planes."""
+        """Emit a table of the offsets in the planes of each step of the reduction, where it needs
+        one."""
         planes = self.planes
         if planes.taps == 1:
             return lambda at: at * planes.channel
@@ -124,7 +126,7 @@ class Convolution:
 
 
 class _Result:
-    """What follows the sums, and where it goes."""
+    """The epilogue, and the stores of the result."""
 
     def __init__(self, convolution: Convolution, buffers: Sequence[Any]) -> None:
         self.operator = convolution.operator

@@ -1,4 +1,4 @@
-"""About how long a convolution takes as a product: planes, the product, and scattered results."""
+"""How long a convolution takes as a product: planes, the product, and strided stores."""
 
 from __future__ import annotations
 
