@@ -26,10 +26,10 @@ class Blocking:
     """The choices of a program.
 
     A register tile has ``rows`` rows of ``vectors`` vectors of ``lanes`` outputs; the vectors are
-    side by side along the columns (NCHW), or one behind each pixel along the channels (NHWC).
-    The rows of an image are shared among ``bands`` of one parallel loop, whose other steps are
-    images and channels. ``columns_outside`` goes down the columns first, ``masked`` has one code
-    for all tiles that loads under masks, in place of one each for those at the edges.
+    side by side along the columns (NCHW), or at neighbouring pixels along the channels (NHWC).
+    One parallel loop runs over images, channels and ``bands`` of rows. With ``columns_outside`` the
+    loop over columns is the outer one. With ``masked`` all tiles have the same code, which loads
+    under masks; otherwise tiles at the edges have code of their own.
     """
 
     lanes: int
@@ -195,7 +195,7 @@ class ImageTiles(ABC):
         return self.lanes_of_channels(condition).load(self.data, [self.image, row, column])
 
     def inside(self, position: Any, axis: Axis) -> Any:
-        """Whether a row or column is in the image: True, False, or what to ask."""
+        """Whether a row or column is in the image: True, False, or an expression."""
         if isinstance(position, int):
             return 0 <= position < axis.size
         if not self.blocking.masked or axis.padding == 0:

@@ -19,10 +19,10 @@ def depthwise_program(operator: DepthwiseConv2d, blocking: Blocking) -> Any:
 
 
 class _Sums(dict[tuple[int, int], Any]):
-    """The sums of a register tile by row and vector: values, not memory, for no loop is inside."""
+    """The sums of a register tile by row and vector, as variables: there is no loop inside."""
 
     def add(self, place: tuple[int, int], product: Any) -> None:
-        """Add a product, the first one to nothing."""
+        """Add a product to a sum, or begin the sum with it."""
         value = self[place] + product if place in self else product
         self[place] = emit.bind("sum", value)
 
@@ -41,7 +41,7 @@ class _Kernel(ImageTiles):
         return self.channel // self.operator.multiplier
 
     def begin(self) -> None:
-        """The weights of the channels at hand, which stay in registers as far as these go."""
+        """Load the weights of the channels, which stay in registers as far as these suffice."""
         lanes, many = self.blocking.lanes, self.operator.multiplier
         self.taps: dict[tuple[int, int], Any] = {}
         for row in range(self.row_axis.taps):

@@ -29,10 +29,9 @@ def span(start: Any, stop: Any, name: str) -> Iterator[Any]:
 def memory(name: str, elements: int, dtype: str) -> Iterator[Any]:
     """Flat memory around its use.
 
-    It comes from TVM's runtime by a call, as that of buffers does in the end. Of buffers themselves
-    a pass of TVM's (``CompactBufferAllocation``) works out which part each access of the program
-    can reach, to keep just their union: for straight code of hundreds of accesses that takes
-    seconds.
+    It is allocated by a call of TVM's runtime, as that of buffers is in the end. For buffers a pass
+    of TVM's (``CompactBufferAllocation``) computes the region of each access, to allocate just
+    their union: for straight code of hundreds of accesses that takes seconds.
     """
     from tvm import tirx
     from tvm.script.ir_builder import IRBuilder

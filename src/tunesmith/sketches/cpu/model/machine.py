@@ -30,8 +30,8 @@ _EXPOSED = 0.3
 _USABLE = 0.75
 _LINE = 64
 ASKED = 0.5
-"""The part of the time of moving data that is left where they are prefetched. Fitted by eye to direct
-convolutions of small images with many channels (Cascade Lake)."""
+"""The part of the time of moving data that is left where they are prefetched. Fitted by eye to
+direct convolutions of small images with many channels (Cascade Lake)."""
 
 
 class Copy(Enum):

@@ -1,8 +1,8 @@
 """Figures of processors: from published tables by LLVM's name, and from the running system.
 
 Rates are those of the widest vectors of each, from Agner Fog's "Instruction tables" and uops.info;
-bytes a cycle from the vendors' optimisation manuals and, for Zen 4, from measurements of one core of
-a virtual machine (repeated reads of 512 KiB, 8 MiB and 256 MiB; the clock from dependent
+bytes a cycle from the vendors' optimisation manuals and, for Zen 4, from measurements of one core
+of a virtual machine (repeated reads of 512 KiB, 8 MiB and 256 MiB; the clock from dependent
 additions). They need not be exact: only the order of configs depends on them.
 """
 

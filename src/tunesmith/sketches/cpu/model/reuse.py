@@ -8,8 +8,8 @@ from operator import mul
 
 from tunesmith.sketches.cpu.model.machine import Machine
 
-# The cost of a line that the hardware does not prefetch, relative to one that it does: strided reads
-# of 32 or 64 rows in two sets of L1 took 3 to 7 cycles an element (Zen 4).
+# The cost of a line that the hardware does not prefetch, relative to one that it does: strided
+# reads of 32 or 64 rows in two sets of L1 took 3 to 7 cycles an element (Zen 4).
 _UNFORESEEN = 1.3
 
 Footprints = Sequence[Sequence[float]]

@@ -21,9 +21,9 @@ from tunesmith.sketches.tir.weights import program_of
 class Blocking:
     """The choices of a program.
 
-    ``tile`` is that of a depthwise convolution. With ``rows_first`` the rows of a window become one
-    before its columns do, so that a stride's shuffles are made once a window and not once a row;
-    otherwise the columns do, and the results of a row are there for all windows that need it.
+    ``tile`` is that of a depthwise convolution. With ``rows_first`` the rows of a window are
+    combined before its columns, so that a stride takes shuffles once a window and not once a row;
+    otherwise columns are combined first, and all windows that read a row use its results.
     ``shared``: among the cores.
     """
 
@@ -42,12 +42,12 @@ def pool_program(operator: Pool2d, blocking: Blocking) -> Any:
 
 
 def neutral(operator: Pool2d) -> float:
-    """What padding is, so that it changes nothing."""
+    """The value of padding: the neutral element of ``combination``."""
     return -math.inf if operator.kind == "max" else 0.0
 
 
 def combination(operator: Pool2d) -> Callable[[Any, Any], Any]:
-    """How two values of a window become one."""
+    """The function that combines two values of a window."""
     return emit.maximum if operator.kind == "max" else lambda value, other: value + other
 
 
@@ -80,7 +80,7 @@ class _Kernel(ImageTiles):
                 self._finish(value, y + row, x, vector)
 
     def _row(self, y: Any, x: Any, sources: Sequence[int]) -> list[Any | None]:
-        """What windows side by side make of some rows of data, for each vector of windows."""
+        """Some rows of data combined along the windows, for each vector of windows."""
         plan = self.layout.plan
 
         def load(at: int) -> Any | None:
@@ -94,7 +94,7 @@ class _Kernel(ImageTiles):
         ]
 
     def _one(self, values: Sequence[Any | None]) -> Any | None:
-        """One vector of several; those that are nothing but padding count for nothing."""
+        """Several vectors combined; None is a vector of padding."""
         found = [value for value in values if value is not None]
         return emit.bind("one", reduce(self.combine, found)) if found else None
 
@@ -118,7 +118,7 @@ class _Kernel(ImageTiles):
         place.store(self.output, value, index)
 
     def _mean(self, value: Any, y: Any, column: Any) -> Any:
-        """A sum over how many elements of its window count."""
+        """A sum divided by the number of elements that its window counts."""
         lanes, dtype = self.blocking.lanes, self.operator.dtype
         rows = self._taps(y, self.row_axis, 1)
         columns = self._taps(column, self.column_axis, lanes if self.along_columns else 1)

@@ -1,4 +1,4 @@
-"""Windows as large as the image: what each plane's elements make, several planes at once."""
+"""Windows as large as the image: each plane reduced, several planes at once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _planes(buffers: Sequence[Any], operator: Pool2d, first: Any, count: int, sw
 
 
 def _plane(operator: Pool2d, data: Any, base: Any, sweep: Sweep) -> Any:
-    """One vector of all of a plane's."""
+    """All vectors of a plane, combined into one."""
     combine, lanes, dtype = combination(operator), sweep.lanes, operator.dtype
     none = emit.constant(neutral(operator), dtype, lanes)
     many = sweep.side_by_side
@@ -76,7 +76,7 @@ def lane_by_lane(
     combine: Callable[[Any, Any], Any],
     kept: emit.Kept,
 ) -> Any:
-    """A vector with what the lanes of each of as many vectors make together, one in each lane."""
+    """``lanes`` vectors reduced: a vector with the result of each in a lane."""
     part = min(lanes, _PART_BYTES * 8 // element_bits(dtype))
     left, unit = list(vectors), 1
     while len(left) > 1:
@@ -93,8 +93,8 @@ def lane_by_lane(
 
 
 def _neighbours(lanes: int, size: int, unit: int) -> tuple[list[int], list[int]]:
-    """The lanes of two vectors that are combined: of neighbouring units the one and the other, in
-    each stretch of ``size`` lanes those of the first vector, then those of the second."""
+    """The lanes of two vectors that are combined: the even and the odd units, for each ``size``
+    lanes those of the first vector, then those of the second."""
     picks: tuple[list[int], list[int]] = ([], [])
     for stretch in range(0, lanes, size):
         for vector in (0, lanes):

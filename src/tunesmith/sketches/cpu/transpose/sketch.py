@@ -73,8 +73,8 @@ def _default(
     target: Target,
     cores: int,  # noqa: ARG001 - a target may leave it to the machine, which may change
 ) -> Config:
-    """The tile that the model likes best with a band for each row of tiles; then it chooses how
-    the work is shared out."""
+    """The fastest tile by the model with a band for each row of tiles; then the fastest way to
+    share the work."""
     machine, space = Machine.of(target), CpuTranspose().space(operator, target)
     choices: dict[str, Any] = {
         parameter.name: getattr(parameter, "values", ()) for parameter in space.parameters

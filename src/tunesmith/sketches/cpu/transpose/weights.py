@@ -1,4 +1,4 @@
-"""Weights in the order in which the kernel reads them: phase by phase, their taps turned around."""
+"""Weights in the order in which the kernel reads them: phase by phase, their taps reversed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def pack(plan: TransposePlan, weight: Any, target: Any) -> None:
 
 
 def _columns(weight: Any, start: Any, pitch: int, rows: int, count: int) -> list[Any]:
-    """The first ``count`` columns of so many rows of a matrix, ``pitch`` apart."""
+    """The first ``count`` columns of ``rows`` rows of a matrix, ``pitch`` apart."""
     if count == 1:
         return [emit.load(weight, [start], rows, pitch)]
     blocks = [
@@ -81,8 +81,8 @@ def _place(plan: TransposePlan, tap: int, outer: Any, inner: Any) -> Any:
 
 
 def _turned(axis: Axis, tap: int) -> tuple[PhaseGroup, int, int]:
-    """The group of a tap's phase, its place among the phase's taps from the last one on, and the
-    phase's place in the group."""
+    """The group of a tap's phase, the tap's number among the phase's taps in reverse order, and the
+    phase's number in the group."""
     phase = tap % axis.stride
     (group,) = (g for g in axis.groups if g.first <= phase < g.first + g.count)
     return group, group.taps - 1 - tap // axis.stride, phase - group.first

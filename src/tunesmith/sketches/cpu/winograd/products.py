@@ -109,10 +109,10 @@ def transform_products(
 
 @dataclass(frozen=True)
 class _Part:
-    """The outputs of a tile that take the same turn.
+    """The outputs of a tile of one phase.
 
-    Transformed by themselves, they leave fewer values to hold. ``products`` is the place of the
-    first product in the tile, ``outputs`` that of the first output.
+    A transform of their own holds fewer values. ``products`` is the place of the first product in
+    the tile, ``outputs`` that of the first output.
     """
 
     products: tuple[int, int]
