@@ -7,11 +7,8 @@ from typing import ClassVar
 
 from tunesmith.operators import Conv2d, Operator
 from tunesmith.sketches.cuda.tiled.tiled_sketch import Loops, TiledSketch
-from tunesmith.sketches.tir.loop_nest import LoopNest
 from tunesmith.space import Categorical, Ordinal, Parameter
 from tunesmith.target import Target
-
-_LOOPS = Loops({"n": "z", "f": "z", "y": "y", "x": "x"}, whole=frozenset({"n"}))
 
 
 class CudaConv2dDirect(TiledSketch):
@@ -28,23 +25,17 @@ class CudaConv2dDirect(TiledSketch):
     name: ClassVar[str] = "cuda_conv2d_direct"
     version: ClassVar[int] = 2
 
+    operators = Conv2d
+    fixed_loops = Loops({"n": "z", "f": "z", "y": "y", "x": "x"}, whole=frozenset({"n"}))
+    fixed_parameters: ClassVar[Sequence[Parameter]] = (
+        Ordinal("auto_unroll_max_step", (0, 512, 1500)),
+        Categorical("unroll_explicit", (0, 1)),
+    )
+
     def supports(self, operator: Operator, target: Target) -> bool:
         return (
             target.kind == "cuda"
             and isinstance(operator, Conv2d)
             and operator.layout == "NCHW"
             and operator.groups == 1
-        )
-
-    def loops(self, nest: LoopNest) -> Loops:  # noqa: ARG002 - the same for all
-        return _LOOPS
-
-    def parameters(
-        self,
-        nest: LoopNest,  # noqa: ARG002 - the same for all
-        target: Target,  # noqa: ARG002
-    ) -> Sequence[Parameter]:
-        return (
-            Ordinal("auto_unroll_max_step", (0, 512, 1500)),
-            Categorical("unroll_explicit", (0, 1)),
         )

@@ -81,8 +81,9 @@ def thread_binding(extent: int, tag: str) -> Iterator[Any]:
 
 @contextmanager
 def when(condition: Any) -> Iterator[None]:
-    """Around what happens only where a condition holds, an expression or True."""
-    if condition is True:
+    """Around what happens only where a condition holds: an expression, or True or None where
+    that is always."""
+    if condition is True or condition is None:
         yield
         return
     t = _builder()
@@ -187,10 +188,11 @@ def intermediate(name: str, shape: Sequence[int], dtype: str) -> Any:
     return _named(name, _builder().sblock_alloc_buffer(tuple(shape), dtype))
 
 
-def flat(source: Any) -> Any:
-    """A buffer's elements in one dimension, of the same memory."""
+def flat(source: Any, name: str | None = None) -> Any:
+    """A buffer's elements in one dimension, of the same memory: indices are offsets in elements."""
     size = math.prod(int(extent) for extent in source.shape)
-    return _builder().decl_buffer((size,), source.dtype, data=source.data)
+    view = _builder().decl_buffer((size,), source.dtype, data=source.data)
+    return view if name is None else _named(name, view)
 
 
 def load(source: Any, index: Sequence[Any], lanes: int = 1, stride: int = 1) -> Any:
@@ -219,6 +221,11 @@ def constant(value: float, dtype: str, lanes: int = 1) -> Any:
 def power_of_two(limit: int) -> int:
     """The largest power of two that is not above a limit."""
     return 1 << (limit.bit_length() - 1)
+
+
+def largest_divisor(extent: int, most: int) -> int:
+    """The largest divisor of an extent that is not above a limit."""
+    return max(divisor for divisor in range(1, most + 1) if extent % divisor == 0)
 
 
 def powers_of_two(number: int, largest: int) -> list[tuple[int, int]]:

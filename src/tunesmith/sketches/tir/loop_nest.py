@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from tunesmith.errors import UsageError
 from tunesmith.operators import Operator
 
 
@@ -108,6 +109,14 @@ def lower(operator: Operator) -> Any:
 
     function = te.create_prim_func(operator.compute())
     return tvm.IRModule({"main": function.with_attr("global_symbol", "main")})
+
+
+def known_loop_nest(operator: Operator, sketch: str) -> LoopNest:
+    """The loop nest of an operator with one reduction. Raises ``UsageError`` for another."""
+    nest = main_loop_nest(operator)
+    if nest is None:
+        raise UsageError(f"sketch {sketch} needs one reduction, {operator.name} has not")
+    return nest
 
 
 @lru_cache(maxsize=64)

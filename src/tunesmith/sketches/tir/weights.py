@@ -1,4 +1,7 @@
-"""Programs that lay out weights first: once and apart where they are constant, in ``main`` else."""
+"""Programs written loop by loop, with and without weights that are laid out first.
+
+Constant weights are laid out once, in a function ``prepare``; others in ``main``, in each call.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,19 @@ def without_weights(values: Sequence[T]) -> list[T]:
 def with_weights(values: Sequence[T], weights: T) -> list[T]:
     """``values``, one for each argument of an operator, with ``weights`` in the weights' place."""
     return [weights if place == WEIGHT else value for place, value in enumerate(values)]
+
+
+def program_of(operator: Operator, main: Callable[[list[Any]], None]) -> Any:
+    """A module with the one function ``main``.
+
+    ``main`` emits its body, given the buffers of the operator's arguments and its result.
+    """
+    with (
+        emit.module() as made,
+        emit.function("main", [*operator.arguments, operator.result]) as buffers,
+    ):
+        main(buffers)
+    return made[0]
 
 
 def program_with_weights(

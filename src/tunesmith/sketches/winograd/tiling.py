@@ -33,23 +33,18 @@ strides, little would be left to save."""
 
 def suits_winograd(operator: Operator) -> bool:
     """Whether an operator is a convolution that minimal filtering computes in fewer products."""
-    return (
-        isinstance(operator, Conv2d)
-        and operator.dtype == DTYPE
-        and operator.kernel != (1, 1)
-        and max(operator.kernel) <= MOST_TAPS
-        and max(operator.stride) <= MOST_STRIDE
-        and operator.groups == 1
-        and all(axis.sizes for axis in axes_of(operator))
-    )
+    return isinstance(operator, Conv2d) and operator.groups == 1 and _saves_products(operator)
 
 
 def suits_transposed(operator: Operator) -> bool:
     """Whether an operator is a transposed convolution that minimal filtering computes in fewer
     products: one whose outputs have several taps along an axis."""
+    return isinstance(operator, Conv2dTranspose) and _saves_products(operator)
+
+
+def _saves_products(operator: Filtered) -> bool:
     return (
-        isinstance(operator, Conv2dTranspose)
-        and operator.dtype == DTYPE
+        operator.dtype == DTYPE
         and operator.kernel != (1, 1)
         and max(operator.kernel) <= MOST_TAPS
         and max(operator.stride) <= MOST_STRIDE

@@ -9,8 +9,8 @@ from itertools import product
 from tunesmith.operators import Conv2d
 from tunesmith.space import Categorical, Constraint, Ordinal, Parameter, Space
 
-# Multiply-adds of the unrolled body of the main loop. LLVM keeps all sums of 250 in registers, and
-# spills them all of 400 in straight code; and longer bodies take longer to build.
+# Multiply-adds of the unrolled body of the main loop. With 250 in straight code LLVM keeps all sums
+# in registers, with 400 it spills all. Longer bodies also take longer to build.
 MAX_STATEMENTS = 288
 # The most rows of a register tile, and the most vectors side by side.
 MAX_ROWS = 7

@@ -1,4 +1,4 @@
-"""About how long a convolution takes as a product: planes, the product, and scattered results."""
+"""How long a convolution takes as a product: planes, the product, and strided stores."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ def estimated_seconds(convolution: Convolution, plan: Plan, target: Target) -> f
     machine = Machine.of(target)
     operator, planes = convolution.operator, convolution.planes
     itemsize = element_bits(operator.dtype) // 8
-    weights = Traffic(
+    weights = Traffic.of_matrix(
         ALONG_SIZE if planes.channels_last else ALONG_DEPTH,
-        itemsize,
-        itemsize * (operator.co if planes.channels_last else operator.reduction_length),
+        operator.co,
+        operator.reduction_length,
+        operator.dtype,
         ready=operator.constant_weights,
     )
     patches = Traffic(

@@ -33,7 +33,7 @@ class Blocking:
     rows: int
     tasks: int
     method: str
-    block: int
+    block: int = 0
     prefetch: bool = False
 
     def sweep(self, length: int) -> Sweep:

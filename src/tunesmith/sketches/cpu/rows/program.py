@@ -10,26 +10,21 @@ from tunesmith.sketches.cpu.rows.blocking import Blocking
 from tunesmith.sketches.cpu.rows.layer_norm import LayerNormRows
 from tunesmith.sketches.cpu.rows.softmax import SoftmaxRows
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.weights import program_of
 
 RowOperator = Softmax | LayerNorm
 
 
 def rows_program(operator: RowOperator, blocking: Blocking) -> Any:
     """The module of a blocking, whose ``main`` takes the operator's arguments and its result."""
-    with (
-        emit.module() as made,
-        emit.function("main", [*operator.arguments, operator.result]) as buffers,
-    ):
-        _share(operator.m, blocking, lambda: _rows(operator, blocking, buffers).emit)
-    return made[0]
 
+    def main(buffers: Sequence[Any]) -> None:
+        if isinstance(operator, Softmax):
+            _share(operator.m, blocking, lambda: SoftmaxRows(operator, blocking, buffers).emit)
+        else:
+            _share(operator.m, blocking, lambda: LayerNormRows(operator, blocking, buffers).emit)
 
-def _rows(
-    operator: RowOperator, blocking: Blocking, buffers: Sequence[Any]
-) -> SoftmaxRows | LayerNormRows:
-    if isinstance(operator, Softmax):
-        return SoftmaxRows(operator, blocking, buffers)
-    return LayerNormRows(operator, blocking, buffers)
+    return program_of(operator, main)
 
 
 def _share(

@@ -88,15 +88,7 @@ def _known(operator: Operator) -> RowOperator:
 
 def _blocking(config: Config) -> Blocking:
     values: dict[str, Any] = dict(config)
-    return Blocking(
-        lanes=values["lanes"],
-        unroll=values["unroll"],
-        rows=values["rows"],
-        tasks=values["tasks"],
-        method=values["method"],
-        block=values.get("block", 0),
-        prefetch=values.get("prefetch", False),
-    )
+    return Blocking(**values)
 
 
 # -- the space ------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ import math
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from tunesmith.errors import UsageError
 from tunesmith.operators import Operator
 from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.cpu.tiled.estimate import estimate_of
@@ -16,7 +15,7 @@ from tunesmith.sketches.cpu.tiled.packing import packing_of
 from tunesmith.sketches.cpu.tiled.schedule import LANES, TiledSchedule
 from tunesmith.sketches.sketch import Sketch, instantiating
 from tunesmith.sketches.tir.hoisting import hoisted
-from tunesmith.sketches.tir.loop_nest import Access, LoopNest, main_loop_nest
+from tunesmith.sketches.tir.loop_nest import Access, LoopNest, known_loop_nest, main_loop_nest
 from tunesmith.sketches.tir.weights import has_constant_weights
 from tunesmith.space import (
     Categorical,
@@ -59,26 +58,20 @@ class CpuTiled(Sketch):
         return target.kind == "cpu" and main_loop_nest(operator) is not None
 
     def space(self, operator: Operator, target: Target) -> Space:
-        return _space(_nest(operator))
+        return _space(known_loop_nest(operator, self.name))
 
     def default(self, operator: Operator, target: Target) -> Config:
-        return _default(_nest(operator))
+        return _default(known_loop_nest(operator, self.name))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        return estimate_of(operator, _nest(operator), Machine.of(target)).seconds(config)
+        nest = known_loop_nest(operator, self.name)
+        return estimate_of(operator, nest, Machine.of(target)).seconds(config)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        nest = _nest(operator)
+        nest = known_loop_nest(operator, self.name)
         with instantiating(_space(nest), config):
             module = TiledSchedule(operator, nest, config).apply()
         return hoisted(module) if has_constant_weights(operator) else module
-
-
-def _nest(operator: Operator) -> LoopNest:
-    nest = main_loop_nest(operator)
-    if nest is None:
-        raise UsageError(f"sketch {CpuTiled.name} needs one reduction, {operator.name} has not")
-    return nest
 
 
 # -- what may be vectorised -----------------------------------------------------------------------

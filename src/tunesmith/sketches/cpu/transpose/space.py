@@ -12,7 +12,7 @@ from tunesmith.sketches.cpu.transpose.plan import grid
 from tunesmith.space import Categorical, Constraint, Ordinal, Parameter, Space
 
 _SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-# Additions take four or five cycles, of which a core begins two each.
+# Additions take four or five cycles, and a core begins two in each.
 _FEW_SUMS = 8
 _STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 

@@ -72,7 +72,7 @@ class _Main:
         transformed = self._transform_all_data()
         blocks = self.tiling.block_count
         with emit.parallel(self.tiling.chunks * blocks, "unit") as unit:
-            # Neighbours share weights: there are more of these than of data where this pays.
+            # Neighbours share weights, which are larger than the data where this is fast.
             block, chunk = emit.unravel_index(unit, block=blocks, chunk=self.tiling.chunks)
             self._chunk((transformed, block), block, chunk)
 

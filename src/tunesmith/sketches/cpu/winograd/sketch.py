@@ -26,14 +26,14 @@ from tunesmith.sketches.winograd.tiling import (
 from tunesmith.space import Categorical, Config, Constraint, Ordinal, Parameter, Space
 from tunesmith.target import Target
 
-# Sums that are added to in turn, so that none waits for its last addition.
+# Sums of a register tile: enough to hide the latency of additions.
 MIN_REGISTER_TILE = 8
 MAX_REGISTER_VECTORS = 4
-# Multiply-adds in straight code: of many more LLVM orders the loads such that sums are spilled.
+# Multiply-adds in straight code: with many more, LLVM orders the loads such that sums are spilled.
 MAX_UNROLLED = 224
-# How many channels early weights are asked for.
+# How many channels ahead weights are prefetched.
 _PREFETCH = (0, 8, 32)
-# Tiles of a block: with more, what a core works on does not stay near it.
+# Tiles of a block: with more, the data of a core do not stay in its caches.
 MAX_BLOCK_TILES = 512
 DEFAULT_BLOCK_TILES = 64
 # Floats that a core may read again for each block: they stay in its L2.
@@ -219,7 +219,7 @@ def _positions(operator: Filtered, tile_rows: int, tile_columns: int) -> int:
 
 
 def _work(operator: Filtered, tile_rows: int, tile_columns: int) -> int:
-    """Multiply-adds a pair of channels; a weight is not read for less than a register tile."""
+    """Multiply-adds a pair of channels; each weight is read for a whole register tile at least."""
     tiles = rows_of_tiles(operator, tile_rows) * columns_of_tiles(operator, tile_columns)
     return _positions(operator, tile_rows, tile_columns) * max(tiles, MIN_REGISTER_TILE)
 

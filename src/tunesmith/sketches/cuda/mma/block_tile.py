@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tunesmith.errors import InstantiationError
-from tunesmith.sketches.cuda.limits import LIMITS
-from tunesmith.sketches.cuda.mma.device import WARP
+from tunesmith.sketches.cuda.limits import LIMITS, WARP, BlockUse
 from tunesmith.sketches.cuda.mma.matrix import DEPTH, Matrix, Product
 from tunesmith.sketches.cuda.mma.shared_tile import CHUNK, SharedTile
 from tunesmith.sketches.tir import emit
@@ -199,15 +198,8 @@ class TileUse:
             )
         if tile.splits > 1:
             emit.check_size("partial_sums", self.partial_shape)
-        if tile.threads > LIMITS.threads:
-            raise InstantiationError(
-                f"a block of {tile.threads} threads: the GPU's limit is {LIMITS.threads}"
-            )
-        if self.shared_bytes > shared_bytes:
-            raise InstantiationError(
-                f"{self.shared_bytes} bytes of shared memory a block: the GPU's limit is "
-                f"{shared_bytes}"
-            )
+        use = BlockUse((tile.threads, 1, 1), (self.blocks, 1, 1), 1, 0, self.shared_bytes)
+        replace(LIMITS, shared_bytes=shared_bytes).check(use)
         most = min(_THREAD_REGISTERS, _BLOCK_REGISTERS // tile.threads)
         if self.registers > most:
             raise InstantiationError(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
-from tunesmith.operators import Conv2d
+from tunesmith.operators import Conv2d, Operator, ProductOperator
 from tunesmith.sketches.cuda.mma.matrix import (
     DEPTH,
     SIZE,
@@ -24,6 +24,18 @@ from tunesmith.sketches.tir import emit
 # it takes at the most leaves enough shared memory for tiles.
 _MOST_TAPS = 31
 _LONGEST_TABLE = 6144
+
+
+class Convolution:
+    """The part of a sketch that knows convolutions of one group."""
+
+    def multiplies(self, operator: Operator) -> bool:
+        """Whether the operator is such a convolution."""
+        return isinstance(operator, Conv2d) and operator.groups == 1
+
+    def product(self, operator: ProductOperator) -> Product:
+        """The product that it is."""
+        return convolution_product(cast(Conv2d, operator))
 
 
 def convolution_product(operator: Conv2d) -> Product:

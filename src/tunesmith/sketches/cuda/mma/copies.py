@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,7 +113,7 @@ class AsyncCopier(Copier):
             index, present = self._place(share, k_tile)
             target = device.address(self.shared, stage + share.target)
             source = device.address(self.source, index)
-            with _when(there):
+            with emit.when(there):
                 device.copy_async(target, source, 2 * self.matrix.vector, present)
 
     def finish(self, stage: Any) -> None:
@@ -165,7 +164,7 @@ class GatheringCopier(Copier):
 
     def finish(self, stage: Any) -> None:
         for turn, share, there in self._turns():
-            with _when(there):
+            with emit.when(there):
                 values = emit.load(self._read, [turn * CHUNK], CHUNK)
                 emit.store(self.shared, values, [stage + share.target], CHUNK)
 
@@ -286,12 +285,3 @@ def _all(*conditions: Any) -> Any | None:
 
     known = [condition for condition in conditions if condition is not None]
     return tirx.all(*known) if known else None
-
-
-@contextmanager
-def _when(condition: Any | None) -> Iterator[None]:
-    if condition is None:
-        yield
-    else:
-        with emit.when(condition):
-            yield

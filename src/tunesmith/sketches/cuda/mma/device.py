@@ -13,8 +13,6 @@ from typing import Any
 # The types of the products that the instruction sums in float32, by TVM's name.
 PTX_TYPES = {"float16": "f16", "bfloat16": "bf16"}
 
-WARP = 32
-
 
 @contextmanager
 def launch(index: str, extent: int) -> Iterator[Any]:

@@ -6,8 +6,8 @@ import math
 
 from tunesmith.sketches.cuda.estimates.block_work import BlockWork, seconds
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.limits import WARP
 from tunesmith.sketches.cuda.mma.block_tile import STEP, TileUse
-from tunesmith.sketches.cuda.mma.device import WARP
 from tunesmith.sketches.cuda.mma.matrix import Matrix
 from tunesmith.sketches.cuda.mma.shared_tile import CHUNK
 from tunesmith.sketches.cuda.mma.split_sum import THREADS, adding_vector

@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from tunesmith.cuda.multiprocessors import capability
 from tunesmith.errors import UsageError
@@ -17,13 +17,15 @@ from tunesmith.sketches.cuda.limits import shared_bytes_of
 from tunesmith.sketches.cuda.mma.block_tile import TileUse
 from tunesmith.sketches.cuda.mma.device import PTX_TYPES
 from tunesmith.sketches.cuda.mma.matrix import Product
+from tunesmith.sketches.cuda.mma.product_program import Multiplication, product_program
 from tunesmith.sketches.sketch import Sketch, instantiating
 from tunesmith.sketches.tir import emit
-from tunesmith.space import Config, Constraint
+from tunesmith.space import Config, Constraint, Ordinal, Parameter, Space
 from tunesmith.target import Target
 
 Use = TypeVar("Use", bound=TileUse)
 
+_GROUPS, _DEFAULT_GROUP = (1, 2, 4, 8, 16), 8
 _SPLITS = (1, 2, 4, 8, 16)
 # So many blocks keep a large GPU's multiprocessors busy.
 _ENOUGH_BLOCKS = 128
@@ -34,8 +36,23 @@ _LONG_SUM, _SPLIT_TERMS = 2048, 256
 class ProductSketch(Sketch, Generic[Use]):
     """Multiplies matrices of 16-bit elements on tensor cores, with sums in float32.
 
-    ``Use`` is what the sketch reads off a config: the tile of a block, and what that takes.
+    Each block has a tile of the result, whose sums its warps keep in registers. K tiles of the
+    operands are copied to shared memory, several ahead of the one that is multiplied.
+
+    ``Use`` is what the sketch reads off a config: the tile of a block, and what that takes. A
+    subclass gives the sizes of tiles, how warps share one (``warps``, with the number of stages and
+    the ``conditions`` that must hold), and the code that multiplies. ``default_tiles`` are
+    ``block_m``, ``block_n`` and what ``default_warps`` makes the parameters of ``warps`` of.
     """
+
+    block_m: ClassVar[tuple[int, ...]]
+    block_n: ClassVar[tuple[int, ...]]
+    block_k: ClassVar[tuple[int, ...]]
+    warps: ClassVar[tuple[Parameter, ...]]
+    conditions: ClassVar[tuple[str, ...]]
+    default_tiles: ClassVar[tuple[tuple[int, ...], ...]]
+    default_block_k: ClassVar[int]
+    multiplication: ClassVar[type[Multiplication]]
 
     @abstractmethod
     def multiplies(self, operator: Operator) -> bool:
@@ -54,21 +71,53 @@ class ProductSketch(Sketch, Generic[Use]):
         """What a config takes."""
 
     @abstractmethod
-    def defaults(self, product: Product) -> Iterator[dict[str, Any]]:
-        """Configs without splits that may be the default, the largest tiles first."""
+    def default_warps(self, block_m: int, block_n: int, *warps: int) -> dict[str, Any]:
+        """The values of ``warps`` for a tile of the default."""
 
     @abstractmethod
     def seconds(self, use: Use, gpu: Gpu, compulsory_bytes: float) -> float:
         """About how long a call takes that reads and writes so many bytes at the least."""
 
-    @abstractmethod
-    def written(self, operator: ProductOperator, use: Use) -> Any:
-        """The program."""
+    def space(self, operator: Operator, target: Target) -> Space:
+        product = self.product(self.known(operator))
+        most = shared_bytes_of(target.gpu_arch)
+        k_tiles = emit.tile_count(product.depth, self.block_k[0])
+        return Space(
+            [
+                Ordinal("block_m", _sizes(self.block_m, product.rows)),
+                Ordinal("block_n", _sizes(self.block_n, product.columns)),
+                Ordinal("block_k", self.block_k),
+                *self.warps,
+                Ordinal("group", _GROUPS),
+                Ordinal("splits", tuple(splits for splits in _SPLITS if splits <= k_tiles)),
+            ],
+            [
+                *map(Constraint, self.conditions),
+                Constraint(f"stages * block_k * (block_m + block_n) * 2 <= {most}"),
+                # Each of the blocks that share a sum has a k tile of it.
+                Constraint(f"(splits - 1) * block_k < {product.depth}"),
+            ],
+        )
 
     def default(self, operator: Operator, target: Target) -> Config:
         product, most = self.product(self.known(operator)), shared_bytes_of(target.gpu_arch)
-        uses = ((config, self.use(product, config)) for config in self.defaults(product))
+        uses = ((config, self.use(product, config)) for config in self._defaults(product))
         return _default_of([each for each in uses if each[1].allowed(most)])
+
+    def _defaults(self, product: Product) -> Iterator[dict[str, Any]]:
+        """Configs without splits that may be the default, the largest tiles first."""
+        rows = _sizes(self.block_m, product.rows)[-1]
+        columns = _sizes(self.block_n, product.columns)[-1]
+        for block_m, block_n, *warps in self.default_tiles:
+            m, n = min(block_m, rows), min(block_n, columns)
+            yield {
+                "block_m": m,
+                "block_n": n,
+                "block_k": self.default_block_k,
+                **self.default_warps(m, n, *warps),
+                "group": _DEFAULT_GROUP,
+                "splits": 1,
+            }
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
         gpu = Gpu.of(target)
@@ -85,7 +134,7 @@ class ProductSketch(Sketch, Generic[Use]):
         with instantiating(self.space(operator, target), config):
             use = self.use(self.product(known), config)
             use.check(shared_bytes_of(target.gpu_arch))
-            return self.written(known, use)
+            return product_program(known, use, self.multiplication)
 
     def supports(self, operator: Operator, target: Target) -> bool:
         return (
@@ -108,15 +157,9 @@ class ProductSketch(Sketch, Generic[Use]):
             return False
 
 
-def splits_of(product: Product, least_block_k: int) -> tuple[int, ...]:
-    """How many blocks may share a sum, whose k tiles are that long at the least."""
-    k_tiles = emit.tile_count(product.depth, least_block_k)
-    return tuple(splits for splits in _SPLITS if splits <= k_tiles)
-
-
-def enough_k_tiles(product: Product) -> Constraint:
-    """Each of the blocks that share a sum has a k tile of it."""
-    return Constraint(f"(splits - 1) * block_k < {product.depth}")
+def _sizes(sizes: tuple[int, ...], extent: int) -> tuple[int, ...]:
+    """The sizes of tiles that are not twice as large as the result, and the smallest one."""
+    return tuple(size for size in sizes if size == sizes[0] or size < 2 * extent)
 
 
 def _default_of(fitting: Sequence[tuple[dict[str, Any], TileUse]]) -> Config:

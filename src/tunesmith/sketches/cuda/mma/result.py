@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tunesmith.sketches.cuda.limits import WARP
 from tunesmith.sketches.cuda.mma import device
 from tunesmith.sketches.cuda.mma.block_tile import STEP, TileUse
-from tunesmith.sketches.cuda.mma.device import WARP
 from tunesmith.sketches.cuda.mma.epilogue import Epilogue
 from tunesmith.sketches.cuda.mma.split_sum import PartialSums
 from tunesmith.sketches.tir import emit

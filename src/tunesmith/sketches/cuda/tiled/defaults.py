@@ -6,14 +6,15 @@ import itertools
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
+from tunesmith.sketches.cuda.limits import WARP
 from tunesmith.sketches.cuda.tiled.block_tiling import Parts
+from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.loop_nest import Axis, LoopNest
 
 # As many blocks as the largest GPUs have multiprocessors, or nearly.
 _BLOCKS = 128
 # Two blocks of so many threads keep the arithmetic of every GPU's multiprocessor busy.
 _THREADS = 256
-_WARP = 32
 # How many sums a thread has, and the share of a block that this is for: the more, the less a thread
 # reads for each of them. Small problems need their blocks and threads first.
 _SUMS = ((64, 16384), (32, 8192), (16, 4096), (8, 1024), (4, 128), (1, 0))
@@ -48,9 +49,9 @@ def default_tiles(
     axes = [axis for axis in nest.spatial if axis.name not in whole]
     share = math.prod(axis.extent for axis in axes) // _BLOCKS
     sums = next(sums for sums, least in _SUMS if share >= least)
-    threads = min(_THREADS, max(_WARP, share // sums))
+    threads = min(_THREADS, max(WARP, share // sums))
     tiles: dict[str, Parts] = {}
-    for count, most in ((threads, sums), (threads, 4), (threads, 1), (_WARP, 1), (8, 1), (1, 1)):
+    for count, most in ((threads, sums), (threads, 4), (threads, 1), (WARP, 1), (8, 1), (1, 1)):
         tiles = _spatial(nest, axes, pairs, count, most)
         own = math.prod(parts[1] * parts[3] for parts in tiles.values())
         used = math.prod(parts[2] for parts in tiles.values())
@@ -72,10 +73,10 @@ def _spatial(
     nest: LoopNest, axes: Sequence[Axis], pairs: Container[str], threads: int, sums: int
 ) -> dict[str, Parts]:
     """Four factors for each axis: threads along the fastest axis first, then sums of a thread."""
-    row = _WARP // 2 if sums >= 4 * _TOGETHER else _WARP
+    row = WARP // 2 if sums >= 4 * _TOGETHER else WARP
     bound, own = {}, dict.fromkeys((axis.name for axis in axes), 1)
     for axis in reversed(axes):
-        bound[axis.name] = largest_divisor(axis.extent, min(row, threads))
+        bound[axis.name] = emit.largest_divisor(axis.extent, min(row, threads))
         threads //= bound[axis.name]
     while True:
         grown = [
@@ -93,7 +94,7 @@ def _spatial(
     for axis in axes:
         together = own[axis.name]
         if axis is axes[-1]:
-            together = largest_divisor(together, _TOGETHER)
+            together = emit.largest_divisor(together, _TOGETHER)
         rest = axis.extent // bound[axis.name] // own[axis.name]
         tiles[axis.name] = (rest, own[axis.name] // together, bound[axis.name], together)
     return tiles
@@ -115,7 +116,7 @@ def _slices(nest: LoopNest, sliced: str | None, threads: int) -> int:
     if sliced is None or math.prod(axis.extent for axis in nest.reduction) < _SHARED_SUM:
         return 1
     extent = next(axis.extent for axis in nest.reduction if axis.name == sliced)
-    return largest_divisor(extent, max(1, min(_SLICES, _THREADS // threads)))
+    return emit.largest_divisor(extent, max(1, min(_SLICES, _THREADS // threads)))
 
 
 def _steps(nest: LoopNest, sliced: str | None, slices: int) -> Iterator[dict[str, int]]:
@@ -124,12 +125,9 @@ def _steps(nest: LoopNest, sliced: str | None, slices: int) -> Iterator[dict[str
     for axis in nest.reduction:
         extent = axis.extent // slices if axis.name == sliced else axis.extent
         most = max(1, _STEP // slices) if axis.name == sliced else _STEP
-        options = [largest_divisor(extent, most // less) for less in (1, 2, 4, 8) if most >= less]
+        options = [
+            emit.largest_divisor(extent, most // less) for less in (1, 2, 4, 8) if most >= less
+        ]
         sizes.append(list(dict.fromkeys([*options, 1])))
     for step in itertools.product(*reversed(sizes)):
         yield dict(zip((axis.name for axis in nest.reduction), reversed(step), strict=True))
-
-
-def largest_divisor(extent: int, most: int) -> int:
-    """The largest divisor of an extent that is no more than ``most``."""
-    return max(d for d in range(1, most + 1) if extent % d == 0)

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tunesmith.errors import InstantiationError, UsageError
+from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
@@ -21,7 +20,7 @@ from tunesmith.sketches.cuda.tiled.schedule import scheduled
 from tunesmith.sketches.cuda.tiled.sliced_schedule import scheduled_in_slices
 from tunesmith.sketches.cuda.tiled.work import tiled_seconds
 from tunesmith.sketches.sketch import Sketch, instantiating
-from tunesmith.sketches.tir.loop_nest import LoopNest, main_loop_nest
+from tunesmith.sketches.tir.loop_nest import LoopNest, known_loop_nest
 from tunesmith.space import Config, Constraint, Factorization, Parameter, Space
 from tunesmith.target import Target
 
@@ -70,8 +69,15 @@ class Loops:
 
 
 class TiledSketch(Sketch):
-    """A sketch whose configs are factors of loops and a few choices more."""
+    """A sketch whose configs are factors of loops and a few choices more.
 
+    One for a single kind of ``operators``, such as those of papers, has the same ``fixed_loops``
+    for all of them and declares what else there is to choose as ``fixed_parameters``.
+    """
+
+    operators: ClassVar[type[Operator]]
+    fixed_loops: ClassVar[Loops]
+    fixed_parameters: ClassVar[Sequence[Parameter]] = ()
     #: What is chosen besides tiles by default; what is not a parameter has this value.
     choices: ClassVar[Mapping[str, Any]] = {
         "auto_unroll_max_step": 512,
@@ -81,13 +87,16 @@ class TiledSketch(Sketch):
         "async_copy": False,
     }
 
-    @abstractmethod
+    def supports(self, operator: Operator, target: Target) -> bool:
+        return target.kind == "cuda" and isinstance(operator, self.operators)
+
     def loops(self, nest: LoopNest) -> Loops:
         """The loops of an operator that the sketch supports."""
+        return self.fixed_loops
 
     def parameters(self, nest: LoopNest, target: Target) -> Sequence[Parameter]:
         """What there is to choose besides tiles."""
-        return ()
+        return self.fixed_parameters
 
     def limits(self, target: Target) -> BlockLimits:
         """What a block may have. In the papers' spaces that is what every GPU has."""
@@ -170,10 +179,7 @@ class TiledSketch(Sketch):
             return schedule(operator, nest, tiling)
 
     def _nest(self, operator: Operator) -> LoopNest:
-        nest = main_loop_nest(operator)
-        if nest is None:
-            raise UsageError(f"sketch {self.name} needs one reduction, {operator.name} has not")
-        return nest
+        return known_loop_nest(operator, self.name)
 
     def _tiles(self, nest: LoopNest) -> list[Parameter]:
         loops = self.loops(nest)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tunesmith.sketches.cuda.mma.device import PTX_TYPES, WARP, ptx
+from tunesmith.sketches.cuda.limits import WARP
+from tunesmith.sketches.cuda.mma.device import PTX_TYPES, ptx
 
 WARPGROUP = 4 * WARP
 """Threads of four neighbouring warps, the first of which has a number divisible by four."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tunesmith.sketches.cuda.limits import WARP
 from tunesmith.sketches.cuda.mma.block_tile import BlockTile, TileUse
-from tunesmith.sketches.cuda.mma.device import WARP
 from tunesmith.sketches.cuda.mma.matrix import DEPTH, Matrix
 from tunesmith.sketches.cuda.mma.shared_tile import SWIZZLED
 from tunesmith.sketches.cuda.wgmma.instructions import WARPGROUP

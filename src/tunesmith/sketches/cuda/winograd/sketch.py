@@ -11,9 +11,8 @@ from typing import Any, ClassVar, cast
 
 from tunesmith.operators import Conv2d, Operator
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
-from tunesmith.sketches.cuda.limits import LIMITS
+from tunesmith.sketches.cuda.limits import LIMITS, WARP
 from tunesmith.sketches.cuda.tiled.block_tiling import Parts
-from tunesmith.sketches.cuda.tiled.defaults import largest_divisor
 from tunesmith.sketches.cuda.winograd.estimate import winograd_seconds
 from tunesmith.sketches.cuda.winograd.program import winograd_program
 from tunesmith.sketches.cuda.winograd.sizes import Sizes
@@ -31,7 +30,6 @@ TILES = tile_sizes(_FILTER, stride=1)
 _SUM = 4
 # A sum has no more blocks than that: each writes as many products as the sum has.
 _MOST_SPLITS = 16
-_WARP = 32
 # Threads of a transform's block.
 _TRANSFORM_THREADS = (32, 64, 128, 256)
 
@@ -104,7 +102,7 @@ def _space(operator: Conv2d) -> Space:
     most_co = _covering(operator.co)
     most_tiles = _covering(max(_tile_count(operator, *tile) for tile in product(TILES, TILES)))
     # A warp, where there is as much to do: of less, much of the hardware has nothing to do.
-    least_threads = min(_WARP, min(16, most_co) * min(8, most_tiles))
+    least_threads = min(WARP, min(16, most_co) * min(8, most_tiles))
     threads, vthreads = "co_threads * tiles_threads", "co_vthreads * tiles_vthreads"
     return Space(
         [
@@ -159,7 +157,7 @@ def _default(operator: Conv2d) -> Config:
     of_co, of_tiles, blocks = _default_blocks(operator.co, tiles, _positions(rows, columns))
     splits = _default_splits(operator.ci, blocks)
     most = min(_STEP, _STAGED // (math.prod(of_co) + math.prod(of_tiles)))
-    step = largest_divisor(operator.ci // splits, most)
+    step = emit.largest_divisor(operator.ci // splits, most)
     parts = ("vthreads", "threads", "inner")
     return Config(
         {
