@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Final, Self
 
 from rich.console import Console, RenderableType
@@ -74,12 +73,7 @@ class LiveProgress:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._state is not None and self._state is not self._shown:
             self._show(self._state)
         if self._live is not None:

@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from types import TracebackType
 from typing import Any, Self
 
 from tunesmith.errors import TunesmithError, UsageError
@@ -152,12 +151,7 @@ class LocalMeasurer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # -- requests --------------------------------------------------------------------------------

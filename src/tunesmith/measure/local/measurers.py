@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Self
 
 from tunesmith.measure.local.measurer import LocalMeasurer
@@ -25,12 +24,7 @@ class LocalMeasurers:
         self._early = ServerProcess()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         early, self._early = self._early, None
         if early is not None:
             early.stop(grace=0.0)
