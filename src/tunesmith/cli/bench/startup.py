@@ -1,4 +1,4 @@
-"""``tunesmith bench startup``."""
+"""``tunesmith bench startup``: the way to the first trial."""
 
 from __future__ import annotations
 
@@ -13,18 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def register(bench: typer.Typer) -> None:
-    """Add the command."""
-    bench.command("startup")(startup)
-
-
 def startup(
     *,
-    layer: opt.Layer = "resnet18.C8",
+    layer: opt.LayerName = "resnet18.C8",
     mcpu: opt.Processor = None,
-    repeats: Annotated[
-        int, typer.Option("--repeats", help="Runs of which the medians are printed.")
-    ] = 5,
+    repeats: Annotated[int, typer.Option(help="Runs of which the medians are printed.")] = 5,
     as_json: opt.Json = False,
 ) -> None:
     """Measure where the time goes from 'tunesmith tune' to the result of its first trial."""
@@ -34,8 +27,8 @@ def startup(
     figures = measure_startup(words, repeats, remark)
     if as_json:
         print_json({"layer": layer, "repeats": repeats, **figures})
-        return
-    _print(figures)
+    else:
+        _print(figures)
 
 
 def _print(figures: Mapping[str, Any]) -> None:

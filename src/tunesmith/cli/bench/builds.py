@@ -13,21 +13,14 @@ from tunesmith.cli.output import console, print_json, remark
 _SMALL = 0.01
 
 
-def register(bench: typer.Typer) -> None:
-    """Add the command to ``tunesmith bench``."""
-    bench.command("builds")(builds)
-
-
 def builds(
     layer: Annotated[
-        str, typer.Option("--layer", help="A named layer; weights are constant.")
+        str, typer.Option(help="A named layer; weights are constant.")
     ] = "resnet18.C8",
     *,
     sketch: opt.SketchNames = None,
-    configs: Annotated[
-        int, typer.Option("--configs", help="Configs of each sketch, the default first.")
-    ] = 10,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the other configs.")] = 0,
+    configs: Annotated[int, typer.Option(help="Configs of each sketch, the default first.")] = 10,
+    seed: Annotated[int, typer.Option(help="Seed of the other configs.")] = 0,
     mcpu: opt.Processor = None,
     as_json: opt.Json = False,
 ) -> None:
