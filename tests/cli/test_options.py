@@ -54,7 +54,6 @@ def app() -> typer.Typer:
     def rest(rest: Rest, size: Size) -> None:
         print(rest.context.args, size)
 
-    # What annotations name is looked up in the module, where Typer looks too.
     add_commands(made, a_size, box_, rest)
     return made
 

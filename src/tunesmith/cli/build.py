@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import print_json, print_text
@@ -13,7 +13,7 @@ from tunesmith.cli.task_choice import ConfigChoice
 
 
 def build(
-    output: Annotated[Path, typer.Option("-o", "--output", help="The library, such as conv.so.")],
+    output: Annotated[Path, Option("-o", "--output", help="The library, such as conv.so.")],
     choice: ConfigChoice,
     *,
     as_json: opt.Json = False,

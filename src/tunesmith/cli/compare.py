@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import command_line, print_page, remarks
@@ -18,39 +18,34 @@ if TYPE_CHECKING:
 def compare(
     problems: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A T4 file beside its space.T1.json, or a layer such as resnet18.C7; repeatable.",
+        Option(
+            help="A T4 file beside its space.T1.json, or a layer such as resnet18.C7; repeatable."
         ),
     ] = None,
     *,
     tuners: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="A tuner, with options: genetic:population=50,elites=2; repeatable. random*2 has "
-            "twice the trials and seconds.",
+            "twice the trials and seconds."
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(help="Runs of each tuner on each problem.")] = 25,
+    repeats: Annotated[int, Option(help="Runs of each tuner on each problem.")] = 25,
     seconds: Annotated[
-        float | None,
-        typer.Option(help="Seconds of tuning a run; a T4 file has its score's."),
+        float | None, Option(help="Seconds of tuning a run; a T4 file has its score's.")
     ] = None,
-    trials: Annotated[int | None, typer.Option(help="Trials of a run.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the first repeat; the next has one more.")] = 0,
+    trials: Annotated[int | None, Option(help="Trials of a run.")] = None,
+    seed: Annotated[int, Option(help="Seed of the first repeat; the next has one more.")] = 0,
     workers: Annotated[
-        int | None,
-        typer.Option(help="T4 files searched at a time; default: one a processor."),
+        int | None, Option(help="T4 files searched at a time; default: one a processor.")
     ] = None,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for pages, figures and runs.")
+        Path, Option("-o", "--output", help="Folder for pages, figures and runs.")
     ] = Path("comparison"),
     store: Annotated[
-        str | None,
-        typer.Option(help="Where measured trials go; default: in the output folder."),
+        str | None, Option(help="Where measured trials go; default: in the output folder.")
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start anew: look at no run of before.")
-    ] = False,
+    fresh: Annotated[bool, Option("--fresh", help="Start anew: look at no run of before.")] = False,
     as_json: opt.Json = False,
 ) -> None:
     """Compare tuners on recorded spaces and measured workloads, and score them."""

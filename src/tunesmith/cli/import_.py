@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import print_json, print_text
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="A file of records that a run could not store.")],
+    file: Annotated[Path, Argument(help="A file of records that a run could not store.")],
     store: opt.StoreLocation = None,
     as_json: opt.Json = False,
 ) -> None:

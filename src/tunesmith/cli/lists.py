@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, print_text
 
+if TYPE_CHECKING:
+    from tunesmith.tuners.options import Option as TunerOption
+
 
 def operators(
-    name: Annotated[str | None, typer.Argument(help="Only this one, with its options.")] = None,
+    name: Annotated[str | None, Argument(help="Only this one, with its options.")] = None,
     as_json: opt.Json = False,
 ) -> None:
     """List the operators and their options, and the named layers."""
@@ -50,23 +53,7 @@ def tuners(as_json: opt.Json = False) -> None:
 
     rows = describe_tuners()
     if as_json:
-        listed = [
-            {
-                "name": row.name,
-                "package": row.package,
-                "summary": row.summary,
-                "options": [
-                    {
-                        "name": option.name,
-                        "type": option.type_name,
-                        "default": option.default,
-                        "meaning": option.meaning,
-                    }
-                    for option in row.options
-                ],
-            }
-            for row in rows
-        ]
+        listed = [{**vars(row), "options": [_described(it) for it in row.options]} for row in rows]
         print_json({"tuners": listed})
         return
     out = console()
@@ -77,6 +64,11 @@ def tuners(as_json: opt.Json = False) -> None:
                 f"  {option.name}={option.default}  {option.meaning} ({option.type_name})",
                 markup=False,
             )
+
+
+def _described(option: TunerOption) -> dict[str, object]:
+    names = {"name": option.name, "type": option.type_name}
+    return {**names, "default": option.default, "meaning": option.meaning}
 
 
 def sketches(as_json: opt.Json = False) -> None:

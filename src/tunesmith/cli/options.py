@@ -14,36 +14,31 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+from typer import Option
 
 if TYPE_CHECKING:  # NumPy comes with it, and help has to do without
     from tunesmith.problem import MeasureSettings
 
-LayerName = Annotated[
-    str | None,
-    typer.Option("--layer", help="A named layer such as resnet18.C8, instead of an operator."),
-]
 Processor = Annotated[
-    str | None, typer.Option("--mcpu", help="LLVM's name of the processor; default: this one's.")
+    str | None, Option("--mcpu", help="LLVM's name of the processor; default: this one's.")
 ]
 SketchName = Annotated[
-    str | None, typer.Option("--sketch", help="Only this sketch; default: all that fit.")
+    str | None, Option("--sketch", help="Only this sketch; default: all that fit.")
 ]
 SketchNames = Annotated[
     list[str] | None,
-    typer.Option("--sketch", help="Only this sketch; repeatable; default: all that fit."),
+    Option("--sketch", help="Only this sketch; repeatable; default: all that fit."),
 ]
 StoreLocation = Annotated[
     str | None,
-    typer.Option(
-        "--store", help="A SQLite file or a database URL; default: in the user's data folder."
-    ),
+    Option("--store", help="A SQLite file or a database URL; default: in the user's data folder."),
 ]
 Workloads = Annotated[
     list[str] | None,
-    typer.Option("--workload", help="A name, or a pattern such as 'resnet18.*'; repeatable."),
+    Option("--workload", help="A name, or a pattern such as 'resnet18.*'; repeatable."),
 ]
-Prior = Annotated[bool, typer.Option(help="Begin with what a model likes.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Prior = Annotated[bool, Option(help="Begin with what a model likes.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
 
 _PASS_REST = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -55,12 +50,12 @@ FIGURES = Path("docs/benchmarks")
 class MeasureOptions:
     """How configs are measured: ``MeasureSettings`` in the units of a command line."""
 
-    build_timeout: Annotated[float, typer.Option(help="Seconds a build may take.")] = 10.0
-    run_timeout: Annotated[float, typer.Option(help="Seconds a run may take.")] = 10.0
-    repeats: Annotated[int, typer.Option(help="Times each config is measured.")] = 3
-    min_repeat_ms: Annotated[float, typer.Option(help="How long one repeat lasts.")] = 5.0
+    build_timeout: Annotated[float, Option(help="Seconds a build may take.")] = 10.0
+    run_timeout: Annotated[float, Option(help="Seconds a run may take.")] = 10.0
+    repeats: Annotated[int, Option(help="Times each config is measured.")] = 3
+    min_repeat_ms: Annotated[float, Option(help="How long one repeat lasts.")] = 5.0
     cut_off: Annotated[
-        float, typer.Option(help="Times the best time at which a config is measured but once.")
+        float, Option(help="Times the best time at which a config is measured but once.")
     ] = 3.0
 
     def settings(self, **others: Any) -> MeasureSettings:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from tunesmith.cli.task_choice import TaskChoice
 from tunesmith.errors import TunesmithError, UsageError, unknown_name
@@ -24,8 +24,7 @@ class RecordedTask(TaskChoice):
     """A task, or the key of any that a store has records of."""
 
     task_key: Annotated[
-        str | None,
-        typer.Option("--task", help="The key of any task, as 'tunesmith history' lists it."),
+        str | None, Option("--task", help="The key of any task, as 'tunesmith history' lists it.")
     ] = None
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from tunesmith.budget import Stop
 from tunesmith.cli import options as opt
@@ -16,28 +16,22 @@ from tunesmith.errors import UsageError
 from tunesmith.measurement import Outcome
 
 if TYPE_CHECKING:
-    from tunesmith.bench.recording.record_space import RecordingState, SpacePart
+    from tunesmith.bench.recording.record_space import RecordingState
     from tunesmith.measure.recorded.replay import ReplayProblem
-    from tunesmith.measure.task.problem import TaskProblem
-    from tunesmith.store import Store
 
 
 def record(
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="The file to write, NAME.json.gz.")
-    ],
+    output: Annotated[Path, Option("-o", "--output", help="The file to write, NAME.json.gz.")],
     choice: SketchChoice,
     *,
     where: Annotated[
-        list[str] | None, typer.Option(help="Only configs of which this holds; repeatable.")
+        list[str] | None, Option(help="Only configs of which this holds; repeatable.")
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(help="So many configs, drawn uniformly; default: all.")
+        int | None, Option(help="So many configs, drawn uniformly; default: all.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample and the order.")] = 0,
-    seconds: Annotated[
-        float | None, typer.Option(help="Stop after so many; run again to go on.")
-    ] = None,
+    seed: Annotated[int, Option(help="Seed of the sample and the order.")] = 0,
+    seconds: Annotated[float | None, Option(help="Stop after so many; run again to go on.")] = None,
     store: opt.StoreLocation = None,
     measure: opt.MeasureOptions,
     as_json: opt.Json = False,
@@ -54,17 +48,24 @@ def record(
         restricted,
         write_recording,
     )
+    from tunesmith.bench.recording.record_space import record as measured
     from tunesmith.measure.recorded.replay import ReplayProblem
     from tunesmith.store import open_store
 
-    problem = _only(choice.problems())
+    problem, *others = choice.problems()
+    if others:
+        names = ", ".join(it.sketch.name for it in (problem, *others))
+        raise UsageError(f"a recording is of one sketch: name it with --sketch, one of {names}")
     # A recorded trial costs what it costs, whatever came before it.
     settings = measure.settings(measure_again=True)
     part = SpacePart(problem, restricted(problem.space, where or ()), settings)
     count = count_configs(part.space, sample)
     check_output(output, part)
-    with open_store(store) as opened:
-        recording = _measured(part, opened, count, sample=sample, seed=seed, seconds=seconds)
+    with open_store(store) as opened, shown_progress(count, None, part.flops) as progress:
+        recording = measured(
+            part, sample=sample, seed=seed, store=opened, seconds=seconds, progress=progress
+        )
+    check_stored(recording.result)
     replay = None
     if recording.complete:
         write_recording(output, recording)
@@ -72,33 +73,6 @@ def record(
     _print(recording, output, replay, as_json=as_json)
     if recording.result.stopped is Stop.INTERRUPTED:
         raise KeyboardInterrupt
-
-
-def _only(problems: tuple[TaskProblem, ...]) -> TaskProblem:
-    if len(problems) > 1:
-        names = ", ".join(problem.sketch.name for problem in problems)
-        raise UsageError(f"a recording is of one sketch: name it with --sketch, one of {names}")
-    return problems[0]
-
-
-def _measured(
-    part: SpacePart,
-    store: Store,
-    count: int,
-    *,
-    sample: int | None,
-    seed: int,
-    seconds: float | None,
-) -> RecordingState:
-    """Raises ``StoreError`` if a trial could not be stored."""
-    from tunesmith.bench.recording.record_space import record as measure
-
-    with shown_progress(count, None, part.flops) as progress:
-        recording = measure(
-            part, sample=sample, seed=seed, store=store, seconds=seconds, progress=progress
-        )
-    check_stored(recording.result)
-    return recording
 
 
 def _print(

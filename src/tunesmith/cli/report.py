@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import print_json, print_text
@@ -13,7 +13,7 @@ from tunesmith.cli.task_choice import SketchChoice
 
 
 def report(
-    output: Annotated[Path, typer.Option("-o", "--output", help="The HTML file to write.")],
+    output: Annotated[Path, Option("-o", "--output", help="The HTML file to write.")],
     choice: SketchChoice,
     *,
     store: opt.StoreLocation = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import print_json
@@ -18,11 +18,9 @@ FORMS = {"tvmscript": "", "cuda": "", "llvm": "ll", "asm": "asm"}
 def show(
     choice: ConfigChoice,
     *,
-    form: Annotated[
-        str, typer.Option(help="What to show: tvmscript, cuda, llvm or asm.")
-    ] = "tvmscript",
+    form: Annotated[str, Option(help="What to show: tvmscript, cuda, llvm or asm.")] = "tvmscript",
     whole: Annotated[
-        bool, typer.Option("--whole", help="All of the assembly, not the hot loop alone.")
+        bool, Option("--whole", help="All of the assembly, not the hot loop alone.")
     ] = False,
     as_json: opt.Json = False,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def space(
     choice: SketchChoice,
     *,
-    samples: Annotated[int, typer.Option(help="How many configs to show.")] = 3,
-    seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 0,
+    samples: Annotated[int, Option(help="How many configs to show.")] = 3,
+    seed: Annotated[int, Option(help="Seed of the samples.")] = 0,
     as_json: opt.Json = False,
 ) -> None:
     """Show the parameters of a task's space, its size, and sample configs."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from tunesmith.cli import options as opt
 from tunesmith.errors import UsageError, unknown_name
@@ -27,21 +28,20 @@ class TaskChoice:
     context: typer.Context
     operator: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="OPERATOR --OPTION VALUE ...",
             help="An operator and its options; 'tunesmith operators' lists them.",
             show_default=False,
         ),
     ] = None
-    layer: opt.LayerName = None
-    target: Annotated[str, typer.Option(help="What to run on.")] = "cpu"
-    mcpu: opt.Processor = None
-    cores: Annotated[
-        int | None, typer.Option(help="Threads a kernel may use; default: all cores.")
+    layer: Annotated[
+        str | None, Option(help="A named layer such as resnet18.C8, instead of an operator.")
     ] = None
+    target: Annotated[str, Option(help="What to run on.")] = "cpu"
+    mcpu: opt.Processor = None
+    cores: Annotated[int | None, Option(help="Threads of a kernel; default: all cores.")] = None
     arch: Annotated[
-        str | None,
-        typer.Option(help="The GPU's instruction set, such as sm_90; default: this one's."),
+        str | None, Option(help="The GPU's instruction set, such as sm_90; default: this one's.")
     ] = None
 
     @property
@@ -144,7 +144,7 @@ class ConfigChoice(SketchChoice):
     store: opt.StoreLocation = None
     config: Annotated[
         str | None,
-        typer.Option(help="A config as JSON, or 'default'; default: the best one in the store."),
+        Option(help="A config as JSON, or 'default'; default: the best one in the store."),
     ] = None
 
     def chosen(self) -> tuple[TaskProblem, Config]:

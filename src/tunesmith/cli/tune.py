@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from tunesmith.budget import Budget, Stop
 from tunesmith.cli import options as opt
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from tunesmith.tuners import Tuner
     from tunesmith.tuning.result import Result
 
-TunerName = Annotated[str | None, typer.Option("--tuner", help="The search algorithm.")]
-Seed = Annotated[int | None, typer.Option(help="The same seed makes the same proposals.")]
+TunerName = Annotated[str | None, Option("--tuner", help="The search algorithm.")]
+Seed = Annotated[int | None, Option(help="The same seed makes the same proposals.")]
 # What a run without any limit gets; an endless one has to be asked for by Ctrl-C.
 DEFAULT_SECONDS = 60.0
 
@@ -41,24 +41,16 @@ class SearchOptions:
 
     tuner: TunerName = None
     tuner_option: Annotated[
-        list[str] | None,
-        typer.Option(help="NAME=VALUE, one of the tuner's options; repeatable."),
+        list[str] | None, Option(help="NAME=VALUE, one of the tuner's options; repeatable.")
     ] = None
-    seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None
-    trials: Annotated[
-        int | None, typer.Option(help="Stop at so many trials, resumed ones included.")
-    ] = None
-    target_seconds: Annotated[
-        float | None, typer.Option(help="Stop when one call takes no longer.")
-    ] = None
-    patience: Annotated[
-        int | None, typer.Option(help="Stop after so many trials without a gain.")
-    ] = None
+    seconds: Annotated[float | None, Option(help="Stop after so many seconds.")] = None
+    trials: Annotated[int | None, Option(help="Stop at so many trials, with resumed ones.")] = None
+    target_seconds: Annotated[float | None, Option(help="Stop when a call takes no longer.")] = None
+    patience: Annotated[int | None, Option(help="Stop after so many trials without a gain.")] = None
     store: opt.StoreLocation = None
     seed: Seed = None
     resume: Annotated[
-        bool,
-        typer.Option("--resume/--fresh", help="Continue what the store holds, or start anew."),
+        bool, Option("--resume/--fresh", help="Continue what the store holds, or start anew.")
     ] = True
 
     def algorithm(self) -> Tuner:
@@ -85,9 +77,7 @@ class TaskSearchOptions(SearchOptions):
 
     tuner: TunerName = "auto"
     seed: Seed = 0
-    target_gflops: Annotated[
-        float | None, typer.Option(help="Stop when a config is this fast.")
-    ] = None
+    target_gflops: Annotated[float | None, Option(help="Stop when a config is this fast.")] = None
     prior: opt.Prior = True
 
     def budget(self) -> Budget:
@@ -98,8 +88,8 @@ class TaskSearchOptions(SearchOptions):
 class TrialOptions(opt.MeasureOptions):
     """How trials are measured, and what each may use."""
 
-    memory_limit: Annotated[int, typer.Option(help="MiB a trial may use.")] = 4096
-    flush_cache: Annotated[bool, typer.Option(help="Empty the caches before a repeat.")] = False
+    memory_limit: Annotated[int, Option(help="MiB a trial may use.")] = 4096
+    flush_cache: Annotated[bool, Option(help="Empty the caches before a repeat.")] = False
 
     def settings(self, **others: Any) -> MeasureSettings:
         return super().settings(memory_limit=self.memory_limit << 20, **others)
@@ -110,9 +100,7 @@ class SketchesChoice(TaskChoice):
     """A task, and which of its sketches."""
 
     sketch: opt.SketchNames = None
-    without_sketch: Annotated[
-        list[str] | None, typer.Option(help="Not this sketch; repeatable.")
-    ] = None
+    without_sketch: Annotated[list[str] | None, Option(help="Not this sketch; repeatable.")] = None
 
     @property
     def sketches(self) -> tuple[Sequence[str], Sequence[str]]:
@@ -125,14 +113,12 @@ def tune(
     measure: TrialOptions,
     *,
     build_only: Annotated[
-        bool, typer.Option("--build-only", help="Build a sample of the programs, and run none.")
+        bool, Option("--build-only", help="Build a sample of the programs, and run none.")
     ] = False,
     peers: Annotated[
-        bool, typer.Option("--peers", help="Compare the best with PyTorch, if it is installed.")
+        bool, Option("--peers", help="Compare the best with PyTorch, if it is installed.")
     ] = False,
-    report: Annotated[
-        Path | None, typer.Option(help="Also write the HTML report to this file.")
-    ] = None,
+    report: Annotated[Path | None, Option(help="Also write the HTML report to this file.")] = None,
     as_json: opt.Json = False,
 ) -> None:
     """Search for the fastest program of an operator."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.tune import SearchOptions, search
@@ -14,7 +14,7 @@ from tunesmith.cli.tune_result import complain, print_result
 
 
 def tune_command(
-    spec: Annotated[Path, typer.Argument(help="A TOML file; see docs/command-line.md.")],
+    spec: Annotated[Path, Argument(help="A TOML file; see docs/command-line.md.")],
     options: SearchOptions,
     as_json: opt.Json = False,
 ) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import print_page, remark
@@ -14,9 +14,9 @@ from tunesmith.cli.output import print_page, remark
 
 def calls(
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for calls.md and calls.json.")
+        Path, Option("-o", "--output", help="Folder for calls.md and calls.json.")
     ] = opt.FIGURES,
-    rounds: Annotated[int, typer.Option(help="Rounds in which all take turns.")] = 15,
+    rounds: Annotated[int, Option(help="Rounds in which all take turns.")] = 15,
     as_json: opt.Json = False,
 ) -> None:
     """Measure what a call of a kernel takes beside the program, and what other libraries' take."""

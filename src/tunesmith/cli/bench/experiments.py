@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.compare import carry_out
@@ -22,29 +22,23 @@ class ExperimentOptions:
     """Where the figures go, and what is other than in the experiment's own settings."""
 
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for search.md, its data and figures.")
+        Path, Option("-o", "--output", help="Folder for search.md, its data and figures.")
     ] = opt.FIGURES
     quick: Annotated[
-        bool, typer.Option("--quick", help="Ten minutes: fewer workloads, tuners and runs.")
+        bool, Option("--quick", help="Ten minutes: fewer workloads, tuners and runs.")
     ] = False
     workload: Annotated[
-        list[str] | None,
-        typer.Option(help="A name, or a pattern such as '*.C?'; repeatable."),
+        list[str] | None, Option(help="A name, or a pattern such as '*.C?'; repeatable.")
     ] = None
     tuners: Annotated[
-        list[str] | None,
-        typer.Option(help="A tuner, with options: opevo:q=0.3; repeatable."),
+        list[str] | None, Option(help="A tuner, with options: opevo:q=0.3; repeatable.")
     ] = None
-    repeats: Annotated[int | None, typer.Option(help="Runs of each tuner on each workload.")] = None
-    seconds: Annotated[float | None, typer.Option(help="Seconds of tuning of a run.")] = None
-    trials: Annotated[int | None, typer.Option(help="Trials of a run.")] = None
-    sketch: Annotated[str | None, typer.Option(help="The sketch whose space is searched.")] = None
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the first run; the next has one more.")
-    ] = None
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start anew: look at no run of before.")
-    ] = False
+    repeats: Annotated[int | None, Option(help="Runs of each tuner on each workload.")] = None
+    seconds: Annotated[float | None, Option(help="Seconds of tuning of a run.")] = None
+    trials: Annotated[int | None, Option(help="Trials of a run.")] = None
+    sketch: Annotated[str | None, Option(help="The sketch whose space is searched.")] = None
+    seed: Annotated[int | None, Option(help="Seed of the first run; the next has one more.")] = None
+    fresh: Annotated[bool, Option("--fresh", help="Start anew: look at no run of before.")] = False
     as_json: opt.Json = False
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import print_page, remark, remarks, shown_progress
@@ -38,40 +38,36 @@ class Part(enum.Enum):
 
 def gpu(
     output: Annotated[
-        Path, typer.Option("-o", "--output", "--out", help="Folder for gpu.md and gpu.json.")
+        Path, Option("-o", "--output", "--out", help="Folder for gpu.md and gpu.json.")
     ] = opt.FIGURES,
     *,
-    seconds: Annotated[float, typer.Option(help="How long the whole takes.")] = 480.0,
-    only: Annotated[list[Part] | None, typer.Option(help="Only this part; repeatable.")] = None,
+    seconds: Annotated[float, Option(help="How long the whole takes.")] = 480.0,
+    only: Annotated[list[Part] | None, Option(help="Only this part; repeatable.")] = None,
     peers: Annotated[
-        bool, typer.Option("--peers/--without-peers", help="Compare with cuBLAS and cuDNN.")
+        bool, Option("--peers/--without-peers", help="Compare with cuBLAS and cuDNN.")
     ] = True,
     workload: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="A name, a pattern such as 'resnet18.*', or an operator such as "
-            "'matmul --m 512 --n 512 --k 64'; repeatable.",
+            "'matmul --m 512 --n 512 --k 64'; repeatable."
         ),
     ] = None,
     sketch: Annotated[
-        list[str] | None,
-        typer.Option(help="Try only this sketch on small operators; repeatable."),
+        list[str] | None, Option(help="Try only this sketch on small operators; repeatable.")
     ] = None,
-    configs: Annotated[
-        int, typer.Option(help="Random configs of a sketch on each small operator.")
-    ] = 4,
+    configs: Annotated[int, Option(help="Random configs of a sketch on each small operator.")] = 4,
     small: Annotated[
-        list[str] | None,
-        typer.Option(help="A small operator to try sketches on; repeatable."),
+        list[str] | None, Option(help="A small operator to try sketches on; repeatable.")
     ] = None,
     recorded: Annotated[
-        str, typer.Option(help="The layer, or operator, whose space is sampled.")
+        str, Option(help="The layer, or operator, whose space is sampled.")
     ] = "resnet18.C12",
-    pairs: Annotated[int, typer.Option(help="Rounds in which sides take turns.")] = 25,
-    seed: Annotated[int, typer.Option(help="Seed of all that is random.")] = 0,
+    pairs: Annotated[int, Option(help="Rounds in which sides take turns.")] = 25,
+    seed: Annotated[int, Option(help="Seed of all that is random.")] = 0,
     store: opt.StoreLocation = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Tune anew: do not look at earlier trials.")
+        bool, Option("--fresh", help="Tune anew: do not look at earlier trials.")
     ] = False,
     as_json: opt.Json = False,
 ) -> None:

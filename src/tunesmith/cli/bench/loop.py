@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import print_page, remark
@@ -14,13 +14,11 @@ from tunesmith.cli.output import print_page, remark
 
 def loop(
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for loop.md and loop.json.")
+        Path, Option("-o", "--output", help="Folder for loop.md and loop.json.")
     ] = opt.FIGURES,
-    trials: Annotated[int, typer.Option(help="Trials of the random run.")] = 500,
-    seconds: Annotated[float, typer.Option(help="Length of the tuning run.")] = 90.0,
-    records: Annotated[
-        int, typer.Option(help="Records in the store that is measured.")
-    ] = 1_000_000,
+    trials: Annotated[int, Option(help="Trials of the random run.")] = 500,
+    seconds: Annotated[float, Option(help="Length of the tuning run.")] = 90.0,
+    records: Annotated[int, Option(help="Records in the store that is measured.")] = 1_000_000,
     as_json: opt.Json = False,
 ) -> None:
     """Measure trials a second, the best of 90 s against PyTorch, the store, and memory."""

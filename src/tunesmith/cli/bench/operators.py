@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import print_page, remark, shown_progress
@@ -29,32 +29,29 @@ class OperatorSuite(enum.Enum):
 
 def operators(
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for operators.md and operators.json.")
+        Path, Option("-o", "--output", help="Folder for operators.md and operators.json.")
     ] = opt.FIGURES,
     *,
     suite: Annotated[
-        OperatorSuite, typer.Option(help="Layers of networks, or shapes of all kinds.")
+        OperatorSuite, Option(help="Layers of networks, or shapes of all kinds.")
     ] = OperatorSuite.LAYERS,
     workload: opt.Workloads = None,
     mcpu: opt.Processor = None,
-    fused: Annotated[bool, typer.Option(help="Each also with bias and ReLU.")] = True,
-    seconds: Annotated[float, typer.Option(help="Seconds of tuning for each workload.")] = 60.0,
+    fused: Annotated[bool, Option(help="Each also with bias and ReLU.")] = True,
+    seconds: Annotated[float, Option(help="Seconds of tuning for each workload.")] = 60.0,
     fused_seconds: Annotated[
-        float | None,
-        typer.Option(help="The same with bias and ReLU; default: half of it."),
+        float | None, Option(help="The same with bias and ReLU; default: half of it.")
     ] = None,
-    pairs: Annotated[int, typer.Option(help="Rounds in which all take turns.")] = 25,
-    against: Annotated[
-        Rival | None, typer.Option(help="Also tune with TVM's MetaSchedule.")
-    ] = None,
+    pairs: Annotated[int, Option(help="Rounds in which all take turns.")] = 25,
+    against: Annotated[Rival | None, Option(help="Also tune with TVM's MetaSchedule.")] = None,
     prior: opt.Prior = True,
-    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    seed: Annotated[int, Option(help="Seed of the search.")] = 0,
     store: opt.StoreLocation = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Tune further, and compare again, what has figures.")
+        bool, Option("--again", help="Tune further, and compare again, what has figures.")
     ] = False,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start anew: look at neither figures nor trials.")
+        bool, Option("--fresh", help="Start anew: look at neither figures nor trials.")
     ] = False,
     as_json: opt.Json = False,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import command_line, print_page, remark, shown_progress
@@ -17,18 +17,18 @@ RECORDED = Path("data/replay")
 
 def space_analysis(
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for search.md and its data.")
+        Path, Option("-o", "--output", help="Folder for search.md and its data.")
     ] = opt.FIGURES,
     *,
     space: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="A T4 file beside its space.T1.json, or a pattern; repeatable; "
-            f"default: '{RECORDED}/*/*.json.gz'.",
+            f"default: '{RECORDED}/*/*.json.gz'."
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Record nothing: look at what is recorded.")
+        bool, Option("--quick", help="Record nothing: look at what is recorded.")
     ] = False,
     as_json: opt.Json = False,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import print_page, remark, shown_progress
@@ -13,14 +13,14 @@ from tunesmith.cli.output import print_page, remark, shown_progress
 
 def starts(
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for starts.md, starts.json, starts.svg.")
+        Path, Option("-o", "--output", help="Folder for starts.md, starts.json, starts.svg.")
     ] = opt.FIGURES,
     *,
     workload: opt.Workloads = None,
-    trials: Annotated[int, typer.Option(help="Trials of each run.")] = 500,
-    seed: Annotated[int, typer.Option(help="Seed of the search.")] = 0,
+    trials: Annotated[int, Option(help="Trials of each run.")] = 500,
+    seed: Annotated[int, Option(help="Seed of the search.")] = 0,
     again: Annotated[
-        bool, typer.Option("--again", help="Tune again what has figures of so many trials.")
+        bool, Option("--again", help="Tune again what has figures of so many trials.")
     ] = False,
     as_json: opt.Json = False,
 ) -> None:

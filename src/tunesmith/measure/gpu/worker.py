@@ -14,8 +14,8 @@ from tunesmith.cuda.clocks import Clocks
 from tunesmith.cuda.devices import alike, gpus
 from tunesmith.cuda.driver import OUT_OF_MEMORY, CudaError, driver
 from tunesmith.cuda.gpu import Gpu
-from tunesmith.errors import TunesmithError
-from tunesmith.measure.failure import FailedTrialError, describe, one_line
+from tunesmith.errors import TunesmithError, describe, one_line
+from tunesmith.measure.failure import FailedTrialError
 from tunesmith.measure.gpu.program import GpuData, LoadedGpuProgram
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
 from tunesmith.measure.trial.execution import Execution, guarded

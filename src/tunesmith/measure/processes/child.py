@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from tunesmith.measure.failure import describe, last_line
+from tunesmith.errors import describe
+from tunesmith.measure.failure import last_line
 from tunesmith.measure.processes.channel import Channel
 from tunesmith.measure.processes.containment import contain
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from tunesmith.errors import InstantiationError
+from tunesmith.errors import InstantiationError, describe, one_line
 from tunesmith.measure.devices.device import Build
-from tunesmith.measure.failure import FailedTrialError, describe, one_line, out_of_memory
+from tunesmith.measure.failure import FailedTrialError, out_of_memory
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
 from tunesmith.measure.trial.cpu_program import CpuProgram
 from tunesmith.measure.trial.execution import Execution, guarded
