@@ -7,8 +7,6 @@ unusable; the server then replaces it.
 from __future__ import annotations
 
 import math
-import os
-from typing import NoReturn
 
 from tunesmith.cuda.clocks import Clocks
 from tunesmith.cuda.devices import alike, gpus
@@ -23,16 +21,17 @@ from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measurement import Outcome
 
 
-def run_worker(prepared: Prepared, channel: Channel, gpu: int) -> NoReturn:
-    """Take the GPU, say so, then run what the server says until it closes the channel."""
+def run_worker(prepared: Prepared, channel: Channel, gpu: int) -> None:
+    """Take the GPU, say so, then run what the server says until the GPU is of no more use here.
+
+    Raises ``ChannelClosedError`` when the server is gone.
+    """
     try:
         _work(prepared, channel, gpu)
     except ChannelClosedError:
-        pass
+        raise
     except BaseException as error:
         channel.send({"kind": "refused", "message": describe(error)})
-    finally:
-        os._exit(0)
 
 
 def _work(prepared: Prepared, channel: Channel, index: int) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from tunesmith.errors import InstantiationError, describe, one_line
 from tunesmith.measure.devices.device import Build
@@ -18,17 +17,11 @@ from tunesmith.sketches.tir.weights import prepared_weights
 from tunesmith.space import Config
 
 
-def run_trial(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> NoReturn:
-    """Build, say so, then obey the server until it closes the channel or kills this process."""
-    try:
-        _answer(prepared, channel, config)
-    except ChannelClosedError:
-        pass
-    finally:
-        os._exit(0)
+def run_trial(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> None:
+    """Build, say so, then obey the server until it kills this process.
 
-
-def _answer(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> None:
+    Raises ``ChannelClosedError`` when the server is gone.
+    """
     try:
         trial = Trial(prepared, Config.from_json(config), channel.send)
         channel.send({"kind": "built", **trial.told})
