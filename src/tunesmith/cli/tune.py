@@ -53,6 +53,11 @@ class SearchOptions:
         bool, Option("--resume/--fresh", help="Continue what the store holds, or start anew.")
     ] = True
 
+    def check(self) -> None:
+        """Raise ``UsageError`` for what makes no sense, before anything is begun."""
+        self.budget()
+        self.algorithm()
+
     def algorithm(self) -> Tuner:
         """The tuner with its options. Raises ``UsageError`` where there is no such thing."""
         from tunesmith.tuners import parse_options, tuner
@@ -124,7 +129,8 @@ def tune(
     """Search for the fastest program of an operator."""
     reached("command line")
     task = choice.task()  # complain about the words before anything heavy is loaded
-    budget, tuner, settings = options.budget(), options.algorithm(), measure.settings()
+    options.check()
+    settings = measure.settings()
     if build_only:
         if peers or report is not None:
             raise UsageError("--build-only measures nothing: leave out --peers and --report")
@@ -148,15 +154,7 @@ def tune(
 
         opened = stack.enter_context(open_store(options.store))
         reached("store")
-        result = search(
-            problem,
-            options,
-            tuner=tuner,
-            budget=budget,
-            store=opened,
-            settings=settings,
-            prior=options.prior,
-        )
+        result = search(problem, options, opened, settings, prior=options.prior)
         compared = _compare(result) if peers else {}
         print_result(result, compared, as_json=as_json)
         if report is not None:
@@ -174,20 +172,19 @@ def tune(
 def search(
     problem: Problem | Portfolio,
     options: SearchOptions,
-    *,
-    tuner: Tuner,
-    budget: Budget,
     store: Store,
     settings: MeasureSettings,
+    *,
     prior: bool = True,
 ) -> Result:
-    """Run the tuner on a problem and show how far it is."""
+    """Search as the options say, and show how far it is."""
     from tunesmith.tuning.tune import tune as run
 
+    budget = options.budget()
     with shown_progress(budget.trials, budget.seconds, problem.flops) as progress:
         return run(
             problem,
-            tuner,
+            options.algorithm(),
             budget,
             store=store,
             seed=options.seed or 0,

@@ -26,18 +26,10 @@ def tune_command(
     wanted = described.tune
     if options.seconds is None and options.trials is None:
         options = replace(options, seconds=wanted.seconds, trials=wanted.trials)
-    if options.seed is None:
-        options = replace(options, seed=wanted.seed)
-    options = replace(options, tuner=options.tuner or wanted.tuner)
-    tuner, budget = options.algorithm(), options.budget()
+    seed = wanted.seed if options.seed is None else options.seed
+    options = replace(options, seed=seed, tuner=options.tuner or wanted.tuner)
+    options.check()
     with open_store(options.store) as store:
-        result = search(
-            described.problem,
-            options,
-            tuner=tuner,
-            budget=budget,
-            store=store,
-            settings=described.settings,
-        )
+        result = search(described.problem, options, store, described.settings)
     print_result(result, {}, as_json=as_json)
     complain(result)
