@@ -46,10 +46,39 @@ def system_reason(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def last_line(error: Exception) -> str:
+_LONGEST_LINE = 300
+
+# TVM puts the reason of a schedule error behind the whole program.
+_TVM_REASON = "Error message: "
+
+
+def one_line(text: str) -> str:
+    """Text on one line, printable, of a bounded length."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+
+
+def describe(error: BaseException) -> str:
+    """An exception in one line; its type first, unless the message is written for people."""
+    if isinstance(error, TunesmithError):
+        return one_line(str(error))
+    name = type(error).__name__
+    text = str(error).rpartition(_TVM_REASON)[2].removeprefix(f"{name}: ")
+    return one_line(f"{name}: {text}") if text else name
+
+
+def first_line(error: BaseException) -> str:
+    """The beginning of what a library's error says, for those that go on with details."""
+    return _lines(error)[0].strip()
+
+
+def last_line(error: BaseException) -> str:
     """The end of what an error of the compiler says, which is what is wrong."""
-    lines = str(error).strip().splitlines()
-    return lines[-1].strip() if lines else type(error).__name__
+    return _lines(error)[-1].strip()
+
+
+def _lines(error: BaseException) -> list[str]:
+    return str(error).strip().splitlines() or [type(error).__name__]
 
 
 # More names than this help nobody who mistyped one.

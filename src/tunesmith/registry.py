@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
-from tunesmith.errors import MissingDependencyError, UsageError, unknown_name
+from tunesmith.errors import MissingDependencyError, UsageError, describe, unknown_name
 
 T = TypeVar("T")
 
@@ -81,19 +81,15 @@ class Registry(Generic[T]):
             if self.is_ours(point.name):
                 raise
             raise MissingDependencyError(
-                f"{whose} cannot be imported: {_reason(error)}; install what it needs"
+                f"{whose} cannot be imported: {describe(error)}; install what it needs"
             ) from error
         try:
             found = self._take(loaded)
         except Exception as error:
-            raise UsageError(f"{whose} cannot be made: {_reason(error)}") from error
+            raise UsageError(f"{whose} cannot be made: {describe(error)}") from error
         if found is None:
             raise UsageError(f"{whose} is no {self.kind}: make it {self._wanted}")
         return found
-
-
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def plug_ins(group: str) -> Mapping[str, EntryPoint]:

@@ -8,7 +8,7 @@ from ctypes import CDLL, RTLD_GLOBAL
 from pathlib import Path
 
 from tunesmith.cuda.driver import driver
-from tunesmith.errors import MissingDependencyError
+from tunesmith.errors import MissingDependencyError, one_line
 
 LIBRARY = "libtvm_runtime_cuda.so"
 
@@ -49,7 +49,7 @@ def load_runtime() -> None:
                 "'nvidia-cuda-runtime==13.*', or install the CUDA toolkit 13"
             ) from error
         raise MissingDependencyError(
-            f"TVM's runtime for GPUs does not load: {' '.join(str(error).split())}"
+            f"TVM's runtime for GPUs does not load: {one_line(str(error))}"
         ) from error
 
 

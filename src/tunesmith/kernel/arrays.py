@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tunesmith.errors import UsageError
+from tunesmith.errors import UsageError, first_line
 from tunesmith.operators import Argument
 
 # Where our own tensors start: at whole vectors, which are read fastest there.
@@ -278,5 +278,4 @@ def _kind(value: Any) -> str:
 
 def unusable(name: str, error: Exception) -> UsageError:
     """The error for an array that its own library does not let be used."""
-    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-    return UsageError(f"{name} cannot be used as an array: {reason}")
+    return UsageError(f"{name} cannot be used as an array: {first_line(error)}")

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from tunesmith.cuda.devices import check_gpu, gpu_for
-from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.errors import TunesmithError, UsageError, first_line
 from tunesmith.kernel import arrays, gpu_arrays
 from tunesmith.kernel.calling import Calling
 from tunesmith.operators import Argument
@@ -176,5 +176,4 @@ def failures(gpu: int) -> Iterator[None]:
     except TunesmithError:
         raise
     except Exception as error:
-        words = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        raise TunesmithError(f"the call on GPU {gpu} failed: {words}") from error
+        raise TunesmithError(f"the call on GPU {gpu} failed: {first_line(error)}") from error

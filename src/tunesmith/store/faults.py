@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
-from tunesmith.errors import StoreError
+from tunesmith.errors import StoreError, first_line
 from tunesmith.store.place import Place
 
 
@@ -44,7 +44,7 @@ class Fault(Enum):
 def store_error(place: Place, error: Exception) -> StoreError:
     """The error to show for one that SQLAlchemy or a database driver raised."""
     cause = _cause(error)
-    detail = (str(cause).strip() or type(cause).__name__).splitlines()[0].rstrip(":. ")
+    detail = first_line(cause).rstrip(":. ")
     return StoreError(_fault(place, cause).value.format(name=place.name, detail=detail))
 
 

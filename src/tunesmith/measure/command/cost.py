@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tunesmith.errors import UsageError
+from tunesmith.errors import UsageError, describe, one_line
 from tunesmith.measure.command.process import CommandResult
-from tunesmith.measure.failure import describe, one_line
 
 # A callable on the text of the standard output, or a regular expression with one group.
 Parse = Callable[[str], float] | str

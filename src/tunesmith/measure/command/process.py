@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tunesmith.measure.failure import one_line, signal_name
+from tunesmith.errors import one_line
+from tunesmith.measure.failure import signal_name
 
 # Bytes kept of each of a command's two outputs: the last ones, where results and errors stand.
 OUTPUT_LIMIT = 1 << 20

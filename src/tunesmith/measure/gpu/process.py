@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from tunesmith.errors import TunesmithError
-from tunesmith.measure.failure import Verdict, describe_exit, one_line
+from tunesmith.errors import TunesmithError, one_line
+from tunesmith.measure.failure import Verdict, describe_exit
 from tunesmith.measure.gpu.worker import run_worker
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
 from tunesmith.measure.processes.child import Child

@@ -7,15 +7,13 @@ unusable; the server then replaces it.
 from __future__ import annotations
 
 import math
-import os
-from typing import NoReturn
 
 from tunesmith.cuda.clocks import Clocks
 from tunesmith.cuda.devices import alike, gpus
 from tunesmith.cuda.driver import OUT_OF_MEMORY, CudaError, driver
 from tunesmith.cuda.gpu import Gpu
-from tunesmith.errors import TunesmithError
-from tunesmith.measure.failure import FailedTrialError, describe, one_line
+from tunesmith.errors import TunesmithError, describe, one_line
+from tunesmith.measure.failure import FailedTrialError
 from tunesmith.measure.gpu.program import GpuData, LoadedGpuProgram
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
 from tunesmith.measure.trial.execution import Execution, guarded
@@ -23,16 +21,17 @@ from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measurement import Outcome
 
 
-def run_worker(prepared: Prepared, channel: Channel, gpu: int) -> NoReturn:
-    """Take the GPU, say so, then run what the server says until it closes the channel."""
+def run_worker(prepared: Prepared, channel: Channel, gpu: int) -> None:
+    """Take the GPU, say so, then run what the server says until the GPU is of no more use here.
+
+    Raises ``ChannelClosedError`` when the server is gone.
+    """
     try:
         _work(prepared, channel, gpu)
     except ChannelClosedError:
-        pass
+        raise
     except BaseException as error:
         channel.send({"kind": "refused", "message": describe(error)})
-    finally:
-        os._exit(0)
 
 
 def _work(prepared: Prepared, channel: Channel, index: int) -> None:

@@ -9,10 +9,10 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NoReturn
 
-from tunesmith.measure.failure import describe, last_line
-from tunesmith.measure.processes.channel import Channel
+from tunesmith.errors import describe
+from tunesmith.measure.failure import last_line
+from tunesmith.measure.processes.channel import Channel, ChannelClosedError
 from tunesmith.measure.processes.containment import contain
 
 # A message of a child is short: more bytes without an end are none.
@@ -32,15 +32,16 @@ class Exit:
 
 
 class Child:
-    """A forked child that runs ``body`` with its end of the connection.
+    """A forked child that runs ``body`` with its end of the connection, and ends with it.
 
+    That may be by ``ChannelClosedError``: nobody wants to know any more what comes of it.
     ``handle`` becomes readable when it has ended; it is gone after ``reap``. ``memory_limit`` is
     what it may allocate, None for no limit, with so many ``threads``. Forking needs a single thread
     and no kernel ever run. Raises ``OSError`` if the system does not let a process be made.
     """
 
     def __init__(
-        self, body: Callable[[Channel], NoReturn], memory_limit: int | None, threads: int
+        self, body: Callable[[Channel], None], memory_limit: int | None, threads: int
     ) -> None:
         ours, theirs = socket.socketpair()
         # What the child prints is bounded: it cannot write to a full pipe, nor wait for us.
@@ -54,13 +55,16 @@ class Child:
                 os.close(printed)
                 raise
             if self.pid == 0:
+                status = 1
                 try:
                     contain(server, theirs.fileno(), errors, memory_limit, threads)
-                    body(Channel(theirs))
+                    with contextlib.suppress(ChannelClosedError):
+                        body(Channel(theirs))
+                    status = 0
                 except BaseException as error:
                     print(describe(error), file=sys.stderr, flush=True)
                 finally:
-                    os._exit(1)
+                    os._exit(status)
         with contextlib.suppress(OSError):  # the child does so too: whoever comes first
             os.setpgid(self.pid, self.pid)
         self._printed = printed

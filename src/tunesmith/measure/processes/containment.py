@@ -40,6 +40,13 @@ def kill_session(leader: int) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
+def die_with(parent: int) -> None:
+    """Have this process, a child of ``parent``, killed when that one is gone."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it died before the line above
+        os._exit(1)
+
+
 def contain(parent: int, keep: int, errors: int, memory_limit: int | None, threads: int) -> None:
     """Confine this process, a fresh child of ``parent``.
 
@@ -48,9 +55,7 @@ def contain(parent: int, keep: int, errors: int, memory_limit: int | None, threa
     ``keep`` stays open; the standard error goes to ``errors``, the standard output nowhere.
     """
     os.setpgid(0, 0)
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the line above
-        os._exit(1)
+    die_with(parent)
     # TVM's own handlers walk the stack to print it, slowly, in a process that is broken already.
     for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT):
         signal.signal(number, signal.SIG_DFL)

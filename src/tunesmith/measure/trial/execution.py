@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from tunesmith.errors import TunesmithError
+from tunesmith.errors import TunesmithError, describe
 from tunesmith.measure.devices.device import DeviceCodeError
-from tunesmith.measure.failure import FailedTrialError, describe, out_of_memory, tells_no_memory
+from tunesmith.measure.failure import FailedTrialError, out_of_memory, tells_no_memory
 from tunesmith.measure.processes.channel import Message
 from tunesmith.measure.trial import timing
 from tunesmith.measurement import Outcome

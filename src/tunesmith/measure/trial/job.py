@@ -6,8 +6,7 @@ import base64
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.measure.failure import describe
+from tunesmith.errors import TunesmithError, UsageError, describe
 from tunesmith.measurement import Candidate
 from tunesmith.operators import Operator
 from tunesmith.problem import MeasureSettings

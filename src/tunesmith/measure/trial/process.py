@@ -8,13 +8,8 @@ import signal
 import time
 from typing import Any
 
-from tunesmith.measure.failure import (
-    Verdict,
-    describe_exit,
-    one_line,
-    out_of_memory,
-    tells_no_memory,
-)
+from tunesmith.errors import one_line
+from tunesmith.measure.failure import Verdict, describe_exit, out_of_memory, tells_no_memory
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
 from tunesmith.measure.processes.child import Child, Exit
 from tunesmith.measure.processes.stopwatch import Stopwatch

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
-from tunesmith.errors import InstantiationError
+from tunesmith.errors import InstantiationError, describe, one_line
 from tunesmith.measure.devices.device import Build
-from tunesmith.measure.failure import FailedTrialError, describe, one_line, out_of_memory
+from tunesmith.measure.failure import FailedTrialError, out_of_memory
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
 from tunesmith.measure.trial.cpu_program import CpuProgram
 from tunesmith.measure.trial.execution import Execution, guarded
@@ -17,17 +16,11 @@ from tunesmith.measurement import Candidate, Outcome
 from tunesmith.sketches.tir.weights import prepared_weights
 
 
-def run_trial(prepared: Prepared, channel: Channel, candidate: Candidate) -> NoReturn:
-    """Build, say so, then obey the server until it closes the channel or kills this process."""
-    try:
-        _answer(prepared, channel, candidate)
-    except ChannelClosedError:
-        pass
-    finally:
-        os._exit(0)
+def run_trial(prepared: Prepared, channel: Channel, candidate: Candidate) -> None:
+    """Build, say so, then obey the server until it kills this process.
 
-
-def _answer(prepared: Prepared, channel: Channel, candidate: Candidate) -> None:
+    Raises ``ChannelClosedError`` when the server is gone.
+    """
     try:
         trial = Trial(prepared, candidate, channel.send)
         channel.send({"kind": "built", **trial.told})

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tunesmith.errors import MissingDependencyError
+from tunesmith.errors import MissingDependencyError, one_line
 
 
 def load_torch(tuner: str) -> Any:
@@ -19,9 +19,8 @@ def load_torch(tuner: str) -> Any:
     try:
         import torch
     except (ImportError, OSError) as error:  # OSError: one of its libraries cannot be loaded
-        reason = " ".join(str(error).split())
         raise MissingDependencyError(
-            f"tuner '{tuner}' needs PyTorch, which cannot be imported ({reason}): "
+            f"tuner '{tuner}' needs PyTorch, which cannot be imported ({one_line(str(error))}): "
             "install the extra 'neural' (pip install 'tunesmith[neural]')"
         ) from error
     return torch

@@ -1,10 +1,10 @@
-"""``tunesmith bench startup``."""
+"""``tunesmith bench startup``: the way to the first trial."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, remark
@@ -13,29 +13,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def register(bench: typer.Typer) -> None:
-    """Add the command."""
-    bench.command("startup")(startup)
-
-
 def startup(
     *,
-    layer: opt.Layer = "resnet18.C8",
+    layer: Annotated[str, Option(help="A named layer.")] = "resnet18.C8",
     mcpu: opt.Processor = None,
-    repeats: Annotated[
-        int, typer.Option("--repeats", help="Runs of which the medians are printed.")
-    ] = 5,
+    repeats: Annotated[int, Option(help="Runs of which the medians are printed.")] = 5,
     as_json: opt.Json = False,
 ) -> None:
     """Measure where the time goes from 'tunesmith tune' to the result of its first trial."""
     from tunesmith.bench.loop.startup import measure_startup
 
-    words = ["--layer", str(layer), *(["--mcpu", mcpu] if mcpu else [])]
+    words = ["--layer", layer, *(["--mcpu", mcpu] if mcpu else [])]
     figures = measure_startup(words, repeats, remark)
     if as_json:
         print_json({"layer": layer, "repeats": repeats, **figures})
-        return
-    _print(figures)
+    else:
+        _print(figures)
 
 
 def _print(figures: Mapping[str, Any]) -> None:

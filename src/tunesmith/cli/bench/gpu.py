@@ -10,14 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
-from tunesmith.cli.output import console, print_json, remark, remarks
+from tunesmith.cli.output import print_page, remark, remarks, shown_progress
 from tunesmith.cli.task_choice import parse_words
 from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from tunesmith.operators import Operator
     from tunesmith.progress import Progress
 
@@ -34,50 +36,38 @@ class Part(enum.Enum):
     RECORDING = "recording"
 
 
-def register(bench: typer.Typer) -> None:
-    """Add the command to ``tunesmith bench``."""
-    bench.command("gpu")(gpu)
-
-
 def gpu(
     output: Annotated[
-        Path, typer.Option("-o", "--output", "--out", help="Folder for gpu.md and gpu.json.")
-    ] = Path("docs/benchmarks"),
+        Path, Option("-o", "--output", "--out", help="Folder for gpu.md and gpu.json.")
+    ] = opt.FIGURES,
     *,
-    seconds: Annotated[float, typer.Option("--seconds", help="How long the whole takes.")] = 480.0,
-    only: Annotated[
-        list[Part] | None, typer.Option("--only", help="Only this part; repeatable.")
-    ] = None,
+    seconds: Annotated[float, Option(help="How long the whole takes.")] = 480.0,
+    only: Annotated[list[Part] | None, Option(help="Only this part; repeatable.")] = None,
     peers: Annotated[
-        bool, typer.Option("--peers/--without-peers", help="Compare with cuBLAS and cuDNN.")
+        bool, Option("--peers/--without-peers", help="Compare with cuBLAS and cuDNN.")
     ] = True,
     workload: Annotated[
         list[str] | None,
-        typer.Option(
-            "--workload",
+        Option(
             help="A name, a pattern such as 'resnet18.*', or an operator such as "
-            "'matmul --m 512 --n 512 --k 64'; repeatable.",
+            "'matmul --m 512 --n 512 --k 64'; repeatable."
         ),
     ] = None,
     sketch: Annotated[
-        list[str] | None,
-        typer.Option("--sketch", help="Try only this sketch on small operators; repeatable."),
+        list[str] | None, Option(help="Try only this sketch on small operators; repeatable.")
     ] = None,
-    configs: Annotated[
-        int, typer.Option("--configs", help="Random configs of a sketch on each small operator.")
-    ] = 4,
+    configs: Annotated[int, Option(help="Random configs of a sketch on each small operator.")] = 4,
     small: Annotated[
-        list[str] | None,
-        typer.Option("--small", help="A small operator to try sketches on; repeatable."),
+        list[str] | None, Option(help="A small operator to try sketches on; repeatable.")
     ] = None,
     recorded: Annotated[
-        str, typer.Option("--recorded", help="The layer, or operator, whose space is sampled.")
+        str, Option(help="The layer, or operator, whose space is sampled.")
     ] = "resnet18.C12",
-    pairs: Annotated[int, typer.Option("--pairs", help="Rounds in which sides take turns.")] = 25,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of all that is random.")] = 0,
+    pairs: Annotated[int, Option(help="Rounds in which sides take turns.")] = 25,
+    seed: Annotated[int, Option(help="Seed of all that is random.")] = 0,
     store: opt.StoreLocation = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Tune anew: do not look at earlier trials.")
+        bool, Option("--fresh", help="Tune anew: do not look at earlier trials.")
     ] = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -122,10 +112,7 @@ def gpu(
         if not peers:
             runner.leave_out_peers("left out by --without-peers")
         figures, page = runner.run()
-    if as_json:
-        print_json(figures)
-    else:
-        console().print(page, markup=False, soft_wrap=True)
+    print_page(figures, page, as_json=as_json)
     if runner.failed:
         raise TunesmithError(f"no figures, or not all, for {', '.join(runner.failed)}: see above")
 
@@ -153,12 +140,10 @@ class _Terminal:
     def say(self, text: str) -> None:
         remark(text)
 
-    @contextlib.contextmanager
-    def tuning(self, seconds: float, flops: float | None) -> Iterator[Callable[[Progress], None]]:
-        from tunesmith.reports.live import LiveProgress
-
-        with LiveProgress(remarks(), None, seconds, flops) as live:
-            yield live.update
+    def tuning(
+        self, seconds: float, flops: float | None
+    ) -> AbstractContextManager[Callable[[Progress], None]]:
+        return shown_progress(None, seconds, flops)
 
     @contextlib.contextmanager
     def counting(self, total: int) -> Iterator[Callable[[int], None]]:

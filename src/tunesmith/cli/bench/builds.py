@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, remark
@@ -13,21 +13,12 @@ from tunesmith.cli.output import console, print_json, remark
 _SMALL = 0.01
 
 
-def register(bench: typer.Typer) -> None:
-    """Add the command to ``tunesmith bench``."""
-    bench.command("builds")(builds)
-
-
 def builds(
-    layer: Annotated[
-        str, typer.Option("--layer", help="A named layer; weights are constant.")
-    ] = "resnet18.C8",
+    layer: Annotated[str, Option(help="A named layer; weights are constant.")] = "resnet18.C8",
     *,
     sketch: opt.SketchNames = None,
-    configs: Annotated[
-        int, typer.Option("--configs", help="Configs of each sketch, the default first.")
-    ] = 10,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the other configs.")] = 0,
+    configs: Annotated[int, Option(help="Configs of each sketch, the default first.")] = 10,
+    seed: Annotated[int, Option(help="Seed of the other configs.")] = 0,
     mcpu: opt.Processor = None,
     as_json: opt.Json = False,
 ) -> None:

@@ -14,7 +14,7 @@ from tests.cli.command import Process, Ran, eventually
 from tests.emulated import needs_compiler
 from tests.patience import PATIENCE
 from tunesmith.bench.gpu.bench import PARTS
-from tunesmith.cli.bench_gpu import Part
+from tunesmith.cli.bench.gpu import Part
 from tunesmith.measure.recorded.replay import ReplayProblem
 from tunesmith.testing.emulated_gpu import environment
 

@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
-from tunesmith.cli.output import console, print_json, remark, remarks
+from tunesmith.cli.output import command_line, print_page, remark, shown_progress
 from tunesmith.errors import UsageError
 
 RECORDED = Path("data/replay")
 """Where a checkout has the recordings that it ships."""
 
 
-def register(bench: typer.Typer) -> None:
-    """Add the command to ``tunesmith bench``."""
-    bench.command("space-analysis")(space_analysis)
-
-
 def space_analysis(
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for search.md and its data.")
-    ] = Path("docs/benchmarks"),
+        Path, Option("-o", "--output", help="Folder for search.md and its data.")
+    ] = opt.FIGURES,
     *,
     space: Annotated[
         list[str] | None,
-        typer.Option(
-            "--space",
+        Option(
             help="A T4 file beside its space.T1.json, or a pattern; repeatable; "
-            f"default: '{RECORDED}/*/*.json.gz'.",
+            f"default: '{RECORDED}/*/*.json.gz'."
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Record nothing: look at what is recorded.")
+        bool, Option("--quick", help="Record nothing: look at what is recorded.")
     ] = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -50,14 +42,10 @@ def space_analysis(
     if not quick:
         chosen = choose_recordings([*(str(each.path) for each in chosen), str(_recorded(output))])
     spaces = [analyse(each) for each in chosen]
-    command = shlex.join(["tunesmith", *sys.argv[1:]])
     figures, section = write_search(
-        output, "space-analysis", {"spaces": spaces}, pictures(spaces), command
+        output, "space-analysis", {"spaces": spaces}, pictures(spaces), command_line()
     )
-    if as_json:
-        print_json(figures)
-    else:
-        console().print(section, markup=False, soft_wrap=True)
+    print_page(figures, section, as_json=as_json)
 
 
 def _shipped() -> list[str]:
@@ -79,10 +67,9 @@ def _recorded(output: Path) -> Path:
         record_whole,
         whole,
     )
-    from tunesmith.reports.live import LiveProgress
 
     part, folder = whole(), output / RUNS / "space-analysis"
     count = configs_to_record(part)
     remark(f"recording {count:,} configs of {LAYER}, which goes on where it was stopped ...")
-    with LiveProgress(remarks(), count, None, part.flops) as live:
-        return record_whole(part, folder, live.update)
+    with shown_progress(count, None, part.flops) as progress:
+        return record_whole(part, folder, progress)

@@ -1,4 +1,4 @@
-"""``tunesmith bench``: the pages and the figures that it writes."""
+"""``tunesmith bench operators``: the page and the figures that it writes."""
 
 from __future__ import annotations
 
@@ -8,56 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.bench.figures import FIGURES, TORCH
 from tests.bench.operators.rows import ORIGIN, origin, row
 from tests.cli.command import tunesmith
 from tests.cli.conftest import Command
-from tunesmith.bench.loop import loop
-from tunesmith.bench.loop.loop import LoopSettings
 from tunesmith.bench.operators import operators
 from tunesmith.bench.operators.files import OperatorFigures, write_operators
 from tunesmith.errors import TunesmithError
-
-
-def test_the_command_writes_the_page_and_the_figures(
-    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    asked: list[LoopSettings] = []
-
-    def measured(settings: LoopSettings, say: object) -> dict[str, Any]:
-        asked.append(settings)
-        return dict(FIGURES)
-
-    monkeypatch.setattr(loop, "measure_loop", measured)
-    folder = tmp_path / "new" / "benchmarks"
-    words = ["bench", "loop", "-o", folder, "--trials", "7", "--seconds", "3", "--records", "9"]
-    figures = command(*words, "--json").json
-    assert asked == [LoopSettings(trials=7, seconds=3.0, records=9)]
-    assert figures["tuned"]["torch"] == TORCH
-    assert json.loads((folder / "loop.json").read_text(encoding="utf-8")) == figures
-    page = (folder / "loop.md").read_text(encoding="utf-8")
-    assert page.startswith("# The tuning loop\n")
-    assert command(*words).out == page + "\n"
-
-
-def test_a_folder_that_cannot_be_made_is_told_first(
-    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(loop, "measure_loop", lambda settings, say: pytest.fail("it was not"))
-    ran = command("bench", "loop", "-o", tmp_path / "file" / "benchmarks")
-    assert "cannot make the folder" in ran.complaint
-    assert ran.code == 1
-
-
-def test_a_folder_that_cannot_be_written_to_is_told_first(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(loop, "measure_loop", lambda settings, say: pytest.fail("it was not"))
-    ran = command("bench", "loop", "-o", "/proc")
-    assert "cannot write to the folder /proc" in ran.complaint
-    assert ran.code == 1
-
 
 # Of the files with figures for this machine's processor.
 NAME = OperatorFigures().name
@@ -159,20 +115,3 @@ def test_operators_for_real(tmp_path: Path, store: Path) -> None:
     assert "matmul.512: preparing tunesmith ..." in ran.err
     again = tunesmith("bench", "operators", *words, "--store", store, "-o", tmp_path, "--json")
     assert again.json["rows"] == [found], "what has figures is left alone"
-
-
-@pytest.mark.slow
-def test_the_startup_is_told_in_its_steps(command: Command) -> None:
-    figures = command("bench", "startup", "--repeats", "1", "--json").json
-    client, server = figures["milestones"]["client"], figures["milestones"]["server"]
-    steps = ["command line", "start of the server", "task and sketches", "store", "estimates"]
-    assert [step for step in client if step in steps] == steps
-    assert server["compiler"] < server["a build begins"] == figures["first_trial"]
-    assert figures["first_trial"] < figures["first_result"] == server["a trial ends"]
-    assert client["start of the server"] < server["its own modules"]
-
-
-def test_a_startup_that_fails_says_why(command: Command) -> None:
-    ran = command("bench", "startup", "--layer", "resnet18.C99", "--repeats", "1")
-    assert ran.code == 1 and "C99" in ran.err.splitlines()[-1]
-    assert "repeats must be positive" in command("bench", "startup", "--repeats", "0").complaint
