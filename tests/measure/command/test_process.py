@@ -20,6 +20,9 @@ from tunesmith.measurement import Outcome
 from tunesmith.problem import MeasureSettings
 from tunesmith.space import Config
 
+# Commands have tenths of a second to start.
+pytestmark = pytest.mark.alone
+
 T = TypeVar("T")
 
 
