@@ -33,8 +33,10 @@ pytest := $(bin)/python -m pytest
 # Before the commands of a recipe: in the end it says how long they took, however they ended.
 timed := started=$$(date +%s); \
 	trap 'echo "== all of it took $$(($$(date +%s) - started)) seconds"' EXIT;
-# The sweeps that have passed, of this share and this commit.
+# To look for these tests in all files takes longer than some of them.
+marked = $(shell grep -rl --include='test_*.py' 'mark[.]$(1)' tests)
 SCALE ?= 1
+# The sweeps that have passed, of this share and this commit.
 swept := build/swept-$(SCALE)-$(shell git rev-parse --short HEAD 2>/dev/null)
 # Made when all packages are in place. It names the checkout, for the scripts of an environment do
 # not survive being moved.
@@ -85,16 +87,16 @@ tests: setup
 	@echo '== pytest: on all cores'
 	@$(pytest) -n logical --dist worksteal --durations=30 -m 'not alone'
 	@echo '== pytest: what has limits of time to keep, alone'
-	@$(pytest) --durations=30 -m alone
+	@$(pytest) --durations=30 -m alone $(call marked,alone)
 
 test-thorough: setup
 	@$(timed) set -e; mkdir -p build; \
 	echo '== pytest: sweeps, on all cores'; \
 	$(pytest) -n logical --dist worksteal -v --durations=30 -m 'thorough and not alone' \
-		--sweep-scale=$(SCALE) --sweep-log=$(swept) || [ $$? = 5 ]; \
+		--sweep-scale=$(SCALE) --sweep-log=$(swept) $(call marked,thorough) || [ $$? = 5 ]; \
 	echo '== pytest: sweeps that have limits of time to keep, alone'; \
 	$(pytest) -v --durations=30 -m 'thorough and alone' \
-		--sweep-scale=$(SCALE) --sweep-log=$(swept) || [ $$? = 5 ]; \
+		--sweep-scale=$(SCALE) --sweep-log=$(swept) $(call marked,thorough) || [ $$? = 5 ]; \
 	echo '== pytest: new examples for the tests of properties'; \
 	$(pytest) -n logical --dist worksteal --durations=30 --hypothesis-profile=thorough -m hypothesis; \
 	rm -f $(swept)

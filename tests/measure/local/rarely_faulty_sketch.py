@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from tests.measure.local.faulty_sketch import FAULTS, FaultySketch, config
+from tests.measure.local.faulty_sketch import FAULTS, FaultySketch
+from tests.measure.local.faulty_sketch import config as faulty
 from tunesmith.operators import Operator
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.target import Target
@@ -32,7 +33,7 @@ class RarelyFaulty(FaultySketch):
     def default(self, operator: Operator, target: Target) -> Config:
         return Config({"number": 1})
 
-    def program(self, operator: Operator, target: Target, config_: Config) -> Any:
-        number = config_["number"]
+    def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        number = config["number"]
         assert isinstance(number, int)
-        return super().program(operator, target, config(fault_of(number)))
+        return super().program(operator, target, faulty(fault_of(number)))
