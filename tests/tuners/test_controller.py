@@ -30,10 +30,12 @@ DIGITS = Space([Ordinal(name, tuple(range(10))) for name in "abcdef"])
 class TestController(TunerConformance):
     tuner = Controller()
     learns = True
+    trials = 120  # several batches
 
 
 class TestSmallBatches(TunerConformance):
     tuner = Controller(batch=2, hidden=8, learning_rate=1e-2, decay=0.5, entropy=0.0)
+    trials = 72  # it trains after every two
 
 
 def start(**options: float) -> ControllerSearch:

@@ -28,7 +28,7 @@ def words(name: str, folder: Path, *more: Any) -> list[Any]:
     return ["bench", name, *SMALL[name], *given, *more]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ["nose", "opevo"])
 def test_an_experiment(name: str, tmp_path: Path) -> None:
     data = tunesmith(*words(name, tmp_path, "--json")).json
     assert json.loads((tmp_path / f"search-{name}.json").read_text()) == data
@@ -41,10 +41,6 @@ def test_an_experiment(name: str, tmp_path: Path) -> None:
     assert page.count("\n## ") == 1
     for file in data["pictures"].values():
         assert (tmp_path / file).read_text().startswith("<svg")
-    if name == "gbfs":
-        (problem,) = data["problems"]
-        assert (problem["size"], problem["trials"]) == (484_000, 3)
-        assert problem["sketch"]["name"] == "cpu_gemm_424"
 
 
 def test_an_experiment_goes_on(tmp_path: Path) -> None:
@@ -57,6 +53,9 @@ def test_an_experiment_goes_on(tmp_path: Path) -> None:
     second = tunesmith(*words("gbfs", tmp_path, "--repeats", 2, "--json"))
     assert second.json["runs"] == {"done": 4, "planned": 4}
     assert "2 from before" in second.err
+    (problem,) = second.json["problems"]
+    assert (problem["size"], problem["trials"]) == (484_000, 3)
+    assert problem["sketch"]["name"] == "cpu_gemm_424"
     assert {path: path.stat().st_mtime_ns for path in runs} == runs
     third = tunesmith(*words("gbfs", tmp_path, "--fresh", "--quick"))
     assert "from before" not in third.err

@@ -78,7 +78,7 @@ def test_what_does_not_exist_is_refused(
 
 @pytest.mark.slow
 def test_all_parts(tmp_path: Path) -> None:
-    ran = bench(tmp_path, *SMALL, "--seconds", 60, "--pairs", 3, gpus=1)
+    ran = bench(tmp_path, *SMALL, "--seconds", 40, "--pairs", 3, gpus=1)
     assert ran.code == 0, ran.err
     found = figures(tmp_path)
     assert list(found["parts"]) == list(PARTS)
@@ -107,7 +107,7 @@ def test_all_parts(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_was_measured_outlives_the_run(tmp_path: Path) -> None:
     other = f"dense {SIZES}"
-    words = ("--only", "tuning", "--workload", PRODUCT, "--workload", other, "--seconds", 36)
+    words = ("--only", "tuning", "--workload", PRODUCT, "--workload", other, "--seconds", 24)
     written = tmp_path / "out" / "gpu.json"
     process = start(tmp_path, *words, gpus=1)
     with process.cleaned_up():
@@ -115,7 +115,7 @@ def test_what_was_measured_outlives_the_run(tmp_path: Path) -> None:
         process.process.kill()
     assert [row["workload"] for row in figures(tmp_path)["rows"]] == [PRODUCT]
     ran = bench(
-        tmp_path, "--only", "recording", "--recorded", LAYER, "--seconds", 24, "--json", gpus=1
+        tmp_path, "--only", "recording", "--recorded", LAYER, "--seconds", 14, "--json", gpus=1
     )
     assert [row["workload"] for row in ran.json["rows"]] == [PRODUCT]
     assert ran.json["recording"]["configs"] > 0

@@ -97,7 +97,7 @@ def test_what_operators_cannot_be_asked_for(command: Command, tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_operators_for_real(tmp_path: Path, store: Path) -> None:
-    words = ["--workload", "matmul.512", "--no-fused", "--seconds", "8", "--pairs", "3"]
+    words = ["--workload", "matmul.512", "--no-fused", "--seconds", "3", "--pairs", "3"]
     ran = tunesmith("bench", "operators", *words, "--store", store, "-o", tmp_path, "--json")
     (found,) = ran.json["rows"]
     assert found["workload"] == "matmul.512"

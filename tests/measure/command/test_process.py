@@ -21,6 +21,9 @@ from tunesmith.problem import MeasureSettings
 from tunesmith.space import Config
 from tunesmith.testing.trials import candidates
 
+# Commands have tenths of a second to start.
+pytestmark = pytest.mark.alone
+
 T = TypeVar("T")
 
 

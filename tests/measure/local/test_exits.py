@@ -10,10 +10,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.families import family
 
 # A client whose server has one program running and another one being built, both for ever.
 CLIENT = """
@@ -62,13 +63,7 @@ class Client:
 
     def family(self) -> list[psutil.Process]:
         """All living processes that have inherited the client's environment, itself included."""
-        wanted = f"{MARK}={self.mark}".encode()
-        family = []
-        for directory in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError, psutil.NoSuchProcess):
-                if wanted in (directory / "environ").read_bytes().split(b"\0"):
-                    family.append(psutil.Process(int(directory.name)))
-        return family
+        return family(MARK, self.mark)
 
     def say(self, line: str) -> None:
         assert self.process.stdin is not None

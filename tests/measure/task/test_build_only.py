@@ -17,6 +17,9 @@ from tunesmith.problem import MeasureSettings
 from tunesmith.target import Target
 from tunesmith.testing.trials import candidates
 
+# Healthy builds must keep the limit of time too.
+pytestmark = pytest.mark.alone
+
 SETTINGS = MeasureSettings(build_timeout=2.0, memory_limit=256 << 20, workers=2)
 JOB = Job(matmul(m=16, n=16, k=16), (FaultySketch(),), Target(), SETTINGS)
 

@@ -17,6 +17,9 @@ from tunesmith.target import Target
 from tunesmith.testing.trials import candidates
 
 OPERATOR = matmul(m=5, n=6, k=7, constant_weights=True)
+# Healthy trials must keep the limit of time too.
+pytestmark = pytest.mark.alone
+
 SETTINGS = MeasureSettings(run_timeout=1.0, min_repeat_time=0.001, workers=1)
 JOB = Job(OPERATOR, (PreparingSketch(),), Target(), SETTINGS)
 
