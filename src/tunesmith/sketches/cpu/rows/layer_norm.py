@@ -15,8 +15,8 @@ from tunesmith.sketches.tir import emit
 class LayerNormRows(Rows):
     """The code for rows of layer normalisation.
 
-    The variance is the mean of squared differences from the mean, as the operator says; blocks have
-    means of their own, and are put together by the formula of Chan, Golub and LeVeque ("Updating
+    The variance is the mean of squared differences from the mean, as the operator says. Blocks have
+    means of their own, which are combined by the formula of Chan, Golub and LeVeque ("Updating
     formulae and a pairwise algorithm for computing sample variances", 1979).
     """
 
@@ -96,7 +96,7 @@ class LayerNormRows(Rows):
 
         def add(block: Any, length: int) -> None:
             found = self._statistics(self.blocking.sweep(length), block * size)
-            # The part of all elements so far that is in this block.
+            # This block's share of all elements so far.
             before, new = block * size, emit.constant(length, self.total)
             share = self.kept("share", new / self._number(before + length), 1)
             for row, (mean, square) in enumerate(zip(*found, strict=True)):

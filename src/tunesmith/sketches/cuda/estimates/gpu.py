@@ -31,7 +31,7 @@ class Gpu:
 
     @staticmethod
     def of(target: Target) -> Gpu | None:
-        """The figures of a target; None for one that is not known, or not there to be asked."""
+        """The figures of a target; None for an unknown GPU, and where there is none."""
         try:
             arch = target.gpu_arch
         except UsageError:

@@ -27,9 +27,9 @@ Use = TypeVar("Use", bound=TileUse)
 
 _GROUPS, _DEFAULT_GROUP = (1, 2, 4, 8, 16), 8
 _SPLITS = (1, 2, 4, 8, 16)
-# So many blocks keep a large GPU's multiprocessors busy.
+# Enough blocks to keep the multiprocessors of a large GPU busy.
 _ENOUGH_BLOCKS = 128
-# Terms of a sum that is worth a second launch, and of what a block should have of it.
+# The least terms of a sum that is worth a second launch, and of a block's part of it.
 _LONG_SUM, _SPLIT_TERMS = 2048, 256
 
 
@@ -39,10 +39,10 @@ class ProductSketch(Sketch, Generic[Use]):
     Each block has a tile of the result, whose sums its warps keep in registers. K tiles of the
     operands are copied to shared memory, several ahead of the one that is multiplied.
 
-    ``Use`` is what the sketch reads off a config: the tile of a block, and what that takes. A
-    subclass gives the sizes of tiles, how warps share one (``warps``, with the number of stages and
-    the ``conditions`` that must hold), and the code that multiplies. ``default_tiles`` are
-    ``block_m``, ``block_n`` and what ``default_warps`` makes the parameters of ``warps`` of.
+    ``Use`` is what a config says: the tile of a block, and its resources. A subclass has the sizes
+    of tiles, the parameters of warps and stages (``warps``) with their ``conditions``, and the code
+    that multiplies. ``default_tiles`` are ``block_m``, ``block_n`` and the arguments of
+    ``default_warps``, which returns values of ``warps``.
     """
 
     block_m: ClassVar[tuple[int, ...]]
@@ -68,7 +68,7 @@ class ProductSketch(Sketch, Generic[Use]):
 
     @abstractmethod
     def use(self, product: Product, settings: Mapping[str, Any]) -> Use:
-        """What a config takes."""
+        """What a config says."""
 
     @abstractmethod
     def default_warps(self, block_m: int, block_n: int, *warps: int) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class ProductSketch(Sketch, Generic[Use]):
 
     @abstractmethod
     def seconds(self, use: Use, gpu: Gpu, compulsory_bytes: float) -> float:
-        """About how long a call takes that reads and writes so many bytes at the least."""
+        """The seconds of a call, which reads and writes at least ``compulsory_bytes``."""
 
     def space(self, operator: Operator, target: Target) -> Space:
         product = self.product(self.known(operator))
@@ -163,9 +163,9 @@ def _sizes(sizes: tuple[int, ...], extent: int) -> tuple[int, ...]:
 
 
 def _default_of(fitting: Sequence[tuple[dict[str, Any], TileUse]]) -> Config:
-    """Of configs without splits and what they take, the largest tiles first, the first one that has
-    enough blocks. If none has, it is the first that has with splits, as few as that takes; failing
-    that the last one, with as many as are worth it."""
+    """Of configs without splits, the largest tiles first, the first one that has enough blocks. If
+    none has, the first that has with the fewest splits; failing that, the last one with as many
+    splits as are worth it."""
     splits = _worth_splits(fitting[0][1].product)
     whole = ((config, use, 1) for config, use in fitting)
     shared = ((config, use, count) for config, use in fitting for count in splits)

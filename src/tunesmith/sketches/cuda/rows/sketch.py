@@ -26,7 +26,7 @@ from tunesmith.sketches.tir.row_stages import RowStages, known_row_stages, row_s
 from tunesmith.space import Categorical, Config, Constraint, Factorization, Ordinal, Space
 from tunesmith.target import Target
 
-# What the default has a thread do of a row, and the threads of its blocks.
+# Elements of a row that a thread of the default has, and the threads of its blocks.
 _ELEMENTS = 8
 _THREADS = 128
 
@@ -105,7 +105,7 @@ class CudaRows(Sketch):
 
 
 def _check(operator: Operator, target: Target, stages: RowStages, tiling: RowTiling) -> None:
-    """Raises ``InstantiationError`` for what TVM gets wrong, or is more than a block may have."""
+    """Raises ``InstantiationError`` for what TVM compiles to wrong code, or exceeds the limits."""
     tiling.check(operator, stages)
     limits_of(target).check(tiling.use(operator, stages))
 

@@ -1,4 +1,4 @@
-"""What a thread reads of an input for an unrolled part of its sums, and how its warp meets."""
+"""The loads of a thread for an unrolled part of its sums, and the bank conflicts of its warp."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def stage_inputs(schedule: Any, sums: Any, nest: LoopNest, tiling: Tiling, scope
         for access in nest.inputs
         if access.buffer in tiling.staged
     ]
-    # Their indices among what the sums read stay the same whatever they are read from.
+    # The indices of the sums' reads do not depend on what is read.
     own = [
         schedule.cache_read(sums, place, "local")
         for place, access in enumerate(nest.inputs)
@@ -107,7 +107,7 @@ def sum_in_steps(
         schedule.compute_at(copy, steps[-1], preserve_unit_loops=True)
         _copy_together(schedule, copy, access, tiling)
     unroll(schedule, loops.tile)
-    # The pipeline has loops of its own, which TVM must unroll in any case.
+    # A pipeline has further loops, which TVM must unroll in any case.
     place = loops.blocks if tiling.stages == 1 else levels[1][0]
     schedule.annotate(place, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
     schedule.annotate(place, "pragma_unroll_explicit", int(tiling.unroll_explicit))
@@ -117,22 +117,22 @@ def sum_in_steps(
 
 
 def unroll(schedule: Any, own: Sequence[Any]) -> None:
-    """Unroll what a thread does by itself, whatever a config says of longer loops.
+    """Unroll the loops over a thread's sums, whatever a config says of longer loops.
 
-    Only where each index of its sums is known are they in registers.
+    Sums are in registers only where each index is constant.
     """
     for loop in own:
         schedule.unroll(loop)
 
 
 def _run_ahead(schedule: Any, step: Any, copies: Sequence[Any], tiling: Tiling) -> None:
-    """Let the copies of a step come before the sums of earlier ones."""
+    """Pipeline the copies: those of a step come before the sums of earlier steps."""
     count = len(copies)
     if tiling.asynchronous:
         stage, order = [0] * count + [tiling.stages - 1], list(range(count + 1))
         schedule.annotate(step, "software_pipeline_async_stages", [0])
     else:
-        # Each copy is a load to registers and a store from there: the sums come in between.
+        # Each copy is a load to registers and a store from there, with the sums in between.
         for copy in copies:
             schedule.annotate(copy, "tirx.manifest_shared_memory_local_stage", 1)
         stage = [0, 0] * count + [1]
@@ -192,9 +192,9 @@ def _copy_together(schedule: Any, copy: Any, access: Access, tiling: Tiling) -> 
 
 
 def only_last_turn_looks(schedule: Any, turn: Any) -> None:
-    """Split the last turn of a loop off, in which some threads have nothing left to do.
+    """Peel the last turn of a loop, in which some threads have nothing left to copy.
 
-    If all turns asked whether they have, a thread would wait in each for what it loads there.
+    With a condition in all turns, a thread would wait in each for its loads.
     """
     schedule.annotate(turn, LAST_TURN, 1)
 

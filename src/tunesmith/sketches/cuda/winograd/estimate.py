@@ -14,7 +14,7 @@ from tunesmith.sketches.cuda.winograd.sizes import Sizes
 # registers; and instructions and registers for where the tile is.
 _MOVE, _ADD, _HELD = 4, 3, 2
 _PLACE, _PLACE_REGISTERS = 60, 24
-# Cycles until a transform's first elements are there.
+# The latency of a transform's first loads, in cycles.
 _WAITING = 500
 _FLOAT = 4
 

@@ -28,22 +28,22 @@ _FILTER = 3
 TILES = tile_sizes(_FILTER, stride=1)
 # Bytes of a sum.
 _SUM = 4
-# A sum has no more blocks than that: each writes as many products as the sum has.
+# The most blocks that share a sum: each writes all its products.
 _MOST_SPLITS = 16
 # Threads of a transform's block.
 _TRANSFORM_THREADS = (32, 64, 128, 256)
 
-# The default: of these blocks (virtual threads, threads and what each does, along output channels
-# and along tiles) the first one that there are so many of, enough for all multiprocessors to have
-# several. Of the last one sums are split until there are, as far as they are still so long.
+# The default's blocks (virtual threads, threads and elements of each, along output channels and
+# along tiles): the first of these with enough of them for several on each multiprocessor. With the
+# last one sums are split, as long as a part has so many input channels.
 _BLOCK_SHAPES = (((2, 16, 4), (2, 16, 4)), ((1, 16, 4), (1, 16, 4)), ((1, 16, 4), (1, 8, 4)))
 _BLOCKS, _SPLIT_CI = 512, 32
-# So much of a sum is in shared memory at a time, unless that were more elements than these.
+# The part of a sum in shared memory at a time, and the most elements there.
 _STEP, _STAGED = 32, 4096
 # Blocks of a transform.
 _TRANSFORM_BLOCKS = 256
-# With fewer tiles than that, reading the weights is what takes the time. To transform them in each
-# call is about as much work as so many tiles more: they are written to memory and read again.
+# With fewer tiles than that, reading the weights takes the time. Transforming them in each call is
+# about as much work as this number of tiles more: they are written to memory and read again.
 _FEW_TILES, _TILES_OF_TRANSFORM = 16, 40
 
 
@@ -101,7 +101,7 @@ class CudaWinograd(Sketch):
 def _space(operator: Conv2d) -> Space:
     most_co = _covering(operator.co)
     most_tiles = _covering(max(_tile_count(operator, *tile) for tile in product(TILES, TILES)))
-    # A warp, where there is as much to do: of less, much of the hardware has nothing to do.
+    # A warp, where there is enough work: with fewer threads, parts of the hardware are idle.
     least_threads = min(WARP, min(16, most_co) * min(8, most_tiles))
     threads, vthreads = "co_threads * tiles_threads", "co_vthreads * tiles_vthreads"
     return Space(
@@ -190,7 +190,7 @@ def _default_blocks(co: int, tiles: int, positions: int) -> tuple[Parts, Parts, 
 
 
 def _fitting(parts: Parts, extent: int) -> Parts:
-    """As many threads as an extent has work for, each with less to do where there is little."""
+    """As many threads as an extent has work for, with fewer elements each where it is small."""
     vthreads, threads, inner = parts
     most = _covering(extent)
     threads = min(threads, most)
