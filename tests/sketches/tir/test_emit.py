@@ -15,6 +15,7 @@ from tunesmith.errors import InstantiationError
 from tunesmith.operators import Argument
 from tunesmith.sketches.cpu.gemm.blocking import share
 from tunesmith.sketches.tir import emit, shuffles
+from tunesmith.sketches.tir.registers import Registers
 from tunesmith.target import Target
 
 
@@ -89,7 +90,7 @@ def test_registers_keep_values_across_loops_and_prefetches() -> None:
 
     def body(buffers: list[Any]) -> None:
         source, result = buffers
-        sums = emit.Registers("sums", 2, lanes, "float32")
+        sums = Registers("sums", 2, lanes, "float32")
         for number in range(2):
             sums[number] = emit.constant(number, "float32", lanes)
         with emit.serial(steps, "step") as step:

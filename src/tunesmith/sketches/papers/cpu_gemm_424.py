@@ -8,10 +8,10 @@ import math
 from typing import Any, ClassVar
 
 from tunesmith.operators import Matmul, Operator
-from tunesmith.sketches.cpu.tiled.schedule import LANES, output_stage
+from tunesmith.sketches.cpu.tiled.schedule import LANES
 from tunesmith.sketches.sketch import Sketch, instantiating, known
 from tunesmith.sketches.tir import emit
-from tunesmith.sketches.tir.loop_nest import LoopNest, known_loop_nest, lower
+from tunesmith.sketches.tir.loop_nest import LoopNest, known_loop_nest, lower, output_stage
 from tunesmith.space import Config, Factorization, Space
 from tunesmith.target import Target
 

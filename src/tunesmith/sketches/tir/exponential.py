@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.registers import Kept
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Exponential:
     log2_low: float
     coefficients: tuple[float, ...]
 
-    def of(self, values: Sequence[Any], lanes: int, kept: emit.Kept) -> list[Any]:
+    def of(self, values: Sequence[Any], lanes: int, kept: Kept) -> list[Any]:
         """The scaled exp of several vectors, step by step for all of them, since the steps of one
         vector depend on each other. NaN remains NaN; -inf gives what ``least`` does."""
         from tvm import tirx

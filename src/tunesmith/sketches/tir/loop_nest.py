@@ -138,6 +138,20 @@ def main_loop_nest(operator: Operator) -> LoopNest | None:
     )
 
 
+def output_stage(schedule: Any, sums: Any, nest: LoopNest, scope: str = "global") -> Any:
+    """The stage that stores the result: the epilogue, or a copy of the sums.
+
+    The sums are in memory of ``scope``. All of the epilogue but its last stage is inlined.
+    """
+    if not nest.consumers:
+        return schedule.cache_write(sums, 0, scope)
+    if scope != "global":
+        schedule.set_scope(sums, 0, scope)
+    for name in nest.consumers[:-1]:
+        schedule.compute_inline(schedule.get_sblock(name))
+    return schedule.get_sblock(nest.consumers[-1])
+
+
 def _blocks(schedule: Any) -> list[Any]:
     root = schedule.get_sblock("root")
     return list(schedule.get_child_blocks(root))

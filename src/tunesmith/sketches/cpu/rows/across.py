@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tunesmith.sketches.tir import emit, shuffles
+from tunesmith.sketches.tir.registers import Kept
 
 Combine = Callable[[Any, Any], Any]
 
@@ -24,7 +25,7 @@ def together(vectors: Sequence[Any], combine: Combine) -> Any:
     return left[0]
 
 
-def across(vector: Any, lanes: int, combine: Combine, kept: emit.Kept) -> Any:
+def across(vector: Any, lanes: int, combine: Combine, kept: Kept) -> Any:
     """The lanes of a vector, a power of two of them, combined into a scalar."""
     while lanes > 1:
         vector = kept("part", vector, lanes)

@@ -10,6 +10,7 @@ from tunesmith.sketches.cpu.rows.blocking import BLOCKS, REGISTERS, Blocking, Sw
 from tunesmith.sketches.cpu.rows.elements import Elements
 from tunesmith.sketches.cpu.rows.rows import Rows
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.registers import Registers
 
 
 class LayerNormRows(Rows):
@@ -88,8 +89,8 @@ class LayerNormRows(Rows):
 
     def _statistics_of_blocks(self) -> tuple[list[Any], list[Any]]:
         size, rows = self.blocking.block, range(len(self.bases))
-        means = [emit.Registers("means", 1, 1, self.total) for _ in rows]
-        squares = [emit.Registers("squares", 1, 1, self.total) for _ in rows]
+        means = [Registers("means", 1, 1, self.total) for _ in rows]
+        squares = [Registers("squares", 1, 1, self.total) for _ in rows]
         for row in rows:
             means[row][0] = emit.constant(0, self.total)
             squares[row][0] = emit.constant(0, self.total)

@@ -21,6 +21,7 @@ from tunesmith.sketches.cpu.rows.elements import Elements
 from tunesmith.sketches.cpu.rows.rows import Rows
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.exponential import exponential
+from tunesmith.sketches.tir.registers import Registers
 
 # The smallest finite numbers, the least maximum of a block: so a block of -inf is 0 beside others.
 _LOWEST = {"float32": -3.4028234663852886e38, "float64": -1.7976931348623157e308}
@@ -100,7 +101,7 @@ class SoftmaxRows(Rows):
         """The largest element of each row, from ``first`` on."""
         sweep = replace(sweep, unroll=max(sweep.unroll, PEAKS))
         many = sweep.side_by_side
-        sofar = [emit.Registers("peak", many, self.lanes, self.total) for _ in self.bases]
+        sofar = [Registers("peak", many, self.lanes, self.total) for _ in self.bases]
         for base, peaks in zip(self.bases, sofar, strict=True):
             for vector in range(many):
                 at = base + first + vector * self.lanes
@@ -168,9 +169,9 @@ class SoftmaxRows(Rows):
         lowest = emit.constant(_LOWEST[self.total], self.total)
         count, _ = blocks_of(self.length, size, self.lanes)
         remembered = emit.buffer("peaks", (rows, count + 1), self.total)
-        peaks = [emit.Registers("so_far", 1, 1, self.total) for _ in self.bases]
-        sums = [emit.Registers("total", 1, 1, self.total) for _ in self.bases]
-        largest = [emit.Registers("largest", 1, 1, self.total) for _ in self.bases]
+        peaks = [Registers("so_far", 1, 1, self.total) for _ in self.bases]
+        sums = [Registers("total", 1, 1, self.total) for _ in self.bases]
+        largest = [Registers("largest", 1, 1, self.total) for _ in self.bases]
         for row in range(rows):
             largest[row][0] = emit.constant(-math.inf, self.total)
             peaks[row][0] = lowest

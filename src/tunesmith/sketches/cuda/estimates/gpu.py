@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tunesmith.cuda.multiprocessors import Multiprocessor, capability, multiprocessor
-from tunesmith.errors import UsageError
+from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.target import Target
 
 # Between a multiprocessor and the L2 cache, bytes a cycle, all multiprocessors at work.
@@ -43,6 +45,20 @@ class Gpu:
     def l2_bytes(self) -> float:
         """Bytes a second from the L2 cache to all multiprocessors."""
         return _L2_BYTES * self.count * self.hertz
+
+
+def estimated(target: Target, seconds: Callable[[Gpu], float]) -> float | None:
+    """The seconds on a target's GPU, None for an unknown one.
+
+    They are infinite where ``seconds`` raises ``InstantiationError``.
+    """
+    gpu = Gpu.of(target)
+    if gpu is None:
+        return None
+    try:
+        return seconds(gpu)
+    except InstantiationError:
+        return math.inf
 
 
 # By compute capability, as in NVIDIA's white papers and data sheets of these: T4, A100, A40, Orin,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -12,7 +11,7 @@ from tunesmith.cuda.multiprocessors import capability
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, ProductOperator
 from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
-from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.gpu import Gpu, estimated
 from tunesmith.sketches.cuda.limits import shared_bytes_of
 from tunesmith.sketches.cuda.mma.block_tile import TileUse
 from tunesmith.sketches.cuda.mma.device import PTX_TYPES
@@ -120,21 +119,22 @@ class ProductSketch(Sketch, Generic[Use]):
             }
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        gpu = Gpu.of(target)
-        if gpu is None:
-            return None
-        known = self.known(operator)
-        use = self.use(self.product(known), config)
-        if not use.allowed(shared_bytes_of(target.gpu_arch)):
-            return math.inf
-        return self.seconds(use, gpu, bytes_of_tensors(known))
+        def seconds(gpu: Gpu) -> float:
+            use = self._checked(operator, target, config)
+            return self.seconds(use, gpu, bytes_of_tensors(operator))
+
+        return estimated(target, seconds)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        known = self.known(operator)
         with instantiating(self.space(operator, target), config):
-            use = self.use(self.product(known), config)
-            use.check(shared_bytes_of(target.gpu_arch))
-            return product_program(known, use, self.multiplication)
+            use = self._checked(operator, target, config)
+            return product_program(self.known(operator), use, self.multiplication)
+
+    def _checked(self, operator: Operator, target: Target, config: Config) -> Use:
+        """What a config says. Raises ``InstantiationError`` where it exceeds the limits."""
+        use = self.use(self.product(self.known(operator)), config)
+        use.check(shared_bytes_of(target.gpu_arch))
+        return use
 
     def supports(self, operator: Operator, target: Target) -> bool:
         return (

@@ -4,12 +4,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
-from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator
-from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.gpu import Gpu, estimated
 from tunesmith.sketches.cuda.limits import LIMITS, WARP, limits_of
 from tunesmith.sketches.cuda.rows.tiling import (
     COMPUTED_AGAIN,
@@ -85,29 +83,26 @@ class CudaRows(Sketch):
         return Config({**config, **again})
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        gpu = Gpu.of(target)
-        if gpu is None:
-            return None
         stages = known_row_stages(operator, self.name)
-        tiling = tiling_of(operator, stages, config)
-        try:
-            _check(operator, target, stages, tiling)
-        except InstantiationError:
-            return math.inf
-        return row_seconds(operator, stages, tiling, gpu)
+
+        def seconds(gpu: Gpu) -> float:
+            return row_seconds(operator, stages, _checked(operator, target, stages, config), gpu)
+
+        return estimated(target, seconds)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         stages = known_row_stages(operator, self.name)
         with instantiating(self.space(operator, target), config):
-            tiling = tiling_of(operator, stages, config)
-            _check(operator, target, stages, tiling)
-            return scheduled_rows(operator, stages, tiling)
+            return scheduled_rows(operator, stages, _checked(operator, target, stages, config))
 
 
-def _check(operator: Operator, target: Target, stages: RowStages, tiling: RowTiling) -> None:
-    """Raises ``InstantiationError`` for what TVM compiles to wrong code, or exceeds the limits."""
+def _checked(operator: Operator, target: Target, stages: RowStages, config: Config) -> RowTiling:
+    """What a config says. Raises ``InstantiationError`` where TVM compiles it to wrong code, or it
+    exceeds the limits."""
+    tiling = tiling_of(operator, stages, config)
     tiling.check(operator, stages)
     limits_of(target).check(tiling.use(operator, stages))
+    return tiling
 
 
 def tiling_of(operator: Operator, stages: RowStages, config: Config) -> RowTiling:

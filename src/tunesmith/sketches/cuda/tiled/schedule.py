@@ -12,7 +12,7 @@ from tunesmith.compiler.passes.last_turn import LAST_TURN
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.limits import shared_scope
 from tunesmith.sketches.cuda.tiled.block_tiling import DIMENSIONS, Tiling
-from tunesmith.sketches.tir.loop_nest import Access, LoopNest, lower
+from tunesmith.sketches.tir.loop_nest import Access, LoopNest, lower, output_stage
 
 # The slowest first, as loops are nested.
 _NESTED = DIMENSIONS[::-1]
@@ -36,7 +36,7 @@ def schedule_nest(schedule: Any, nest: LoopNest, tiling: Tiling, scope: str = "s
     """
     sums = schedule.get_sblock(nest.block)
     copies = stage_inputs(schedule, sums, nest, tiling, scope)
-    output = output_stage(schedule, sums, nest)
+    output = output_stage(schedule, sums, nest, "local")
     outermost, threads = _bind_output(schedule, output, nest, tiling)
     schedule.compute_at(sums, threads[-1], preserve_unit_loops=True)
     count = len(nest.spatial) + len(nest.reduction)
@@ -140,16 +140,6 @@ def _run_ahead(schedule: Any, step: Any, copies: Sequence[Any], tiling: Tiling) 
         order = [*itertools.chain.from_iterable(places), count]
     schedule.annotate(step, "software_pipeline_stage", stage)
     schedule.annotate(step, "software_pipeline_order", order)
-
-
-def output_stage(schedule: Any, sums: Any, nest: LoopNest) -> Any:
-    """The stage that writes the result: the epilogue, or a copy of the sums; these are local."""
-    if not nest.consumers:
-        return schedule.cache_write(sums, 0, "local")
-    schedule.set_scope(sums, 0, "local")
-    for name in nest.consumers[:-1]:
-        schedule.compute_inline(schedule.get_sblock(name))
-    return schedule.get_sblock(nest.consumers[-1])
 
 
 def _bind_output(

@@ -10,12 +10,11 @@ from tunesmith.sketches.cuda.limits import shared_scope
 from tunesmith.sketches.cuda.tiled.block_tiling import Tiling
 from tunesmith.sketches.cuda.tiled.schedule import (
     SumLoops,
-    output_stage,
     stage_inputs,
     sum_in_steps,
     unroll,
 )
-from tunesmith.sketches.tir.loop_nest import LoopNest, lower
+from tunesmith.sketches.tir.loop_nest import LoopNest, lower, output_stage
 
 
 def scheduled_in_slices(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
@@ -35,7 +34,7 @@ def scheduled_in_slices(operator: Operator, nest: LoopNest, tiling: Tiling) -> A
     written = schedule.cache_write(partial, 0, "local")
     schedule.set_scope(written, 0, scope)
 
-    output = output_stage(schedule, totals, nest)
+    output = output_stage(schedule, totals, nest, "local")
     block, tile = _bind_blocks(schedule, output, nest, tiling)
     # Before the block's part of the output is split in another way than the sums.
     for stage in (totals, written):

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -12,7 +11,7 @@ from typing import Any, ClassVar
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
-from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.gpu import Gpu, estimated
 from tunesmith.sketches.cuda.limits import LIMITS, BlockLimits
 from tunesmith.sketches.cuda.tiled.block_tiling import Parts, Tiling
 from tunesmith.sketches.cuda.tiled.defaults import default_tiles
@@ -158,16 +157,14 @@ class TiledSketch(Sketch):
         return True
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        gpu = Gpu.of(target)
-        if gpu is None:
-            return None
         nest = self._nest(operator)
-        tiling = self._tiling(nest, config)
-        try:
+
+        def seconds(gpu: Gpu) -> float:
+            tiling = self._tiling(nest, config)
             _check(operator, nest, tiling, self.limits(target))
-        except InstantiationError:
-            return math.inf
-        return tiled_seconds(operator, nest, tiling, gpu, bytes_of_tensors(operator))
+            return tiled_seconds(operator, nest, tiling, gpu, bytes_of_tensors(operator))
+
+        return estimated(target, seconds)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         nest = self._nest(operator)

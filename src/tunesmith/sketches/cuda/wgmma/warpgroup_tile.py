@@ -74,5 +74,5 @@ class WarpgroupUse(TileUse):
 
     @property
     def factors(self) -> int:
-        """Registers of a thread for factors."""
+        """Registers of a thread for fragments."""
         return 0

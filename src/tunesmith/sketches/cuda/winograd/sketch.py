@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any, ClassVar, cast
 
 from tunesmith.operators import Conv2d, Operator
-from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.gpu import estimated
 from tunesmith.sketches.cuda.limits import LIMITS, WARP
 from tunesmith.sketches.cuda.tiled.block_tiling import Parts
 from tunesmith.sketches.cuda.winograd.estimate import winograd_seconds
@@ -79,19 +79,18 @@ class CudaWinograd(Sketch):
         return _default(cast(Conv2d, operator))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        gpu = Gpu.of(target)
-        if gpu is None:
-            return None
-        sizes = Sizes.of(cast(Conv2d, operator), config)
-        if not LIMITS.allow(sizes.tiling.use(operator, sizes.nest)):
-            return math.inf
-        return winograd_seconds(sizes, gpu)
+        return estimated(target, lambda gpu: winograd_seconds(_checked(operator, config), gpu))
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         with instantiating(self.space(operator, target), config):
-            sizes = Sizes.of(cast(Conv2d, operator), config)
-            LIMITS.check(sizes.tiling.use(operator, sizes.nest))
-            return winograd_program(sizes)
+            return winograd_program(_checked(operator, config))
+
+
+def _checked(operator: Operator, config: Config) -> Sizes:
+    """What a config says. Raises ``InstantiationError`` where it exceeds the limits."""
+    sizes = Sizes.of(cast(Conv2d, operator), config)
+    LIMITS.check(sizes.tiling.use(operator, sizes.nest))
+    return sizes
 
 
 # -- the space ------------------------------------------------------------------------------------
