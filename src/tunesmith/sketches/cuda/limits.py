@@ -10,7 +10,7 @@ from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.target import Target
 
 WARP = 32
-"""Threads that run together, and see each other's registers."""
+"""Threads of a warp."""
 
 # The first compute capability with the instruction cp.async.
 _ASYNCHRONOUS = 80

@@ -32,7 +32,7 @@ class Axis:
     padding: int
 
     def minimal(self, size: int) -> Minimal:
-        """The transforms of tiles of so many outputs."""
+        """The transforms of tiles of ``size`` outputs."""
         return minimal(size, self.taps, self.stride)
 
     @property
@@ -104,7 +104,7 @@ class TransposedAxis:
     dilation: ClassVar[int] = 1
 
     def minimal(self, size: int) -> Minimal:
-        """The transforms of tiles of so many outputs."""
+        """The transforms of tiles of ``size`` outputs."""
         return transposed_minimal(size, self.taps, self.stride, self._origin(size))
 
     @property

@@ -78,7 +78,7 @@ def tile_sizes(taps: int, stride: int) -> tuple[int, ...]:
 
 @cache
 def minimal(outputs: int, taps: int, stride: int = 1) -> Minimal:
-    """The filtering of so many outputs, ``stride`` inputs apart, by so many taps."""
+    """F(outputs, taps) of outputs that are ``stride`` inputs apart."""
     inputs = (outputs - 1) * stride + taps
     data: list[Row] = []
     filters: list[Row] = []
@@ -115,8 +115,8 @@ def turns(taps: int, stride: int, origin: int) -> tuple[Turn, ...]:
 
 @cache
 def transposed_minimal(outputs: int, taps: int, stride: int, origin: int) -> Minimal:
-    """The filtering of so many neighbouring outputs of a transposed convolution, as many of each
-    of its ``turns``, which have a tap at least."""
+    """The filtering of ``outputs`` neighbouring outputs of a transposed convolution, equally many of
+    each of its ``turns``, which have a tap at least."""
     every = turns(taps, stride, origin)
     start = min(turn.ahead - turn.taps for turn in every)
     inputs = max(turn.ahead for turn in every) - start + outputs // stride - 1

@@ -22,7 +22,7 @@ Filtered = Conv2d | Conv2dTranspose
 
 
 def vector_length(extent: int, lanes: int) -> int:
-    """The longest vector, a power of two of at most so many lanes, that fits an extent."""
+    """The longest vector, a power of two of at most ``lanes``, that fits an extent."""
     return emit.power_of_two(min(extent, lanes))
 
 

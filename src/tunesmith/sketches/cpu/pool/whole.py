@@ -14,7 +14,7 @@ from tunesmith.sketches.tir import emit, shuffles
 from tunesmith.sketches.tir.registers import Kept, Registers
 from tunesmith.sketches.tir.weights import program_of
 
-# Shuffles within so many bytes of a vector are cheap everywhere.
+# Shuffles within parts of this size of a vector are cheap on every machine.
 _PART_BYTES = 16
 
 

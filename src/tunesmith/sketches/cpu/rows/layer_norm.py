@@ -78,7 +78,7 @@ class LayerNormRows(Rows):
         return means, self._sums(sweep, first, squared)
 
     def _sums(self, sweep: Sweep, first: Any, term: Callable[[int, Any], Any]) -> list[Any]:
-        """The sum of what ``term`` makes of each row's vectors."""
+        """The sum of ``term(row, vector)`` over each row's vectors."""
 
         def terms(starts: Sequence[Any]) -> Iterator[Any]:
             for row, base in enumerate(self.bases):

@@ -152,7 +152,7 @@ def _tiles(operator: Filtered) -> list[tuple[int, int]]:
 
 
 def _least_sums(operator: Filtered) -> int:
-    """Sums that each register tile has: there is a block of so many tiles, whatever their size."""
+    """The least sums of a register tile: some block has as many tiles, whatever their size."""
     fewest = min(_row_counts(operator).values()) * min(_column_counts(operator).values())
     return min(MIN_REGISTER_TILE, fewest)
 

@@ -32,8 +32,8 @@ _THREADS = 128
 class CudaRows(Sketch):
     """Shares rows among blocks; the threads of a block reduce a row together, in registers.
 
-    Each block has several rows at a time, each row several threads, which copy, compute and write
-    vectors that lie side by side. Partial results of a reduction are added up by shuffles within a
+    Each block has several rows at a time, each row several threads, which copy, compute and store
+    neighbouring vectors. Partial results of a reduction are added up by shuffles within a
     warp, and in shared memory among several. The row itself and what is computed of each element
     stay in registers or shared memory, or are read and computed again where they are used. For
     softmax and layer normalisation.

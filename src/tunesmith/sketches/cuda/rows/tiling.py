@@ -19,7 +19,7 @@ COMPUTED_AGAIN, REGISTERS, SHARED = "no", "registers", "shared"
 
 @dataclass(frozen=True)
 class RowTiling:
-    """``rows`` are the blocks and how many rows each has; each row has so many ``threads``.
+    """``rows`` are the blocks and the rows of each; ``threads`` are those of a row.
 
     Of each ``vector`` of neighbours one thread loads, computes and stores all. ``places`` says
     where the row itself and the stages of ``kept`` are kept. ``auto_unroll_max_step`` is the length

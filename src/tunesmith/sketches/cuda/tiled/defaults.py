@@ -13,7 +13,7 @@ from tunesmith.sketches.tir.loop_nest import Axis, LoopNest
 
 # As many blocks as the largest GPUs have multiprocessors, or nearly.
 _BLOCKS = 128
-# Two blocks of so many threads keep the arithmetic of every GPU's multiprocessor busy.
+# Two blocks of this size keep the arithmetic of every GPU's multiprocessor busy.
 _THREADS = 256
 # How many sums a thread has, and the least share of a block for that: the more, the fewer loads for
 # each of them. Small problems need enough blocks and threads first.

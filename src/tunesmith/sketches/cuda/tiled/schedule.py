@@ -55,8 +55,8 @@ def schedule_nest(schedule: Any, nest: LoopNest, tiling: Tiling, scope: str = "s
 class SumLoops:
     """The loop over ``blocks``, and those of a thread's sums.
 
-    ``levels`` are the loops of each level of the sum, those of the steps first, ``tile`` those of
-    what a thread does by itself.
+    ``levels`` are the loops of each level of the sum, those of the steps first, ``tile`` those over
+    a thread's sums.
     """
 
     blocks: Any

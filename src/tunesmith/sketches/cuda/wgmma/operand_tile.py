@@ -30,7 +30,7 @@ class OperandTile(SharedTile):
     """``rows`` of ``columns`` elements each, in blocks of all rows and 64 columns, or of 32 or 16
     where there are not as many.
 
-    The rows of a block lie side by side, and their chunks in the order of ``SharedTile``, which is
+    The rows of a block are contiguous, and their chunks in the order of ``SharedTile``, which is
     that of the hardware. ``along_depth`` says whether columns are elements of the sum ("K-major")
     or of the result ("MN-major"). (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory
     Layout", its sections on strides and on canonical layouts.)
@@ -40,7 +40,7 @@ class OperandTile(SharedTile):
 
     @classmethod
     def of(cls, rows: int, columns: int, *, along_depth: bool) -> OperandTile:
-        """The tile of so many rows and columns, multiples of eight and 16."""
+        """The tile of ``rows`` and ``columns``, multiples of eight and 16."""
         return cls(rows, columns, SWIZZLED, along_depth)
 
     @property

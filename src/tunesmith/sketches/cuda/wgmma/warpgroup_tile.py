@@ -60,7 +60,7 @@ class WarpgroupTile(BlockTile):
         return self.stages - 1 - self.pending
 
     def shared_tile(self, matrix: Matrix, size: int) -> OperandTile:
-        """An operand's tile of so many rows or columns of the result."""
+        """An operand's tile in shared memory, of ``size`` rows or columns of the result."""
         along_depth = matrix.shared_along == DEPTH
         rows, columns = (size, self.block_k) if along_depth else (self.block_k, size)
         return OperandTile.of(rows, columns, along_depth=along_depth)

@@ -36,7 +36,7 @@ def winograd_seconds(sizes: Sizes, gpu: Gpu) -> float:
 
 
 def _transform(steps: int, elements: int, threads: int, gpu: Gpu) -> float:
-    """The kernel that does so many tiles, reading and writing so many elements of each."""
+    """The kernel that transforms ``steps`` tiles, and loads and stores ``elements`` of each."""
     warps = math.ceil(threads / WARP)
     work = BlockWork(
         threads=threads,

@@ -35,7 +35,7 @@ _TRANSFORM_THREADS = (32, 64, 128, 256)
 
 # The default's blocks (virtual threads, threads and elements of each, along output channels and
 # along tiles): the first of these with enough of them for several on each multiprocessor. With the
-# last one sums are split, as long as a part has so many input channels.
+# last one sums are split, as long as a part has the second number of input channels.
 _BLOCK_SHAPES = (((2, 16, 4), (2, 16, 4)), ((1, 16, 4), (1, 16, 4)), ((1, 16, 4), (1, 8, 4)))
 _BLOCKS, _SPLIT_CI = 512, 32
 # The part of a sum in shared memory at a time, and the most elements there.
