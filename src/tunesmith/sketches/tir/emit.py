@@ -224,6 +224,11 @@ def power_of_two(limit: int) -> int:
     return 1 << (limit.bit_length() - 1)
 
 
+def powers_up_to(limit: int) -> tuple[int, ...]:
+    """The powers of two that are not above a limit."""
+    return tuple(1 << bit for bit in range(limit.bit_length()))
+
+
 def largest_divisor(extent: int, most: int) -> int:
     """The largest divisor of an extent that is not above a limit."""
     return max(divisor for divisor in range(1, most + 1) if extent % divisor == 0)

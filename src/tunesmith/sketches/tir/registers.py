@@ -32,7 +32,7 @@ class Kept:
     """
 
     def __init__(self, dtype: str, lanes: int) -> None:
-        widths = [1 << power for power in range(lanes.bit_length())]
+        widths = emit.powers_up_to(lanes)
         self._memory = {width: Registers("kept", 1, width, dtype) for width in widths}
 
     def __call__(self, name: str, value: Any, lanes: int) -> Any:

@@ -20,6 +20,7 @@ from tunesmith.sketches.cuda.rows.tiling import (
 )
 from tunesmith.sketches.cuda.rows.work import row_seconds
 from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.row_stages import RowStages, known_row_stages, row_stages
 from tunesmith.space import Categorical, Config, Constraint, Factorization, Ordinal, Space
 from tunesmith.target import Target
@@ -119,8 +120,7 @@ def tiling_of(operator: Operator, stages: RowStages, config: Config) -> RowTilin
 
 def _thread_counts(length: int) -> tuple[int, ...]:
     """Powers of two, which warps reduce by shuffles; no more than there are elements."""
-    most = min(LIMITS.threads, length)
-    return tuple(1 << power for power in range(most.bit_length()))
+    return emit.powers_up_to(min(LIMITS.threads, length))
 
 
 def _widths(operator: Operator, length: int) -> tuple[int, ...]:

@@ -107,11 +107,11 @@ def _space(operator: Conv2d) -> Space:
         [
             Ordinal("tile_rows", TILES),
             Ordinal("tile_columns", TILES),
-            Ordinal("co_vthreads", _powers(min(8, most_co))),
-            Ordinal("co_threads", _powers(min(256, most_co))),
-            Ordinal("co_inner", _powers(min(8, most_co))),
-            Ordinal("tiles_vthreads", _powers(min(8, most_tiles))),
-            Ordinal("tiles_threads", _powers(min(256, most_tiles))),
+            Ordinal("co_vthreads", emit.powers_up_to(min(8, most_co))),
+            Ordinal("co_threads", emit.powers_up_to(min(256, most_co))),
+            Ordinal("co_inner", emit.powers_up_to(min(8, most_co))),
+            Ordinal("tiles_vthreads", emit.powers_up_to(min(8, most_tiles))),
+            Ordinal("tiles_threads", emit.powers_up_to(min(256, most_tiles))),
             Ordinal("tiles_inner", tuple(range(1, min(8, most_tiles) + 1))),
             Factorization("tile_ci", operator.ci, 3),
             Ordinal("vector", (1, 2, 4)),
@@ -135,11 +135,6 @@ def _space(operator: Conv2d) -> Space:
 def _covering(extent: int) -> int:
     """The least power of two that is not below an extent."""
     return 1 << (extent - 1).bit_length()
-
-
-def _powers(most: int) -> tuple[int, ...]:
-    """Powers of two, up to a number."""
-    return tuple(1 << bit for bit in range(most.bit_length()))
 
 
 def _tile_count(operator: Conv2d, tile_rows: int, tile_columns: int) -> int:
