@@ -115,8 +115,8 @@ def turns(taps: int, stride: int, origin: int) -> tuple[Turn, ...]:
 
 @cache
 def transposed_minimal(outputs: int, taps: int, stride: int, origin: int) -> Minimal:
-    """The filtering of neighbouring outputs of a transposed convolution, equally many of each of its
-    ``turns``, which have a tap at least."""
+    """The filtering of neighbouring outputs of a transposed convolution, equally many of each of
+    its ``turns``, which have a tap at least."""
     every = turns(taps, stride, origin)
     start = min(turn.ahead - turn.taps for turn in every)
     inputs = max(turn.ahead for turn in every) - start + outputs // stride - 1
