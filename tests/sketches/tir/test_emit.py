@@ -44,6 +44,11 @@ def test_a_number_is_a_sum_of_powers_of_two(number: int, largest: int) -> None:
     assert [size for _, size in parts] == sorted((size for _, size in parts), reverse=True)
 
 
+def test_powers_of_two_and_divisors_up_to_a_limit() -> None:
+    assert [emit.powers_up_to(limit) for limit in (0, 1, 9)] == [(), (1,), (1, 2, 4, 8)]
+    assert [emit.largest_divisor(extent, 6) for extent in (12, 7, 35, 4)] == [6, 1, 5, 4]
+
+
 @pytest.mark.parametrize("extent, size", [(12, 4), (13, 4), (4, 4), (7, 5)])
 def test_the_last_tile_begins_early_enough_to_be_whole(extent: int, size: int) -> None:
     count = emit.tile_count(extent, size)
@@ -107,7 +112,7 @@ def test_registers_keep_values_across_loops_and_prefetches() -> None:
 
 def test_what_happens_only_where_a_condition_holds() -> None:
     def body(buffers: list[Any]) -> None:
-        with emit.serial(4, "step") as step, emit.when(step > 1):
+        with emit.serial(4, "step") as step, emit.when(step > 1), emit.when(None), emit.when(True):
             emit.store(buffers[0], emit.constant(7, "int32"), [step])
 
     (result,) = _run(body, np.zeros(4, np.int32))
