@@ -100,7 +100,7 @@ def limits_of(target: Target) -> BlockLimits:
 
     For an unknown GPU, and without one, they are the limits of every GPU.
     """
-    arch = _arch(target)
+    arch = arch_of(target)
     known = multiprocessor(arch) if arch else None
     if known is None:
         return LIMITS
@@ -109,11 +109,12 @@ def limits_of(target: Target) -> BlockLimits:
 
 def copies_asynchronously(target: Target) -> bool:
     """Whether the GPU has asynchronous copies to shared memory (``cp.async``)."""
-    arch = _arch(target)
+    arch = arch_of(target)
     return arch is not None and capability(arch) >= _ASYNCHRONOUS
 
 
-def _arch(target: Target) -> str | None:
+def arch_of(target: Target) -> str | None:
+    """The architecture of a target's GPU, such as ``sm_90``; None where there is none."""
     try:
         return target.gpu_arch
     except UsageError:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tunesmith.cuda.multiprocessors import Multiprocessor, capability, multiprocessor
-from tunesmith.errors import InstantiationError, UsageError
+from tunesmith.errors import InstantiationError
+from tunesmith.sketches.cuda.limits import arch_of
 from tunesmith.target import Target
 
 # Between a multiprocessor and the L2 cache, bytes a cycle, all multiprocessors at work.
@@ -34,11 +35,9 @@ class Gpu:
     @staticmethod
     def of(target: Target) -> Gpu | None:
         """The figures of a target; None for an unknown GPU, and where there is none."""
-        try:
-            arch = target.gpu_arch
-        except UsageError:
-            return None
-        known, figures = multiprocessor(arch), _FIGURES.get(capability(arch))
+        arch = arch_of(target)
+        known = multiprocessor(arch) if arch else None
+        figures = _FIGURES.get(capability(arch)) if arch else None
         return None if known is None or figures is None else Gpu(known, *figures)
 
     @property

@@ -12,7 +12,7 @@ from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, ProductOperator
 from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
 from tunesmith.sketches.cuda.estimates.gpu import Gpu, estimated
-from tunesmith.sketches.cuda.limits import shared_bytes_of
+from tunesmith.sketches.cuda.limits import arch_of, shared_bytes_of
 from tunesmith.sketches.cuda.mma.block_tile import TileUse
 from tunesmith.sketches.cuda.mma.device import PTX_TYPES
 from tunesmith.sketches.cuda.mma.matrix import Product
@@ -137,24 +137,15 @@ class ProductSketch(Sketch, Generic[Use]):
         return use
 
     def supports(self, operator: Operator, target: Target) -> bool:
-        return (
-            target.kind == "cuda"
-            and operator.dtype in PTX_TYPES
-            and self.multiplies(operator)
-            and self._runs_on(target)
-        )
+        known = operator.dtype in PTX_TYPES and self.multiplies(operator)
+        arch = arch_of(target) if known and target.kind == "cuda" else None
+        return arch is not None and self.has_instructions(capability(arch))
 
     def known(self, operator: Operator) -> ProductOperator:
         """The operator as a product. Raises ``UsageError`` for one that is none."""
         if not self.multiplies(operator):
             raise UsageError(f"sketch {self.name} does not know {operator.name}")
         return cast(ProductOperator, operator)
-
-    def _runs_on(self, target: Target) -> bool:
-        try:
-            return self.has_instructions(capability(target.gpu_arch))
-        except UsageError:  # there is no GPU, and none is named
-            return False
 
 
 def _sizes(sizes: tuple[int, ...], extent: int) -> tuple[int, ...]:
