@@ -47,8 +47,8 @@ class Sketch(ABC):
         and its result.
 
         If the operator has constant weights, there may be a second function, ``prepare``, over the
-        weights and what it makes of them, called once; ``main`` takes the latter in place of the
-        weights then.
+        weights and a tensor that it lays out, called once; then ``main`` takes that tensor in place
+        of the weights.
 
         Raises ``InstantiationError`` where the config cannot be scheduled.
         """
@@ -84,8 +84,8 @@ def known(sketch: Sketch, operator: Operator, kind: type[Known]) -> Known:
 def instantiating(space: Space, config: Config) -> Iterator[None]:
     """Around the scheduling of a config: what goes wrong becomes an ``InstantiationError``.
 
-    That is a config that the space does not contain (of an old record, say, or made by hand), and
-    a step that TVM's schedule refuses.
+    That is a config that is not in the space (of an old record, or made by hand), and a step that
+    TVM's schedule refuses.
     """
     from tvm.s_tir.schedule import ScheduleError
 

@@ -17,9 +17,9 @@ class CudaConv2dDirect(TiledSketch):
     The space is that of the AutoTVM and NoSE papers ("Learning to Optimize Tensor Programs";
     "Evolutionary Algorithm with Non-parametric Surrogate Model for Tensor Program Optimization",
     Table II): output channels, rows and columns are split into blocks, virtual threads, threads
-    and what a thread does by itself, input channels and the window into steps and what is in
-    shared memory at a time. A step copies its part of data and weights to shared memory, padding
-    on the way, and each thread adds to sums in registers.
+    and elements of a thread, input channels and the window into steps and what is in shared memory
+    at a time. A step copies its part of data and weights to shared memory, with padding, and each
+    thread adds to sums in registers.
     """
 
     name: ClassVar[str] = "cuda_conv2d_direct"

@@ -8,17 +8,17 @@ import math
 from typing import Any, ClassVar
 
 from tunesmith.operators import Matmul, Operator
-from tunesmith.sketches.cpu.tiled.schedule import LANES, output_stage
+from tunesmith.sketches.cpu.tiled.schedule import LANES
 from tunesmith.sketches.sketch import Sketch, instantiating, known
 from tunesmith.sketches.tir import emit
-from tunesmith.sketches.tir.loop_nest import LoopNest, known_loop_nest, lower
+from tunesmith.sketches.tir.loop_nest import LoopNest, known_loop_nest, lower, output_stage
 from tunesmith.space import Config, Factorization, Space
 from tunesmith.target import Target
 
-# So many multiply-adds of vectors are straight code at the most. A register tile of more does not
-# fit the registers of any machine (32), and longer code takes longer to build.
+# The most multiply-adds of vectors in straight code. A larger register tile does not fit the
+# registers of any machine (32), and longer code takes longer to build.
 MAX_UNROLLED = 64
-# The default's register tile has as many rows at the most, so that 16 registers hold it.
+# The most rows of the default's register tile, so that 16 registers hold it.
 _DEFAULT_ROWS = 6
 
 Tiles = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]

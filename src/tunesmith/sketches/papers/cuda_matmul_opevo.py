@@ -13,9 +13,9 @@ class CudaMatmulOpEvo(TiledSketch):
 
     Rows and columns are split in four, the sum in three ("OpEvo: An Evolutionary Method for Tensor
     Operator Optimization", section 5.1 and appendix B.1): into blocks, virtual threads, threads and
-    what a thread does by itself; and into steps, of which each stages its part in shared memory,
-    steps within that, and what a thread reads into registers at a time. It is there to repeat the
-    paper's experiments.
+    elements of a thread; and into steps, each of which stages its part in shared memory, steps
+    within that, and what a thread loads into registers at a time. It is there to repeat the paper's
+    experiments.
     """
 
     name: ClassVar[str] = "cuda_matmul_opevo"

@@ -79,7 +79,7 @@ def lanes_for(extent: int, widest: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a blocking makes of an operator: its tiles, in numbers."""
+    """The tiles of a blocking on an operator."""
 
     rows: Tiles
     columns: Tiles

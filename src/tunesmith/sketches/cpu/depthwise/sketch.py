@@ -62,12 +62,14 @@ class CpuDepthwise(Sketch):
         lanes = max(_lanes(operator, target.lanes(operator.dtype)))
         longest = MAX_MULTIPLY_ADDS // math.prod(operator.kernel)
         rows = max(n for n in (1, 2, 4) if n <= min(operator.output_image[0], longest))
-        busy = operator.n * emit.tile_count(*_channels(operator, lanes))
+        width = 1 if operator.layout == "NCHW" else lanes
+        busy = operator.n * emit.tile_count(operator.c * operator.multiplier, width)
+        bands = [count for count in _BANDS if count <= operator.output_image[0]]
         values: dict[str, Any] = {
             "lanes": lanes,
             "rows": rows,
             "vectors": 1,
-            "bands": next((b for b in _bands(operator) if busy * b >= target.core_count), 1),
+            "bands": next((b for b in bands if busy * b >= target.core_count), 1),
             "order": ("rows", "columns"),
             "edges": "peeled" if _short_when_peeled(operator, lanes, 1, (rows,)) else "masked",
         }
@@ -89,23 +91,11 @@ class CpuDepthwise(Sketch):
 # -- the space ------------------------------------------------------------------------------------
 
 
-def _vector_extent(operator: DepthwiseConv2d) -> int:
-    """How long the axis is that vectors run along."""
-    along_columns = operator.layout == "NCHW"
-    return operator.output_image[1] if along_columns else operator.c * operator.multiplier
-
-
-def _channels(operator: DepthwiseConv2d, lanes: int) -> tuple[int, int]:
-    """How many channels there are, and how many of them a step of the parallel loop takes."""
-    return operator.c * operator.multiplier, 1 if operator.layout == "NCHW" else lanes
-
-
 def _lanes(operator: DepthwiseConv2d, widest: int) -> tuple[int, ...]:
-    return lanes_for(_vector_extent(operator), widest)
-
-
-def _bands(operator: DepthwiseConv2d) -> tuple[int, ...]:
-    return tuple(bands for bands in _BANDS if bands <= operator.output_image[0])
+    """Lanes of vectors, which run along the columns or along the channels."""
+    along_columns = operator.layout == "NCHW"
+    extent = operator.output_image[1] if along_columns else operator.c * operator.multiplier
+    return lanes_for(extent, widest)
 
 
 @lru_cache(maxsize=64)

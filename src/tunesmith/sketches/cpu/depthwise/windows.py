@@ -47,7 +47,7 @@ def axes_of(operator: DepthwiseConv2d | Pool2d) -> tuple[Axis, Axis]:
 
 @dataclass(frozen=True)
 class Tiles:
-    """The tiles of so many outputs along an axis; the last one overlaps its neighbour.
+    """The tiles of ``size`` outputs along an axis; the last one overlaps its neighbour.
 
     Those at the edges of the image, which start at ``before`` and ``after``, have code of their
     own, so that it is known which taps are padding. The others, tiles number ``first`` to
@@ -108,7 +108,7 @@ def for_each(tiles: Tiles, name: str, body: Callable[[Any], None]) -> None:
 def for_each_of_band(
     tiles: Tiles, name: str, band: Any, bands: int, body: Callable[[Any], None]
 ) -> None:
-    """The same for one of so many shares of the tiles; the first and last have the edges."""
+    """The same for one of ``bands`` shares of the tiles; the first and last have the edges."""
     if bands == 1:
         for_each(tiles, name, body)
         return

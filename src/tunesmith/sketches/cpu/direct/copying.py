@@ -141,7 +141,7 @@ def _copy_columns(plan: Plan, row: _Block) -> None:
 
 @dataclass(frozen=True)
 class _Block:
-    """Pixels of so many channels, and where they go."""
+    """Pixels of ``channels`` channels, and their targets."""
 
     channels: int
     source: Any
@@ -152,7 +152,7 @@ class _Block:
     target_strides: _Strides
 
     def moved(self, source_pixel: int, target_pixel: int) -> _Block:
-        """The block so many pixels on."""
+        """The block moved by pixels of the source and of the target."""
         return replace(
             self,
             source_start=self.source_start + source_pixel * self.source_strides.pixel,

@@ -12,6 +12,7 @@ from tunesmith.sketches.cpu.direct.data import Source
 from tunesmith.sketches.cpu.direct.plan import Plan, Tile
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.multiply_add import multiply_add, multiply_add_function
+from tunesmith.sketches.tir.registers import Registers
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Sums:
 
     def __init__(self, plan: Plan, tile: Tile) -> None:
         self.tile = tile
-        self._registers = emit.Registers(
+        self._registers = Registers(
             "sums",
             tile.rows * tile.columns * tile.channels,
             plan.unit,

@@ -142,7 +142,7 @@ def _element_bytes(plan: Plan) -> int:
 
 
 def _copy_cycles(plan: Plan, machine: Machine, rows: int) -> float:
-    """Copying one image, or so many rows of it."""
+    """Copying ``rows`` rows of an image."""
     elements = plan.channels_in * rows * plan.pitch
     along_channels = plan.operator.layout == "NHWC"
     turned = along_channels != (plan.stored_block > 1)

@@ -67,7 +67,7 @@ class Plan:
 
     @property
     def images(self) -> int:
-        """Groups of channels of images: each is convolved by itself."""
+        """Groups of channels of images, which are convolved separately."""
         return self.operator.n * self.operator.groups
 
     def number_and_group(self, image: Any) -> tuple[Any, Any]:

@@ -33,7 +33,7 @@ class CpuDirect(Sketch):
 
     Pixels of 1x1 windows are a single axis. Data are padded (and, under strides, left with only the
     columns that are read) once for all, or by each task for the rows that it needs (``copy``);
-    ``data`` says whether a block of ``block`` input channels lies side by side in the copy. Tasks
+    ``data`` says whether a block of ``block`` input channels is contiguous in the copy. Tasks
     share out tiles of channels and of pixels; of these the ``order`` puts one outside the other:
     ``weights`` goes over all pixels with the weights of a tile, ``pixels`` over all weights.
 
@@ -95,7 +95,7 @@ def _default(operator: Conv2d, target: Target, cores: int) -> Config:
     tails = [value for value in choices["tails"] if value != "peel"]
     for rows, columns, channels, order, tail in product(*tiles, choices["order"], tails):
         if rows * columns * channels + channels >= machine.vector_registers:
-            continue  # the space has none of these, and asking it takes longer
+            continue  # not in the space, whose check takes longer
         most = min(block, MAX_STATEMENTS // (rows * columns * channels))
         steps = max((count for count in choices["steps"] if count <= most), default=1)
         tile = {"tile_rows": rows, "tile_columns": columns, "tile_channels": channels}

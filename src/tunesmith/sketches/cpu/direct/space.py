@@ -26,7 +26,7 @@ _FEW_SUMS = 10
 
 @lru_cache(maxsize=64)
 def direct_space(op: Conv2d, registers: int) -> Space:
-    """All configs, for a machine of so many vector registers."""
+    """All configs, for a machine with that number of vector registers."""
     ci, co = op.ci // op.groups, op.co // op.groups
     rows, columns, channels = tile_values(op, registers)
     copies = ("none",) * _readable_in_place(op) + ("image",) * _indexable(op) + ("rows",)
@@ -80,7 +80,7 @@ def _indexable(op: Conv2d) -> bool:
 
 
 def _constraints(op: Conv2d, registers: int) -> list[Constraint]:
-    """Sums, and what is multiplied, fit the registers; vectors lie side by side in memory."""
+    """Sums and operands of a step fit the registers; vectors are contiguous in memory."""
     sums = "tile_rows * tile_columns * tile_channels"
     held = {"channels": "tile_channels", "columns": "tile_rows * tile_columns"}
     constraints = [

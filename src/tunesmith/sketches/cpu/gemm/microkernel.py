@@ -9,6 +9,7 @@ from typing import Any
 from tunesmith.sketches.cpu.gemm.blocking import Blocking
 from tunesmith.sketches.cpu.gemm.precision import Precision
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.registers import Registers
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class RegisterTile:
         self._blocking = blocking
         self._precision = precision
         self._count = blocking.rows * blocking.vectors
-        self._sums = emit.Registers(
+        self._sums = Registers(
             "sums", self._count * blocking.chains, blocking.lanes, precision.total
         )
 

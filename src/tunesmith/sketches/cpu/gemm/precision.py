@@ -97,7 +97,7 @@ class Precision:
 
     @contextmanager
     def instructions(self, lanes: int) -> Iterator[None]:
-        """Around code with ``multiply_add`` on vectors of so many sums."""
+        """Around code with ``multiply_add`` on vectors of ``lanes`` sums."""
         if self.products is Products.DOT_BFLOAT16:
             with emit.llvm(_DOT_BFLOAT16.format(lanes=lanes, pairs=2 * lanes, bits=32 * lanes)):
                 yield
@@ -115,7 +115,7 @@ class Precision:
         return total + left * right
 
     def widened(self, value: Any, lanes: int = 1) -> Any:
-        """An element, or so many, as words of one element each."""
+        """An element, or a vector of them, as words of one element each."""
         if self.dtype == self.word:
             return value
         if self.dtype == "bfloat16":
@@ -149,7 +149,7 @@ class Precision:
         return emit.reinterpreted(elements, emit.vector_type(f"uint{32 // self.group}", count))
 
     def packed(self, elements: Any, count: int) -> Any:
-        """A vector of raw elements, so many words of them, as words."""
+        """A vector of raw elements as ``count`` words."""
         if self.group == 1:
             return elements
         return emit.reinterpreted(elements, emit.vector_type("int32", count))

@@ -12,6 +12,7 @@ from tunesmith.sketches.cpu.gemm.microkernel import Reader, RegisterTile
 from tunesmith.sketches.cpu.gemm.operand import Operand, Panel, Place
 from tunesmith.sketches.cpu.gemm.precision import SHIFT_WORD
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.registers import Registers
 
 Source = Callable[[Any], Operand]
 """The operand of a place in the batch."""
@@ -120,7 +121,7 @@ def _fill(
 def _compensate(plan: Plan, words: int, place: Place) -> None:
     """Minus the shift times the sum of each column of a panel."""
     lanes, width, precision = plan.blocking.lanes, plan.blocking.columns, plan.precision
-    sums = emit.Registers("shift", 1, lanes, precision.total)
+    sums = Registers("shift", 1, lanes, precision.total)
     shift = emit.constant(SHIFT_WORD, "int32", lanes)
     zero = emit.constant(0, precision.total, lanes)
     with emit.serial(plan.blocking.vectors, "vector") as vector:

@@ -167,7 +167,7 @@ def _depths(operator: ProductOperator, target: Target) -> tuple[int, ...]:
 def _packings(operator: ProductOperator, target: Target, side: Side) -> tuple[str, ...]:
     """Where an operand may be packed."""
     matrices = matrices_of(operator)
-    # Words of several elements are put together by packing, vectors by loads.
+    # Only packing makes words of several elements; vectors must be contiguous.
     readable = _precision(operator, target).group == 1 and (
         side is Side.ROWS or matrices.along(side) == ALONG_SIZE
     )

@@ -104,7 +104,7 @@ def tile_conditions(rows: int, columns: int) -> list[str]:
 
 
 def widest_lanes(operator: ProductOperator, columns: int, target: Target) -> int:
-    """The lanes of the longest vector of sums that a result of so many columns fills."""
+    """The lanes of the longest vector of sums that ``columns`` columns fill."""
     lanes = target.lanes(operator.accumulate_dtype)
     while lanes > columns:
         lanes //= 2

@@ -194,7 +194,7 @@ class _RowsOfPixels(_Result):
             self._write(base + column, sums, lanes, None)
             return
         first = emit.bind("y", column // width)
-        # A vector reaches into so many rows of the image at most.
+        # The most rows of the image that a vector reaches into.
         for line in range((lanes - 2) // width + 2 if lanes > 1 else 1):
             y = first + line
             start = emit.bind("x", column - y * width)

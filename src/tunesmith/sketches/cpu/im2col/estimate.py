@@ -9,7 +9,7 @@ from tunesmith.sketches.cpu.im2col.convolution import Convolution
 from tunesmith.sketches.cpu.model.machine import Copy, Machine
 from tunesmith.target import Target
 
-# A plane's row costs so many cycles beside its elements.
+# Cycles of a plane's row beside its elements.
 _LINE_CYCLES = 20.0
 
 

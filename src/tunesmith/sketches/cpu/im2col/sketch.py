@@ -34,9 +34,9 @@ PIXELS, CHANNELS = "pixels", "channels"
 class CpuIm2col(Sketch):
     """Convolves as a product of weights and patches, on the loops of cpu_gemm.
 
-    Patches are never copied one by one: images with padding or strides are laid out anew, once a
-    call, so that each tap of neighbouring windows is a vector (``im2col/planes.py``). From there
-    they are packed into panels, block by block or all before, or read in place; images of 1x1
+    No patch is copied: images with padding or strides are copied to another layout, once a call, in
+    which each tap of neighbouring windows is a vector (``im2col/planes.py``). From there they are
+    packed into panels, block by block or all before the product, or read in place; images of 1x1
     windows with stride 1 are read as they are. Vectors run along the windows (NCHW) or along the
     channels. Constant weights are packed by ``prepare``.
     """

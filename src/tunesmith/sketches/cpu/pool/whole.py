@@ -11,9 +11,10 @@ from tunesmith.sketches.cpu.pool.kernel import combination, neutral
 from tunesmith.sketches.cpu.rows.across import across, together
 from tunesmith.sketches.cpu.rows.blocking import Sweep
 from tunesmith.sketches.tir import emit, shuffles
+from tunesmith.sketches.tir.registers import Kept, Registers
 from tunesmith.sketches.tir.weights import program_of
 
-# Shuffles within so many bytes of a vector are cheap everywhere.
+# Shuffles within parts of this size of a vector are cheap on every machine.
 _PART_BYTES = 16
 
 
@@ -34,7 +35,7 @@ def whole_program(operator: Pool2d, lanes: int, unroll: int, *, shared: bool) ->
 
 def _planes(buffers: Sequence[Any], operator: Pool2d, first: Any, count: int, sweep: Sweep) -> None:
     (data, output), lanes, dtype = buffers, sweep.lanes, operator.dtype
-    kept, combine = emit.Kept(dtype, lanes), combination(operator)
+    kept, combine = Kept(dtype, lanes), combination(operator)
     vectors = []
     for plane in range(count):
         base = emit.bind("base", (first + plane) * sweep.length)
@@ -53,7 +54,7 @@ def _plane(operator: Pool2d, data: Any, base: Any, sweep: Sweep) -> Any:
     combine, lanes, dtype = combination(operator), sweep.lanes, operator.dtype
     none = emit.constant(neutral(operator), dtype, lanes)
     many = sweep.side_by_side
-    sofar = emit.Registers("so_far", many, lanes, dtype)
+    sofar = Registers("so_far", many, lanes, dtype)
     for vector in range(many):
         sofar[vector] = none
 
@@ -74,7 +75,7 @@ def lane_by_lane(
     lanes: int,
     dtype: str,
     combine: Callable[[Any, Any], Any],
-    kept: emit.Kept,
+    kept: Kept,
 ) -> Any:
     """``lanes`` vectors reduced: a vector with the result of each in a lane."""
     part = min(lanes, _PART_BYTES * 8 // element_bits(dtype))

@@ -10,13 +10,14 @@ from tunesmith.sketches.cpu.rows.blocking import BLOCKS, REGISTERS, Blocking, Sw
 from tunesmith.sketches.cpu.rows.elements import Elements
 from tunesmith.sketches.cpu.rows.rows import Rows
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.registers import Registers
 
 
 class LayerNormRows(Rows):
     """The code for rows of layer normalisation.
 
-    The variance is the mean of squared differences from the mean, as the operator says; blocks have
-    means of their own, and are put together by the formula of Chan, Golub and LeVeque ("Updating
+    The variance is the mean of squared differences from the mean, as the operator says. Blocks have
+    means of their own, which are combined by the formula of Chan, Golub and LeVeque ("Updating
     formulae and a pairwise algorithm for computing sample variances", 1979).
     """
 
@@ -77,7 +78,7 @@ class LayerNormRows(Rows):
         return means, self._sums(sweep, first, squared)
 
     def _sums(self, sweep: Sweep, first: Any, term: Callable[[int, Any], Any]) -> list[Any]:
-        """The sum of what ``term`` makes of each row's vectors."""
+        """The sum of ``term(row, vector)`` over each row's vectors."""
 
         def terms(starts: Sequence[Any]) -> Iterator[Any]:
             for row, base in enumerate(self.bases):
@@ -88,15 +89,15 @@ class LayerNormRows(Rows):
 
     def _statistics_of_blocks(self) -> tuple[list[Any], list[Any]]:
         size, rows = self.blocking.block, range(len(self.bases))
-        means = [emit.Registers("means", 1, 1, self.total) for _ in rows]
-        squares = [emit.Registers("squares", 1, 1, self.total) for _ in rows]
+        means = [Registers("means", 1, 1, self.total) for _ in rows]
+        squares = [Registers("squares", 1, 1, self.total) for _ in rows]
         for row in rows:
             means[row][0] = emit.constant(0, self.total)
             squares[row][0] = emit.constant(0, self.total)
 
         def add(block: Any, length: int) -> None:
             found = self._statistics(self.blocking.sweep(length), block * size)
-            # The part of all elements so far that is in this block.
+            # This block's share of all elements so far.
             before, new = block * size, emit.constant(length, self.total)
             share = self.kept("share", new / self._number(before + length), 1)
             for row, (mean, square) in enumerate(zip(*found, strict=True)):

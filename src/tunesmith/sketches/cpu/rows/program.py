@@ -30,8 +30,8 @@ def rows_program(operator: RowOperator, blocking: Blocking) -> Any:
 def _share(
     count: int, blocking: Blocking, make: Callable[[], Callable[[Sequence[Any]], None]]
 ) -> None:
-    """Emit what ``make`` gives for all rows. It is asked for once in each thread's code, and may
-    have memory of its own there."""
+    """Emit what ``make`` returns for all rows. ``make`` is called once in the code of a task, where
+    it may allocate memory."""
     together = blocking.rows
     # Whole groups of rows a task, so that only the last task has single ones.
     groups = emit.tile_count(count, together)

@@ -9,6 +9,7 @@ from tunesmith.operators import LayerNorm, Softmax
 from tunesmith.sketches.cpu.rows.across import across, added, last_lanes, together
 from tunesmith.sketches.cpu.rows.blocking import Blocking, Sweep, blocks_of
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.registers import Kept, Registers
 
 
 class Rows:
@@ -23,7 +24,7 @@ class Rows:
 
     def begin(self, rows: Sequence[Any]) -> None:
         """Emit what all stages of some rows need."""
-        self.kept = emit.Kept(self.total, self.lanes)
+        self.kept = Kept(self.total, self.lanes)
         self.bases = [emit.bind("base", row * self.length) for row in rows]
 
     def sums(
@@ -34,7 +35,7 @@ class Rows:
         ``terms(starts)`` emits a vector for each row and each start of a step, row by row.
         """
         many = sweep.side_by_side
-        sofar = [emit.Registers("sum", many, self.lanes, self.total) for _ in self.bases]
+        sofar = [Registers("sum", many, self.lanes, self.total) for _ in self.bases]
         for sums in sofar:
             for vector in range(many):
                 sums[vector] = emit.constant(0, self.total, self.lanes)

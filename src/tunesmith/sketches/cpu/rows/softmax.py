@@ -21,16 +21,16 @@ from tunesmith.sketches.cpu.rows.elements import Elements
 from tunesmith.sketches.cpu.rows.rows import Rows
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.exponential import exponential
+from tunesmith.sketches.tir.registers import Registers
 
-# The smallest finite numbers: what a block's largest is at least, so that a block of nothing but
-# -inf is 0 beside the others.
+# The smallest finite numbers, the least maximum of a block: so a block of -inf is 0 beside others.
 _LOWEST = {"float32": -3.4028234663852886e38, "float64": -1.7976931348623157e308}
 
 
 class SoftmaxRows(Rows):
     """The code for rows of softmax.
 
-    exp comes times a power of two, and so do the sums of them: it cancels in their quotient.
+    exp is scaled by a power of two, and so are its sums: the scale cancels in their quotient.
     """
 
     def __init__(self, operator: Softmax, blocking: Blocking, buffers: Sequence[Any]) -> None:
@@ -39,7 +39,7 @@ class SoftmaxRows(Rows):
         data, output = buffers
         self.data = Elements(data, self.total)
         self.output = Elements(output, self.total)
-        # What is stored in between needs the precision of sums.
+        # Powers are stored in between with the precision of sums.
         self.scratch = None
         if blocking.method not in (REGISTERS, AGAIN) and operator.dtype != self.total:
             memory = emit.buffer("powers", (blocking.rows, operator.n), self.total)
@@ -91,7 +91,7 @@ class SoftmaxRows(Rows):
                 self.output.store(power * factor, base + at, self.lanes)
 
     def _exponentials(self, values: Sequence[Any]) -> list[Any]:
-        """exp of many vectors, as many at once as the blocking says."""
+        """exp of many vectors, ``unroll`` of each row at once."""
         side_by_side, made = self.blocking.unroll * len(self.bases), []
         for at in range(0, len(values), side_by_side):
             made += self.exponential.of(values[at : at + side_by_side], self.lanes, self.kept)
@@ -101,7 +101,7 @@ class SoftmaxRows(Rows):
         """The largest element of each row, from ``first`` on."""
         sweep = replace(sweep, unroll=max(sweep.unroll, PEAKS))
         many = sweep.side_by_side
-        sofar = [emit.Registers("peak", many, self.lanes, self.total) for _ in self.bases]
+        sofar = [Registers("peak", many, self.lanes, self.total) for _ in self.bases]
         for base, peaks in zip(self.bases, sofar, strict=True):
             for vector in range(many):
                 at = base + first + vector * self.lanes
@@ -117,8 +117,8 @@ class SoftmaxRows(Rows):
         return [self._peak([peaks[vector] for vector in range(many)]) for peaks in sofar]
 
     def _sums(self, sweep: Any, peaks: Sequence[Any], *, stored: bool, first: Any = 0) -> list[Any]:
-        """The sum of each row's powers, which are stored if others read them."""
-        # What the next step of these needs: the next block, or the next rows.
+        """The sum of each row's powers, which are ``stored`` if later stages read them."""
+        # From here to the next block, or the next rows.
         ahead = sweep.length if sweep is not self.sweep else self.length * len(self.bases)
 
         def terms(starts: Sequence[Any]) -> Iterator[Any]:
@@ -143,9 +143,9 @@ class SoftmaxRows(Rows):
         self.sweep.each(write)
 
     def _scale(self, sweep: Any, row: int, first: Any, scaled: Any) -> None:
-        """Write what ``scaled`` makes of a row's powers."""
+        """Store ``scaled`` of a row's powers."""
         place, base, lanes = self.places[row], self.bases[row], self.lanes
-        # The last vector shares elements with others, which may be in the same memory.
+        # The last vector overlaps the one before, whose results may be in the same memory.
         last = first + (sweep.length - lanes)
         tail = self.vector("tail", self.powers.load(place + last, lanes)) if sweep.fresh else None
 
@@ -162,16 +162,16 @@ class SoftmaxRows(Rows):
     # -- block by block --------------------------------------------------------------------------
 
     def _in_blocks(self) -> None:
-        """Powers relative to the largest element so far; that of each block is remembered."""
+        """Powers relative to the largest element so far, which is stored for each block."""
         from tvm import tirx
 
         size, rows = self.blocking.block, len(self.bases)
         lowest = emit.constant(_LOWEST[self.total], self.total)
         count, _ = blocks_of(self.length, size, self.lanes)
         remembered = emit.buffer("peaks", (rows, count + 1), self.total)
-        peaks = [emit.Registers("so_far", 1, 1, self.total) for _ in self.bases]
-        sums = [emit.Registers("total", 1, 1, self.total) for _ in self.bases]
-        largest = [emit.Registers("largest", 1, 1, self.total) for _ in self.bases]
+        peaks = [Registers("so_far", 1, 1, self.total) for _ in self.bases]
+        sums = [Registers("total", 1, 1, self.total) for _ in self.bases]
+        largest = [Registers("largest", 1, 1, self.total) for _ in self.bases]
         for row in range(rows):
             largest[row][0] = emit.constant(-math.inf, self.total)
             peaks[row][0] = lowest
@@ -202,7 +202,7 @@ class SoftmaxRows(Rows):
                 empty, inf = largest[row][0] < lowest, emit.constant(math.inf, self.total)
                 power, total = (tirx.Select(empty, inf, one) for one in (power, sums[row][0]))
                 factor = self.vector("factor", emit.broadcast(power / total, self.lanes))
-                # One factor after the other: their product may be too small for a normal number.
+                # One factor after the other: their product may be denormal.
                 self._scale(
                     sweep,
                     row,
@@ -225,7 +225,7 @@ class SoftmaxRows(Rows):
         return self.exponential.of(below, self.lanes, self.kept)
 
     def _prefetch(self, starts: Sequence[Any], ahead: int) -> None:
-        """Ask for the lines that are so many elements ahead of the vectors that start there."""
+        """Prefetch the lines ``ahead`` elements after the vectors that start there."""
         if not self.blocking.prefetch:
             return
         for base in self.bases:

@@ -29,12 +29,12 @@ from tunesmith.space import (
 )
 from tunesmith.target import Target
 
-# Sums in more than the registers of any machine (32 of 16 floats) go through memory at every step:
-# such tiles are slow to run, and slow to build besides, for all their steps are unrolled.
+# Sums that do not fit the registers of any machine (32 of 16 floats) are in memory at every step:
+# such tiles are slow to run, and slow to build, since all their steps are unrolled.
 MAX_REGISTER_TILE = 32 * LANES
 # The widest innermost tile of the vectorised axis: four vectors of sixteen floats.
 MAX_VECTOR_TILE = 4 * LANES
-# Narrower ones waste the vector unit; asked for where the extent allows it.
+# Narrower ones waste the vector unit: the least width where the extent allows it.
 MIN_VECTOR_TILE = 8
 
 
@@ -48,7 +48,7 @@ class CpuTiled(Sketch):
     that fit the register tile, constant weights once and for all; padding is computed once, per
     tile, or in place.
 
-    Axes of one step have nothing to tile and appear nowhere; a choice between one thing is made.
+    Axes of one step are not tiled and have no parameters.
     """
 
     name: ClassVar[str] = "cpu_tiled"
@@ -80,8 +80,8 @@ class CpuTiled(Sketch):
 def vector_tiles(extent: int) -> list[int]:
     """The innermost tiles that a vectorised axis of this extent may have.
 
-    Above one vector they are whole vectors: what is left over of others LLVM does piece by piece,
-    which took 7 to 10 times as long.
+    Above one vector they are whole vectors: of others LLVM splits the rest into scalars, which took
+    7 to 10 times as long.
     """
     divisors = [d for d in range(2, min(extent, MAX_VECTOR_TILE) + 1) if extent % d == 0]
     tiles = [d for d in divisors if d <= LANES or d % LANES == 0]
@@ -91,9 +91,9 @@ def vector_tiles(extent: int) -> list[int]:
 def vector_axes(nest: LoopNest) -> tuple[str, ...]:
     """The axes that may be vectorised: those along which some tensor is consecutive in memory.
 
-    The tensor may be an input that packing makes so. Vectors along any other axis are put together
-    element by element, which is slow to run and to build; they are allowed only where no axis is
-    both consecutive and long enough.
+    The tensor may be an input that is packed. Vectors along any other axis are gathered element by
+    element, which is slow to run and to build; they are allowed only where no axis is both
+    consecutive and long enough.
     """
     tiles = {axis.name: vector_tiles(axis.extent) for axis in nest.tiled_spatial}
     consecutive = {axis.name for axis in nest.tiled_spatial[-1:]}

@@ -15,7 +15,7 @@ from tunesmith.operators import Conv2dTranspose
 
 @dataclass(frozen=True)
 class PhaseGroup:
-    """Phases ``first`` to before ``first + count`` of an axis, which have so many taps each."""
+    """Phases ``first`` to before ``first + count`` of an axis, which have ``taps`` taps each."""
 
     first: int
     count: int

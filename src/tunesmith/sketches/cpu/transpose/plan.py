@@ -124,8 +124,15 @@ class TransposePlan:
 
     def _direct(self, operator: Conv2d, copy: str) -> PhasePlan:
         same: dict[str, Any] = {name: getattr(self, name) for name in _SAME}
-        fixed = {"prefetch": 0, "tails": "overlap", "split_channels": 1, "split_pixels": 1}
-        return PhasePlan(operator=operator, copy=copy, **same, **fixed)
+        return PhasePlan(
+            operator=operator,
+            copy=copy,
+            prefetch=0,
+            tails="overlap",
+            split_channels=1,
+            split_pixels=1,
+            **same,
+        )
 
     # -- tasks: parts of the channels, and bands of rows
 

@@ -83,5 +83,5 @@ class Result:
 
 
 def _stored(elements: int, lanes: int) -> int:
-    """The length of the vectors that so many elements are stored by: it divides them."""
+    """The length of the vectors that store some elements: it divides their number."""
     return min(lanes, elements & -elements)

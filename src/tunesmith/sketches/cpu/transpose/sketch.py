@@ -63,7 +63,7 @@ class CpuTranspose(Sketch):
         )
 
 
-# Input channels that lie side by side and are unrolled, if there are so many.
+# The most input channels that are contiguous and unrolled.
 _DEFAULT_BLOCK = 16
 
 

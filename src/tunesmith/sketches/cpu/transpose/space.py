@@ -19,7 +19,7 @@ _STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 @lru_cache(maxsize=64)
 def transpose_space(op: Conv2dTranspose, registers: int) -> Space:
-    """All configs, for a machine of so many vector registers."""
+    """All configs, for a machine with that number of vector registers."""
     rows, columns, channels = tile_values(grid(op), registers)
     parameters: list[Parameter] = [
         Categorical("vectorize", ("channels", "columns")),

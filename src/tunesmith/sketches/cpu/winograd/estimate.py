@@ -24,7 +24,7 @@ _EXPECTED_STEPS = 16
 
 @dataclass(frozen=True)
 class WinogradEstimate:
-    """The model of a config: cycles of each stage, put together as its parallel loops are."""
+    """The model of a config: cycles of each stage, combined by its parallel loops."""
 
     tiling: Tiling
     machine: Machine

@@ -12,6 +12,7 @@ from tunesmith.sketches.cpu.winograd.transpose import columns_of, transposed
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.epilogue import finished
 from tunesmith.sketches.tir.multiply_add import multiply_add
+from tunesmith.sketches.tir.registers import Registers
 from tunesmith.sketches.winograd.tiling import DTYPE, Tiling
 from tunesmith.sketches.winograd.transforms import StoredTransform
 
@@ -29,7 +30,7 @@ def multiply(
     panels, *panel_place = weights
     target, *target_place, panel = products
     lanes, vectors, tiles = tiling.co_lanes, tiling.register_vectors, tiling.register_tiles
-    sums, line = emit.Registers("sums", tiles * vectors, lanes, DTYPE), emit.line_elements(DTYPE)
+    sums, line = Registers("sums", tiles * vectors, lanes, DTYPE), emit.line_elements(DTYPE)
     with emit.serial(emit.tile_count(tiling.block_tiles, tiles), "tiles") as number:
         first = emit.bind("first", emit.tile_start(number, tiles, tiling.block_tiles))
         for register in range(tiles * vectors):

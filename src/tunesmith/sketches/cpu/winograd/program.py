@@ -55,7 +55,7 @@ class _Main:
         {FUSED: self._fused, SHARED: self._shared, APART: self._apart}[self.tiling.stages]()
 
     def _fused(self) -> None:
-        """Each block by itself: no core waits for another, all read all weights."""
+        """Each block separately: no core waits for another, all read all weights."""
         tiling = self.tiling
         with emit.parallel(tiling.block_count, "block") as block:
             transformed = self._data_buffer(1)

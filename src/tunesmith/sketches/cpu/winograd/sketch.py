@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 from typing import Any, ClassVar, cast
@@ -12,6 +11,7 @@ from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.cpu.winograd.estimate import WinogradEstimate
 from tunesmith.sketches.cpu.winograd.program import FUSED, SHARED, STAGES, winograd_program
 from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.tir import emit
 from tunesmith.sketches.winograd.axes import axes_of
 from tunesmith.sketches.winograd.tiling import (
     DTYPE,
@@ -104,9 +104,9 @@ def _space(operator: Filtered, lanes: int, registers: int) -> Space:
         Ordinal("block_columns", _columns(operator, *columns.values())),
         Ordinal("register_tiles", tuple(range(1, tiles + 1))),
         Ordinal("register_vectors", tuple(range(1, vectors + 1))),
-        Ordinal("panels_at_once", tuple(_powers(max(1, operator.co // lanes)))),
-        Ordinal("ci_lanes", tuple(_powers(widest))[-2:]),
-        Ordinal("unroll", tuple(_powers(min(16, widest)))),
+        Ordinal("panels_at_once", emit.powers_up_to(max(1, operator.co // lanes))),
+        Ordinal("ci_lanes", emit.powers_up_to(widest)[-2:]),
+        Ordinal("unroll", emit.powers_up_to(min(16, widest))),
         Ordinal("prefetch", _PREFETCH),
     ]
     sums = "register_tiles * register_vectors"
@@ -152,22 +152,18 @@ def _tiles(operator: Filtered) -> list[tuple[int, int]]:
 
 
 def _least_sums(operator: Filtered) -> int:
-    """Sums that each register tile has: there is a block of so many tiles, whatever their size."""
+    """The least sums of a register tile: some block has as many tiles, whatever their size."""
     fewest = min(_row_counts(operator).values()) * min(_column_counts(operator).values())
     return min(MIN_REGISTER_TILE, fewest)
 
 
-def _powers(most: int) -> Iterator[int]:
-    """Powers of two, up to a number."""
-    power = 1
-    while power <= most:
-        yield power
-        power *= 2
-
-
 def _rows(*totals: int) -> tuple[int, ...]:
     """Rows of a block: all, and even parts of them."""
-    parts = {-(-total // count) for total in totals for count in (*range(1, 17), *_powers(total))}
+    parts = {
+        -(-total // count)
+        for total in totals
+        for count in (*range(1, 17), *emit.powers_up_to(total))
+    }
     return tuple(sorted(parts | {1}))
 
 

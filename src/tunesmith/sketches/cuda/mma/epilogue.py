@@ -1,4 +1,4 @@
-"""What follows the sums, a vector at a time: bias, residual, ReLU, and the result in memory."""
+"""The epilogue of a vector of sums, and the store of the result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tunesmith.sketches.tir.epilogue import epilogue_buffers, finished
 
 @dataclass(frozen=True)
 class Epilogue:
-    """Makes of ``vector`` sums along a row as many elements of the result.
+    """Computes and stores ``vector`` elements of the result along a row.
 
     ``buffers`` are the operator's arguments and its result.
     """
@@ -25,7 +25,7 @@ class Epilogue:
     vector: int
 
     def write(self, batch: Any, row: Any, column: Any, sums: Callable[[], Any]) -> None:
-        """``sums`` emits how a thread gets them, and returns a buffer of registers."""
+        """``sums`` emits the loads of the sums, and returns a buffer of registers."""
         operator, vector = self.operator, self.vector
         bias, residual, output = epilogue_buffers(operator, self.buffers)
         index = emit.bind("element", self.product.place(batch, row, column))

@@ -1,4 +1,4 @@
-"""A product of matrices as a kernel: the grid, stages of k tiles, sums, and their write."""
+"""The kernel of a product: the grid, stages of k tiles, sums, and the store of the result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SUMS = 4
 
 @dataclass(frozen=True)
 class Thread:
-    """The number of a thread in its block, of its warp, and of the thread in the warp."""
+    """The number of a thread in its block, that of its warp, and its lane in the warp."""
 
     number: Any
     warp: Any
@@ -33,8 +33,8 @@ class Thread:
 class Multiplication(ABC):
     """The sums of a thread, of one k tile after the other.
 
-    The k tiles of both operands take turns in the stages of shared memory. ``alignment`` is where
-    that may begin, in bytes; ``rows_apart`` is as in ``ResultWriter``.
+    K tiles of both operands are copied to the stages of shared memory in turn. ``alignment`` is
+    that of shared memory in bytes; ``rows_apart`` is as in ``ResultWriter``.
     """
 
     alignment: ClassVar[int | None] = None
@@ -110,7 +110,7 @@ class Multiplication(ABC):
             each.begin(k_tile, stage)
 
     def finish(self, stage: Any) -> None:
-        """Write what was gathered: the k tile is there after the next wait and barrier."""
+        """Store what was gathered: the k tile is there after the next wait and barrier."""
         for each in self.copiers:
             each.finish(stage)
 
@@ -188,7 +188,7 @@ def _tile_of_block(block: Any, use: TileUse) -> tuple[Any, Any, Any]:
 
 
 def where(condition: Any, emit_body: Callable[[], None]) -> None:
-    """Emit what happens only where a condition holds, which may be known."""
+    """Emit a body where a condition holds, an expression or a bool."""
     if condition is not False:
         with emit.when(condition):
             emit_body()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -12,8 +11,8 @@ from tunesmith.cuda.multiprocessors import capability
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, ProductOperator
 from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
-from tunesmith.sketches.cuda.estimates.gpu import Gpu
-from tunesmith.sketches.cuda.limits import shared_bytes_of
+from tunesmith.sketches.cuda.estimates.gpu import Gpu, estimated
+from tunesmith.sketches.cuda.limits import arch_of, shared_bytes_of
 from tunesmith.sketches.cuda.mma.block_tile import TileUse
 from tunesmith.sketches.cuda.mma.device import PTX_TYPES
 from tunesmith.sketches.cuda.mma.matrix import Product
@@ -27,9 +26,9 @@ Use = TypeVar("Use", bound=TileUse)
 
 _GROUPS, _DEFAULT_GROUP = (1, 2, 4, 8, 16), 8
 _SPLITS = (1, 2, 4, 8, 16)
-# So many blocks keep a large GPU's multiprocessors busy.
+# Enough blocks to keep the multiprocessors of a large GPU busy.
 _ENOUGH_BLOCKS = 128
-# Terms of a sum that is worth a second launch, and of what a block should have of it.
+# The least terms of a sum that is worth a second launch, and of a block's part of it.
 _LONG_SUM, _SPLIT_TERMS = 2048, 256
 
 
@@ -39,10 +38,10 @@ class ProductSketch(Sketch, Generic[Use]):
     Each block has a tile of the result, whose sums its warps keep in registers. K tiles of the
     operands are copied to shared memory, several ahead of the one that is multiplied.
 
-    ``Use`` is what the sketch reads off a config: the tile of a block, and what that takes. A
-    subclass gives the sizes of tiles, how warps share one (``warps``, with the number of stages and
-    the ``conditions`` that must hold), and the code that multiplies. ``default_tiles`` are
-    ``block_m``, ``block_n`` and what ``default_warps`` makes the parameters of ``warps`` of.
+    ``Use`` is what a config says: the tile of a block, and its resources. A subclass has the sizes
+    of tiles, the parameters of warps and stages (``warps``) with their ``conditions``, and the code
+    that multiplies. ``default_tiles`` are ``block_m``, ``block_n`` and the arguments of
+    ``default_warps``, which returns values of ``warps``.
     """
 
     block_m: ClassVar[tuple[int, ...]]
@@ -68,7 +67,7 @@ class ProductSketch(Sketch, Generic[Use]):
 
     @abstractmethod
     def use(self, product: Product, settings: Mapping[str, Any]) -> Use:
-        """What a config takes."""
+        """What a config says."""
 
     @abstractmethod
     def default_warps(self, block_m: int, block_n: int, *warps: int) -> dict[str, Any]:
@@ -76,7 +75,7 @@ class ProductSketch(Sketch, Generic[Use]):
 
     @abstractmethod
     def seconds(self, use: Use, gpu: Gpu, compulsory_bytes: float) -> float:
-        """About how long a call takes that reads and writes so many bytes at the least."""
+        """The seconds of a call, which reads and writes at least ``compulsory_bytes``."""
 
     def space(self, operator: Operator, target: Target) -> Space:
         product = self.product(self.known(operator))
@@ -120,41 +119,33 @@ class ProductSketch(Sketch, Generic[Use]):
             }
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        gpu = Gpu.of(target)
-        if gpu is None:
-            return None
-        known = self.known(operator)
-        use = self.use(self.product(known), config)
-        if not use.allowed(shared_bytes_of(target.gpu_arch)):
-            return math.inf
-        return self.seconds(use, gpu, bytes_of_tensors(known))
+        def seconds(gpu: Gpu) -> float:
+            use = self._checked(operator, target, config)
+            return self.seconds(use, gpu, bytes_of_tensors(operator))
+
+        return estimated(target, seconds)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        known = self.known(operator)
         with instantiating(self.space(operator, target), config):
-            use = self.use(self.product(known), config)
-            use.check(shared_bytes_of(target.gpu_arch))
-            return product_program(known, use, self.multiplication)
+            use = self._checked(operator, target, config)
+            return product_program(self.known(operator), use, self.multiplication)
+
+    def _checked(self, operator: Operator, target: Target, config: Config) -> Use:
+        """What a config says. Raises ``InstantiationError`` where it exceeds the limits."""
+        use = self.use(self.product(self.known(operator)), config)
+        use.check(shared_bytes_of(target.gpu_arch))
+        return use
 
     def supports(self, operator: Operator, target: Target) -> bool:
-        return (
-            target.kind == "cuda"
-            and operator.dtype in PTX_TYPES
-            and self.multiplies(operator)
-            and self._runs_on(target)
-        )
+        known = operator.dtype in PTX_TYPES and self.multiplies(operator)
+        arch = arch_of(target) if known and target.kind == "cuda" else None
+        return arch is not None and self.has_instructions(capability(arch))
 
     def known(self, operator: Operator) -> ProductOperator:
         """The operator as a product. Raises ``UsageError`` for one that is none."""
         if not self.multiplies(operator):
             raise UsageError(f"sketch {self.name} does not know {operator.name}")
         return cast(ProductOperator, operator)
-
-    def _runs_on(self, target: Target) -> bool:
-        try:
-            return self.has_instructions(capability(target.gpu_arch))
-        except UsageError:  # there is no GPU, and none is named
-            return False
 
 
 def _sizes(sizes: tuple[int, ...], extent: int) -> tuple[int, ...]:
@@ -163,9 +154,9 @@ def _sizes(sizes: tuple[int, ...], extent: int) -> tuple[int, ...]:
 
 
 def _default_of(fitting: Sequence[tuple[dict[str, Any], TileUse]]) -> Config:
-    """Of configs without splits and what they take, the largest tiles first, the first one that has
-    enough blocks. If none has, it is the first that has with splits, as few as that takes; failing
-    that the last one, with as many as are worth it."""
+    """Of configs without splits, the largest tiles first, the first one that has enough blocks. If
+    none has, the first that has with the fewest splits; failing that, the last one with as many
+    splits as are worth it."""
     splits = _worth_splits(fitting[0][1].product)
     whole = ((config, use, 1) for config, use in fitting)
     shared = ((config, use, count) for config, use in fitting for count in splits)

@@ -1,4 +1,4 @@
-"""Tiles that a careful person writes down without trying."""
+"""Default tiles, by rules that need no measurement."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tunesmith.sketches.tir.loop_nest import Axis, LoopNest
 
 # As many blocks as the largest GPUs have multiprocessors, or nearly.
 _BLOCKS = 128
-# Two blocks of so many threads keep the arithmetic of every GPU's multiprocessor busy.
+# Two blocks of this size keep the arithmetic of every GPU's multiprocessor busy.
 _THREADS = 256
-# How many sums a thread has, and the share of a block that this is for: the more, the less a thread
-# reads for each of them. Small problems need their blocks and threads first.
+# How many sums a thread has, and the least share of a block for that: the more, the fewer loads for
+# each of them. Small problems need enough blocks and threads first.
 _SUMS = ((64, 16384), (32, 8192), (16, 4096), (8, 1024), (4, 128), (1, 0))
 # Along one axis.
 _MOST_SUMS = 8
-# Neighbours in shared memory that a thread reads at once without being in the way of others.
+# Neighbours in shared memory that a thread reads at once without bank conflicts.
 _TOGETHER = 4
-# How much of an axis of the sum is in shared memory at a time, and the length of a step's code.
+# The most of an axis of the sum in shared memory at a time, and the length of a step's code.
 _STEP = 8
 _CODE = 1024
-# Sums that are shorter are not worth sharing.
+# Shorter sums are not split into slices.
 _SHARED_SUM = 64
 _SLICES = 8
 
@@ -41,10 +41,10 @@ def default_tiles(
 ) -> dict[str, Parts]:
     """Four factors for each spatial axis of a nest, and ``depth`` for each axis of the sum.
 
-    Those of the axis that may be ``sliced`` are one more. Axes that are ``whole`` are left out, and
-    along ``pairs`` a thread does one step. There are enough blocks for all multiprocessors if the
-    problem is large enough; what is left to do for a thread is shared out so that it reads as
-    little as possible. Less of everything where a block cannot have that, down to one element.
+    The axis that may be ``sliced`` has one more. Axes that are ``whole`` are left out, and along
+    ``pairs`` a thread has one element. There are enough blocks for all multiprocessors if the
+    problem is large enough; a thread's sums are tiled so that it loads as little as possible.
+    Everything is smaller where a block exceeds the limits, down to one element.
     """
     axes = [axis for axis in nest.spatial if axis.name not in whole]
     share = math.prod(axis.extent for axis in axes) // _BLOCKS
@@ -107,7 +107,7 @@ def _next(extent: int, divisor: int) -> int:
 
 
 def _reads(nest: LoopNest, tile: Mapping[str, int]) -> float:
-    """What a thread reads for each of its sums."""
+    """The loads of a thread for each of its sums."""
     return sum(access.elements(tile) for access in nest.inputs) / math.prod(tile.values())
 
 

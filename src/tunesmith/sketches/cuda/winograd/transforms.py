@@ -99,7 +99,7 @@ def _store_outputs(
     operator, (co, image, top, left) = sizes.operator, place
     *further, output = results
     high, wide = operator.output_image
-    # Of so many neighbours all are in the image, or none.
+    # The number of neighbours that are all in the image, or none of them.
     lanes = math.gcd(wide, sizes.tile_columns)
     bias = register("bias", further[0][co]) if operator.bias else None
     for i, row in enumerate(square):
