@@ -20,7 +20,7 @@ class Conv2d(ProductOperator):
     """Each output is the sum, over a window and the input channels of a group, of data x weight.
 
     Data is (n, ci, h, w) or (n, h, w, ci) by ``layout``; weights are (co, ci/groups, kh, kw) for
-    NCHW and (kh, kw, ci/groups, co) for NHWC. As everywhere in deep learning the kernel is not
+    NCHW and (kh, kw, ci/groups, co) for NHWC. As is usual in deep learning, the kernel is not
     flipped. Windows that do not fit are dropped (no ceiling mode).
     """
 

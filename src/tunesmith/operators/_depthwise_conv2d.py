@@ -1,4 +1,4 @@
-"""Convolution of each channel by itself."""
+"""Depthwise convolution."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tunesmith.operators._options import Pair, PairOption, choice, size
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DepthwiseConv2d(ProductOperator):
-    """Each input channel c gives the ``multiplier`` output channels c * multiplier + i.
+    """Convolves each input channel c on its own, to output channels c * multiplier + i.
 
     Data is (n, c, h, w) or (n, h, w, c) by ``layout``; weights are (c, multiplier, kh, kw) for NCHW
     and (kh, kw, c, multiplier) for NHWC.
