@@ -16,8 +16,8 @@ Array = npt.NDArray[Any]
 # Every byte of a NaN, in each float type.
 _NAN_BYTE = 0xFF
 
-# Flushing writes this multiple of the cache's size, this many times. That takes longer than queueing
-# the calls that follow, whose measured time would otherwise have gaps.
+# Flushing writes a multiple of the cache's size, several times. That takes longer than queueing the
+# calls that follow, whose measured time would otherwise have gaps.
 _FLUSH_FACTOR, _FLUSHES = 2, 10
 
 

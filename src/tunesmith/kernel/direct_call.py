@@ -122,7 +122,7 @@ class _Makers(dict[type, Any]):
             return lambda: empty(shape, dtype)
         torch = sys.modules.get("torch")
         if torch is not None and kind in (torch.Tensor, torch.nn.Parameter):
-            # empty_like an example is the fastest way to make a tensor. The example needs no memory.
+            # The fastest way to make a tensor is empty_like of an example, which needs no memory.
             example = torch.empty(result.shape, dtype=getattr(torch, result.dtype), device="cpu")
             example.untyped_storage().resize_(0)
             empty_like = torch.empty_like

@@ -184,8 +184,8 @@ def _load_library(path: Path) -> Any:
     import tvm  # noqa: F401 - the library needs its runtime
     import tvm_ffi
 
-    # Load through a new link: for a path that was loaded before, dlopen returns the old library even
-    # if the file has been replaced since. (TVM's own loader resolves links.)
+    # Load through a new link: for a path that was loaded before, dlopen returns the old library
+    # even if the file has been replaced since. (TVM's own loader resolves links.)
     with tempfile.TemporaryDirectory() as folder:
         link = Path(folder) / path.name
         link.symlink_to(path)
