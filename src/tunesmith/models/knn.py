@@ -1,20 +1,19 @@
 """Weighted k-nearest-neighbour regression over configs (NoSE, section III-B, equations 1 to 4).
 
-The paper's configs are vectors of numbers, one an ordinal or categorical gene, and its distance is
-Canberra's: the sum over the genes of |x - z| / (|x| + |z|), each between 0 and 1. Which number
-stands for a value the paper leaves open, and here a gene is a parameter, which may need several. So
-that all genes still weigh alike, a gene's distance is the mean of Canberra's terms over its
-numbers:
+In the paper a config is a vector with one number per ordinal or categorical gene, and its distance
+is Canberra's: the sum over the genes of |x - z| / (|x| + |z|), each between 0 and 1. The paper does
+not say which number represents a value. Here a gene is a parameter, which may need several numbers.
+To weight all genes equally, a gene's distance is the mean of Canberra's terms over its numbers:
 
 - Ordinal: the rank of its value, counted from 1, as in the paper's source for ordinal data (Jurman
-  et al., "Canberra distance on ranked lists"). Of the values themselves, a 0 would be as far from
-  the next one as from the last.
+  et al., "Canberra distance on ranked lists"). With the values themselves, 0 would be as far from
+  the next value as from the last one.
 - Permutation: the rank of each item, counted from 1.
 - Factorization: its parts. For positive numbers a term is tanh(|ln x - ln z| / 2), so it compares
-  sizes by their ratio, which is what matters of a tile.
-- Categorical: as its values have no order, each has an indicator of its own. Two values differ in
-  two indicators, each with a term of 1, and the mean over those is 1: values are alike or not.
-- Any other kind: what it encodes itself as.
+  tile sizes by their ratio.
+- Categorical: one indicator per value, as values have no order. Two values differ in two
+  indicators, each with a term of 1, and the mean over these is 1.
+- Any other kind: its ``encode``.
 """
 
 from __future__ import annotations
@@ -37,24 +36,24 @@ from tunesmith.space import (
 
 Array = npt.NDArray[np.float64]
 
-# Distances of so many pairs of configs are held at once: 16 MB.
+# The number of distances that are held at a time: 16 MB.
 _PAIRS_AT_ONCE = 1 << 22
 
-# Distances count as this at least: a config that is known has, but for rounding, its own value.
+# The smallest distance. With it, the prediction for a known config is its own value up to rounding.
 _LEAST_DISTANCE = 1e-30
 
 
 class KnnRegressor:
-    """Predicts a config's value from those of the ``k`` nearest known ones, the nearer the more.
+    """Predicts a config's value from the ``k`` nearest known ones, weighted by inverse distance.
 
-    Where several configs are equally far and not all of them are among the nearest ``k``, they
-    share the places that are left. So the order in which configs became known has no influence.
+    If several configs tie for the last of the ``k`` places, they share these places. So the order
+    in which configs were added does not matter.
     """
 
     def __init__(self, space: Space, k: int) -> None:
         self.k = k
         self._genes = [_Gene(parameter) for parameter in space.parameters]
-        # Shape (genes, capacity): for each known config the number of its value in each gene.
+        # Shape (genes, capacity): for each gene and known config the code of the config's value.
         self._codes = np.empty((len(self._genes), 256), dtype=np.intp)
         self._values: list[float] = []
 
@@ -62,7 +61,7 @@ class KnnRegressor:
         return len(self._values)
 
     def add(self, config: Config, value: float) -> None:
-        """Make a config's value known, a finite number that is not negative."""
+        """Add a config and its value, which must be finite and not negative."""
         place = len(self._values)
         if place == self._codes.shape[1]:
             self._codes = np.concatenate([self._codes, np.empty_like(self._codes)], axis=1)
@@ -71,7 +70,7 @@ class KnnRegressor:
         self._values.append(value)
 
     def predict(self, configs: Sequence[Config]) -> Array:
-        """The predicted values, shape (len(configs),), as shares of the highest known one.
+        """The predicted values as shares of the highest known one, shape (len(configs),).
 
         At least one config must be known.
         """
@@ -88,7 +87,7 @@ class KnnRegressor:
         """The Canberra distances to the known configs, shape (len(configs), len(self))."""
         total = np.zeros((len(configs), len(self)), dtype=np.float32)
         for gene, codes in zip(self._genes, self._codes[:, : len(self)], strict=True):
-            # Configs bred of few parents have few distinct values, and the known ones not many.
+            # Configs bred from few parents have few distinct values, and so have the known ones.
             rows: dict[Value, int] = {}
             row = [rows.setdefault(config[gene.name], len(rows)) for config in configs]
             total += gene.distances(list(rows))[:, codes][row]
@@ -96,7 +95,7 @@ class KnnRegressor:
 
 
 class _Gene:
-    """A parameter's values that are known, numbered in the order in which they became known."""
+    """A parameter's known values, numbered in the order in which they were added."""
 
     def __init__(self, parameter: Parameter) -> None:
         self.name = parameter.name
@@ -105,7 +104,7 @@ class _Gene:
         self._numbers: list[tuple[float, ...]] = []
 
     def code(self, value: Value) -> int:
-        """The number of a value, which is known from now on."""
+        """The number of a value, which is added if it is new."""
         code = self._codes.setdefault(value, len(self._codes))
         if code == len(self._numbers):
             self._numbers.append(gene_numbers(self._parameter, value))
@@ -122,7 +121,7 @@ class _Gene:
 
 
 def gene_numbers(parameter: Parameter, value: Value) -> tuple[float, ...]:
-    """The numbers that stand for a parameter's value; for a Categorical, its place alone."""
+    """The numbers that represent a parameter's value; for a Categorical, only its index."""
     match parameter:
         case Ordinal() | Categorical():
             return (parameter.index_of(value) + 1.0,)
@@ -135,10 +134,9 @@ def gene_numbers(parameter: Parameter, value: Value) -> tuple[float, ...]:
 
 
 def canberra(x: Array, z: Array) -> Array:
-    """The mean of Canberra's terms |x - z| / (|x| + |z|) (equation 4), where 0/0 counts as 0.
+    """The mean of Canberra's terms |x - z| / (|x| + |z|) (equation 4), with 0/0 = 0.
 
-    From each row of ``x``, shape (rows, numbers), to each of ``z``, shape (others, numbers): shape
-    (rows, others).
+    Shape (rows, others), for ``x`` of shape (rows, numbers) and ``z`` of shape (others, numbers).
     """
     total = np.zeros((len(x), len(z)))
     for of_x, of_z in zip(x.T, z.T, strict=True):
@@ -150,7 +148,7 @@ def canberra(x: Array, z: Array) -> Array:
 
 
 def _weighted_mean(distances: npt.NDArray[np.float32], values: Array, k: int) -> Array:
-    """For each row the mean of the ``k`` nearest values, weighted by 1 / distance (equations 1-3).
+    """For each row, the mean of the ``k`` nearest values, weighted by 1 / distance (equations 1-3).
 
     ``distances`` has the shape (rows, len(values)).
     """

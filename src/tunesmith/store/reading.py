@@ -18,7 +18,6 @@ from tunesmith.store.record import Record, Run, Session, TaskSummary
 from tunesmith.store.rows import measurement_from
 from tunesmith.store.schema import tasks
 
-
 T = TypeVar("T")
 
 

@@ -128,7 +128,7 @@ class Factorization(Parameter):
         """For each prime, its exponent in every part."""
         self.check(value)
         assert isinstance(value, tuple)
-        return [tuple(_exponent_in(int(part), prime) for part in value) for prime, _ in self.primes]
+        return [tuple(exponent_in(int(part), prime) for part in value) for prime, _ in self.primes]
 
     def neighbours(self, value: Value) -> list[Value]:
         # No two of these moves lead to the same value, so none needs deduplication.
@@ -207,7 +207,8 @@ class Factorization(Parameter):
         )
 
 
-def _exponent_in(number: int, prime: int) -> int:
+def exponent_in(number: int, prime: int) -> int:
+    """The exponent of ``prime`` in ``number``, both positive."""
     exponent = 0
     while number % prime == 0:
         number //= prime
