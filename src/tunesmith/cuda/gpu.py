@@ -73,7 +73,7 @@ class Gpu:
         """Queue a fill of ``size`` bytes with ``byte``."""
         self.cuda.call("cuMemsetD8Async", address, byte, size, self.stream)
 
-    def spoil(self, address: int, size: int) -> None:
+    def poison(self, address: int, size: int) -> None:
         """Queue a fill of ``size`` bytes with NaN, which marks memory as unwritten."""
         self.fill(address, _NAN_BYTE, size)
 

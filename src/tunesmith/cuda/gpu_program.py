@@ -79,7 +79,7 @@ class GpuProgram:
         address = self._gpu.allocate(size)
         stack.callback(self._gpu.free, address)
         # If a program reads what it did not write, its result must show that.
-        self._gpu.spoil(address, size)
+        self._gpu.poison(address, size)
         return address
 
     def call(self, function: str, arguments: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""Any command line as something to tune."""
+"""Command lines as problems to tune."""
 
 from __future__ import annotations
 
@@ -24,32 +24,31 @@ from tunesmith.space import Config, Space
 class CommandProblem:
     """A command line whose fields are a config's values, such as ``gcc -O{level} x.c && ./a.out``.
 
-    ``command`` is a template (see ``command_template``): ``{name}``, or ``{name[0]}`` for a
-    member of a tuple. It is split into arguments first and filled in afterwards, so a value is
-    always part of one argument. ``&&`` separates stages that run one after the other; all but the
-    last are the build, the last is the run. The stages of ``build``, if given, come before them.
-    With ``shell=True`` each of the two templates is given to ``/bin/sh`` as it is, with quoted
-    values, and ``build`` is the only way to have a build stage.
+    ``command`` is a template (see ``template``): ``{name}``, or ``{name[0]}`` for a member of a
+    tuple. It is split into arguments before values are filled in, so a value is always part of one
+    argument. ``&&`` separates stages, which run one after the other: the last is the run, all
+    others are the build. The stages of ``build``, if given, precede them. With ``shell=True`` each
+    of the two templates is passed to ``/bin/sh`` with quoted values, and only ``build`` can define
+    a build stage.
 
-    The cost is the wall-clock seconds of the run, start of the process included, which takes
-    milliseconds; or, with ``parse``, what that makes of its standard output: a callable on the
-    text, or a regular expression whose one group is the number, at its last match.
+    The cost is the wall-clock seconds of the run, including a few milliseconds to start the
+    process. With ``parse`` it is read from the standard output: by a callable on the text, or by a
+    regular expression whose single group is the number, at its last match.
 
     Trials run one at a time in ``cwd`` (by default the directory current at construction), with
-    the environment of this process and ``env`` on top of it. Of each output the last MiB is kept.
-    Of the ``MeasureSettings``, ``build_timeout`` holds for all build stages of a trial together,
-    ``run_timeout`` for each run, ``memory_limit`` for what each process allocates, and
-    ``repeats`` and ``cut_off`` as described there. ``verify``, ``flush_cache``,
-    ``min_repeat_time`` and ``workers`` do not apply: let the command check its own result and
-    fail, or print no number.
+    the environment of this process, extended by ``env``. The last MiB of each output is kept. Of
+    the ``MeasureSettings``, ``build_timeout`` applies to all build stages of a trial together,
+    ``run_timeout`` to each run, ``memory_limit`` to each process, and ``repeats`` and ``cut_off``
+    as described there. ``verify``, ``flush_cache``, ``min_repeat_time`` and ``workers`` do not
+    apply: the command should check its own result, and fail or print no number.
 
-    ``name`` identifies the command in the store together with its templates, ``parse``, ``env``
-    and the space. Without one the directory takes its place, so records are comparable within it.
+    ``name`` identifies the command in the store, together with its templates, ``parse``, ``env``
+    and the space. Without a name the directory is used instead, so only its records are comparable.
 
-    ``finalists`` of the best are measured again, in turn, at the end of a run; 0 is for a cost that
-    does not vary.
+    At the end of a run the best ``finalists`` are measured again, in turn; 0 suits a deterministic
+    cost.
 
-    Raises ``UsageError`` for a bad template or regular expression, a directory that does not
+    Raises ``UsageError`` for an invalid template or regular expression, a directory that does not
     exist, or a first program that cannot be found, and ``SpaceError`` if ``default`` is not in
     the space.
     """
@@ -116,7 +115,7 @@ class CommandProblem:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that the commands see."""
+        """The environment variables of the commands."""
         return {**os.environ, **self._env}
 
     def cost(self, result: CommandResult) -> float:
@@ -140,9 +139,8 @@ class CommandProblem:
 class CommandMeasurer(InlineMeasurer):
     """Runs the stages of one trial at a time.
 
-    A build stage that fails is ``COMPILE_HOST``, a failing run ``RUNTIME_DEVICE``, an output
-    without a cost ``WRONG_ANSWER``. A round of a play-off builds again, since the trials share a
-    directory.
+    A failing build stage is ``COMPILE_HOST``, a failing run ``RUNTIME_DEVICE``, an output without a
+    cost ``WRONG_ANSWER``. Each round of a play-off builds again, because trials share a directory.
     """
 
     def __init__(
@@ -179,7 +177,7 @@ class CommandMeasurer(InlineMeasurer):
 
 
 class _FailedTrialError(Exception):
-    """Ends a trial with its outcome class."""
+    """Ends a trial with an outcome."""
 
     def __init__(self, outcome: Outcome, message: str) -> None:
         super().__init__(message)
@@ -187,7 +185,7 @@ class _FailedTrialError(Exception):
 
 
 class _Trial:
-    """One config on its way through the stages."""
+    """The stages of one config."""
 
     def __init__(
         self,
@@ -206,7 +204,7 @@ class _Trial:
         self._cut_off = False
 
     def build(self) -> None:
-        """Run all stages but the last; they share the build timeout."""
+        """Run all stages except the last; they share the build timeout."""
         allowed = self._settings.build_timeout
         for stage in self._problem.stages[:-1]:
             result = self._start(stage, allowed - self._build_time)
@@ -219,7 +217,7 @@ class _Trial:
                 raise _FailedTrialError(Outcome.COMPILE_HOST, result.failure)
 
     def run(self, repeats: int, slowest: float) -> None:
-        """Run the last stage; once only if its cost is above ``slowest``."""
+        """Run the last stage ``repeats`` times, or once if its cost is above ``slowest``."""
         allowed = self._settings.run_timeout
         for _ in range(repeats):
             result = self._start(self._problem.stages[-1], allowed)
@@ -239,7 +237,7 @@ class _Trial:
                 return
 
     def measurement(self, outcome: Outcome, message: str = "") -> Measurement:
-        """What came of it."""
+        """The measurement so far, with this outcome."""
         return Measurement(
             config=self._config,
             outcome=outcome,

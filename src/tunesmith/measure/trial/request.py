@@ -1,4 +1,4 @@
-"""What a trial is asked to do, and where it stands."""
+"""The request for a trial, and the trial's phases."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Request:
-    """A config to measure, as JSON. With ``rounds`` it is for a play-off of so many rounds.
+    """A config to measure, as JSON. ``rounds`` is that of a play-off, 0 for a normal trial.
 
-    With ``build_only`` its program is built and never run.
+    With ``build_only`` its program is built but not run.
     """
 
     id: int
@@ -21,9 +21,9 @@ class Request:
 
 
 class Phase(enum.Enum):
-    """Where a trial stands until its process has ended.
+    """The phase of a trial.
 
-    ``READY``: built, waits for the device. ``RESTING``: in a play-off, waits for its next round.
+    ``READY``: built, waits for the device. ``RESTING``: waits for its next round of a play-off.
     """
 
     BUILD = enum.auto()

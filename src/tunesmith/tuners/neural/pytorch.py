@@ -58,8 +58,8 @@ def uniform(torch: Any, shape: tuple[int, ...], bound: float, generator: Any) ->
 class Perceptron:
     """A network with one hidden layer of rectified linear units.
 
-    ``sizes`` are the numbers of inputs, hidden units and outputs. Initial ``weights`` are bounded by
-    the inverse square root of a layer's inputs.
+    ``sizes`` are the numbers of inputs, hidden units and outputs. Initial ``weights`` are bounded
+    by the inverse square root of a layer's inputs.
     """
 
     def __init__(self, torch: Any, sizes: tuple[int, int, int], generator: Any) -> None:

@@ -29,7 +29,7 @@ def default_folder() -> Path:
     return platformdirs.user_cache_path("tunesmith", appauthor=False) / "cuda"
 
 
-class KeptPrograms:
+class ProgramCache:
     """A folder with three files per program: its CUDA C++, its machine code, and its resources.
 
     Their names consist of the program's hash, the architecture, and a hash of the source and of
