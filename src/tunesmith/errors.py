@@ -40,7 +40,7 @@ class InstantiationError(TunesmithError):
 def system_reason(error: OSError) -> str:
     """Why the system refused to write a file, in words that can follow a colon."""
     if isinstance(error, FileExistsError):  # a file is where a folder should be made
-        return f"{error.filename} is no folder"
+        return f"{error.filename} is not a folder"
     return (error.strerror or str(error)).lower()
 
 

@@ -58,14 +58,14 @@ def features(processor: str) -> frozenset[str]:
 
 def _ask(function: str, processor: str) -> Iterable[str]:
     """The names that a TVM function returns for a processor: an array, or a map's keys."""
-    words = json.dumps({"kind": "llvm", "mcpu": processor}).encode()
-    described = _call("ffi.json.Parse", _string(words))
+    text = json.dumps({"kind": "llvm", "mcpu": processor})
+    described = _call("ffi.json.Parse", _string(text.encode()))
     target = _call("target.Target", described)
     names = _call(function, target)
-    text: str = _call("ffi.json.Stringify", names, _Value(_NONE), read=_text)
+    listed: str = _call("ffi.json.Stringify", names, _Value(_NONE), read=_text)
     for value in (described, target, names):
         _release(value)
-    return [str(name) for name in json.loads(text)]
+    return [str(name) for name in json.loads(listed)]
 
 
 def _call(function: str, *arguments: _Value, read: Any = None) -> Any:
@@ -75,10 +75,10 @@ def _call(function: str, *arguments: _Value, read: Any = None) -> Any:
     given = (_Value * len(arguments))(*arguments)
     text = ctypes.create_string_buffer(name)
     key = _Bytes(ctypes.addressof(text), len(name))
-    # An unknown function is no failure, but leaves ``found`` null.
+    # For an unknown function the call succeeds, but ``found`` is null.
     failed = library.TVMFFIFunctionGetGlobal(byref(key), byref(found)) or not found
     if failed or library.TVMFFIFunctionCall(found, given, len(arguments), byref(result)):
-        raise TunesmithError(f"TVM cannot tell of processors: its {function} fails; reinstall TVM")
+        raise TunesmithError(f"TVM's function {function} fails: reinstall TVM")
     library.TVMFFIObjectDecRef(found)
     if read is None:
         return result
@@ -93,9 +93,9 @@ def _release(value: _Value) -> None:
         _library().TVMFFIObjectDecRef(value.bits)
 
 
-def _string(words: bytes) -> _Value:
+def _string(text: bytes) -> _Value:
     value = _Value(_RAW_STRING)
-    value.buffer = ctypes.create_string_buffer(words)  # keeps it alive as long as the value
+    value.buffer = ctypes.create_string_buffer(text)  # keeps it alive as long as the value
     value.bits = ctypes.addressof(value.buffer)
     return value
 

@@ -134,7 +134,7 @@ def nvcc_version() -> int:
     """
     found = _RELEASE.search(_version_output(nvcc()))
     if found is None:
-        raise TunesmithError(f"{nvcc()} does not say its version: install the CUDA toolkit anew")
+        raise TunesmithError(f"{nvcc()} does not print its version: reinstall the CUDA toolkit")
     return 1000 * int(found[1]) + 10 * int(found[2])
 
 

@@ -148,7 +148,7 @@ def c_header(
             result=result.name,
         )
     symbols = ["main"] if prepared is None else [PREPARE, "main"]
-    words = {
+    values = {
         "operator": operator.key,
         "library": shlex.quote(f"{stem}.so"),
         "processor": processor,
@@ -162,10 +162,10 @@ def c_header(
         "functions": "\n".join(functions),
     }
     device_parts = {
-        part: Template(getattr(parts, part)).substitute(words)
+        part: Template(getattr(parts, part)).substitute(values)
         for part in ("about", "runtime", "device", "loading", "call_parameters", "call")
     }
-    return _HEADER.substitute(words, **device_parts)
+    return _HEADER.substitute(values, **device_parts)
 
 
 def _function(

@@ -119,7 +119,7 @@ class Space:
         """The values in the order of the parameters. Raises SpaceError if the names differ."""
         for name in config:
             if name not in self._readers:
-                raise SpaceError(f"config has {quote(name)}, which is no parameter of the space")
+                raise SpaceError(f"config has {quote(name)}, which is not a parameter of the space")
         for name in self.names:
             if name not in config:
                 raise SpaceError(f"config lacks parameter '{name}'")

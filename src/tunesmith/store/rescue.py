@@ -51,7 +51,7 @@ def read_rescued(path: str | Path) -> Iterator[Record]:
             record = _from_json(json.loads(line))
         except (ValueError, KeyError, TypeError, TunesmithError) as error:
             raise StoreError(
-                f"line {number} of {path} is no rescued record: give a file that Tunesmith wrote"
+                f"line {number} of {path} is not a rescued record: give a file that Tunesmith wrote"
             ) from error
         yield record
 

@@ -44,16 +44,15 @@ class Annealing(Tuner):
     jump: float = option(0.1, "probability that a move gives a parameter any of its values")
 
     def check(self) -> None:
-        self.require(self.starts >= 1, f"starts must be 1 or more, not {self.starts}")
+        self.require_least(1, "starts", "cooling")
         self.require(
             0.0 < self.cold <= self.hot < math.inf,
             f"cold must be more than 0 and at most hot ({self.hot}), not {self.cold}",
         )
-        self.require(self.cooling >= 1, f"cooling must be 1 or more, not {self.cooling}")
         self.require(
             1.0 <= self.growth < math.inf, f"growth must be a number from 1, not {self.growth}"
         )
-        self.require(0.0 <= self.jump <= 1.0, f"jump must be between 0 and 1, not {self.jump}")
+        self.require_share("jump")
 
     def start(self, space: Space, seed: int) -> AnnealingSearch:
         return AnnealingSearch(self, space, seed)

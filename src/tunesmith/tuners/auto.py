@@ -61,10 +61,10 @@ class Auto(Tuner):
     refit: float = option(0.15, "growth of the observations after which the model is refitted")
 
     def check(self) -> None:
-        for name, least in (("initial", 2), ("model_size", 10), ("near", 1), ("varied", 0)):
-            value = getattr(self, name)
-            self.require(value >= least, f"{name} must be {least} or more, not {value}")
-        self.require(self.random >= 0, f"random must be 0 or more, not {self.random}")
+        self.require_least(2, "initial")
+        self.require_least(10, "model_size")
+        self.require_least(1, "near")
+        self.require_least(0, "varied", "random")
         self.require(
             0.0 < self.told_apart <= 1.0,
             f"told_apart must be above 0 and at most 1, not {self.told_apart}",

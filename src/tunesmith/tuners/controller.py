@@ -66,9 +66,7 @@ class Controller(Tuner):
     entropy: float = option(0.1, "weight of the bonus for staying near the uniform distribution")
 
     def check(self) -> None:
-        for name in ("batch", "hidden"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} must be 1 or more, not {value}")
+        self.require_least(1, "batch", "hidden")
         self.require(
             0.0 < self.learning_rate <= 1.0,
             f"learning_rate must be more than 0 and at most 1, not {self.learning_rate}",
@@ -76,9 +74,7 @@ class Controller(Tuner):
         self.require(
             0.0 <= self.decay < 1.0, f"decay must be 0 or more and less than 1, not {self.decay}"
         )
-        self.require(
-            0.0 <= self.entropy <= 1.0, f"entropy must be between 0 and 1, not {self.entropy}"
-        )
+        self.require_share("entropy")
 
     def start(self, space: Space, seed: int) -> ControllerSearch:
         return ControllerSearch(self, space, seed)

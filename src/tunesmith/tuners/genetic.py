@@ -35,15 +35,13 @@ class Genetic(Tuner):
     mutation: float = option(0.1, "probability that a child's parameter is drawn anew")
 
     def check(self) -> None:
-        self.require(self.population >= 2, f"population must be 2 or more, not {self.population}")
+        self.require_least(2, "population")
         self.require(
             0 <= self.elites < self.population,
             f"elites must be 0 or more and less than the population ({self.population}), "
             f"not {self.elites}",
         )
-        self.require(
-            0.0 <= self.mutation <= 1.0, f"mutation must be between 0 and 1, not {self.mutation}"
-        )
+        self.require_share("mutation")
 
     def start(self, space: Space, seed: int) -> GeneticSearch:
         return GeneticSearch(self, space, seed)

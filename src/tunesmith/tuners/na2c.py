@@ -87,17 +87,12 @@ class NA2C(Tuner):
     discount: float = option(0.5, "weight of the next state's value against the reward")
 
     def check(self) -> None:
-        for name in ("steps", "patience", "batch", "memory", "updates", "hidden"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} must be 1 or more, not {value}")
+        self.require_least(1, "steps", "patience", "batch", "memory", "updates", "hidden")
         self.require(
             self.first_steps >= self.steps,
             f"first_steps must be at least steps ({self.steps}), not {self.first_steps}",
         )
-        self.require(
-            0.0 <= self.exploration <= 1.0,
-            f"exploration must be between 0 and 1, not {self.exploration}",
-        )
+        self.require_share("exploration")
         self.require(
             0.0 < self.learning_rate <= 1.0,
             f"learning_rate must be more than 0 and at most 1, not {self.learning_rate}",

@@ -46,16 +46,14 @@ class Nose(Tuner):
     neighbours: int = option(9, "nearest measured configs that a prediction is made of (k)")
 
     def check(self) -> None:
-        self.require(self.population >= 2, f"population must be 2 or more, not {self.population}")
+        self.require_least(2, "population")
         self.require(
             0.0 < self.elite <= self.offspring <= 1000.0,
             f"elite must be more than 0 and at most offspring ({self.offspring}), and that at most "
             f"1000, not {self.elite}",
         )
-        self.require(
-            0.0 <= self.mutation <= 1.0, f"mutation must be between 0 and 1, not {self.mutation}"
-        )
-        self.require(self.neighbours >= 1, f"neighbours must be 1 or more, not {self.neighbours}")
+        self.require_share("mutation")
+        self.require_least(1, "neighbours")
 
     @property
     def offspring_count(self) -> int:

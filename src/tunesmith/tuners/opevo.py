@@ -49,8 +49,7 @@ class OpEvo(Tuner):
     q: float = option(0.5, "probability that a random walk goes on: more explores further")
 
     def check(self) -> None:
-        self.require(self.parents >= 1, f"parents must be 1 or more, not {self.parents}")
-        self.require(self.children >= 1, f"children must be 1 or more, not {self.children}")
+        self.require_least(1, "parents", "children")
         self.require(0.0 < self.q < 1.0, f"q must be above 0 and below 1, not {self.q}")
 
     def start(self, space: Space, seed: int) -> OpEvoSearch:

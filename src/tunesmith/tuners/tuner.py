@@ -64,6 +64,17 @@ class Tuner(ABC):
         if not condition:
             raise UsageError(f"tuner '{self.name}': {requirement}")
 
+    def require_least(self, least: int, *names: str) -> None:
+        """Raise ``UsageError`` unless these options are at least ``least``."""
+        for name in names:
+            value = getattr(self, name)
+            self.require(value >= least, f"{name} must be {least} or more, not {value}")
+
+    def require_share(self, name: str) -> None:
+        """Raise ``UsageError`` unless this option is between 0 and 1."""
+        value = getattr(self, name)
+        self.require(0.0 <= value <= 1.0, f"{name} must be between 0 and 1, not {value}")
+
 
 def option(default: T, meaning: str) -> T:
     """A field of a tuner's settings, with its default and its meaning in one line."""

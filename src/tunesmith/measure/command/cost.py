@@ -22,7 +22,7 @@ def cost_reader(parse: Parse | None) -> Callable[[CommandResult], object]:
     try:
         pattern = re.compile(parse, re.MULTILINE)
     except re.error as error:
-        raise UsageError(f"parse: '{parse}' is no regular expression: {error}") from None
+        raise UsageError(f"parse: '{parse}' is not a regular expression: {error}") from None
     if pattern.groups != 1:
         raise UsageError(f"parse: '{parse}' has {pattern.groups} groups: put one around the number")
     return lambda result: _last_number(pattern, result.stdout)

@@ -14,6 +14,7 @@ from tunesmith.measure.activity import Activity
 from tunesmith.measure.command.cost import Parse, cost_reader, parse_name
 from tunesmith.measure.command.process import CommandResult, CommandRunner
 from tunesmith.measure.command.template import Stage, parse_shell_stage, parse_stages
+from tunesmith.measure.failure import FailedTrialError
 from tunesmith.measure.identity import digest, identify
 from tunesmith.measure.inline import InlineMeasurer, as_cost, check_default
 from tunesmith.measurement import Measurement, Outcome
@@ -171,17 +172,9 @@ class CommandMeasurer(InlineMeasurer):
                 trial.build()
             with self.spending(Activity.RUN):
                 trial.run(repeats, slowest=cut_off * self._best)
-        except _FailedTrialError as failure:
+        except FailedTrialError as failure:
             return trial.measurement(failure.outcome, str(failure))
         return trial.measurement(Outcome.NO_ERROR)
-
-
-class _FailedTrialError(Exception):
-    """Ends a trial with an outcome."""
-
-    def __init__(self, outcome: Outcome, message: str) -> None:
-        super().__init__(message)
-        self.outcome = outcome
 
 
 class _Trial:
@@ -210,11 +203,11 @@ class _Trial:
             result = self._start(stage, allowed - self._build_time)
             self._build_time += result.seconds
             if result.timed_out:
-                raise _FailedTrialError(
+                raise FailedTrialError(
                     Outcome.BUILD_TIMEOUT, f"the build took longer than {allowed:g} s"
                 )
             if result.failure:
-                raise _FailedTrialError(Outcome.COMPILE_HOST, result.failure)
+                raise FailedTrialError(Outcome.COMPILE_HOST, result.failure)
 
     def run(self, repeats: int, slowest: float) -> None:
         """Run the last stage ``repeats`` times, or once if its cost is above ``slowest``."""
@@ -223,15 +216,15 @@ class _Trial:
             result = self._start(self._problem.stages[-1], allowed)
             self._run_time += result.seconds
             if result.timed_out:
-                raise _FailedTrialError(
+                raise FailedTrialError(
                     Outcome.RUN_TIMEOUT, f"the run took longer than {allowed:g} s"
                 )
             if result.failure:
-                raise _FailedTrialError(Outcome.RUNTIME_DEVICE, result.failure)
+                raise FailedTrialError(Outcome.RUNTIME_DEVICE, result.failure)
             try:
                 self._costs.append(self._problem.cost(result))
             except ValueError as error:
-                raise _FailedTrialError(Outcome.WRONG_ANSWER, str(error)) from None
+                raise FailedTrialError(Outcome.WRONG_ANSWER, str(error)) from None
             if self._costs[0] > slowest:
                 self._cut_off = True
                 return
@@ -252,7 +245,7 @@ class _Trial:
         try:
             arguments = stage.arguments(self._config)
         except InstantiationError as error:
-            raise _FailedTrialError(Outcome.INSTANTIATION_ERROR, str(error)) from None
+            raise FailedTrialError(Outcome.INSTANTIATION_ERROR, str(error)) from None
         result = self._runner.run(
             arguments,
             cwd=self._problem.cwd,
@@ -261,5 +254,5 @@ class _Trial:
             memory_limit=self._settings.memory_limit,
         )
         if result.lost:
-            raise _FailedTrialError(Outcome.UNKNOWN_ERROR, result.error)
+            raise FailedTrialError(Outcome.UNKNOWN_ERROR, result.error)
         return result

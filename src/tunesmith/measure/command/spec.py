@@ -137,7 +137,7 @@ def read_command_spec(path: str | Path) -> CommandSpec:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is no TOML: {error}") from None
+        raise UsageError(f"{path} is not TOML: {error}") from None
     except TunesmithError as error:
         raise type(error)(f"{path}: {error}") from None
 

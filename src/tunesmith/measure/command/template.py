@@ -151,7 +151,7 @@ def _field(text: str, space: Space) -> Field:
     value = space.parameters[space.names.index(name)].value_at(0)
     index = int(indexed.group(2))
     if not isinstance(value, tuple):
-        raise UsageError(f"field '{{{text}}}': {name} is no tuple: write {{{name}}}")
+        raise UsageError(f"field '{{{text}}}': {name} is not a tuple: write {{{name}}}")
     if index >= len(value):
         raise UsageError(f"field '{{{text}}}': the members of {name} are 0 to {len(value) - 1}")
     return Field(name, index)
