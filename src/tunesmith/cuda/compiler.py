@@ -44,10 +44,6 @@ class Resources:
     spill_loads: int
     shared_bytes: int
 
-    def with_shared(self, given: int) -> Resources:
-        """The same plus ``given`` bytes of dynamic shared memory."""
-        return replace(self, shared_bytes=self.shared_bytes + given)
-
     def occupancy(self, threads: int, arch: str) -> float | None:
         """The share of a multiprocessor's thread slots in use, with ``threads`` per block.
 
@@ -81,7 +77,10 @@ def summary(cubin: Cubin, functions: Mapping[str, Function], arch: str) -> dict[
     if unknown:
         names = ", ".join(sorted(unknown))
         raise TunesmithError(f"nvcc does not report the resources of {names}: update Tunesmith")
-    used = [cubin.resources[launch.kernel].with_shared(launch.shared_bytes) for launch in launches]
+    used = []
+    for launch in launches:
+        static = cubin.resources[launch.kernel]
+        used.append(replace(static, shared_bytes=static.shared_bytes + launch.shared_bytes))
     threads = [math.prod(launch.block) for launch in launches]
     occupancies = [one.occupancy(count, arch) for one, count in zip(used, threads, strict=True)]
     known = [share for share in occupancies if share is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -67,18 +68,16 @@ class Database:
 
     def outside_transaction(self, statement: str) -> None:
         """Run a statement that SQLite does not allow in a transaction."""
-        self._persist(lambda: self._run_raw(statement))
+
+        def run() -> None:
+            with closing(self._engine.raw_connection()) as connection:
+                connection.cursor().execute(statement)
+
+        self._persist(run)
 
     def close(self) -> None:
         """Close all connections. Safe to call twice."""
         self._engine.dispose()
-
-    def _run_raw(self, statement: str) -> None:
-        connection = self._engine.raw_connection()
-        try:
-            connection.cursor().execute(statement)
-        finally:
-            connection.close()
 
     def _persist(self, attempt: Callable[[], T]) -> T:
         deadline = time.monotonic() + self._patience

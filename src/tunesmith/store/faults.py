@@ -25,8 +25,8 @@ class Fault(Enum):
         "`sqlite3 OLD .recover | sqlite3 NEW`"
     )
     NOT_A_STORE = (
-        "{name} is not a Tunesmith store, or is damaged ({detail}): choose another file, or put back "
-        "a copy of it"
+        "{name} is not a Tunesmith store, or is damaged ({detail}): choose another file, or put "
+        "back a copy of it"
     )
     LOCKED = "store {name} is locked by another process: let that one end, or stop it, then retry"
     READ_ONLY = (

@@ -88,7 +88,8 @@ class _Worker:
             state = self._clocks.read()
             return {**answer, "id": id, "state": None if state is None else state.to_json()}
         except FailedTrialError as failure:
-            self._notice(failure)
+            cause = failure.__cause__
+            self.broken = isinstance(cause, CudaError) and cause.sticky
             answer = {"kind": "failed", "outcome": failure.outcome.value, "broken": self.broken}
             return {**answer, "id": id, "message": one_line(str(failure))}
 
@@ -105,11 +106,6 @@ class _Worker:
                 program.close()
                 raise
         return program, execution
-
-    def _notice(self, failure: FailedTrialError) -> None:
-        """Note whether the context is unusable after a failure."""
-        cause = failure.__cause__
-        self.broken = isinstance(cause, CudaError) and cause.sticky
 
     def forget(self, id: int) -> None:
         """Unload a program, if it is loaded."""

@@ -23,9 +23,9 @@ from tunesmith.space.value import Value
 class Node(ABC):
     """A node of an expression. The caller turns what ``scalar`` raises into a SpaceError."""
 
-    @abstractmethod
     def parts(self) -> tuple[Node, ...]:
         """The child nodes."""
+        return ()
 
     @abstractmethod
     def scalar(self, scope: Mapping[str, Value]) -> Any:
@@ -51,9 +51,6 @@ class Literal(Node):
 
     value: int | float | str
 
-    def parts(self) -> tuple[Node, ...]:
-        return ()
-
     def scalar(self, scope: Mapping[str, Value]) -> Any:  # noqa: ARG002
         return self.value
 
@@ -69,9 +66,6 @@ class Name(Node):
     """A parameter's value."""
 
     name: str
-
-    def parts(self) -> tuple[Node, ...]:
-        return ()
 
     @property
     def names(self) -> frozenset[str]:
@@ -143,7 +137,7 @@ class Negative(Node):
         return (self.operand,)
 
     def scalar(self, scope: Mapping[str, Value]) -> Any:
-        return operations.negate(self.operand.scalar(scope))
+        return -operations.number(self.operand.scalar(scope))
 
     def column(self, frame: Frame) -> Any:
         return -operations.numbers(self.operand.column(frame))

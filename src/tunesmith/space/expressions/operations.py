@@ -61,18 +61,13 @@ def truth(value: Array) -> Array:
     return value.astype(bool)
 
 
-def negate(value: Any) -> Any:
-    """``-value``. Raises TypeError if it is not a number."""
-    return -_number(value)
-
-
 def compute(symbol: str, left: Any, right: Any) -> Any:
     """``left symbol right`` on numbers.
 
     Raises TypeError for anything else (Python would repeat or format a string), OverflowError for a
     power that would take long to compute, and ValueError for a complex result.
     """
-    left, right = _number(left), _number(right)
+    left, right = number(left), number(right)
     if symbol == "**":
         bits = left.bit_length() * abs(right) if isinstance(left, int) else 0
         if abs(right) > MAX_EXPONENT or bits > _MAX_POWER_BITS:
@@ -159,7 +154,8 @@ def numbers(value: Any) -> Any:
     return value
 
 
-def _number(value: Any) -> Any:
+def number(value: Any) -> Any:
+    """``value``. Raises TypeError if it is not a number."""
     if isinstance(value, int | float):
         return value
     raise TypeError(f"arithmetic on {quote(value)}, which is not a number")
