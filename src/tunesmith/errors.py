@@ -1,4 +1,4 @@
-"""Every error that Tunesmith raises on purpose: one root, a few classes, one-line messages."""
+"""The errors that Tunesmith raises on purpose: one root, a few classes, one-line messages."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from collections.abc import Iterable
 class TunesmithError(Exception):
     """Root of all errors that a user can act on.
 
-    The message is one line: what is wrong, what to do.
-
-    ``exit_code`` is what the command line ends with.
+    The message is one line: what is wrong, what to do. ``exit_code`` is the command line's.
     """
 
     exit_code = 1
 
 
 class UsageError(TunesmithError):
-    """The caller asked for what does not exist or cannot be: a name, a shape, an option."""
+    """A request with an unknown or invalid name, shape or option."""
 
     exit_code = 2
 
@@ -40,9 +38,9 @@ class InstantiationError(TunesmithError):
 
 
 def system_reason(error: OSError) -> str:
-    """Why the system refused to write a file, to follow a colon."""
-    if isinstance(error, FileExistsError):  # where a folder was to be made
-        return f"{error.filename} is no folder"
+    """Why the system refused to write a file, in words that can follow a colon."""
+    if isinstance(error, FileExistsError):  # a file is where a folder should be made
+        return f"{error.filename} is not a folder"
     return (error.strerror or str(error)).lower()
 
 
@@ -81,7 +79,7 @@ def _lines(error: BaseException) -> list[str]:
     return str(error).strip().splitlines() or [type(error).__name__]
 
 
-# More names than this help nobody who mistyped one.
+# A message lists at most this many names.
 _MOST_NAMES = 8
 
 
@@ -90,7 +88,7 @@ def unknown_name(
 ) -> UsageError:
     """The error for a name that is not registered, with the nearest known names.
 
-    ``listed_by`` is the command that lists all of them, where there is one.
+    ``listed_by`` is the command that lists all of them, if there is one.
     """
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)

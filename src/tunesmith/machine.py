@@ -1,4 +1,4 @@
-"""What kind of machine this is. Times compare only between machines of the same kind."""
+"""Identifies the kind of machine. Times are comparable only between machines of one kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tunesmith.errors import UsageError
 
 _CPU_INFO = Path("/proc/cpuinfo")
 
-# The instruction sets that change which code a compiler makes for a tensor program.
+# The instruction sets that influence a compiler's code for tensor programs.
 _ISA = {
     *("sse4_2", "avx", "avx2", "fma", "f16c", "avx_vnni"),
     *("avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16"),
@@ -23,10 +23,10 @@ _ISA = {
 
 
 def this_machine(device: str | None = None) -> dict[str, Any]:
-    """CPU, logical cores, memory (GiB) and instruction sets of this machine, and a fingerprint.
+    """CPU, logical cores, memory (GiB), instruction sets and fingerprint of this machine.
 
-    ``device`` names the accelerator that programs run on, where it is not the CPU. Machines of the
-    same kind have the same fingerprint; nothing here names the host.
+    ``device`` names the accelerator that programs run on, if any. Machines of the same kind have
+    the same fingerprint; the host's name is not included.
     """
     machine: dict[str, Any] = {**_host()}
     machine["isa"] = list(machine["isa"])
@@ -36,7 +36,7 @@ def this_machine(device: str | None = None) -> dict[str, Any]:
 
 
 def machine_of(task_key: str) -> dict[str, Any]:
-    """This machine as records of a task name it: with its first GPU, where the task is for one."""
+    """This machine as recorded for a task: for a GPU task it includes the first GPU."""
     _, _, target = task_key.rpartition("@")
     return machine_for("cuda" if target.startswith("cuda") else "cpu")
 
@@ -56,10 +56,10 @@ def _gpu_name() -> str | None:
 
 
 def fingerprint(machine: dict[str, Any]) -> str:
-    """16 hex digits from what decides speed.
+    """16 hex digits, a hash of the properties that determine speed.
 
-    Memory is left out: the same machine reports a slightly different size after a kernel update,
-    and would lose sight of its own records.
+    Memory is left out: the reported size changes slightly with kernel updates, and the machine
+    would no longer find its own records.
     """
     decisive = {k: v for k, v in machine.items() if k not in ("fingerprint", "memory_gib")}
     text = json.dumps(decisive, sort_keys=True, separators=(",", ":"))
@@ -88,7 +88,7 @@ def read_cpu_info(text: str) -> dict[str, str]:
 
 
 def cpu_name(fields: dict[str, str]) -> str:
-    """The model's name with the numbers that tell models apart.
+    """The model's name with its family and model numbers.
 
     Virtual machines often hide the name ("AMD EPYC"), and Arm has numbers only.
     """

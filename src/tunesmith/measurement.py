@@ -1,4 +1,4 @@
-"""What a trial gave: its outcome class, its run times, and the time that was spent on it."""
+"""The result of a trial: its outcome, its run times, and its cost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Outcome(enum.Enum):
 
     @property
     def meaning(self) -> str:
-        """One line for people."""
+        """The outcome in words."""
         return _MEANINGS[self]
 
 
@@ -62,17 +62,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class DeviceState:
-    """What a GPU was like right after a trial had run: its clocks, and the temperature of its chip.
-
-    None for what could not be read.
-    """
+    """A GPU's clocks (MHz) and chip temperature right after a trial; None if not readable."""
 
     sm_mhz: int | None = None
     memory_mhz: int | None = None
     celsius: int | None = None
 
     def to_json(self) -> dict[str, int | None]:
-        """As a mapping of JSON's types, for ``DeviceState(**mapping)``."""
+        """A JSON-ready mapping, for ``DeviceState(**mapping)``."""
         return {"sm_mhz": self.sm_mhz, "memory_mhz": self.memory_mhz, "celsius": self.celsius}
 
 
@@ -80,11 +77,10 @@ class DeviceState:
 class Measurement:
     """The result of one trial.
 
-    ``run_seconds`` holds one figure a repeat, each the mean seconds of one call; it is empty unless
-    the outcome is ``NO_ERROR``. ``build_time`` and ``run_time`` are the wall-clock seconds that the
-    trial cost in each phase. ``cut_off`` says that the candidate was so slow that it was measured
-    only once. ``device_state`` is that of a GPU, where it can be read. ``sketch`` is that of the
-    candidate.
+    ``run_seconds`` holds the mean seconds of a call for each repeat; it is empty unless the outcome
+    is ``NO_ERROR``. ``build_time`` and ``run_time`` are the wall-clock seconds of the trial's
+    phases. ``cut_off`` means that the candidate was so slow that it was measured only once.
+    ``device_state`` is that of a GPU, if it can be read. ``sketch`` is that of the candidate.
     """
 
     config: Config
@@ -104,7 +100,7 @@ class Measurement:
         return Candidate(self.config, self.sketch)
 
     def to_json(self) -> dict[str, Any]:
-        """All but the candidate as a mapping of JSON's types, for ``from_json``."""
+        """All fields except the candidate as a JSON-ready mapping, for ``from_json``."""
         state = self.device_state
         return {
             "outcome": self.outcome.value,
@@ -141,7 +137,7 @@ class Measurement:
 
     @property
     def repeated(self) -> bool:
-        """Whether its program was measured before in the run, and the figures are from there."""
+        """Whether the figures are from an earlier trial of the run with the same program."""
         return self.valid and self.message == REPEATED
 
     @property
@@ -151,7 +147,7 @@ class Measurement:
 
     @property
     def throughput(self) -> float:
-        """Calls a second, what tuners maximise; 0 for an invalid trial."""
+        """Calls per second, which tuners maximise; 0 for an invalid trial."""
         return 1.0 / self.seconds if self.valid else 0.0
 
     def summary(self, flops: float | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Models that predict how fast a config is, from numbers that describe it."""
+"""Models that predict a config's speed from its features."""
 
 from tunesmith.models.cost_model import CostModel, Prediction
 from tunesmith.models.gaussian_process import GaussianProcess

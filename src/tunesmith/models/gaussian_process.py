@@ -1,10 +1,10 @@
-"""A Gaussian process over points whose coordinates matter one by one, with NumPy alone.
+"""A Gaussian process with a length scale per coordinate (ARD), in NumPy.
 
-The kernel is the exponential one, ``amplitude * exp(-sum_j |x_j - y_j| / scale_j)``: functions of
-it are rough, as speeds over the parameters of a program are, and a coordinate that does not matter
-gets a long scale. Scales, amplitude and noise are those that are most probable given the data and
-wide log-normal priors, found by Adam steps along the exact gradient (Rasmussen and Williams,
-"Gaussian Processes for Machine Learning", 2006, equations 2.25, 2.26 and 5.9).
+The kernel is exponential: ``amplitude * exp(-sum_j |x_j - y_j| / scale_j)``. Its functions are
+rough, like speed over the parameters of a program, and an irrelevant coordinate gets a long scale.
+Scales, amplitude and noise maximise the posterior under wide log-normal priors, by Adam steps along
+the exact gradient (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006,
+equations 2.25, 2.26 and 5.9).
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ Array = npt.NDArray[np.float64]
 
 _JITTER = 1e-8
 
-# Priors over the logarithms: their means and standard deviations. Coordinates are meant to span
-# [0, 1] and values to have unit variance, so a scale of 1 is neither rough nor flat.
+# Means and standard deviations of the priors over the logarithms. Coordinates should span [0, 1]
+# and values have unit variance, so a scale of 1 is neither rough nor flat.
 _SCALE = (0.0, 1.0)
 _AMPLITUDE = (0.0, 1.0)
 _NOISE = (float(np.log(1e-2)), 1.5)
 
-# Adam's usual constants, but for a shorter memory: there are few steps.
+# Adam's constants, with faster decay than usual, as there are few steps.
 _STEP, _MOMENTUM, _SQUARES, _TINY = 0.2, 0.8, 0.95, 1e-9
 
 
 @dataclass(frozen=True)
 class _Hyperparameters:
-    """The logarithms: of a scale for each coordinate, of the amplitude and of the noise."""
+    """The logarithms of the scale of each coordinate, the amplitude and the noise."""
 
     logs: Array
 
@@ -100,9 +100,9 @@ class GaussianProcess:
         return _Hyperparameters(best)
 
     def condition(self, points: Array, values: Array) -> None:
-        """Take values at points for known; replaces what was known before.
+        """Set the known values at points; replaces all earlier ones.
 
-        ``values`` have shape (n,), or (n, k) where k functions are as rough as the one fitted to.
+        ``values`` have shape (n,), or (n, k) for k functions with the same hyperparameters.
         """
         self._distances = _Distances(points, self._found.scales)
         covariance = self._covariance(points)
@@ -125,7 +125,7 @@ class GaussianProcess:
         return Posterior(features, means, covariance, explaining, self._found)
 
     def _covariance(self, points: Array) -> Array:
-        """With what is known, shape (points, known)."""
+        """The covariance with the known points, shape (points, known)."""
         covariance = np.negative(self._distances.to(points))
         np.exp(covariance, out=covariance)
         covariance *= self._found.amplitude
@@ -177,11 +177,11 @@ class Posterior:
 
 
 class _Distances:
-    """Scaled distances to known points: ``sum_j |x_j - y_j| / scale_j``.
+    """Scaled distances to known points, ``sum_j |x_j - y_j| / scale_j``, as a matrix product.
 
-    As ``|x - y| = x + y - 2 min(x, y)``, and as the values of a coordinate are few, they are a
-    product of matrices: ``min(x, y)`` is the sum of the steps between neighbouring values up to
-    ``y``, each as far as ``x`` covers it. Coordinates are 0 or more.
+    ``|x - y| = x + y - 2 min(x, y)``, and a coordinate has few distinct known values. Their
+    differences divide [0, y] into steps, and ``min(x, y)`` is the sum of the parts of these steps
+    that are below ``x``. Coordinates must be 0 or more.
     """
 
     def __init__(self, known: Array, scales: Array) -> None:
@@ -197,7 +197,7 @@ class _Distances:
             self._sums = known @ self._weights
 
     def to(self, points: Array) -> Array:
-        """From each of the points to each of those known, shape (points, known)."""
+        """The distances from points to known points, shape (points, known)."""
         covered = points.T[self._coordinates]
         covered -= self._bottoms
         np.maximum(covered, 0.0, out=covered)
@@ -211,7 +211,7 @@ class _Distances:
 
 
 def _log_posterior(found: _Hyperparameters, apart: Array, values: Array) -> tuple[float, Array]:
-    """The logarithm of the posterior of the hyperparameters, but for a constant; its gradient."""
+    """The log posterior of the hyperparameters up to a constant, and its gradient."""
     signal = found.amplitude * np.exp(-(apart @ (1 / found.scales)))
     covariance = signal + found.noise * np.eye(len(values))
     sign, log_determinant = np.linalg.slogdet(covariance)
@@ -220,7 +220,7 @@ def _log_posterior(found: _Hyperparameters, apart: Array, values: Array) -> tupl
     inverse = np.linalg.inv(covariance)
     weights = inverse @ values
     likelihood = -0.5 * float(values @ weights) - 0.5 * float(log_determinant)
-    # Of each logarithm, half the trace of (w w^T - K^-1) dK/dlog.
+    # For each logarithm: half the trace of (w w^T - K^-1) dK/dlog.
     outer = np.outer(weights, weights) - inverse
     product = outer * signal
     gradient = np.empty_like(found.logs)
@@ -242,7 +242,7 @@ def _priors(coordinates: int) -> tuple[Array, Array]:
 
 @contextlib.contextmanager
 def _one_thread() -> Iterator[None]:
-    """Around algebra of small matrices: threads slow it down, and whatever is being measured."""
+    """Limits BLAS to one thread: more would slow down small matrices, and running measurements."""
     with _algebra_libraries().limit(limits=1, user_api="blas"):
         yield
 

@@ -22,10 +22,10 @@ from tunesmith.models.cost_model import Prediction
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
-# Distances of so many pairs of configs are held at once: 16 MB.
+# The number of distances that are held at a time: 16 MB.
 _PAIRS_AT_ONCE = 1 << 22
 
-# Distances count as this at least: a config that is known has, but for rounding, its own value.
+# The smallest distance. With it, the prediction for a known config is its own value up to rounding.
 _LEAST_DISTANCE = 1e-30
 
 
@@ -112,10 +112,9 @@ def _distinct_rows(rows: Array) -> tuple[Array, Codes]:
 
 
 def canberra(x: Array, z: Array) -> Array:
-    """The mean of Canberra's terms |x - z| / (|x| + |z|) (equation 4), where 0/0 counts as 0.
+    """The mean of Canberra's terms |x - z| / (|x| + |z|) (equation 4), with 0/0 = 0.
 
-    From each row of ``x``, shape (rows, numbers), to each of ``z``, shape (others, numbers): shape
-    (rows, others).
+    Shape (rows, others), for ``x`` of shape (rows, numbers) and ``z`` of shape (others, numbers).
     """
     total = np.zeros((len(x), len(z)))
     for of_x, of_z in zip(x.T, z.T, strict=True):
@@ -127,7 +126,7 @@ def canberra(x: Array, z: Array) -> Array:
 
 
 def _weighted_mean(distances: npt.NDArray[np.float32], values: Array, k: int) -> Array:
-    """For each row the mean of the ``k`` nearest values, weighted by 1 / distance (equations 1-3).
+    """For each row, the mean of the ``k`` nearest values, weighted by 1 / distance (equations 1-3).
 
     ``distances`` has the shape (rows, len(values)).
     """

@@ -1,4 +1,4 @@
-"""Search algorithms on the ask-and-tell protocol. They know spaces and measurements, no TVM."""
+"""Search algorithms with an ask-and-tell interface. They do not know TVM."""
 
 from tunesmith.tuners.genetic import Genetic
 from tunesmith.tuners.grid import Grid

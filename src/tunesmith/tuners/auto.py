@@ -1,13 +1,15 @@
-"""Our own search, the default: a surrogate model chooses among what is near to the best and random.
+"""The default search: Bayesian optimisation over neighbours of the best configs and random ones.
 
-It combines what the papers' tuners and their baselines taught. Steps along the topology of the
-parameters find the last factor (OpEvo, G-BFS), a model of all observations says which steps are
-worth a trial (NoSE, AutoTVM), and random configs, judged by the same model, lead out of what has
-been searched. The model is a Gaussian process over the logarithms of seconds, in coordinates in
-which powers of two are alike; the next config is the one of the largest expected improvement
-(Jones, Schonlau and Welch, "Efficient Global Optimization of Expensive Black-Box Functions", 1998,
-equation 15) a second that its trial is expected to take (Snoek, Larochelle and Adams, "Practical
-Bayesian Optimization of Machine Learning Algorithms", 2012, section 3.2).
+It combines ideas of the papers' tuners and their baselines. Local search along the topology of the
+parameters refines good configs (OpEvo, G-BFS). A model of all observations selects the candidates
+that are worth a trial (NoSE, AutoTVM). Random candidates, ranked by the same model, escape local
+optima.
+
+The model is a Gaussian process over the logarithm of seconds, in coordinates in which powers of two
+are similar. The next config has the largest expected improvement (Jones, Schonlau and Welch,
+"Efficient Global Optimization of Expensive Black-Box Functions", 1998, equation 15) per second that
+its trial is expected to take (Snoek, Larochelle and Adams, "Practical Bayesian Optimization of
+Machine Learning Algorithms", 2012, section 3.2).
 """
 
 from __future__ import annotations
@@ -29,23 +31,22 @@ from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 
 Array = npt.NDArray[np.float64]
 
-# So many observations at most are what hyperparameters are fitted to: that takes cubic time.
+# The most observations that hyperparameters are fitted to: it takes cubic time.
 _FITTED = 120
 
-# A trial that took less, in seconds, has cost nothing to speak of.
+# The least cost of a trial in seconds, to take its logarithm.
 _LEAST_COST = 1e-6
 
 # So many proposals in a row, without an observation between them, are chosen from the same
 # candidates.
 _FROM_THE_SAME = 4
 
-# Random configs are drawn and described in stock, which is renewed with the model, but only after
-# so many proposals.
+# The size of the pool of random configs. It is renewed when the model is refitted, but not before
+# this many proposals.
 _POOL = 500
 _POOL_LASTS = 8
 
-# So many configs at most are counted as pending, the newest: some are never observed, because a
-# sparse record lacks them.
+# The most pending configs, the newest: some are never observed, as sparse recordings lack them.
 _MOST_PENDING = 64
 
 
@@ -65,10 +66,10 @@ class Auto(Tuner):
     refit: float = option(0.15, "growth of the observations after which the model is refitted")
 
     def check(self) -> None:
-        for name, least in (("initial", 2), ("model_size", 10), ("near", 1), ("varied", 0)):
-            value = getattr(self, name)
-            self.require(value >= least, f"{name} must be {least} or more, not {value}")
-        self.require(self.random >= 0, f"random must be 0 or more, not {self.random}")
+        self.require_least(2, "initial")
+        self.require_least(10, "model_size")
+        self.require_least(1, "near")
+        self.require_least(0, "varied", "random")
         self.require(
             0.0 < self.told_apart <= 1.0,
             f"told_apart must be above 0 and at most 1, not {self.told_apart}",
@@ -86,8 +87,8 @@ class Auto(Tuner):
 class AutoSearch(Search):
     """A running search.
 
-    What is proposed and not yet observed is to the model as good as it predicted: so several
-    proposals in a row differ, and none waits.
+    The model takes its own predictions for configs that are proposed but not yet observed. So
+    several proposals in a row differ, and none waits.
     """
 
     def __init__(self, settings: Auto, space: Space, seed: int) -> None:
@@ -133,7 +134,7 @@ class AutoSearch(Search):
         return len(self.seen) < self.settings.initial
 
     def _initial(self) -> Config | None:
-        """The next of the configs to begin with that is new; None when there is none left."""
+        """The next new initial config; None if there is none left."""
         if self._first is None:
             assert self._pool is not None
             self._first = self._pool.first(2 * self.settings.initial)
@@ -149,7 +150,7 @@ class AutoSearch(Search):
         self._pool_lasts = len(self.seen) + _POOL_LASTS
 
     def _best_candidate(self) -> Config | None:
-        """The new config that promises most a second of trial; None where there is no candidate."""
+        """The new config with the most expected improvement per second; None without candidates."""
         if self._prospects is None or self._prospects.taken >= _FROM_THE_SAME:
             self._prospects = self._look_around()
         number = self._prospects.take(self.seen)
@@ -187,7 +188,7 @@ class AutoSearch(Search):
             del self._pending[next(iter(self._pending))]  # the oldest
 
     def _known(self, order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """The observations that the model is to know: half of them the best, the others random."""
+        """The observations for the model: half of them the best, the others random."""
         size = self.settings.model_size
         if len(order) <= size:
             return order
@@ -196,7 +197,7 @@ class AutoSearch(Search):
         return np.concatenate([best, others])
 
     def _refit(self, rows: Array, values: Array) -> None:
-        """Adapt the model to the observations."""
+        """Refit the model's hyperparameters."""
         self._refit_at = 1 + int(len(self._logs) * (1 + self.settings.refit))
         if len(values) > _FITTED:
             some = self.rng.choice(len(values), _FITTED, replace=False)
@@ -237,11 +238,10 @@ class _Prospects:
 
 
 def _standardised(logs: Array, told_apart: float) -> Array:
-    """Logarithms of seconds with mean 0 and deviation 1.
+    """Logarithms of seconds, standardised to mean 0 and deviation 1.
 
-    Only the best share is told apart: what is slower has the value of the last of these, and
-    failures one that is worse by half of the share's range. How slow a slow config is says little
-    about where fast ones are.
+    They are clipped at the quantile ``told_apart``: how slow a slow config is says little about
+    where fast ones are. Failures are worse than that by half of the range that is left.
     """
     valid = np.isfinite(logs)
     best, worst = logs[valid].min(), np.quantile(logs[valid], told_apart)
@@ -253,7 +253,7 @@ def _standardised(logs: Array, told_apart: float) -> Array:
 
 
 def expected_improvement(best: float, means: Array, deviations: Array) -> Array:
-    """By how much values with these means and deviations are expected to be below the best one."""
+    """The expected amount by which values with these means and deviations are below ``best``."""
     gain = best - means
     ratio = gain / deviations
     density = np.exp(-0.5 * ratio**2) / math.sqrt(2 * math.pi)

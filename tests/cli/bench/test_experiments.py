@@ -95,6 +95,6 @@ def test_what_is_refused(command: Command, tmp_path: Path) -> None:
     )
     assert not list(tmp_path.iterdir()), "nothing is written before all is known to be right"
     (tmp_path / "file").write_text("")
-    assert complaint("-o", tmp_path / "file").endswith("file is no folder: name another")
+    assert complaint("-o", tmp_path / "file").endswith("file is not a folder: name another")
     (tmp_path / "search-gbfs.json").write_text("{}")
     assert "search-gbfs.json holds no figures of 'tunesmith bench gbfs'" in complaint()

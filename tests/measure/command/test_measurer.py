@@ -312,7 +312,7 @@ def test_the_description_is_json_ready(tmp_path: Path) -> None:
         ("echo {n} | cat", {}, "needs a shell"),
         ("true", {"build": "nowhere"}, "cannot run 'nowhere'"),
         ("true", {"cwd": "/no/such/place"}, "the directory /no/such/place does not exist"),
-        ("true", {"parse": "("}, "is no regular expression"),
+        ("true", {"parse": "("}, "is not a regular expression"),
         ("true", {"parse": r"\d+"}, "has 0 groups: put one around the number"),
         ("true", {"parse": r"(\d)(\d)"}, "has 2 groups"),
         ("true", {"env": {"PATH": "/nowhere"}}, "cannot run 'true'"),

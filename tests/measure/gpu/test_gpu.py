@@ -157,7 +157,7 @@ def test_too_little_memory_for_the_data_is_said(have_gpus: Gpus) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"gpus": 0}, "no NVIDIA GPU can be used: no NVIDIA GPU is there, or CUDA_VISIBLE"),
+        ({"gpus": 0}, "no NVIDIA GPU can be used: there is no NVIDIA GPU, or CUDA_VISIBLE"),
         ({"driver": 11080}, "the NVIDIA driver is for CUDA 11.8: update it to one for CUDA 12.0"),
         ({"arch": 80}, r"this machine's GPU \(Emulated GPU\) does not run code for sm_90"),
     ],

@@ -1,4 +1,4 @@
-"""What the measuring server is to measure: sent to it once, when it starts."""
+"""The job of a measuring server, which it gets once, when it starts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Job:
 
     @property
     def workers(self) -> int:
-        """How many programs are built at a time."""
+        """The number of programs that are built in parallel."""
         return self.settings.workers or self.target.core_count
 
     def program(self, candidate: Candidate) -> Any:
@@ -56,11 +56,11 @@ class Job:
         return named[candidate.sketch].program(self.operator, self.target, candidate.config)
 
     def to_text(self) -> str:
-        """The job pickled, with classes of the user's main module by value.
+        """The pickled job, with classes of the user's main module by value.
 
-        It names a GPU's instruction set: who takes the job is going to fork, and must not ask the
-        driver, which would be of no use in its children. Raises ``TunesmithError`` for a sketch
-        that cannot be pickled, ``UsageError`` for a GPU that is not there.
+        The target's GPU architecture is resolved here: the server forks, and if it queried the
+        driver first, its children could not use it. Raises ``TunesmithError`` for a sketch that
+        cannot be pickled, ``UsageError`` if there is no GPU.
         """
         import cloudpickle
 

@@ -1,4 +1,4 @@
-"""What a trial is asked to do, and where it stands."""
+"""The request for a trial, and the trial's phases."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from tunesmith.space import Config
 
 @dataclass(frozen=True)
 class Request:
-    """A candidate to measure, its config as JSON.
+    """A candidate to measure, its config as JSON. ``rounds`` is 0 unless it is for a play-off.
 
-    With ``rounds`` it is for a play-off of so many rounds. With ``build_only`` its program is built
-    and never run.
+    With ``build_only`` its program is built but not run.
     """
 
     id: int
@@ -31,9 +30,9 @@ class Request:
 
 
 class Phase(enum.Enum):
-    """Where a trial stands until its process has ended.
+    """The phase of a trial.
 
-    ``READY``: built, waits for the device. ``RESTING``: in a play-off, waits for its next round.
+    ``READY``: built, waits for the device. ``RESTING``: waits for its next round of a play-off.
     """
 
     BUILD = enum.auto()

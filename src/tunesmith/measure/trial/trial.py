@@ -1,4 +1,4 @@
-"""One trial, in its own process: make the program, build it, and on command run and time it."""
+"""A trial in its own process: instantiates and builds a program, and runs it on command."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from tunesmith.sketches.tir.weights import prepared_weights
 
 
 def run_trial(prepared: Prepared, channel: Channel, candidate: Candidate) -> None:
-    """Build, say so, then obey the server until it kills this process.
+    """Build, then execute the server's commands until it kills this process.
 
     Raises ``ChannelClosedError`` when the server is gone.
     """
     try:
         trial = Trial(prepared, candidate, channel.send)
-        channel.send({"kind": "built", **trial.told})
+        built = trial.built
+        channel.send({"kind": "built", "resources": built.resources, "code": built.code})
         while True:
             channel.wait()
             for command in channel.receive():
-                channel.send(trial.obey(command))
+                channel.send(trial.execute(command))
     except ChannelClosedError:
         raise
     except FailedTrialError as failure:
@@ -42,46 +43,37 @@ def _report(channel: Channel, outcome: Outcome, message: str) -> None:
 
 
 class Trial:
-    """A built program. Making one builds it; raises ``FailedTrialError``.
+    """A built program. The constructor builds it; raises ``FailedTrialError``.
 
-    ``tell`` sends the server the program's hash before the build: it may know what will come of it.
+    ``send`` reports the program's hash before the build: the server may know its result.
     """
 
     def __init__(
-        self, prepared: Prepared, candidate: Candidate, tell: Callable[[Message], None]
+        self, prepared: Prepared, candidate: Candidate, send: Callable[[Message], None]
     ) -> None:
         self._prepared = prepared
         self._limit = prepared.job.settings.memory_limit
         program = self._instantiate(candidate)
-        self._hash = _hash(program)
-        tell({"kind": "instantiated", "program_hash": self._hash})
+        program_hash = _hash(program)
+        send({"kind": "instantiated", "program_hash": program_hash})
         has_weights = prepared_weights(program) is not None
-        self._weights = prepared.kept.file(program) if has_weights else None
-        build = Build(program, prepared.target, self._hash, self._weights)
-        self._built = guarded(
+        self._weights = prepared.weight_cache.file(program) if has_weights else None
+        build = Build(program, prepared.target, program_hash, self._weights)
+        self.built = guarded(
             Outcome.COMPILE_HOST, lambda: prepared.device.build(build), self._limit
         )
         self._execution: Execution | None = None
 
-    @property
-    def told(self) -> Message:
-        """What the server is told of the build: see ``BuiltProgram``."""
-        built = self._built
-        return {
-            "resources": built.resources,
-            "code": built.code,
-        }
-
-    def obey(self, command: Message) -> Message:
-        """Do what the server commands and return the answer. Raises ``FailedTrialError``."""
+    def execute(self, command: Message) -> Message:
+        """Execute a command of the server, and return the answer. Raises ``FailedTrialError``."""
         if self._execution is None:
             program = guarded(
                 Outcome.RUNTIME_DEVICE,
-                lambda: CpuProgram(self._prepared, self._built, self._weights),
+                lambda: CpuProgram(self._prepared, self.built, self._weights),
                 self._limit,
             )
             self._execution = Execution(program, self._prepared.job.settings)
-        return self._execution.obey(command)
+        return self._execution.execute(command)
 
     def _instantiate(self, candidate: Candidate) -> Any:
         from tvm.s_tir.schedule.schedule import ScheduleError
@@ -96,7 +88,7 @@ class Trial:
 
 
 def _hash(program: Any) -> str:
-    """TVM's structural hash: 16 digits, the same in every process."""
+    """TVM's structural hash: 16 hex digits, the same in every process."""
     import tvm_ffi
 
     return f"{tvm_ffi.structural_hash(program) & 0xFFFFFFFFFFFFFFFF:016x}"

@@ -1,7 +1,7 @@
-"""Weights as ``prepare`` of a program lays them out, kept for trials whose programs do the same.
+"""A cache of prepared weights, for trials whose programs have the same ``prepare``.
 
-Most configs of a sketch differ only in what ``main`` does. To compile ``prepare`` for each of them
-again is a good part of a build.
+Most configs of a sketch differ only in ``main``, and compiling ``prepare`` is a large part of a
+build.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from tunesmith.operators import Argument
 from tunesmith.sketches.tir.weights import PREPARE
 from tunesmith.whole_file import write_whole
 
-# How much is kept, in bytes; what comes later is laid out by each trial for itself.
+# The cache's size in bytes. When it is full, each trial prepares its own weights.
 _MOST = 256 << 20
 
 
 @dataclass(frozen=True)
-class KeptWeights:
+class WeightCache:
     """A folder with a file for each ``prepare`` that has run. Trials of one operator share it.
 
-    A file is written before ``main`` runs for the first time, so no program that writes where it
-    should not can have touched it; and what comes of it is verified in each trial.
+    A file is written before ``main`` runs for the first time, so no candidate can have corrupted
+    it; and each trial verifies its output.
     """
 
     folder: Path
 
     @classmethod
-    def of_new_folder(cls) -> KeptWeights:
-        """Nothing kept, in a new folder among the temporary files."""
+    def of_new_folder(cls) -> WeightCache:
+        """An empty cache in a new temporary folder."""
         return cls(Path(tempfile.mkdtemp(prefix="weights-")))
 
     def file(self, program: Any) -> Path:
-        """Where the weights of a program are kept, if they are: by the hash of its ``prepare``."""
+        """The file of a program's weights, named by the hash of its ``prepare``."""
         import tvm_ffi
 
         return self.folder / f"{tvm_ffi.structural_hash(program[PREPARE]) & (1 << 64) - 1:016x}"
 
 
 def load(file: Path, argument: Argument) -> Any:
-    """The tensor of such weights. Raises ``OSError`` where the file is not there or too short."""
+    """The cached weights as a tensor. Raises ``OSError`` if the file is missing or too short."""
     tensor = arrays.new_tensor(argument)
     memory = arrays.bytes_of(tensor)
     with file.open("rb", buffering=0) as opened:
@@ -53,11 +53,10 @@ def load(file: Path, argument: Argument) -> Any:
     return tensor
 
 
-def keep(file: Path, tensor: Any) -> None:
-    """Keep weights, unless there are too many or the disk is full."""
+def store(file: Path, tensor: Any) -> None:
+    """Cache weights, unless the cache or the disk is full."""
     memory = arrays.bytes_of(tensor)
     with contextlib.suppress(OSError):
-        kept = sum(other.stat().st_size for other in file.parent.iterdir())
-        if kept + len(memory) > _MOST:
-            return
-        write_whole(file, memory)
+        used = sum(other.stat().st_size for other in file.parent.iterdir())
+        if used + len(memory) <= _MOST:
+            write_whole(file, memory)

@@ -1,4 +1,4 @@
-"""Machine code that was compiled already: kept by the hash of its program, beside its source."""
+"""A cache of compiled GPU programs on disk, by the hash of the program."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from pathlib import Path
 import platformdirs
 
 from tunesmith.cuda.compiler import Cubin, Resources
+from tunesmith.whole_file import write_whole
 
-# How much is kept, in bytes; what was used longest ago goes first.
+# The cache's size in bytes; the least recently used programs go first.
 _MOST = 1 << 30
 
-# What was used in the last hour stays: a run may be about to load it; in seconds.
+# Programs used in the last hour (in seconds) stay: a run may be about to load them.
 _SPARED = 3600.0
 
 
 def default_folder() -> Path:
-    """Where a user's machine code is kept."""
+    """The user's cache folder for machine code."""
     return platformdirs.user_cache_path("tunesmith", appauthor=False) / "cuda"
 
 
-class KeptPrograms:
-    """A folder with three files a program: its CUDA C++, its machine code, and what that takes.
+class ProgramCache:
+    """A folder with three files per program: its CUDA C++, its machine code, and its resources.
 
-    They are called by the program's hash, the instruction set, and a hash of the source and of how
-    it was compiled: ``compiler`` says by what. A folder that cannot be written to keeps nothing,
-    and does no harm.
+    Their names consist of the program's hash, the architecture, and a hash of the source and of
+    ``compiler``, the text that identifies the compiler and its options. If the folder cannot be
+    written to, nothing is cached.
     """
 
     def __init__(self, folder: Path, compiler: str) -> None:
@@ -43,9 +44,9 @@ class KeptPrograms:
     def compiled(
         self, program_hash: str, arch: str, source: str, compile: Callable[[], Cubin]
     ) -> tuple[Cubin, Path]:
-        """A program's machine code, and the file that has it; only what is new is compiled.
+        """A program's machine code from the cache or from ``compile``, and the file that holds it.
 
-        Raises what ``compile`` raises, and ``OSError`` where no file can be written at all.
+        Raises what ``compile`` raises, and ``OSError`` if not even a temporary file can be written.
         """
         text = f"// {self._compiler}\n{source}"
         digest = hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -53,28 +54,28 @@ class KeptPrograms:
         code = stem.with_suffix(".cubin")
         with contextlib.suppress(OSError, ValueError, TypeError):
             if stem.with_suffix(".cu").read_text(encoding="utf-8") == text:
-                told = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
-                resources = {name: Resources(**used) for name, used in told.items()}
+                saved = json.loads(stem.with_suffix(".json").read_text(encoding="utf-8"))
+                resources = {name: Resources(**used) for name, used in saved.items()}
                 cubin = Cubin(code.read_bytes(), source, resources)
-                os.utime(code)  # it was of use just now
+                os.utime(code)  # the time of last use, for shrink
                 return cubin, code
         cubin = compile()
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            told = {name: asdict(used) for name, used in cubin.resources.items()}
-            # The source comes last, for it is what says that the others are there.
-            _write(code, cubin.code)
-            _write(stem.with_suffix(".json"), json.dumps(told).encode())
-            _write(stem.with_suffix(".cu"), text.encode())
+            resources = {name: asdict(used) for name, used in cubin.resources.items()}
+            # The source comes last: a reader that finds it finds the others, too.
+            write_whole(code, cubin.code)
+            write_whole(stem.with_suffix(".json"), json.dumps(resources))
+            write_whole(stem.with_suffix(".cu"), text)
         except OSError:
-            code = Path(tempfile.mkdtemp()) / code.name  # of this run alone
+            code = Path(tempfile.mkdtemp()) / code.name  # for this run only
             code.write_bytes(cubin.code)
         return cubin, code
 
     def shrink(self, most: int = _MOST, spare: float = _SPARED) -> None:
-        """Remove what was used longest ago, until no more than ``most`` bytes are left.
+        """Remove the least recently used programs until at most ``most`` bytes are left.
 
-        What was used in the last ``spare`` seconds stays: somebody may be about to load it.
+        Programs used in the last ``spare`` seconds stay: a run may be about to load them.
         """
         programs: dict[str, list[tuple[Path, os.stat_result]]] = {}
         with contextlib.suppress(OSError):
@@ -90,10 +91,3 @@ class KeptPrograms:
                 for path, stat in files:
                     path.unlink(missing_ok=True)
                     total -= stat.st_size
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; what is left of a draft goes with the program."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
-        file.write(content)
-    Path(file.name).replace(path)
