@@ -2,11 +2,14 @@
 #
 #   make demo          tune one layer of ResNet-18 for 90 seconds and write a report
 #   make test          run every check and every test
-#   make test-thorough   ever new examples for the tests of properties, ten times as many
+#   make checks        rules, format, types, imports: the part of it that takes a minute
+#   make test-thorough   the sweeps, and ever new examples for the tests of properties: hours;
+#                      one that is interrupted goes on where it was
 #   make setup         make the virtual environment alone
 #   make constraints   take the newest versions of all packages, and pin them
 #   make clean         remove all that these made
 #
+#   SCALE=0.02         that share of each sweep, to see that it works
 #   TORCH=1            with PyTorch: the tuners na2c and controller; the demo compares with it,
 #                      tests check operators against it
 #   PEERS=1            with all that 'tunesmith bench operators' compares with, PyTorch included
@@ -14,7 +17,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-thorough setup compiler constraints clean
+.PHONY: help demo test checks rules types tests test-thorough setup compiler constraints clean
 
 TORCH ?=
 torch := $(filter-out 0 no,$(TORCH))
@@ -26,9 +29,15 @@ extras := dev$(if $(further),$(comma)$(further))
 
 venv := .venv
 bin := $(venv)/bin
-# Tests to which it does not matter how long something takes: several may run at a time.
-computing := $(addprefix tests/,compiler cuda docs features models operators reports sketches space testing tuners \
-	bench/peers/test_metaschedule.py bench/compare/test_score.py kernel/test_gpu.py)
+pytest := $(bin)/python -m pytest
+# Before the commands of a recipe: in the end it says how long they took, however they ended.
+timed := started=$$(date +%s); \
+	trap 'echo "== all of it took $$(($$(date +%s) - started)) seconds"' EXIT;
+# To look for these tests in all files takes longer than some of them.
+marked = $(shell grep -rl --include='test_*.py' 'mark[.]$(1)' tests)
+SCALE ?= 1
+# The sweeps that have passed, of this share and this commit.
+swept := build/swept-$(SCALE)-$(shell git rev-parse --short HEAD 2>/dev/null)
 # Made when all packages are in place. It names the checkout, for the scripts of an environment do
 # not survive being moved.
 ready := $(venv)/.ready$(if $(further),-$(further))
@@ -56,21 +65,41 @@ demo: setup
 		--store demo/tuning.db --fresh --peers --report demo/report.html
 
 test: setup
+	@$(timed) $(MAKE) --no-print-directory checks && $(MAKE) --no-print-directory tests
+
+# On two cores: mypy takes as long as all others together, and longer.
+checks: setup
+	@$(MAKE) --no-print-directory --output-sync --jobs 2 types rules
+
+types:
+	@echo '== mypy: strict types'
+	@$(bin)/mypy
+
+rules:
 	@echo '== ruff: rules'
 	@$(bin)/ruff check
 	@echo '== ruff: format'
 	@$(bin)/ruff format --check
-	@echo '== mypy: strict types'
-	@$(bin)/mypy
 	@echo '== import-linter: who may import whom'
 	@$(bin)/lint-imports --no-logo
-	@echo '== pytest: what only computes, on all cores'
-	@$(bin)/python -m pytest -n logical --dist worksteal --durations=30 $(computing)
-	@echo '== pytest: what measures or starts processes, alone'
-	@$(bin)/python -m pytest --durations=30 $(addprefix --ignore=,$(computing))
+
+tests: setup
+	@echo '== pytest: on all cores'
+	@$(pytest) -n logical --dist worksteal --durations=30 -m 'not alone'
+	@echo '== pytest: what has limits of time to keep, alone'
+	@$(pytest) --durations=30 -m alone $(call marked,alone)
 
 test-thorough: setup
-	@$(bin)/python -m pytest -n logical --hypothesis-profile=thorough -m hypothesis
+	@$(timed) set -e; mkdir -p build; \
+	echo '== pytest: sweeps, on all cores'; \
+	$(pytest) -n logical --dist worksteal -v --durations=30 -m 'thorough and not alone' \
+		--sweep-scale=$(SCALE) --sweep-log=$(swept) $(call marked,thorough) || [ $$? = 5 ]; \
+	echo '== pytest: sweeps that have limits of time to keep, alone'; \
+	$(pytest) -v --durations=30 -m 'thorough and alone' \
+		--sweep-scale=$(SCALE) --sweep-log=$(swept) $(call marked,thorough) || [ $$? = 5 ]; \
+	echo '== pytest: new examples for the tests of properties'; \
+	$(pytest) -n logical --dist worksteal --durations=30 --hypothesis-profile=thorough -m hypothesis; \
+	rm -f $(swept)
 
 # The local part of a version (2.13.0+cpu) is left out: other indexes may have another one.
 constraints: setup

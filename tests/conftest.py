@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,6 @@ from tests.properties import register_profiles
 
 _UPDATE = "--update-golden"
 
-
 register_profiles()
 
 
@@ -22,11 +22,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that have slow tests, so that no core waits for another at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Machine code that tests compile is kept for the tests that follow, and not for the user."""
+    """Machine code that tests compile is kept for the tests that follow, and not for the user.
+
+    What the emulated GPU runs is kept for the tests of all workers.
+    """
+    everybodys = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        everybodys = everybodys.parent
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        # Tests that start pytest have set it already.
+        kept = os.environ.get("TUNESMITH_EMULATED_KEPT", str(everybodys / "emulated"))
+        patch.setenv("TUNESMITH_EMULATED_KEPT", kept)
         yield
 
 

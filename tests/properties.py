@@ -1,8 +1,8 @@
 """How many examples the tests of properties try, and which.
 
-``make test`` tries the same ones each time, so that a failure comes back by itself. ``make
-test-thorough`` loads the profile ``thorough``: ever new examples, and ten times as many. Both print
-the decorator that brings a failing one back.
+``make test`` tries a sample, the same one each time, so that a failure comes back by itself. ``make
+test-thorough`` loads the profile ``thorough``: ever new examples, and many times as many. Both
+print the decorator that brings a failing one back.
 """
 
 from __future__ import annotations
@@ -18,16 +18,19 @@ _COMMON: dict[str, Any] = {
     "suppress_health_check": [HealthCheck.too_slow],
 }
 THOROUGH = "thorough"
+# A test of a property without a word on how many.
+_SAMPLE, _ALL = 40, 1000
 
 
 def register_profiles() -> None:
     """Make the profiles known to Hypothesis, and load the one of ``make test``."""
-    settings.register_profile("seeded", derandomize=True, **_COMMON)
-    settings.register_profile(THOROUGH, derandomize=False, max_examples=1000, **_COMMON)
+    settings.register_profile("seeded", derandomize=True, max_examples=_SAMPLE, **_COMMON)
+    settings.register_profile(THOROUGH, derandomize=False, max_examples=_ALL, **_COMMON)
     settings.load_profile("seeded")
 
 
 def examples(count: int) -> settings:
-    """So many examples, in thorough tests ten times as many: for tests that build or run."""
+    """A third of so many examples, but eight at least of more than that; in thorough tests ten
+    times as many: for tests whose examples take long, or seldom meet what is rare."""
     thorough = settings.get_current_profile_name() == THOROUGH
-    return settings(max_examples=10 * count if thorough else count)
+    return settings(max_examples=10 * count if thorough else min(count, max(8, count // 3)))

@@ -10,8 +10,8 @@ from typing import Any
 
 from tunesmith.measure.activity import Activity
 from tunesmith.measure.inline import InlineMeasurer
-from tunesmith.measurement import Measurement, Outcome
-from tunesmith.problem import MeasureSettings
+from tunesmith.measurement import Candidate, Measurement, Outcome
+from tunesmith.problem import BaseProblem, MeasureSettings
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.store import Store
 
@@ -34,14 +34,15 @@ def number(of: Config) -> int:
 
 
 @dataclass
-class Scripted:
+class Scripted(BaseProblem):
     """A problem over ``line(size)``.
 
     ``seconds`` of ``n`` in a trial and ``again`` in a round of the play-off; infinity makes the
     trial fail. ``before`` is called ahead of each trial with how many there were, and ``between``
     ahead of each round. Up to ``burst`` trials finish at once, the last submitted ones first.
-    ``log`` keeps the trials in their order, ``rounds`` those of the play-off, ``known_best`` what
-    each measurer was told, ``patience`` the seconds that each ``collect`` might take.
+    ``log`` keeps the trials in their order, ``rounds`` those of the play-off, ``known_best`` the
+    best that was known when each was submitted, ``patience`` the seconds that each ``collect``
+    might take.
     """
 
     seconds: Seconds = float
@@ -73,8 +74,7 @@ class Scripted:
             "sketch": {"name": "line", "version": self.version},
         }
 
-    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> ScriptedMeasurer:
-        self.known_best.append(best)
+    def measurer(self, settings: MeasureSettings) -> ScriptedMeasurer:
         self.measurers.append(ScriptedMeasurer(self))
         return self.measurers[-1]
 
@@ -91,20 +91,24 @@ class ScriptedMeasurer(InlineMeasurer):
     def batch(self) -> int:
         return self._problem.batch
 
+    def submit(self, candidates: Sequence[Candidate], best: float = math.inf) -> None:
+        self._problem.known_best += [best] * len(candidates)
+        super().submit(candidates, best)
+
     def collect(self, timeout: float) -> list[Measurement]:
         self._problem.patience.append(timeout)
         count = min(self._problem.burst, self.pending)
-        return [self.measure(self._queue.pop()) for _ in range(count)]
+        return [self._measured(self._queue.pop()) for _ in range(count)]
 
-    def measure(self, config: Config) -> Measurement:
+    def measure(self, candidate: Candidate) -> Measurement:
         self._problem.before(len(self._problem.log))
-        self._problem.log.append(config)
-        return self._timed(config, self._problem.seconds)
+        self._problem.log.append(candidate.config)
+        return self._timed(candidate.config, self._problem.seconds)
 
-    def measure_once(self, config: Config) -> Measurement:
+    def measure_once(self, candidate: Candidate) -> Measurement:
         self._problem.between(len(self._problem.rounds))
-        self._problem.rounds.append(config)
-        return self._timed(config, self._problem.again or self._problem.seconds)
+        self._problem.rounds.append(candidate.config)
+        return self._timed(candidate.config, self._problem.again or self._problem.seconds)
 
     def _timed(self, config: Config, script: Seconds) -> Measurement:
         start = time.perf_counter()

@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunesmith.measurement import DeviceState, Measurement, Outcome
+from tunesmith.measurement import Candidate, DeviceState, Measurement, Outcome
 from tunesmith.space import Config
 
 CONFIG = Config({"tile": (4, 8), "unroll": 16})
@@ -32,10 +32,10 @@ measurements = st.builds(
 @given(measurement=measurements)
 def test_nothing_is_lost_in_json(measurement: Measurement) -> None:
     told = json.loads(json.dumps(measurement.to_json()))
-    assert Measurement.from_json(CONFIG, told) == measurement
+    assert Measurement.from_json(Candidate(CONFIG), told) == measurement
 
 
 def test_more_may_be_told_beside_it() -> None:
     measurement = Measurement(CONFIG, Outcome.NO_ERROR, (1.0,))
     told = {"id": 3, "resources": None, **measurement.to_json()}
-    assert Measurement.from_json(CONFIG, told) == measurement
+    assert Measurement.from_json(Candidate(CONFIG), told) == measurement

@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tunesmith import operators, sketches, testing, tuners
+    from tunesmith import models, operators, sketches, testing, tuners
     from tunesmith.budget import Budget, Stop
     from tunesmith.errors import (
         MissingDependencyError,
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
     from tunesmith.kernel.prepared import PreparedKernel
     from tunesmith.measure.command.measurer import CommandProblem
     from tunesmith.measure.function import FunctionProblem
+    from tunesmith.measure.inline import InlineMeasurer
+    from tunesmith.measure.local.measurers import LocalMeasurers
     from tunesmith.measure.recorded.replay import ReplayProblem
     from tunesmith.measure.task.problem import TaskProblem
-    from tunesmith.measurement import Measurement, Outcome
-    from tunesmith.problem import Measurer, MeasureSettings, Problem
+    from tunesmith.measure.trial.job import Job
+    from tunesmith.measure.trial.measurers import Measurers
+    from tunesmith.measurement import Candidate, Measurement, Outcome
+    from tunesmith.problem import BaseProblem, Measurer, MeasureSettings, Problem
     from tunesmith.progress import Progress
     from tunesmith.space import (
         Categorical,
@@ -59,11 +63,15 @@ _HOMES = {
     "tunesmith.kernel.kernel": ("Kernel",),
     "tunesmith.measure.command.measurer": ("CommandProblem",),
     "tunesmith.measure.function": ("FunctionProblem",),
+    "tunesmith.measure.inline": ("InlineMeasurer",),
+    "tunesmith.measure.local.measurers": ("LocalMeasurers",),
     "tunesmith.measure.recorded.replay": ("ReplayProblem",),
     "tunesmith.measure.task.problem": ("TaskProblem",),
-    "tunesmith.measurement": ("Measurement", "Outcome"),
+    "tunesmith.measure.trial.job": ("Job",),
+    "tunesmith.measure.trial.measurers": ("Measurers",),
+    "tunesmith.measurement": ("Candidate", "Measurement", "Outcome"),
     "tunesmith.kernel.prepared": ("PreparedKernel",),
-    "tunesmith.problem": ("MeasureSettings", "Measurer", "Problem"),
+    "tunesmith.problem": ("BaseProblem", "MeasureSettings", "Measurer", "Problem"),
     "tunesmith.progress": ("Progress",),
     "tunesmith.tuning.result": ("Found", "Result"),
     "tunesmith.space": (
@@ -83,10 +91,12 @@ _HOMES = {
     "tunesmith.tuning.tune": ("tune",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-_ROOMS = ("operators", "sketches", "testing", "tuners")
+_ROOMS = ("models", "operators", "sketches", "testing", "tuners")
 
 __all__ = [
+    "BaseProblem",
     "Budget",
+    "Candidate",
     "Categorical",
     "CommandProblem",
     "Config",
@@ -94,10 +104,14 @@ __all__ = [
     "Factorization",
     "Found",
     "FunctionProblem",
+    "InlineMeasurer",
+    "Job",
     "Kernel",
+    "LocalMeasurers",
     "MeasureSettings",
     "Measurement",
     "Measurer",
+    "Measurers",
     "MissingDependencyError",
     "Ordinal",
     "Outcome",
@@ -119,6 +133,7 @@ __all__ = [
     "TaskProblem",
     "TunesmithError",
     "UsageError",
+    "models",
     "open_store",
     "operators",
     "read_t1",

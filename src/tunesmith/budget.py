@@ -10,7 +10,7 @@ from tunesmith.errors import UsageError
 
 
 class Stop(enum.Enum):
-    """Why a run ended. The value is what is stored."""
+    """Why a run ended. The value is stored."""
 
     TRIALS = "trials"
     SECONDS = "seconds"
@@ -24,7 +24,7 @@ class Stop(enum.Enum):
 
     @property
     def meaning(self) -> str:
-        """One line for people."""
+        """The reason in words."""
         return _MEANINGS[self]
 
 
@@ -47,13 +47,12 @@ def _is_positive(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Budget:
-    """The limits of a run; the first one reached ends it, and None means no limit.
+    """The limits of a run. The first one reached ends it; None means no limit.
 
-    ``seconds`` counts this call alone, ``trials`` counts resumed trials too. ``target_gflops`` and
-    ``target_seconds`` (of one call) name a speed that is good enough. ``patience`` is how many
-    trials in a row may bring no improvement.
-
-    Raises ``UsageError`` for a limit that is not positive.
+    ``seconds`` is the wall clock of this run only; ``trials`` includes resumed trials.
+    ``target_gflops`` and ``target_seconds`` (of one call) are a speed that is good enough.
+    ``patience`` is the number of consecutive trials without improvement. Raises ``UsageError`` for
+    a limit that is not positive.
     """
 
     seconds: float | None = None
@@ -86,7 +85,7 @@ class Budget:
         since_improvement: int,
         flops: float | None,
     ) -> Stop | None:
-        """Why to stop now, or None. ``best_seconds`` is infinite while nothing valid was found."""
+        """The reason to stop now, or None. ``best_seconds`` is infinite without a valid trial."""
         target = self.target_seconds or 0.0
         if self.target_gflops is not None and flops:
             target = max(target, flops / self.target_gflops / 1e9)

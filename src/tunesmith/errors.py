@@ -1,4 +1,4 @@
-"""Every error that Tunesmith raises on purpose: one root, a few classes, one-line messages."""
+"""The errors that Tunesmith raises on purpose: one root, a few classes, one-line messages."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from collections.abc import Iterable
 class TunesmithError(Exception):
     """Root of all errors that a user can act on.
 
-    The message is one line: what is wrong, what to do.
-
-    ``exit_code`` is what the command line ends with.
+    The message is one line: what is wrong, what to do. ``exit_code`` is the command line's.
     """
 
     exit_code = 1
 
 
 class UsageError(TunesmithError):
-    """The caller asked for what does not exist or cannot be: a name, a shape, an option."""
+    """A request with an unknown or invalid name, shape or option."""
 
     exit_code = 2
 
@@ -40,19 +38,48 @@ class InstantiationError(TunesmithError):
 
 
 def system_reason(error: OSError) -> str:
-    """Why the system refused to write a file, to follow a colon."""
-    if isinstance(error, FileExistsError):  # where a folder was to be made
-        return f"{error.filename} is no folder"
+    """Why the system refused to write a file, in words that can follow a colon."""
+    if isinstance(error, FileExistsError):  # a file is where a folder should be made
+        return f"{error.filename} is not a folder"
     return (error.strerror or str(error)).lower()
 
 
-def last_line(error: Exception) -> str:
+_LONGEST_LINE = 300
+
+# TVM puts the reason of a schedule error behind the whole program.
+_TVM_REASON = "Error message: "
+
+
+def one_line(text: str) -> str:
+    """Text on one line, printable, of a bounded length."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+
+
+def describe(error: BaseException) -> str:
+    """An exception in one line; its type first, unless the message is written for people."""
+    if isinstance(error, TunesmithError):
+        return one_line(str(error))
+    name = type(error).__name__
+    text = str(error).rpartition(_TVM_REASON)[2].removeprefix(f"{name}: ")
+    return one_line(f"{name}: {text}") if text else name
+
+
+def first_line(error: BaseException) -> str:
+    """The beginning of what a library's error says, for those that go on with details."""
+    return _lines(error)[0].strip()
+
+
+def last_line(error: BaseException) -> str:
     """The end of what an error of the compiler says, which is what is wrong."""
-    lines = str(error).strip().splitlines()
-    return lines[-1].strip() if lines else type(error).__name__
+    return _lines(error)[-1].strip()
 
 
-# More names than this help nobody who mistyped one.
+def _lines(error: BaseException) -> list[str]:
+    return str(error).strip().splitlines() or [type(error).__name__]
+
+
+# A message lists at most this many names.
 _MOST_NAMES = 8
 
 
@@ -61,7 +88,7 @@ def unknown_name(
 ) -> UsageError:
     """The error for a name that is not registered, with the nearest known names.
 
-    ``listed_by`` is the command that lists all of them, where there is one.
+    ``listed_by`` is the command that lists all of them, if there is one.
     """
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)

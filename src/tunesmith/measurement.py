@@ -1,4 +1,4 @@
-"""What a trial gave: its outcome class, its run times, and the time that was spent on it."""
+"""The result of a trial: its outcome, its run times, and its cost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Outcome(enum.Enum):
 
     @property
     def meaning(self) -> str:
-        """One line for people."""
+        """The outcome in words."""
         return _MEANINGS[self]
 
 
@@ -50,18 +50,26 @@ REPEATED = "the same program as in an earlier trial of the run, whose figures th
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceState:
-    """What a GPU was like right after a trial had run: its clocks, and the temperature of its chip.
+class Candidate:
+    """What a trial is of: a config, and the name of the sketch whose config it is.
 
-    None for what could not be read.
+    ``sketch`` is empty where a problem has no sketches: a Python function, a command.
     """
+
+    config: Config
+    sketch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceState:
+    """A GPU's clocks (MHz) and chip temperature right after a trial; None if not readable."""
 
     sm_mhz: int | None = None
     memory_mhz: int | None = None
     celsius: int | None = None
 
     def to_json(self) -> dict[str, int | None]:
-        """As a mapping of JSON's types, for ``DeviceState(**mapping)``."""
+        """A JSON-ready mapping, for ``DeviceState(**mapping)``."""
         return {"sm_mhz": self.sm_mhz, "memory_mhz": self.memory_mhz, "celsius": self.celsius}
 
 
@@ -69,10 +77,10 @@ class DeviceState:
 class Measurement:
     """The result of one trial.
 
-    ``run_seconds`` holds one figure a repeat, each the mean seconds of one call; it is empty unless
-    the outcome is ``NO_ERROR``. ``build_time`` and ``run_time`` are the wall-clock seconds that the
-    trial cost in each phase. ``cut_off`` says that the candidate was so slow that it was measured
-    only once. ``device_state`` is that of a GPU, where it can be read.
+    ``run_seconds`` holds the mean seconds of a call for each repeat; it is empty unless the outcome
+    is ``NO_ERROR``. ``build_time`` and ``run_time`` are the wall-clock seconds of the trial's
+    phases. ``cut_off`` means that the candidate was so slow that it was measured only once.
+    ``device_state`` is that of a GPU, if it can be read. ``sketch`` is that of the candidate.
     """
 
     config: Config
@@ -84,9 +92,15 @@ class Measurement:
     program_hash: str = ""
     cut_off: bool = False
     device_state: DeviceState | None = None
+    sketch: str = ""
+
+    @property
+    def candidate(self) -> Candidate:
+        """What was measured."""
+        return Candidate(self.config, self.sketch)
 
     def to_json(self) -> dict[str, Any]:
-        """All but the config as a mapping of JSON's types, for ``from_json``."""
+        """All fields except the candidate as a JSON-ready mapping, for ``from_json``."""
         state = self.device_state
         return {
             "outcome": self.outcome.value,
@@ -100,11 +114,12 @@ class Measurement:
         }
 
     @classmethod
-    def from_json(cls, config: Config, data: Mapping[str, Any]) -> Measurement:
-        """The measurement of a config that ``to_json`` described; ``data`` may have more."""
+    def from_json(cls, candidate: Candidate, data: Mapping[str, Any]) -> Measurement:
+        """The measurement of a candidate that ``to_json`` described; ``data`` may have more."""
         state = data["device_state"]
         return cls(
-            config=config,
+            config=candidate.config,
+            sketch=candidate.sketch,
             outcome=Outcome(data["outcome"]),
             run_seconds=tuple(data["run_seconds"]),
             build_time=data["build_time"],
@@ -122,7 +137,7 @@ class Measurement:
 
     @property
     def repeated(self) -> bool:
-        """Whether its program was measured before in the run, and the figures are from there."""
+        """Whether the figures are from an earlier trial of the run with the same program."""
         return self.valid and self.message == REPEATED
 
     @property
@@ -132,7 +147,7 @@ class Measurement:
 
     @property
     def throughput(self) -> float:
-        """Calls a second, what tuners maximise; 0 for an invalid trial."""
+        """Calls per second, which tuners maximise; 0 for an invalid trial."""
         return 1.0 / self.seconds if self.valid else 0.0
 
     def summary(self, flops: float | None) -> dict[str, Any]:

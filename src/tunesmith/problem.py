@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from tunesmith.errors import UsageError
-from tunesmith.measurement import Measurement
+from tunesmith.measurement import Candidate, Measurement
 from tunesmith.space import Config, Space
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -50,14 +55,23 @@ class MeasureSettings:
 
 
 class Measurer(Protocol):
-    """Measures configs, possibly many at a time; results come in any order.
+    """Measures candidates, possibly many at a time; results come in any order.
 
-    A measurer never raises for a bad candidate: that is a measurement with its outcome class.
+    A measurer never raises for a bad candidate: that is a measurement with its outcome class. The
+    small way to write one is ``InlineMeasurer``, which needs ``measure`` alone.
     """
 
     @property
+    def machine(self) -> Mapping[str, Any]:
+        """The machine that the times are of, with its ``fingerprint``: see ``this_machine``.
+
+        Records are filed under it, and a run goes on from the records of the same machine.
+        """
+        ...
+
+    @property
     def batch(self) -> int:
-        """How many configs the measurer likes to have in hand so that it never idles.
+        """How many candidates the measurer likes to have in hand so that it never idles.
 
         0 when there is none left that it could measure: only a record can come to such an end.
         """
@@ -65,11 +79,11 @@ class Measurer(Protocol):
 
     @property
     def pending(self) -> int:
-        """How many submitted configs have not been collected yet."""
+        """How many submitted candidates have not been collected yet."""
         ...
 
-    def submit(self, configs: Sequence[Config]) -> None:
-        """Queue configs."""
+    def submit(self, candidates: Sequence[Candidate], best: float = math.inf) -> None:
+        """Queue candidates. ``best`` is the least seconds of a call so far: see ``cut_off``."""
         ...
 
     def collect(self, timeout: float) -> list[Measurement]:
@@ -80,15 +94,15 @@ class Measurer(Protocol):
         """Give up all that is pending; nothing of it will be collected."""
         ...
 
-    def play_off(self, configs: Sequence[Config], rounds: int) -> list[Measurement]:
-        """Measure a few configs again in turn, ``rounds`` times each, one measurement a config.
+    def play_off(self, candidates: Sequence[Candidate], rounds: int) -> list[Measurement]:
+        """Measure a few again in turn, ``rounds`` times each, one measurement a candidate.
 
         ``run_seconds[i]`` of each belongs to the same round, so they can be compared in pairs.
         """
         ...
 
     def round_cost(self, measurement: Measurement) -> float:
-        """About how many seconds one round of a play-off takes for a config measured like that."""
+        """About how many seconds one round of a play-off takes for a candidate measured so."""
         ...
 
     @property
@@ -108,18 +122,9 @@ class Measurer(Protocol):
         """Stop all work and leave no process behind. Safe to call twice."""
         ...
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None: ...
-
 
 class Measurable(Protocol):
-    """What the loop uses of a problem, and what a choice among several problems has as well."""
+    """What the loop works on: one problem, or several alternatives among which it chooses."""
 
     @property
     def key(self) -> str:
@@ -132,26 +137,64 @@ class Measurable(Protocol):
         ...
 
     @property
-    def default(self) -> Config | None:
-        """The config to compare with: what a user has without tuning."""
+    def finalists(self) -> int:
+        """How many of the best to measure again at the end; 0 if measurements do not vary."""
         ...
 
     @property
-    def finalists(self) -> int:
-        """How many of the best to measure again at the end; 0 if measurements do not vary."""
+    def alternatives(self) -> Sequence[Problem]:
+        """The problems to choose among; the first one's default is what others compare with."""
         ...
 
     def describe(self) -> Mapping[str, Any]:
         """JSON-ready identity: operator, target, sketch and version, or the command."""
         ...
 
-    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> Measurer:
-        """A new measurer for this problem; ``best`` is the least seconds known from before."""
+    def measurer(self, settings: MeasureSettings) -> Measurer:
+        """A new measurer."""
         ...
 
 
 class Problem(Measurable, Protocol):
-    """What a tuner is set on. Everything a tuner may use is the space; the loop uses the rest."""
+    """What a tuner searches: a space, and what else is known of its configs without a trial.
+
+    A problem of one's own inherits from ``BaseProblem``, which has what most do not need.
+    """
 
     @property
     def space(self) -> Space: ...
+
+    @property
+    def default(self) -> Config | None:
+        """The config to compare with: what a user has without tuning."""
+        ...
+
+    def estimates(self, configs: Sequence[Config]) -> Array | None:
+        """About how many seconds a call takes, shape (configs,), NaN for those of which there is
+        no idea; None for a problem without a model."""
+        ...
+
+    def features(self, configs: Sequence[Config]) -> Array | None:
+        """What is known of the programs of configs, shape (configs, features); None: nothing."""
+        ...
+
+    def kernel(self, config: Config) -> Any:
+        """Build the ``Kernel`` of a config. Raises ``UsageError`` where configs are no kernels."""
+        ...
+
+
+class BaseProblem:
+    """What a problem has that is no task: no alternatives, no model, no kernels."""
+
+    @property
+    def alternatives(self: Problem) -> Sequence[Problem]:
+        return (self,)
+
+    def estimates(self, configs: Sequence[Config]) -> Array | None:  # noqa: ARG002 # no model
+        return None
+
+    def features(self, configs: Sequence[Config]) -> Array | None:  # noqa: ARG002 # none known
+        return None
+
+    def kernel(self, config: Config) -> NoReturn:  # noqa: ARG002 # no kernels
+        raise UsageError("only a task has kernels to compile; use the config itself")

@@ -1,4 +1,4 @@
-"""How far a tuning run is: what the loop tells whoever watches it."""
+"""The progress of a tuning run, as the loop reports it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Final
 from tunesmith.measurement import Outcome
 
 PHASES: Final = ("search", "build", "run", "record", "idle")
-"""What the wall clock of a run is spent on. Runs of old lack ``record``: it was in ``search``."""
+"""The phases of a run's wall clock. Old runs lack ``record``, which was part of ``search``."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is. Times are in seconds; ``best_seconds`` and ``default_seconds`` of one call.
+    """The state of a run. ``best_seconds`` and ``default_seconds`` are of one call.
 
-    ``outcomes`` counts the trials of each class, ``time`` holds the seconds of each phase
-    of ``PHASES``. Trials of resumed runs count. ``sketches`` counts the trials of each sketch, and
-    ``best_sketch`` is that of the best; empty where there is none.
+    All counts include resumed trials: ``outcomes`` by outcome, ``sketches`` by sketch. ``time``
+    holds the seconds of each of ``PHASES``. ``best_sketch`` is that of the best trial, empty if
+    there is none.
     """
 
     trials: int

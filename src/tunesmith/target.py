@@ -1,4 +1,4 @@
-"""What a program runs on."""
+"""Targets: the devices that programs run on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tunesmith.operators import element_bits
 
 KINDS = ("cpu", "cuda")
 
-# NVIDIA's names of its GPUs' instruction sets; a letter stands for some of one generation alone.
+# NVIDIA's names of GPU architectures; a letter adds features of that architecture or family only.
 _ARCH = re.compile(r"sm_\d{2,3}[af]?")
 
 # LLVM's names of the instruction sets that compiled kernels use, on x86 and Arm.
@@ -27,12 +27,12 @@ _INSTRUCTIONS = re.compile(
 class Target:
     """A device and how to compile for it.
 
-    ``mcpu`` is an LLVM processor name; None means the processor of this machine. ``cores`` is how
-    many threads a kernel may use; None means all that this process may run on. ``arch`` is the
-    instruction set of an NVIDIA GPU, such as ``sm_90``; None means that of this machine's.
+    ``mcpu`` is LLVM's name of a processor; None means this machine's. ``cores`` is the number of
+    threads that a kernel may use; None means all cores available to this process. ``arch`` is the
+    architecture of an NVIDIA GPU, such as ``sm_90``; None means that of this machine's GPU.
 
-    Raises ``UsageError`` for an unknown kind, fewer than one core, an ``arch`` of a CPU or one that
-    is none, and values of other types.
+    Raises ``UsageError`` for an unknown kind, fewer than one core, an ``arch`` that is invalid or
+    for a CPU, and values of the wrong type.
     """
 
     kind: str = "cpu"
@@ -59,7 +59,7 @@ class Target:
 
     @cached_property
     def key(self) -> str:
-        """Stable text; leaves out what is the machine's own, which each record names apart."""
+        """Stable text of the options that are set; records store the machine separately."""
         options = [f"mcpu={self.mcpu}"] if self.mcpu else []
         options += [f"cores={self.cores}"] if self.cores else []
         options += [f"arch={self.arch}"] if self.arch else []
@@ -67,14 +67,14 @@ class Target:
 
     @property
     def core_count(self) -> int:
-        """How many threads a kernel uses."""
+        """The number of threads that a kernel uses."""
         return self.cores or len(os.sched_getaffinity(0))
 
     @property
     def processor(self) -> str:
         """LLVM's name of the processor to compile for.
 
-        Raises ``UsageError`` for one that LLVM does not know, or that has 32 bits.
+        Raises ``UsageError`` for one that LLVM does not know, and for 32-bit processors.
         """
         if self.mcpu is not None and self.mcpu not in llvm.processors():
             raise unknown_name("processor", self.mcpu, llvm.processors())
@@ -84,11 +84,11 @@ class Target:
 
     @cached_property
     def instructions(self) -> frozenset[str]:
-        """The instruction sets to compile for. Raises ``UsageError`` like that."""
+        """The instruction sets to compile for. Raises ``UsageError`` like ``processor``."""
         return instructions(self.processor)
 
     def lanes(self, dtype: str) -> int:
-        """How many elements of a type a vector register holds."""
+        """The number of elements of a type in a vector register."""
         known = self.instructions
         register = 64 if "avx512f" in known else 32 if "avx" in known else 16
         return register * 8 // element_bits(dtype)
@@ -100,7 +100,7 @@ class Target:
         return tvm.target.Target(self.to_json())
 
     def to_json(self) -> dict[str, Any]:
-        """TVM's target as a dict, with nothing left to guess.
+        """TVM's target as a dict, with all defaults resolved.
 
         Raises ``UsageError`` like ``processor`` and ``gpu_arch``.
         """
@@ -110,21 +110,18 @@ class Target:
 
     @property
     def gpu_arch(self) -> str:
-        """The GPU's instruction set to compile for, such as ``sm_90``.
+        """The GPU architecture to compile for, such as ``sm_90``.
 
-        Raises ``UsageError`` where none is named and this machine has no GPU.
+        Raises ``UsageError`` if ``arch`` is None and this machine has no GPU.
         """
         return self.arch or host_gpu_arch()
 
     def resolved(self) -> Target:
-        """The same with the instruction set of this machine's GPU, where none is named.
-
-        Raises ``UsageError`` like ``gpu_arch``.
-        """
+        """The same target with ``arch`` set. Raises ``UsageError`` like ``gpu_arch``."""
         return replace(self, arch=self.gpu_arch) if self.kind == "cuda" else self
 
     def check_measurable(self) -> None:
-        """Raises ``UsageError`` for a target whose programs this machine can only build."""
+        """Raises ``UsageError`` if this machine can only build programs for this target."""
         if self.kind != "cuda":
             return
         from tunesmith.cuda.compiler import has_nvcc, nvcc_version
@@ -154,23 +151,23 @@ class Target:
 
     @property
     def _host(self) -> dict[str, Any]:
-        """TVM's target of the processor."""
+        """TVM's target for the CPU."""
         return {
             "kind": "llvm",
             "mcpu": self.processor,
             "num-cores": self.core_count,
-            # A config says what is vectorised and unrolled. LLVM's searches for more of both make
-            # no good program better, but took up to 7 s of a build where elements are gathered
-            # (vectors in straight code) and 3 s where loops are short (unrolling, level 3).
+            # The config decides about vectorisation and unrolling. LLVM's SLP vectoriser and its
+            # unrolling at level 3 improve no good program, but took up to 7 s of a build (gathered
+            # elements) and 3 s (short loops).
             "opt-level": 2,
             "cl-opt": ["-vectorize-slp:bool=false"],
         }
 
 
 def host_gpu_arch() -> str:
-    """The instruction set of this machine's first NVIDIA GPU, such as ``sm_90``.
+    """The architecture of this machine's first NVIDIA GPU, such as ``sm_90``.
 
-    Raises ``UsageError`` where no GPU can be used.
+    Raises ``UsageError`` if no GPU can be used.
     """
     from tunesmith.cuda.devices import gpus
 
@@ -183,12 +180,12 @@ def host_gpu_arch() -> str:
 def instructions(processor: str) -> frozenset[str]:
     """The instruction sets that a kernel compiled for a processor may use.
 
-    These are some of LLVM's features of it; others say what is fast, or mean nothing to kernels.
+    These are a subset of LLVM's features; others are tuning flags or irrelevant to kernels.
     """
     return frozenset(name for name in llvm.features(processor) if _INSTRUCTIONS.match(name))
 
 
 def _runs_64_bit_code(processor: str) -> bool:
-    """Whether LLVM can compile for it; for others it would take the whole process down."""
+    """Whether a processor is a 64-bit one. For others LLVM would abort the process."""
     features = llvm.features(processor)
-    return "64bit" in features or "64bit-mode" not in features  # which are names of x86
+    return "64bit" in features or "64bit-mode" not in features  # names of x86 features

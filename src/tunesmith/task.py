@@ -1,4 +1,4 @@
-"""A task: an operator to make fast on a target."""
+"""A task: an operator to tune for a target."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from tunesmith.target import Target
 
 @dataclass(frozen=True, init=False)
 class Task:
-    """Operator and target, which may be given by its kind: ``Task(layer, target="cpu")``.
+    """An operator and a target, which may be given by its kind: ``Task(layer, target="cpu")``.
 
-    ``key`` names the task in a store, on every machine alike.
-
-    Raises ``UsageError`` for what is no operator and for an unknown kind of target.
+    ``key`` identifies the task in a store, on every machine. Raises ``UsageError`` if ``operator``
+    is not an operator, and for an unknown kind of target.
     """
 
     operator: Operator
@@ -29,7 +28,7 @@ class Task:
                 f"a task needs an operator such as operators.matmul(m=8, n=8, k=8), not "
                 f"{reprlib.repr(operator)}"
             )
-        # Assigned like this because the dataclass is frozen.
+        # The dataclass is frozen.
         object.__setattr__(self, "operator", operator)
         object.__setattr__(self, "target", Target.of(target))
 

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writes: a file is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: str | bytes | memoryview, *, lasting: bool = False) -> Path:
-    """Write a file of which nobody ever sees a part, and return its path; text as UTF-8.
+    """Write a file atomically, text as UTF-8, and return its path.
 
-    ``lasting``: what is in it is on the disk when this returns. Raises ``OSError``; what was there
-    before is there still then, and nothing else is left.
+    With ``lasting`` its content is on the disk when this returns. Raises ``OSError``, and then
+    leaves an existing file unchanged and no draft behind.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -20,6 +20,7 @@ from typing import Any
 
 import psutil
 
+from tests.families import family
 from tests.patience import PATIENCE
 
 TUNESMITH = [sys.executable, "-m", "tunesmith.cli.main"]
@@ -105,13 +106,7 @@ class Process:
 
     def family(self) -> list[psutil.Process]:
         """All living processes that have inherited its environment, itself included."""
-        wanted = f"{_MARK}={self.mark}".encode()
-        family = []
-        for directory in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError, psutil.NoSuchProcess):
-                if wanted in (directory / "environ").read_bytes().split(b"\0"):
-                    family.append(psutil.Process(int(directory.name)))
-        return family
+        return family(_MARK, self.mark)
 
     def commands(self) -> list[str]:
         """The command lines of its family."""

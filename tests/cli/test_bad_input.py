@@ -85,7 +85,7 @@ USAGE = [
     # configs and forms
     (f"show {MATMUL} --config {{", "--config is no JSON object"),
     (f"show {MATMUL} --config [1]", "not a JSON object"),
-    (f'show {MATMUL} --config {{"a":1}}', "'a', which is no parameter of the space"),
+    (f'show {MATMUL} --config {{"a":1}}', "'a', which is not a parameter of the space"),
     (f"show {MATMUL} --config {{}}", "config"),
     (f"show {MATMUL} --form elf", "unknown form 'elf': known: asm, cuda, llvm, tvmscript"),
     (f"show {MATMUL} --form lvm", "unknown form 'lvm': did you mean llvm?"),
@@ -152,7 +152,7 @@ def test_a_store_without_the_task(
 
 
 SPECS = {
-    "no toml": ("[command", "is no TOML"),
+    "no toml": ("[command", "is not TOML"),
     "unknown key": ("[command]\ntemplate='true'\ncmd=1\n[[parameter]]", "unknown key in [command]"),
     "no parameters": ("[command]\ntemplate = 'true'", "has no parameter"),
     "unknown field": (

@@ -78,7 +78,7 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "unknown parameter": (
         rows(result(), result(configuration={"block": 16, "unroll": 0, "warps": 4})),
-        "'warps', which is no parameter of the space",
+        "'warps', which is not a parameter of the space",
     ),
     "ruled out": (
         rows(result(), result(64, 1)),

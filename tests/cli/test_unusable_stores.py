@@ -37,7 +37,7 @@ def broken_stores(tmp_path: Path) -> dict[str, tuple[Path, str]]:
         file.write(b"\xff" * (damaged.stat().st_size - 200))
     return {
         "folder": (folder, "is a folder"),
-        "text": (text, "is no Tunesmith store"),
+        "text": (text, "is not a Tunesmith store"),
         "other": (other, "it holds other tables"),
         "newer": (newer, "upgrade Tunesmith"),
         "damaged": (damaged, "damaged"),

@@ -114,7 +114,7 @@ def test_values_in_several_digits_are_masked_too() -> None:
     assert all(config["a"] == 2 * int(str(config["b"])) for config in drawn)
 
 
-@pytest.mark.parametrize("limit", ["_MOST_VALUES", "_MOST_LOOKED_AT"])
+@pytest.mark.parametrize("limit", ["_MOST_VALUES", "_MOST_COMBINATIONS"])
 def test_where_there_are_too_many_combinations_constraints_are_left_out(
     limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -232,7 +232,7 @@ def test_a_name_that_is_no_librarys_is_refused(tmp_path: Path, name: str) -> Non
 @pytest.mark.parametrize(
     ("place", "reason"),
     [
-        ("file/kernel.so", r"\S+/file is no folder"),
+        ("file/kernel.so", r"\S+/file is not a folder"),
         ("folder.so", "is a directory"),
         (f"{'a' * 300}.so", "file name too long"),
     ],

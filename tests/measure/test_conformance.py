@@ -21,16 +21,14 @@ from tunesmith.space import Config, Ordinal, Space
 from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.testing.measurer import MeasurerConformance
+from tunesmith.testing.trials import candidates
 
 
 class TestLocalMeasurer(MeasurerConformance):
-    healthy = (config("none", 0), config("none", 1), config("none", 2))
-    failing = (
-        config("schedule_error"),
-        config("python_error"),
-        config("exit_in_build"),
-        config("segfault"),
-        config("wrong"),
+    healthy = candidates(config("none", number) for number in range(3))
+    failing = candidates(
+        config(fault)
+        for fault in ("schedule_error", "python_error", "exit_in_build", "segfault", "wrong")
     )
 
     @classmethod
@@ -41,8 +39,8 @@ class TestLocalMeasurer(MeasurerConformance):
 
 @needs_compiler
 class TestLocalMeasurerOfGpus(MeasurerConformance):
-    healthy = tuple(faulty_gpu_sketch.config("none", number) for number in range(3))
-    failing = tuple(
+    healthy = candidates(faulty_gpu_sketch.config("none", number) for number in range(3))
+    failing = candidates(
         faulty_gpu_sketch.config(fault)
         for fault in ("instantiation", "no_such_function", "illegal_address", "wrong")
     )
@@ -62,8 +60,8 @@ class TestLocalMeasurerOfGpus(MeasurerConformance):
 
 class TestFunctionMeasurer(MeasurerConformance):
     space: ClassVar[Space] = Space([Ordinal("x", (-1, 0, 1, 2, 3))])
-    healthy = (Config({"x": 1}), Config({"x": 2}), Config({"x": 3}))
-    failing = (Config({"x": -1}), Config({"x": 0}))
+    healthy = candidates(Config({"x": x}) for x in (1, 2, 3))
+    failing = candidates(Config({"x": x}) for x in (-1, 0))
 
     @classmethod
     def make_measurer(cls) -> Measurer:

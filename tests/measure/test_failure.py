@@ -1,4 +1,4 @@
-"""Failures in one line."""
+"""How trials and processes fail, in one line."""
 
 from __future__ import annotations
 
@@ -6,41 +6,15 @@ import math
 import signal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tunesmith.errors import UsageError
 from tunesmith.measure.failure import (
     Verdict,
-    describe,
     describe_exit,
     last_line,
-    one_line,
     signal_name,
     tells_no_memory,
 )
 from tunesmith.measurement import Outcome
-
-
-@given(st.text())
-def test_one_line_is_one_printable_line_of_bounded_length(text: str) -> None:
-    line = one_line(text)
-    assert line.isprintable() and len(line) <= 300
-    assert one_line(line) == line
-
-
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (ValueError("one\ntwo"), "ValueError: one two"),
-        (KeyError(), "KeyError"),
-        (RuntimeError("RuntimeError: twice"), "RuntimeError: twice"),
-        (RuntimeError("IR:\nblah\nError message: no such block"), "RuntimeError: no such block"),
-        (UsageError("written for people"), "written for people"),
-    ],
-)
-def test_exceptions(error: BaseException, text: str) -> None:
-    assert describe(error) == text
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from tunesmith.measure.function import FunctionProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import Measurer, MeasureSettings, Problem
 from tunesmith.space import Config, Constraint, Ordinal, Space
+from tunesmith.testing.trials import candidates
 
 SPACE = Space([Ordinal("n", tuple(range(1, 9)))])
 ONE, TWO, THREE = (Config({"n": n}) for n in (1, 2, 3))
@@ -28,7 +29,7 @@ def cost(config: Config) -> float:
 
 def measure(function: Callable[[Config], Any], config: Config = ONE) -> Measurement:
     with FunctionProblem(SPACE, function).measurer(MeasureSettings()) as measurer:
-        measurer.submit([config])
+        measurer.submit(candidates([config]))
         [measurement] = measurer.collect(timeout=0.0)
         return measurement
 
@@ -163,8 +164,8 @@ def test_each_collect_makes_one_trial_in_the_order_of_submission() -> None:
         return cost(config)
 
     measurer = FunctionProblem(SPACE, function).measurer(MeasureSettings())
-    measurer.submit([TWO, ONE])
-    measurer.submit([THREE])
+    measurer.submit(candidates([TWO, ONE]))
+    measurer.submit(candidates([THREE]))
     assert (measurer.pending, calls) == (3, [])
     assert [m.config for m in measurer.collect(1.0)] == [TWO]
     assert (measurer.pending, calls) == (2, [TWO])
@@ -174,16 +175,16 @@ def test_each_collect_makes_one_trial_in_the_order_of_submission() -> None:
 
 def test_what_is_cancelled_is_not_measured() -> None:
     measurer = FunctionProblem(SPACE, cost).measurer(MeasureSettings())
-    measurer.submit([ONE, TWO])
+    measurer.submit(candidates([ONE, TWO]))
     measurer.cancel()
     assert (measurer.pending, measurer.collect(0.0)) == (0, [])
-    measurer.submit([THREE])
+    measurer.submit(candidates([THREE]))
     assert [m.config for m in measurer.collect(0.0)] == [THREE]
 
 
 def test_closing_drops_what_is_pending() -> None:
     measurer = FunctionProblem(SPACE, cost).measurer(MeasureSettings())
-    measurer.submit([ONE, TWO])
+    measurer.submit(candidates([ONE, TWO]))
     measurer.close()
     measurer.close()
     assert measurer.pending == 0
@@ -193,7 +194,7 @@ def test_closing_drops_what_is_pending() -> None:
 def test_time_is_run_or_idle() -> None:
     measurer = FunctionProblem(SPACE, cost).measurer(MeasureSettings())
     assert set(measurer.time_split().values()) == {0.0}
-    measurer.submit([ONE])
+    measurer.submit(candidates([ONE]))
     [measurement] = measurer.collect(0.0)
     measurer.close()
     split = measurer.time_split()
@@ -213,7 +214,7 @@ def test_a_play_off_takes_turns() -> None:
         return float(len(calls))
 
     measurer = FunctionProblem(SPACE, function).measurer(MeasureSettings())
-    first, second = measurer.play_off([ONE, TWO], rounds=3)
+    first, second = measurer.play_off(candidates([ONE, TWO]), rounds=3)
     assert calls == [ONE, TWO] * 3
     assert (first.config, first.run_seconds) == (ONE, (1.0, 3.0, 5.0))
     assert (second.config, second.run_seconds) == (TWO, (2.0, 4.0, 6.0))
@@ -222,7 +223,7 @@ def test_a_play_off_takes_turns() -> None:
 def test_a_failure_in_any_round_of_a_play_off_is_its_result() -> None:
     costs = iter([1.0, 1.0, 1.0, math.nan, 1.0, 1.0])
     measurer = FunctionProblem(SPACE, lambda config: next(costs)).measurer(MeasureSettings())
-    first, second = measurer.play_off([ONE, TWO], rounds=3)
+    first, second = measurer.play_off(candidates([ONE, TWO]), rounds=3)
     assert first.run_seconds == (1.0, 1.0, 1.0)
     assert second.outcome is Outcome.WRONG_ANSWER
     assert second.run_seconds == ()
@@ -231,5 +232,5 @@ def test_a_failure_in_any_round_of_a_play_off_is_its_result() -> None:
 
 def test_a_play_off_of_nothing() -> None:
     measurer = FunctionProblem(SPACE, cost).measurer(MeasureSettings())
-    assert measurer.play_off([], rounds=3) == []
-    assert measurer.play_off([ONE], rounds=0) == []
+    assert measurer.play_off(candidates([]), rounds=3) == []
+    assert measurer.play_off(candidates([ONE]), rounds=0) == []

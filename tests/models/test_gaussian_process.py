@@ -5,13 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tunesmith.models import gaussian_process
+from tunesmith.models import CostModel, gaussian_process
 from tunesmith.models.gaussian_process import (
     GaussianProcess,
     _Distances,
     _Hyperparameters,
     _log_posterior,
 )
+from tunesmith.testing.cost_model import CostModelConformance
+
+
+class TestGaussianProcess(CostModelConformance):
+    least_rank_correlation = 0.95
+
+    def make_model(self, features: int) -> CostModel:
+        return GaussianProcess(features)
+
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.random((20, 3))
@@ -22,6 +31,7 @@ def test_a_single_known_value() -> None:
     model = GaussianProcess(2)
     model.condition(np.array([[0.5, 0.5]]), np.array([2.0]))
     mean, deviation = model.predict(np.array([[0.5, 0.5], [0.75, 0.25]]))
+    assert deviation is not None
     noise = 1e-2 + 1e-8
     near = np.exp(-0.5)  # two coordinates, a quarter away each, scales and amplitude 1
     np.testing.assert_allclose(mean, [2 / (1 + noise), 2 * near / (1 + noise)])
@@ -43,13 +53,14 @@ def test_the_gradient_is_that_of_the_posterior() -> None:
 def test_fitting_finds_what_matters() -> None:
     model = GaussianProcess(3)
     for _ in range(5):
-        model.fit(POINTS, VALUES)
+        model.adapt(POINTS, VALUES)
     scales = model._found.scales
     assert scales[0] < scales[1]
     assert scales[0] < scales[2]
     model.condition(POINTS, VALUES)
     fresh = RNG.random((200, 3))
     mean, deviation = model.predict(fresh)
+    assert deviation is not None
     truth = np.sin(6 * fresh[:, 0])
     assert np.corrcoef(mean, truth)[0, 1] > 0.8
     assert (np.abs(mean - truth) < 3 * deviation).mean() > 0.9
@@ -59,7 +70,7 @@ def test_fitting_never_ends_with_less_than_it_began_with() -> None:
     apart = np.abs(POINTS[:, None] - POINTS[None])
     model = GaussianProcess(3)
     before, _ = _log_posterior(model._found, apart, VALUES)
-    model.fit(POINTS, VALUES, steps=3)
+    model.adapt(POINTS, VALUES, steps=3)
     after, _ = _log_posterior(model._found, apart, VALUES)
     assert after >= before
 
@@ -68,9 +79,9 @@ def test_the_same_point_twice_and_equal_values_are_no_trouble() -> None:
     model = GaussianProcess(2)
     points = np.zeros((4, 2))
     model.fit(points, np.zeros(4))
-    model.condition(points, np.zeros(4))
     mean, deviation = model.predict(np.ones((1, 2)))
     assert mean[0] == 0.0
+    assert deviation is not None
     assert np.isfinite(deviation[0])
 
 
@@ -78,6 +89,7 @@ def test_the_jitter_bounds_the_deviation_from_below() -> None:
     model = GaussianProcess(1)
     model.condition(np.linspace(0, 1, 50)[:, None], np.zeros(50))
     _, deviation = model.predict(np.linspace(0, 1, 7)[:, None])
+    assert deviation is not None
     assert (deviation >= np.sqrt(gaussian_process._JITTER)).all()
 
 
@@ -90,8 +102,27 @@ def test_several_functions_are_predicted_at_once() -> None:
         alone.append(model.predict(fresh))
     model.condition(POINTS, np.stack([VALUES, -2 * VALUES], axis=1))
     means, deviations = model.predict(fresh)
-    np.testing.assert_allclose(means, np.stack([mean for mean, _ in alone], axis=1))
-    np.testing.assert_allclose(deviations, alone[0][1])
+    assert deviations is not None
+    np.testing.assert_allclose(means, np.stack([one.means for one in alone], axis=1))
+    assert alone[0].deviations is not None
+    np.testing.assert_allclose(deviations, alone[0].deviations)
+
+
+def test_what_is_expected_is_as_if_it_were_known() -> None:
+    """Points that turn out as predicted: the posterior is that of a model that knows them."""
+    model, fresh = GaussianProcess(3), RNG.random((30, 3))
+    model.adapt(POINTS, VALUES)
+    model.condition(POINTS, VALUES)
+    posterior = model.posterior(fresh)
+    chosen = [4, 17, 4, 9]
+    for number in chosen:
+        posterior.expect(number)
+    known = np.vstack([POINTS, fresh[chosen]])
+    model.condition(known, np.concatenate([VALUES, posterior.means[chosen]]))
+    means, deviations = model.predict(fresh)
+    assert deviations is not None
+    np.testing.assert_allclose(posterior.means, means, atol=1e-9)
+    np.testing.assert_allclose(posterior.deviations, deviations, rtol=1e-6)
 
 
 def test_distances_are_those_of_the_definition() -> None:

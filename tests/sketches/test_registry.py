@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -64,6 +65,18 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 def test_ours_come_first_in_the_order_in_which_they_are_tried() -> None:
     assert list(sketches())[:2] == ["cpu_tiled", "cpu_rows"]
+
+
+def test_each_of_ours_passes_the_suite_of_sketches() -> None:
+    """A sketch is a file, a line in the registry and a class like these."""
+    files = (path.read_text(encoding="utf-8") for path in Path(__file__).parent.rglob("test_*.py"))
+    suites = [text for text in files if "(SketchConformance)" in text]
+    untested = {
+        name
+        for name, sketch in sketches().items()
+        if not any(f"{type(sketch).__name__}()" in text for text in suites)
+    }
+    assert not untested
 
 
 def test_the_first_that_fits_is_taken() -> None:

@@ -158,7 +158,7 @@ def test_membership() -> None:
         ({"m": (4, 2), "unroll": 0}, "config lacks parameter 'layout'"),
         (
             {"m": (4, 2), "unroll": 0, "layout": "x", "z": 1},
-            "config has 'z', which is no parameter",
+            "config has 'z', which is not a parameter",
         ),
         ({"m": (4, 4), "unroll": 0, "layout": "x"}, "parameter 'm' has no value (4, 4)"),
         ({"m": (4, 2), "unroll": 0.0, "layout": "x"}, "parameter 'unroll' has no value 0.0"),

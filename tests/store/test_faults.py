@@ -46,7 +46,7 @@ def test_file_that_is_no_database(tmp_path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(StoreError) as raised:
         open_store(path)
-    assert "is no Tunesmith store, or is damaged" in _message(raised, path)
+    assert "is not a Tunesmith store, or is damaged" in _message(raised, path)
     assert path.read_bytes() == before
 
 

@@ -112,7 +112,7 @@ def test_missing_driver() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout == (
-        "store postgresql+psycopg://host/db needs the package 'psycopg', which is not here: "
+        "store postgresql+psycopg://host/db needs the package 'psycopg', which is missing: "
         "install tunesmith[postgresql]\n"
     )
 

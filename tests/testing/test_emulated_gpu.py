@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from tunesmith.operators import matmul
 from tunesmith.sketches.papers.cuda_gemm_424 import CudaGemm424
 from tunesmith.space import Config
 from tunesmith.target import Target
+from tunesmith.testing.emulated_gpu import nvcc
 from tunesmith.testing.emulated_gpu.in_process import run_cuda_code
+from tunesmith.testing.emulated_gpu.nvcc import compile_emulated
 from tunesmith.testing.sketch import mismatch
 
 TARGET = Target("cuda", arch="sm_90")
@@ -65,6 +68,21 @@ def test_an_access_outside_of_memory_is_an_error_and_the_next_call_is_none() -> 
         results(lambda source: source.replace("(int)blockIdx.y", "(int)blockIdx.y + (1 << 20)"))
     output, expected = results(lambda source: source)
     np.testing.assert_allclose(output, expected, atol=1e-5)
+
+
+def test_code_is_compiled_once_where_it_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TUNESMITH_EMULATED_KEPT", str(tmp_path / "kept"))
+    source = 'extern "C" __global__ void main_kernel(int* count) { *count = 1; }'
+    first = compile_emulated(source, "sm_90")
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert first == b"TUNESMITH EMULATED 90 %d\n" % kept.stat().st_size + kept.read_bytes()
+    monkeypatch.setattr(nvcc, "_compile", lambda *_: b"another")
+    assert compile_emulated(source, "sm_90") == first
+    assert compile_emulated(source.replace("1", "2"), "sm_90").endswith(b"another")
+    monkeypatch.delenv("TUNESMITH_EMULATED_KEPT")
+    assert compile_emulated(source, "sm_90").endswith(b"another")
 
 
 def test_a_missing_compiler_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

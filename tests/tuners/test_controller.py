@@ -30,10 +30,12 @@ DIGITS = Space([Ordinal(name, tuple(range(10))) for name in "abcdef"])
 class TestController(TunerConformance):
     tuner = Controller()
     learns = True
+    trials = 120  # several batches
 
 
 class TestSmallBatches(TunerConformance):
     tuner = Controller(batch=2, hidden=8, learning_rate=1e-2, decay=0.5, entropy=0.0)
+    trials = 72  # it trains after every two
 
 
 def start(**options: float) -> ControllerSearch:
@@ -182,7 +184,7 @@ def test_what_breaks_a_constraint_is_not_drawn(monkeypatch: pytest.MonkeyPatch) 
 def test_where_masks_would_be_too_large_it_is_drawn_again_so_many_times(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(tokens, "_MOST_LOOKED_AT", 0)
+    monkeypatch.setattr(tokens, "_MOST_COMBINATIONS", 0)
     search = Controller().start(DIAGONAL, 0)
     draws = count_draws(search, monkeypatch)
     proposed = search.propose(20)

@@ -120,7 +120,7 @@ def test_the_knowledge_base_holds_all_observations() -> None:
     configs = observe(search, 10) + observe(search, 3)
     search.observe([failed(config) for config in search.propose(3)])
     assert len(search.population) == 10
-    assert len(search.surrogate) == len(configs) + 3
+    assert len(search._speeds) == len(configs) + 3
 
 
 def test_of_equal_ones_the_earlier_stay() -> None:
@@ -141,7 +141,7 @@ def test_the_elite_are_the_offspring_of_highest_prediction() -> None:
     observe(twin, 20)
     offspring = twin._breed()
     assert len(offspring) == len(set(offspring)) == 30
-    predicted = twin.surrogate.predict(offspring)
+    predicted = twin.predict(offspring)
     best_first = sorted(range(30), key=lambda i: (-predicted[i], i))
     assert search.propose(6) == [offspring[i] for i in best_first[:6]]
 
@@ -236,7 +236,7 @@ def test_records_of_an_earlier_run_are_the_first_population() -> None:
     search = start(population=20)
     search.observe([judge(config) for config in records])
     assert len(search.population) == 20
-    assert len(search.surrogate) == 50
+    assert len(search._speeds) == 50
     twin = start(population=20)
     twin.observe([judge(config) for config in reversed(records)])
     assert [i.fitness for i in twin.population] == [i.fitness for i in search.population]

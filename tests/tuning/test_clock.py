@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from types import SimpleNamespace
 
@@ -10,10 +9,9 @@ import pytest
 
 from tests.scripted import Scripted, ScriptedMeasurer, config
 from tunesmith.budget import Budget, Stop
-from tunesmith.measurement import Measurement
+from tunesmith.measurement import Candidate, Measurement
 from tunesmith.problem import MeasureSettings
 from tunesmith.progress import PHASES, Progress
-from tunesmith.space import Config
 from tunesmith.store import open_store
 from tunesmith.tuning import clock
 from tunesmith.tuning.clock import RunClock
@@ -31,16 +29,16 @@ class Simulating(ScriptedMeasurer):
     def simulated(self) -> float:
         return 3 * HOUR * self.trials
 
-    def measure(self, config: Config) -> Measurement:
+    def measure(self, candidate: Candidate) -> Measurement:
         self.trials += 1
-        return super().measure(config)
+        return super().measure(candidate)
 
     def time_split(self) -> Mapping[str, float]:
         return {"build": HOUR * self.trials, "run": 2 * HOUR * self.trials, "idle": 0.0}
 
 
 class Simulation(Scripted):
-    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> Simulating:
+    def measurer(self, settings: MeasureSettings) -> Simulating:
         return Simulating(self)
 
 
@@ -65,8 +63,7 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
 
 
 def test_the_wall_clock(wall: Wall) -> None:
-    clock = RunClock()
-    clock.measurer = ScriptedMeasurer(Scripted())
+    clock = RunClock(ScriptedMeasurer(Scripted()))
     for _ in range(2):
         with clock.thinking():
             wall.pass_by(1.0)
@@ -86,8 +83,7 @@ def test_builds_count_where_nothing_else_is_done(wall: Wall) -> None:
         def time_split(self) -> Mapping[str, float]:
             return {"build": 10.0, "run": 0.0, "idle": 0.0}
 
-    clock = RunClock()
-    clock.measurer = Building(Scripted())
+    clock = RunClock(Building(Scripted()))
     with clock.thinking():
         wall.pass_by(4.0)
     wall.pass_by(6.0)
@@ -95,8 +91,8 @@ def test_builds_count_where_nothing_else_is_done(wall: Wall) -> None:
     assert clock.split() == {**parts, "total": 10.0}
 
 
-def test_without_a_measurer_nothing_is_built_or_run(wall: Wall) -> None:
-    clock = RunClock()
+def test_time_counts_however_its_block_ends(wall: Wall) -> None:
+    clock = RunClock(ScriptedMeasurer(Scripted()))
     with pytest.raises(EndingError), clock.thinking():
         wall.pass_by(1.0)
         raise EndingError
@@ -108,16 +104,15 @@ def test_without_a_measurer_nothing_is_built_or_run(wall: Wall) -> None:
 
 
 def test_a_simulated_clock_moves_by_thinking_and_trials_alone(wall: Wall) -> None:
-    clock = RunClock()
     measurer = Simulating(Simulation())
-    clock.measurer = measurer
+    clock = RunClock(measurer)
     with clock.bookkeeping():
         wall.pass_by(4.0)
     assert clock.elapsed == 0.0, "books are kept while the clock stands still"
     with clock.thinking():
         wall.pass_by(1.0)
     assert clock.elapsed == 1.0
-    measurer.measure(config(1))
+    measurer.measure(Candidate(config(1)))
     parts = {"search": 1.0, "build": HOUR, "run": 2 * HOUR, "record": 0.0, "idle": 0.0}
     assert clock.split() == {**parts, "total": 1.0 + 3 * HOUR}
 

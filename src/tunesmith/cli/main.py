@@ -11,7 +11,32 @@ from typing import Any, NoReturn
 
 import typer
 
-from tunesmith.cli import bench, build, compare, inspection, record, records, tune
+from tunesmith.cli import (
+    best,
+    build,
+    compare,
+    history,
+    import_,
+    lists,
+    record,
+    report,
+    show,
+    space,
+    tune,
+    tune_command,
+)
+from tunesmith.cli.bench import (
+    builds,
+    calls,
+    experiments,
+    gpu,
+    loop,
+    operators,
+    space_analysis,
+    starts,
+    startup,
+)
+from tunesmith.cli.options import add_commands
 from tunesmith.errors import TunesmithError
 
 # 128 + SIGINT, as shells have it.
@@ -23,8 +48,21 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (tune, record, records, inspection, build, compare, bench):
-    module.register(app)
+add_commands(
+    app,
+    *(tune.tune, tune_command.tune_command, record.record),
+    *(best.best, history.history, report.report, import_.import_),
+    *(lists.operators, lists.tuners, lists.sketches, space.space, show.show),
+    *(build.build, compare.compare),
+)
+bench = typer.Typer(help="Measure the figures that the project promises.")
+add_commands(
+    bench,
+    *(loop.loop, operators.operators, calls.calls, starts.starts, builds.builds, gpu.gpu),
+    *(experiments.nose, experiments.opevo, experiments.gbfs),
+    *(startup.startup, space_analysis.space_analysis),
+)
+app.add_typer(bench, name="bench")
 
 
 def main() -> None:

@@ -1,80 +1,119 @@
-"""Options that several commands share."""
+"""How commands get their options, and the options that several of them share.
+
+Options that belong together are the fields of a frozen dataclass: a command with a parameter of
+that class takes each field as an option, and is handed an instance.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+from typer import Option
 
-# Options of an operator are not known before its name is: they are read by ``task_choice``.
-PASS_OPERATOR_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}
+if TYPE_CHECKING:  # NumPy comes with it, and help has to do without
+    from tunesmith.problem import MeasureSettings
 
-OperatorName = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="OPERATOR --OPTION VALUE ...",
-        help="An operator and its options; 'tunesmith operators' lists them.",
-        show_default=False,
-    ),
-]
-Layer = Annotated[
-    str | None,
-    typer.Option("--layer", help="A named layer such as resnet18.C8, instead of an operator."),
-]
-Device = Annotated[str, typer.Option("--target", help="What to run on.")]
 Processor = Annotated[
-    str | None, typer.Option("--mcpu", help="LLVM's name of the processor; default: this one's.")
-]
-Cores = Annotated[
-    int | None, typer.Option("--cores", help="Threads a kernel may use; default: all cores.")
-]
-Arch = Annotated[
-    str | None,
-    typer.Option("--arch", help="The GPU's instruction set, such as sm_90; default: this one's."),
+    str | None, Option("--mcpu", help="LLVM's name of the processor; default: this one's.")
 ]
 SketchName = Annotated[
-    str | None, typer.Option("--sketch", help="Only this sketch; default: all that fit.")
+    str | None, Option("--sketch", help="Only this sketch; default: all that fit.")
 ]
 SketchNames = Annotated[
     list[str] | None,
-    typer.Option("--sketch", help="Only this sketch; repeatable; default: all that fit."),
-]
-OtherSketches = Annotated[
-    list[str] | None, typer.Option("--without-sketch", help="Not this sketch; repeatable.")
+    Option("--sketch", help="Only this sketch; repeatable; default: all that fit."),
 ]
 StoreLocation = Annotated[
     str | None,
-    typer.Option(
-        "--store", help="A SQLite file or a database URL; default: in the user's data folder."
-    ),
+    Option("--store", help="A SQLite file or a database URL; default: in the user's data folder."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-ConfigText = Annotated[
-    str | None,
-    typer.Option(
-        "--config", help="A config as JSON, or 'default'; default: the best one in the store."
-    ),
+Workloads = Annotated[
+    list[str] | None,
+    Option("--workload", help="A name, or a pattern such as 'resnet18.*'; repeatable."),
 ]
-ReportPath = Annotated[
-    Path | None, typer.Option("--report", help="Also write the HTML report to this file.")
-]
-Peers = Annotated[
-    bool, typer.Option("--peers", help="Compare the best with PyTorch, if it is installed.")
-]
+Prior = Annotated[bool, Option(help="Begin with what a model likes.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
+
+_PASS_REST = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+FIGURES = Path("docs/benchmarks")
+"""Where a checkout has the figures that it ships."""
 
 
-@dataclass(frozen=True)
-class Words:
-    """What stands on a command line besides the command's own options, and the names of those."""
+@dataclass(frozen=True, kw_only=True)
+class MeasureOptions:
+    """How configs are measured: ``MeasureSettings`` in the units of a command line."""
 
-    extra: Sequence[str]
-    options: Sequence[str]
+    build_timeout: Annotated[float, Option(help="Seconds a build may take.")] = 10.0
+    run_timeout: Annotated[float, Option(help="Seconds a run may take.")] = 10.0
+    repeats: Annotated[int, Option(help="Times each config is measured.")] = 3
+    min_repeat_ms: Annotated[float, Option(help="How long one repeat lasts.")] = 5.0
+    cut_off: Annotated[
+        float, Option(help="Times the best time at which a config is measured but once.")
+    ] = 3.0
+
+    def settings(self, **others: Any) -> MeasureSettings:
+        """The settings, with values for ``others`` that are no options.
+
+        Raises ``UsageError`` for a value that makes no sense.
+        """
+        from tunesmith.problem import MeasureSettings
+
+        given = asdict(self) | others
+        given["min_repeat_time"] = given.pop("min_repeat_ms") / 1e3
+        return MeasureSettings(**given)
 
 
-def words_of(context: typer.Context) -> Words:
-    """The words that no option of the command claimed."""
-    options = [name for parameter in context.command.params for name in parameter.opts]
-    return Words(context.args, [name[2:] for name in options if name.startswith("--")])
+def add_commands(group: typer.Typer, *commands: Callable[..., None]) -> None:
+    """Add functions as commands of their names: ``tune_command`` is ``tune-command``.
+
+    One that takes the context, itself or in its options, gets the words that no option claims.
+    """
+    for command in commands:
+        name = command.__name__.strip("_").replace("_", "-")
+        expanded = _expanded(command)
+        takes_rest = typer.Context in expanded.__annotations__.values()
+        group.command(name, context_settings=_PASS_REST if takes_rest else None)(expanded)
+
+
+def _expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as Typer wants it: with a parameter for each field of its dataclasses."""
+    classes: dict[str, Any] = {}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        if is_dataclass(parameter.annotation):
+            classes[parameter.name] = parameter.annotation
+            parameters += _parameters(parameter.annotation)
+        else:
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @functools.wraps(command)
+    def expanded(**values: Any) -> None:
+        for name, options in classes.items():
+            values[name] = options(**{it.name: values.pop(it.name) for it in fields(options)})
+        command(**values)
+
+    for_typer: Any = expanded
+    for_typer.__signature__ = inspect.Signature(parameters)
+    for_typer.__annotations__ = {it.name: it.annotation for it in parameters}
+    return expanded
+
+
+def _parameters(options: Any) -> list[inspect.Parameter]:
+    """The fields of a dataclass as parameters of a function."""
+    hints = get_type_hints(options, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(options)
+    ]

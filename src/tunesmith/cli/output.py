@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shlex
 import sys
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
+
+    from tunesmith.progress import Progress
 
 WIDTH = 100
 
@@ -15,6 +22,21 @@ WIDTH = 100
 def print_json(value: object) -> None:
     """One JSON object and nothing else."""
     print(json.dumps(value, default=_plain))
+
+
+def print_text(text: str) -> None:
+    """Text on standard output, as it is."""
+    console().print(text, soft_wrap=True, markup=False)
+
+
+def print_page(figures: object, page: str, *, as_json: bool, written: Path | None = None) -> None:
+    """The figures, or the page that is made of them and where it is ``written``."""
+    if as_json:
+        print_json(figures)
+        return
+    print_text(page)
+    if written is not None:
+        print_text(f"page: {written}")
 
 
 def console() -> Console:
@@ -30,6 +52,25 @@ def remarks() -> Console:
 def remark(text: str) -> None:
     """A line on standard error, as it is."""
     sys.stderr.write(text + "\n")
+
+
+@contextlib.contextmanager
+def shown_progress(
+    trials: int | None, seconds: float | None, flops: float | None
+) -> Iterator[Callable[[Progress], None]]:
+    """Takes the progress of a run with such a budget, and shows it on standard error.
+
+    ``flops`` are the operations of one call; each is None where there is none.
+    """
+    from tunesmith.reports.live import LiveProgress
+
+    with LiveProgress(remarks(), trials, seconds, flops) as live:
+        yield live.update
+
+
+def command_line() -> str:
+    """This process's, as a shell takes it."""
+    return shlex.join(["tunesmith", *sys.argv[1:]])
 
 
 def _console(*, stderr: bool) -> Console:

@@ -4,14 +4,43 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
+from typer import Option
+
+from tunesmith.cli.task_choice import TaskChoice
+from tunesmith.errors import TunesmithError, UsageError, unknown_name
 from tunesmith.measurement import Outcome
 from tunesmith.progress import PHASES
 
 if TYPE_CHECKING:
     from tunesmith.measurement import Measurement
     from tunesmith.store import Session, Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedTask(TaskChoice):
+    """A task, or the key of any that a store has records of."""
+
+    task_key: Annotated[
+        str | None, Option("--task", help="The key of any task, as 'tunesmith history' lists it.")
+    ] = None
+
+    @property
+    def key(self) -> str | None:
+        """The key of the task, None where none is named."""
+        if self.task_key is None:
+            return self.task().key if self.named else None
+        if self.named:
+            raise UsageError("name the task by --task or by its operator, not by both")
+        return self.task_key
+
+    def check_known(self, store: Store) -> None:
+        """Raise ``UsageError`` if no task of the store has the key that --task gave."""
+        known = [row.key for row in store.tasks()]
+        if self.task_key is not None and self.task_key not in known:
+            raise unknown_name("task", self.task_key, known, listed_by="tunesmith history")
 
 
 def time_of(sessions: Iterable[Session]) -> dict[str, float]:
@@ -76,7 +105,6 @@ def default_of(store: Store, session: Session) -> Measurement | None:
 
 def flops_of(session: Session) -> float | None:
     """The operations of one call of what a run tuned, None where it is no operator known here."""
-    from tunesmith.errors import TunesmithError
     from tunesmith.operators import operator_from_json
 
     try:

@@ -5,65 +5,40 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
 from tunesmith.budget import Stop
 from tunesmith.cli import options as opt
-from tunesmith.cli.output import console, print_json, remark, remarks
-from tunesmith.cli.task_choice import TaskChoice
-from tunesmith.errors import StoreError, UsageError
+from tunesmith.cli.output import console, print_json, print_text, remark, shown_progress
+from tunesmith.cli.task_choice import SketchChoice
+from tunesmith.cli.tune_result import check_stored
+from tunesmith.errors import UsageError
 from tunesmith.measurement import Outcome
 
 if TYPE_CHECKING:
-    from tunesmith.bench.recording.record_space import RecordingState, SpacePart
+    from tunesmith.bench.recording.record_space import RecordingState
     from tunesmith.measure.recorded.replay import ReplayProblem
-    from tunesmith.measure.task.problem import TaskProblem
-    from tunesmith.store import Store
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("record", context_settings=opt.PASS_OPERATOR_OPTIONS)(record)
 
 
 def record(
-    context: typer.Context,
+    output: Annotated[Path, Option("-o", "--output", help="The file to write, NAME.json.gz.")],
+    choice: SketchChoice,
     *,
-    operator: opt.OperatorName = None,
-    layer: opt.Layer = None,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="The file to write, NAME.json.gz.")
-    ],
-    target: opt.Device = "cpu",
-    mcpu: opt.Processor = None,
-    cores: opt.Cores = None,
-    arch: opt.Arch = None,
-    sketch: opt.SketchName = None,
     where: Annotated[
-        list[str] | None,
-        typer.Option("--where", help="Only configs of which this holds; repeatable."),
+        list[str] | None, Option(help="Only configs of which this holds; repeatable.")
     ] = None,
     sample: Annotated[
-        int | None, typer.Option("--sample", help="So many configs, drawn uniformly; default: all.")
+        int | None, Option(help="So many configs, drawn uniformly; default: all.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the sample and the order.")] = 0,
-    seconds: Annotated[
-        float | None, typer.Option("--seconds", help="Stop after so many; run again to go on.")
-    ] = None,
+    seed: Annotated[int, Option(help="Seed of the sample and the order.")] = 0,
+    seconds: Annotated[float | None, Option(help="Stop after so many; run again to go on.")] = None,
     store: opt.StoreLocation = None,
-    build_timeout: Annotated[float, typer.Option(help="Seconds a build may take.")] = 10.0,
-    run_timeout: Annotated[float, typer.Option(help="Seconds a run may take.")] = 10.0,
-    repeats: Annotated[int, typer.Option(help="Times each config is measured.")] = 3,
-    min_repeat_ms: Annotated[float, typer.Option(help="How long one repeat lasts.")] = 5.0,
-    cut_off: Annotated[
-        float, typer.Option(help="Times the best time at which a config is measured but once.")
-    ] = 3.0,
+    measure: opt.MeasureOptions,
     as_json: opt.Json = False,
 ) -> None:
     """Measure a whole space, or a uniform sample of it, into a T4 file."""
     if seed < 0:
         raise UsageError(f"the seed is {seed}: give 0 or more")
-    choice = TaskChoice(operator, layer, opt.words_of(context), target, mcpu, cores, arch, sketch)
     # Complain about the words before anything heavy is loaded.
     choice.task().target.check_measurable()
     from tunesmith.bench.recording.record_space import (
@@ -73,24 +48,24 @@ def record(
         restricted,
         write_recording,
     )
+    from tunesmith.bench.recording.record_space import record as measured
     from tunesmith.measure.recorded.replay import ReplayProblem
-    from tunesmith.problem import MeasureSettings
     from tunesmith.store import open_store
 
-    problem = _only(choice.problems())
-    settings = MeasureSettings(
-        build_timeout=build_timeout,
-        run_timeout=run_timeout,
-        repeats=repeats,
-        min_repeat_time=min_repeat_ms / 1e3,
-        cut_off=cut_off,
-        measure_again=True,  # a recorded trial costs what it costs, whatever came before it
-    )
+    problem, *others = choice.problems()
+    if others:
+        names = ", ".join(it.sketch.name for it in (problem, *others))
+        raise UsageError(f"a recording is of one sketch: name it with --sketch, one of {names}")
+    # A recorded trial costs what it costs, whatever came before it.
+    settings = measure.settings(measure_again=True)
     part = SpacePart(problem, restricted(problem.space, where or ()), settings)
     count = count_configs(part.space, sample)
     check_output(output, part)
-    with open_store(store) as opened:
-        recording = _measured(part, opened, count, sample=sample, seed=seed, seconds=seconds)
+    with open_store(store) as opened, shown_progress(count, None, part.flops) as progress:
+        recording = measured(
+            part, sample=sample, seed=seed, store=opened, seconds=seconds, progress=progress
+        )
+    check_stored(recording.result)
     replay = None
     if recording.complete:
         write_recording(output, recording)
@@ -98,42 +73,6 @@ def record(
     _print(recording, output, replay, as_json=as_json)
     if recording.result.stopped is Stop.INTERRUPTED:
         raise KeyboardInterrupt
-
-
-def _only(problems: tuple[TaskProblem, ...]) -> TaskProblem:
-    if len(problems) > 1:
-        names = ", ".join(problem.sketch.name for problem in problems)
-        raise UsageError(f"a recording is of one sketch: name it with --sketch, one of {names}")
-    return problems[0]
-
-
-def _measured(
-    part: SpacePart,
-    store: Store,
-    count: int,
-    *,
-    sample: int | None,
-    seed: int,
-    seconds: float | None,
-) -> RecordingState:
-    """Raises ``StoreError`` if a trial could not be stored."""
-    from tunesmith.bench.recording.record_space import record as measure
-    from tunesmith.reports.live import LiveProgress
-
-    with LiveProgress(remarks(), count, None, part.flops) as live:
-        recording = measure(
-            part,
-            sample=sample,
-            seed=seed,
-            store=store,
-            seconds=seconds,
-            progress=live.update,
-        )
-    result = recording.result
-    if result.failure:
-        where = f"; 'tunesmith import {result.rescued}' adds the rest" if result.rescued else ""
-        raise StoreError(result.failure + where)
-    return recording
 
 
 def _print(
@@ -149,7 +88,7 @@ def _print(
         )
     else:
         _print_tables(recording, replay)
-        console().print(f"recording: {output}", soft_wrap=True, markup=False)
+        print_text(f"recording: {output}")
 
 
 def _summary(recording: RecordingState, output: Path) -> dict[str, Any]:

@@ -1,16 +1,19 @@
-"""From the words of a command line to a task."""
+"""The options that name a task, and from them to the task."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+from typer import Argument, Option
+
+from tunesmith.cli import options as opt
 from tunesmith.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:  # NumPy comes with most of these, and help has to do without
-    from tunesmith.cli.options import Words
     from tunesmith.measure.task.portfolio import Portfolio
     from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.operators import Operator
@@ -18,25 +21,33 @@ if TYPE_CHECKING:  # NumPy comes with most of these, and help has to do without
     from tunesmith.task import Task
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TaskChoice:
-    """What a command was told of its task, and of the sketches to look at: all that fit, if none
-    is named."""
+    """The options that name a task. Those of its operator are among the words that are left."""
 
-    operator: str | None
-    layer: str | None
-    given: Words
-    target: str = "cpu"
-    mcpu: str | None = None
-    cores: int | None = None
-    arch: str | None = None
-    sketch: str | Sequence[str] | None = None
-    without: Sequence[str] | None = None
+    context: typer.Context
+    operator: Annotated[
+        str | None,
+        Argument(
+            metavar="OPERATOR --OPTION VALUE ...",
+            help="An operator and its options; 'tunesmith operators' lists them.",
+            show_default=False,
+        ),
+    ] = None
+    layer: Annotated[
+        str | None, Option(help="A named layer such as resnet18.C8, instead of an operator.")
+    ] = None
+    target: Annotated[str, Option(help="What to run on.")] = "cpu"
+    mcpu: opt.Processor = None
+    cores: Annotated[int | None, Option(help="Threads of a kernel; default: all cores.")] = None
+    arch: Annotated[
+        str | None, Option(help="The GPU's instruction set, such as sm_90; default: this one's.")
+    ] = None
 
     @property
     def named(self) -> bool:
         """Whether any word names a task."""
-        return bool(self.operator or self.layer or self.given.extra)
+        return bool(self.operator or self.layer or self.context.args)
 
     def task(self) -> Task:
         """The task. Raises ``UsageError`` where the words name none."""
@@ -50,12 +61,17 @@ class TaskChoice:
 
         Raises ``UsageError`` where the words name none, or a processor that LLVM does not know.
         """
+        task = self.task()  # complain about the words before anything heavy is loaded
         from tunesmith.measure.task.portfolio import problems_of
 
-        task = self.task()
         task.target.to_json()  # or it would be seen only where something is compiled
-        names = [self.sketch] if isinstance(self.sketch, str) else self.sketch or ()
-        return problems_of(task, names, self.without or ())
+        only, without = self.sketches
+        return problems_of(task, only, without)
+
+    @property
+    def sketches(self) -> tuple[Sequence[str], Sequence[str]]:
+        """The sketches to look at, all that fit if there is none, and those to leave out."""
+        return (), ()
 
     def to_tune(self) -> TaskProblem | Portfolio:
         """The task with all of its sketches as one problem.
@@ -70,7 +86,7 @@ class TaskChoice:
     def _operator(self) -> Operator:
         from tunesmith.operators import parse_operator, workload
 
-        name, extra = self.operator, list(self.given.extra)
+        name, extra = self.operator, list(self.context.args)
         if name is not None and name.startswith("-"):
             if self.layer is None:
                 raise UsageError(f"name the operator before its options: it must precede {name}")
@@ -95,6 +111,7 @@ class TaskChoice:
         """
         from tunesmith.operators import operator_class
 
+        own = [option for it in self.context.command.params for option in it.opts]
         declared = operator_class(operator).options()
         spellings = {name: option.name for option in declared for name in option.type.aliases}
         spellings |= {option.name: option.name for option in declared}
@@ -103,10 +120,65 @@ class TaskChoice:
                 raise unknown_name(
                     f"option of {operator}",
                     name,
-                    {*spellings, *self.given.options},
+                    {*spellings, *(option[2:] for option in own if option.startswith("--"))},
                     listed_by=f"tunesmith operators {operator}",
                 )
         return spellings
+
+
+@dataclass(frozen=True, kw_only=True)
+class SketchChoice(TaskChoice):
+    """A task, and maybe one of its sketches."""
+
+    sketch: opt.SketchName = None
+
+    @property
+    def sketches(self) -> tuple[Sequence[str], Sequence[str]]:
+        return (() if self.sketch is None else (self.sketch,)), ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigChoice(SketchChoice):
+    """A task, and one of its configs."""
+
+    store: opt.StoreLocation = None
+    config: Annotated[
+        str | None,
+        Option(help="A config as JSON, or 'default'; default: the best one in the store."),
+    ] = None
+
+    def chosen(self) -> tuple[TaskProblem, Config]:
+        """The config that ``--config`` asks for, with the problem of its sketch.
+
+        That is the best of the store, the default, or the config as given, of the first sketch that
+        has it. The store is opened only where it is needed. Raises ``UsageError`` if the store has
+        none, or the text is no config of any problem's space.
+        """
+        problems = self.problems()
+        from tunesmith.space import Config
+
+        if self.config == "default":
+            return problems[0], problems[0].default
+        if self.config is not None:
+            try:
+                config = Config.from_json(json.loads(self.config))
+            except ValueError as error:
+                raise UsageError(f"--config is no JSON object: {error}") from error
+            fitting = [problem for problem in problems if problem.space.contains(config)]
+            if not fitting:
+                problems[0].space.check(config)
+            return fitting[0], config
+        from tunesmith.store import open_store
+
+        by_sketch = {(it.sketch.name, it.sketch.version): it for it in problems}
+        with open_store(self.store, create=False) as opened:
+            record = opened.best(problems[0].key, among=by_sketch)
+        if record is None:
+            raise UsageError(
+                f"nothing is recorded for {problems[0].key} on this machine: tune it first, "
+                "or give --config default"
+            )
+        return by_sketch[record.sketch, record.sketch_version], record.config
 
 
 def parse_words(words: Sequence[str]) -> dict[str, object]:
@@ -133,38 +205,3 @@ def parse_words(words: Sequence[str]) -> dict[str, object]:
         options[name] = value if equals or value else True
         position += 1
     return options
-
-
-def chosen_config(
-    problems: Sequence[TaskProblem], store: str | None, text: str | None
-) -> tuple[TaskProblem, Config]:
-    """The config that ``--config`` asks for, with the problem of its sketch.
-
-    That is the best of ``store``, the default, or the config as given, of the first sketch that has
-    it. The store is opened only where it is needed. Raises ``UsageError`` if the store has none,
-    or the text is no config of any problem's space.
-    """
-    from tunesmith.space import Config
-
-    if text == "default":
-        return problems[0], problems[0].default
-    if text is not None:
-        try:
-            config = Config.from_json(json.loads(text))
-        except ValueError as error:
-            raise UsageError(f"--config is no JSON object: {error}") from error
-        fitting = [problem for problem in problems if problem.space.contains(config)]
-        if not fitting:
-            problems[0].space.check(config)
-        return fitting[0], config
-    from tunesmith.store import open_store
-
-    by_sketch = {(it.sketch.name, it.sketch.version): it for it in problems}
-    with open_store(store, create=False) as opened:
-        record = opened.best(problems[0].key, among=by_sketch)
-    if record is None:
-        raise UsageError(
-            f"nothing is recorded for {problems[0].key} on this machine: tune it first, "
-            "or give --config default"
-        )
-    return by_sketch[record.sketch, record.sketch_version], record.config

@@ -14,12 +14,17 @@ if TYPE_CHECKING:
 
 
 def print_result(result: Result, compared: Mapping[str, float], *, as_json: bool) -> None:
-    """Print the result, and raise ``StoreError`` if not all of it could be stored."""
+    """Print the result. Raises as ``check_stored`` does."""
     if as_json:
         peers = {name: {"seconds": seconds} for name, seconds in compared.items()}
         print_json({**result.to_json(), **({"peers": peers} if peers else {})})
     else:
         _print_tables(result, compared)
+    check_stored(result)
+
+
+def check_stored(result: Result) -> None:
+    """Raise ``StoreError`` if not all trials could be stored."""
     if result.failure:
         where = f"; 'tunesmith import {result.rescued}' adds the rest" if result.rescued else ""
         raise StoreError(result.failure + where)
@@ -43,7 +48,7 @@ def _print_tables(result: Result, compared: Mapping[str, float]) -> None:
     rows += [ResultRow(name, seconds) for name, seconds in compared.items()]
     if result.best is not None:
         rows.append(ResultRow("best found", result.best.seconds, best=True))
-    out.print(f"{result.problem.key}", soft_wrap=True, markup=False)
+    out.print(result.problem.key, soft_wrap=True, markup=False)
     out.print(
         f"{result.trials} trials ({result.valid} valid, {result.resumed} of them from earlier "
         f"runs) in {result.time['total']:.1f} s; stopped: {result.stopped.meaning}",

@@ -1,1 +1,1 @@
-"""From a program to machine code: TVM's passes, some of our own, and LLVM."""
+"""Compiles programs to machine code with TVM's passes, our own passes, and LLVM."""

@@ -1,4 +1,4 @@
-"""From a program to machine code, by TVM's passes and LLVM or nvcc."""
+"""Compiles a program to machine code with TVM's passes and LLVM or nvcc."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from tunesmith.compiler.passes.pipelines import lowering_for, pipeline_name
 
 
 def compiled(program: Any, target: Any, *, checked: bool = True) -> Any:
-    """TVM's executable of a module of functions for a ``tvm.target.Target``.
+    """TVM's executable of a module, for a ``tvm.target.Target``. Raises what TVM raises.
 
-    Unless ``checked``, functions take their arguments as they are: the machine code that compares
-    types, shapes and strides with the declared ones takes longer to compile than a small program.
-    Raises what TVM raises.
+    Unless ``checked``, functions do not check the types, shapes and strides of their arguments. For
+    a small program these checks take longer to compile than the rest.
     """
     import tvm
 

@@ -1,1 +1,1 @@
-"""NVIDIA GPUs: from a program to launches of machine code, and the driver that runs them."""
+"""NVIDIA GPUs: programs lowered to machine code and launches, and the driver that runs them."""

@@ -1,4 +1,4 @@
-"""How fast a GPU runs just now, and how warm it is, as NVIDIA's management library tells."""
+"""A GPU's clock rates and temperature, from NVIDIA's management library (NVML)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from tunesmith.measurement import DeviceState
 
 LIBRARY = "libnvidia-ml.so.1"
 
-# Of nvmlClockType_t and nvmlTemperatureSensors_t.
+# Values of nvmlClockType_t and nvmlTemperatureSensors_t.
 _MULTIPROCESSORS, _MEMORY = 1, 2
 _CHIP = 0
 
 
 class Clocks:
-    """A GPU's clocks and temperature, by its place on the PCI bus; where they can be read."""
+    """Reads the clocks and temperature of the GPU with a PCI bus ID, if NVML is installed."""
 
     def __init__(self, bus: str, library: str = LIBRARY) -> None:
         self._library: Any = None
         self._device = c_void_p()
-        with contextlib.suppress(OSError, AttributeError):  # it is not on every machine
+        with contextlib.suppress(OSError, AttributeError):  # not every machine has NVML
             found = ctypes.CDLL(library)
             place = c_char_p(bus.encode())
             if not (
@@ -32,7 +32,7 @@ class Clocks:
                 self._library = found
 
     def read(self) -> DeviceState | None:
-        """How they are now; None where nothing can be read."""
+        """Their present values; None if none can be read."""
         state = DeviceState(
             sm_mhz=self._figure("nvmlDeviceGetClockInfo", _MULTIPROCESSORS),
             memory_mhz=self._figure("nvmlDeviceGetClockInfo", _MEMORY),

@@ -1,4 +1,4 @@
-"""From CUDA C++ to the machine code of an NVIDIA GPU, and what that takes of the GPU."""
+"""Compiles CUDA C++ with nvcc, and reports the GPU resources that the code uses."""
 
 from __future__ import annotations
 
@@ -17,42 +17,37 @@ from tunesmith.cuda.lowering import Function
 from tunesmith.cuda.multiprocessors import multiprocessor
 from tunesmith.errors import MissingDependencyError, TunesmithError
 
-# What ptxas says of each function, in this order.
+# ptxas's report of a function, in this order.
 _FUNCTION = re.compile(r"Compiling entry function '(\w+)'")
 _SPILLS = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
 
-# Where nvcc says its version.
+# nvcc's version, in the output of ``nvcc --version``.
 _RELEASE = re.compile(r"release (\d+)\.(\d+)")
 
-# What nvcc is told for every instruction set.
+# nvcc's options for every architecture.
 _OPTIONS = ("-cubin", "-O3", "-Xptxas", "-v", "-std=c++17")
 
-# What nvcc is told of an instruction set: with what this generation alone has (``wgmma`` of sm_90).
-# Machine code for it without that would run on later members of the generation, too, but there are
-# none: GPUs of compute capability 9.0 are all that it is ever loaded on (``devices.runs``).
+# Architectures to compile for with their architecture-specific features (``wgmma`` of sm_90). Such
+# code does not run on later members of the generation, but sm_90 has none (``devices.runs``).
 _WITH_FEATURES = {"sm_90": "sm_90a"}
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What a function takes: registers of a thread, bytes that a thread spills to memory and loads
-    from there, and bytes of shared memory of a block."""
+    """A function's registers per thread, bytes that a thread spills to memory and reloads, and
+    bytes of static shared memory per block."""
 
     registers: int
     spill_stores: int
     spill_loads: int
     shared_bytes: int
 
-    def with_shared(self, given: int) -> Resources:
-        """The same with so many more bytes of shared memory, which a launch gives."""
-        return replace(self, shared_bytes=self.shared_bytes + given)
-
     def occupancy(self, threads: int, arch: str) -> float | None:
-        """The share of a multiprocessor's threads that run at a time, with blocks of so many.
+        """The share of a multiprocessor's thread slots in use, with ``threads`` per block.
 
-        None for a GPU whose figures are not known here.
+        None for an architecture that is not in our table.
         """
         known = multiprocessor(arch)
         if known is None:
@@ -63,7 +58,7 @@ class Resources:
 
 @dataclass(frozen=True)
 class Cubin:
-    """Machine code, its source, and what its functions take, by name."""
+    """Machine code, its source, and the resources of its functions by name."""
 
     code: bytes
     source: str
@@ -71,17 +66,21 @@ class Cubin:
 
 
 def summary(cubin: Cubin, functions: Mapping[str, Function], arch: str) -> dict[str, Any]:
-    """What a program takes, as JSON: of several launches each time the most demanding one.
+    """A program's resources as JSON; for each the most demanding launch counts.
 
-    ``registers`` of a thread, ``spilled_bytes`` that a thread writes to memory for want of
-    registers, ``shared_bytes`` and ``threads`` of a block, and the ``occupancy``, None for a GPU
-    whose figures are not known here. ``functions`` are those of ``CudaCode``.
+    ``registers`` and ``spilled_bytes`` are per thread, ``shared_bytes`` and ``threads`` per block;
+    ``occupancy`` is as in ``Resources``. ``functions`` are those of ``CudaCode``. Raises
+    ``TunesmithError`` if nvcc did not report on one of them.
     """
     launches = [launch for function in functions.values() for launch in function.launches]
     unknown = {launch.kernel for launch in launches} - cubin.resources.keys()
     if unknown:
-        raise TunesmithError(f"nvcc says nothing of {', '.join(sorted(unknown))}: update Tunesmith")
-    used = [cubin.resources[launch.kernel].with_shared(launch.shared_bytes) for launch in launches]
+        names = ", ".join(sorted(unknown))
+        raise TunesmithError(f"nvcc does not report the resources of {names}: update Tunesmith")
+    used = []
+    for launch in launches:
+        static = cubin.resources[launch.kernel]
+        used.append(replace(static, shared_bytes=static.shared_bytes + launch.shared_bytes))
     threads = [math.prod(launch.block) for launch in launches]
     occupancies = [one.occupancy(count, arch) for one, count in zip(used, threads, strict=True)]
     known = [share for share in occupancies if share is not None]
@@ -95,7 +94,7 @@ def summary(cubin: Cubin, functions: Mapping[str, Function], arch: str) -> dict[
 
 
 def has_nvcc() -> bool:
-    """Whether CUDA C++ can be compiled here."""
+    """Whether nvcc is installed."""
     return _nvcc() is not None
 
 
@@ -104,7 +103,7 @@ def _nvcc() -> str | None:
 
 
 def nvcc() -> str:
-    """Where the compiler is. Raises ``MissingDependencyError`` where there is none."""
+    """The path of nvcc. Raises ``MissingDependencyError`` if there is none."""
     found = _nvcc()
     if found is None:
         raise MissingDependencyError(
@@ -115,32 +114,31 @@ def nvcc() -> str:
 
 
 def compiler_text() -> str:
-    """Which nvcc it is, in its own words, in one line.
+    """The line by which nvcc identifies its build.
 
-    Raises like ``nvcc``, and ``TunesmithError`` for one that does not run.
+    Raises like ``nvcc``, and ``TunesmithError`` if it does not run.
     """
-    return _words(nvcc()).splitlines()[-1]
+    return _version_output(nvcc()).splitlines()[-1]
 
 
 def options_for(arch: str) -> tuple[str, ...]:
-    """What nvcc is told to compile for an instruction set."""
+    """nvcc's options to compile for an architecture such as ``sm_90``."""
     return (*_OPTIONS, f"-arch={_WITH_FEATURES.get(arch, arch)}")
 
 
 def nvcc_version() -> int:
-    """The CUDA that nvcc is of, as the driver says its own: 13000 for 13.0.
+    """nvcc's CUDA version in the driver's format: 13000 for 13.0.
 
     Raises like ``compiler_text``.
     """
-    found = _RELEASE.search(_words(nvcc()))
+    found = _RELEASE.search(_version_output(nvcc()))
     if found is None:
-        raise TunesmithError(f"{nvcc()} does not say its version: install the CUDA toolkit anew")
+        raise TunesmithError(f"{nvcc()} does not print its version: reinstall the CUDA toolkit")
     return 1000 * int(found[1]) + 10 * int(found[2])
 
 
 @lru_cache(maxsize=4)
-def _words(path: str) -> str:
-    """What a compiler says of itself."""
+def _version_output(path: str) -> str:
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
@@ -149,11 +147,10 @@ def _words(path: str) -> str:
 
 
 def compile_cuda(source: str, arch: str) -> Cubin:
-    """Compile CUDA C++ for an instruction set such as ``sm_90``, with all features that the GPUs
-    of its generation have.
+    """Compile CUDA C++ for an architecture such as ``sm_90``, with its specific features.
 
     Raises ``MissingDependencyError`` without nvcc, and ``TunesmithError`` with the compiler's first
-    complaint where it fails.
+    error if it fails.
     """
     with tempfile.TemporaryDirectory() as folder:
         path, output = Path(folder, "kernel.cu"), Path(folder, "kernel.cubin")
@@ -161,13 +158,13 @@ def compile_cuda(source: str, arch: str) -> Cubin:
         command = [nvcc(), *options_for(arch), "-o", str(output), str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            complaint = _complaint(done.stderr).replace(f"{path}", path.name)
-            raise TunesmithError(f"nvcc failed: {complaint}")
+            reason = _first_error(done.stderr).replace(f"{path}", path.name)
+            raise TunesmithError(f"nvcc failed: {reason}")
         return Cubin(output.read_bytes(), source, resources_of(done.stderr))
 
 
 def resources_of(report: str) -> dict[str, Resources]:
-    """What ptxas tells of each function with ``-v``."""
+    """The resources of each function, from ptxas's output with ``-v``."""
     found = {}
     for part in report.split("Compiling entry function")[1:]:
         name = _FUNCTION.match("Compiling entry function" + part)
@@ -183,6 +180,6 @@ def resources_of(report: str) -> dict[str, Resources]:
     return found
 
 
-def _complaint(report: str) -> str:
+def _first_error(report: str) -> str:
     lines = [line.strip() for line in report.splitlines() if "error" in line or "fatal" in line]
-    return (lines or report.strip().splitlines() or ["without a word"])[0]
+    return (lines or report.strip().splitlines() or ["it printed nothing"])[0]

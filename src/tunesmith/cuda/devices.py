@@ -18,16 +18,16 @@ _MAJOR, _MINOR = 75, 76
 
 _NAME_LENGTH = 256
 
-# The CUDA of TVM's runtime, as cuDriverGetVersion says it. Measuring does without.
+# The CUDA version of TVM's runtime in the format of cuDriverGetVersion. Measurements do not use it.
 KERNELS_NEED = 13000
 
 
 @dataclass(frozen=True)
 class GpuInfo:
-    """A GPU as the driver knows it. ``index`` counts those that this process may use.
+    """A GPU's properties. ``index`` counts the GPUs that this process may use.
 
-    ``arch`` is its instruction set, such as ``sm_90``; ``bus`` is its place on the PCI bus, by
-    which other tools know it. ``newest_cuda`` is that of its driver: 13000 for 13.0.
+    ``arch`` is its architecture, such as ``sm_90``; ``bus`` is its PCI bus ID. ``newest_cuda`` is
+    the driver's CUDA version: 13000 for 13.0.
     """
 
     index: int
@@ -41,7 +41,7 @@ class GpuInfo:
 
     @classmethod
     def of(cls, cuda: Driver, index: int) -> GpuInfo:
-        """The GPU with this index. Raises ``CudaError`` where there is none."""
+        """The GPU with this index. Raises ``CudaError`` if there is none."""
         device = cuda.number("cuDeviceGet", c_int, index)
 
         def attribute(which: int) -> int:
@@ -66,10 +66,9 @@ class GpuInfo:
 
 @lru_cache(maxsize=1)
 def gpus() -> tuple[GpuInfo, ...]:
-    """The GPUs that this process may use, at least one.
+    """The GPUs that this process may use (see ``CUDA_VISIBLE_DEVICES``), at least one.
 
-    ``CUDA_VISIBLE_DEVICES`` says which, as for every program with CUDA. Raises ``UsageError`` where
-    there is none, or no driver that can be used.
+    Raises ``UsageError`` if there is none, or no usable driver.
     """
     cuda = driver()
     count = cuda.number("cuDeviceGetCount", c_int)
@@ -78,16 +77,17 @@ def gpus() -> tuple[GpuInfo, ...]:
     return tuple(GpuInfo.of(cuda, index) for index in range(count))
 
 
-def alike(found: tuple[GpuInfo, ...]) -> tuple[GpuInfo, ...]:
-    """Those that are as fast as the first: of the same name."""
+def same_model(found: tuple[GpuInfo, ...]) -> tuple[GpuInfo, ...]:
+    """Those of the same model as the first, by name."""
     return tuple(one for one in found if one.name == found[0].name)
 
 
 def runs(gpu: str, arch: str) -> bool:
-    """Whether a GPU runs machine code for an instruction set.
+    """Whether a GPU runs machine code for an architecture.
 
-    It does for its own generation and no newer member of it; code for one with a letter runs on
-    that alone. (The CUDA programming guide, "Binary Compatibility".)
+    It does if both have the same major version and the GPU's minor version is not older. Code for
+    an architecture with a letter needs exactly that version. (CUDA programming guide, "Binary
+    Compatibility".)
     """
     own, asked = (int(re.sub(r"\D", "", each)) for each in (gpu, arch))
     if arch[-1].isalpha():
@@ -96,10 +96,10 @@ def runs(gpu: str, arch: str) -> bool:
 
 
 def gpu_for(arch: str) -> GpuInfo:
-    """The first GPU that runs a kernel for an instruction set.
+    """The first GPU that runs a kernel for an architecture.
 
-    Raises ``TunesmithError`` where none of them does, ``UsageError`` where the driver is older than
-    CUDA's runtime, and like ``gpus``.
+    Raises ``TunesmithError`` if none does, ``UsageError`` if the driver is older than CUDA's
+    runtime, and like ``gpus``.
     """
     found = gpus()
     _check_driver(found[0])
@@ -110,7 +110,7 @@ def gpu_for(arch: str) -> GpuInfo:
 
 
 def check_gpu(index: int, arch: str) -> None:
-    """Raises like ``gpu_for`` unless this GPU runs a kernel for an instruction set."""
+    """Raises like ``gpu_for`` unless the GPU with this index runs a kernel for an architecture."""
     gpu = gpus()[index]
     _check_driver(gpu)
     if not runs(gpu.arch, arch):
@@ -128,5 +128,5 @@ def _check_driver(gpu: GpuInfo) -> None:
 def _foreign(arch: str, gpu: GpuInfo) -> TunesmithError:
     return TunesmithError(
         f"the kernel was compiled for {arch}, which GPU {gpu.index} ({gpu.name}, {gpu.arch}) does "
-        "not run: build it for that"
+        f"not run: build it for {gpu.arch}"
     )

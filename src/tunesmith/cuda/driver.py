@@ -1,7 +1,6 @@
-"""NVIDIA's driver: the few functions of its C interface that measuring needs.
+"""The functions of the CUDA driver API that measuring needs, through ctypes.
 
-The driver is there on every machine with a GPU, and its interface does not change with versions:
-the functions are those of the CUDA driver API reference, by their names.
+Every machine with an NVIDIA GPU has the driver, and its interface is stable across versions.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from tunesmith.errors import TunesmithError, UsageError
 
 LIBRARY = "libcuda.so.1"
 
-# The oldest driver that has all of the functions below, as cuDriverGetVersion says it.
+# The oldest driver that has all of these functions, in the format of cuDriverGetVersion.
 _OLDEST = 12000
 
 _NAMED = POINTER(c_char_p)
 _POINTER = POINTER(c_void_p)
 
-# What each function takes; all return an error code.
+# The parameters of each function; all return an error code.
 _SIGNATURES: dict[str, list[Any]] = {
     "cuInit": [c_uint],
     "cuDriverGetVersion": [POINTER(c_int)],
@@ -74,16 +73,16 @@ _SIGNATURES: dict[str, list[Any]] = {
 OUT_OF_MEMORY = 2
 _NO_DEVICE = 100
 
-# After these all goes on as before: of arguments, memory, code and launches. Any other one may have
-# left the context of no use, as the driver API reference says of most ("CUresult").
+# Errors of arguments, memory, code and launches, after which the context still works. After any
+# other one it may be unusable (driver API reference, "CUresult").
 _HARMLESS = frozenset({1, 2, 101, 200, 209, 218, 221, 222, 223, 300, 301, 500, 701, 801, 900, 901})
 
-# What some of them mean to a user.
+# What some error codes mean to a user.
 _REASONS = {
-    3: "CUDA does not survive a fork: begin to measure in a process that was started anew",
+    3: "CUDA does not survive a fork: start a new process to measure in",
     34: "a stub of the driver is installed: install the driver itself",
-    46: "it is in use by others alone (exclusive mode), or has been lost",
-    _NO_DEVICE: "no NVIDIA GPU is there, or CUDA_VISIBLE_DEVICES hides it",
+    46: "another process uses it exclusively, or it has been lost",
+    _NO_DEVICE: "there is no NVIDIA GPU, or CUDA_VISIBLE_DEVICES hides it",
     802: "it is not ready: on machines with NVSwitch nvidia-fabricmanager has to run",
     803: "the driver's library and its kernel module differ: restart the machine, or install one "
     "version of both",
@@ -93,9 +92,9 @@ _REASONS = {
 
 
 class CudaError(TunesmithError):
-    """The driver refuses, or a program on the GPU has failed.
+    """A driver function returned an error, its own or that of a program on the GPU.
 
-    ``code`` is CUDA's ``CUresult``. ``sticky`` says that nothing more works in this process.
+    ``code`` is CUDA's ``CUresult``. ``sticky`` says whether CUDA no longer works in this process.
     """
 
     def __init__(self, code: int, message: str) -> None:
@@ -108,14 +107,14 @@ class CudaError(TunesmithError):
 
     @property
     def reason(self) -> str:
-        """What it means to a user."""
+        """The error in a user's terms."""
         return _REASONS.get(self.code, str(self))
 
 
 class Driver:
     """The driver's library, initialised.
 
-    Raises ``UsageError`` where there is none, where it is too old, and where it finds no GPU.
+    Raises ``UsageError`` if there is none, if it is too old, and if it finds no GPU.
     """
 
     def __init__(self, library: str = LIBRARY) -> None:
@@ -149,9 +148,9 @@ class Driver:
             raise CudaError(code, self._describe(code, function))
 
     def number(self, function: str, kind: Any, *arguments: Any, first: tuple[Any, ...] = ()) -> Any:
-        """Call a function that writes a value to its first argument, and return that.
+        """Call a function with an output parameter of type ``kind``, and return its value.
 
-        ``first`` are arguments that come before it all the same.
+        The arguments ``first`` precede the output parameter, all others follow it.
         """
         value = kind()
         self.call(function, *first, ctypes.byref(value), *arguments)
@@ -159,7 +158,7 @@ class Driver:
 
     @cached_property
     def version(self) -> int:
-        """The newest CUDA that the driver knows: 13000 for 13.0."""
+        """The newest CUDA version that the driver supports: 13000 for 13.0."""
         return int(self.number("cuDriverGetVersion", c_int))
 
     def _describe(self, code: int, function: str) -> str:
@@ -167,8 +166,8 @@ class Driver:
         self._library.cuGetErrorName(code, ctypes.byref(name))
         self._library.cuGetErrorString(code, ctypes.byref(text))
         known = name.value.decode() if name.value else f"error {code}"
-        words = text.value.decode() if text.value else "unknown error"
-        return f"{words} ({known} of {function})"
+        reason = text.value.decode() if text.value else "unknown error"
+        return f"{reason} ({known} of {function})"
 
 
 def version_text(version: int) -> str:

@@ -1,8 +1,8 @@
-"""From a program to an executable of TVM with machine code for a GPU inside.
+"""Builds a TVM executable that contains machine code for a GPU.
 
-Where TVM's runtime for GPUs is loaded, it takes the machine code in by itself. Elsewhere it keeps
-the CUDA C++, for it would know no use for anything else; then the machine code is put in its place
-when a library is written. So libraries are made on machines without a GPU, too.
+If TVM's runtime for GPUs is loaded, TVM embeds the machine code itself. If not, TVM embeds the CUDA
+C++, and we replace it by machine code when a library is written. So machines without a GPU can
+write libraries, too.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ from tunesmith.cuda.lowering import WITHOUT_FUNCTION, compiling_by
 from tunesmith.cuda.runtime import has_runtime, load_runtime
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
 
-# What TVM calls the kind of a module of CUDA code and one form of its code, and the other form.
+# In TVM's packed libraries: the kind of a CUDA module, which also is its format of CUDA C++, and
+# the format of machine code.
 _CUDA, _CUBIN = b"cuda", b"cubin"
 
-# What TVM writes before all that has a length.
+# TVM's length prefix.
 _SIZE = struct.Struct("<Q")
 
 
 def gpu_executable(compiled: Callable[[], Any], arch: str) -> Any:
-    """What TVM makes of a program, which ``compiled`` gives, by nvcc for ``arch``.
+    """The executable that ``compiled`` makes with TVM, its CUDA code compiled for ``arch``.
 
-    Raises what ``compiled`` raises, ``TunesmithError`` where nvcc fails and for a program that has
-    nothing for the GPU, and ``MissingDependencyError`` without nvcc.
+    Raises what ``compiled`` raises, ``TunesmithError`` if nvcc fails and for a program without a
+    GPU function, and ``MissingDependencyError`` without nvcc.
     """
     nvcc()
-    with contextlib.suppress(UsageError, MissingDependencyError):  # calls will say why not
+    with contextlib.suppress(UsageError, MissingDependencyError):  # calls will report the reason
         load_runtime()
     failures: list[TunesmithError] = []
 
@@ -42,7 +43,7 @@ def gpu_executable(compiled: Callable[[], Any], arch: str) -> Any:
         try:
             return compile_cuda(source, arch).code
         except TunesmithError as error:
-            failures.append(error)  # which on its way through TVM would become another one
+            failures.append(error)  # TVM turns it into an error of its own
             raise
 
     try:
@@ -61,13 +62,13 @@ def gpu_executable(compiled: Callable[[], Any], arch: str) -> Any:
 
 
 def takes_memory(executable: Any) -> bool:
-    """Whether its functions take memory of the GPU for what is between their launches."""
+    """Whether its functions need a workspace: GPU memory that their launches share."""
     return "TVMBackendAllocWorkspace" in executable.mod.inspect_source("ll")
 
 
 @dataclass(frozen=True)
 class UnloadableExecutable:
-    """An executable of TVM that cannot be called here, and its machine code beside it."""
+    """A TVM executable that cannot be called here, with its CUDA C++ and its machine code."""
 
     executable: Any
     source: str
@@ -80,7 +81,7 @@ class UnloadableExecutable:
         return self.executable.mod
 
     def __getitem__(self, name: str) -> Any:
-        """Raises ``UsageError`` or ``MissingDependencyError``: why there is no such function."""
+        """Raises ``UsageError`` or ``MissingDependencyError`` with the reason."""
         gpu_for(self.arch)
         load_runtime()
         raise UsageError("the kernel was built before a GPU could be used: build it again")
@@ -90,7 +91,7 @@ class UnloadableExecutable:
         self.executable.export_library(path, fpack_imports=self._packed)
 
     def _packed(self, module: Any, _system: bool, prefix: str, folder: str) -> str:
-        """An object file with what the library has beside the functions of the processor."""
+        """Write the object file with the library's imported modules, and return its path."""
         import tvm
 
         blob = tvm.get_global_func("runtime.ModulePackImportsToTensor")(module).numpy().tobytes()
@@ -103,11 +104,11 @@ class UnloadableExecutable:
 
 
 def with_machine_code(blob: bytes, source: bytes, code: bytes) -> bytes:
-    """What TVM packs of a library's modules, with machine code in place of CUDA C++.
+    """A library's packed modules, with machine code instead of CUDA C++.
 
-    The size comes first. The last module is that of the GPU, as its kind, its size and its content:
-    the form of the code, the functions, the code. (tvm_ffi's ``library_module.cc`` and TVM's
-    ``cuda_module.cc``.) Raises ``TunesmithError`` for another blob.
+    ``blob`` starts with its size. The GPU's module is last, as its kind, its size and its content:
+    the format of the code, the functions, the code (tvm_ffi's ``library_module.cc``, TVM's
+    ``cuda_module.cc``). Raises ``TunesmithError`` if the layout differs.
     """
     kind, old = _sized(_CUDA), _sized(source)
     start = blob.find(kind) + len(kind)

@@ -1,4 +1,4 @@
-"""Machine code on a GPU: called, and timed."""
+"""Calls and times machine code on a GPU."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any
 from tunesmith.cuda.gpu import Gpu
 from tunesmith.cuda.lowering import Function, Launch
 
-# The number of CUfunction_attribute for shared memory that is given at the launch.
+# CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
 _MOST_DYNAMIC_SHARED = 8
 
-# How many calls are recorded in a graph at the most: more of them are several launches of it.
+# The most calls in a graph; for more the graph is launched several times.
 _CALLS_OF_A_GRAPH = 100
 
-# With so many calls a graph is launched once before it is timed; with fewer a call is made, for
-# they take long.
+# The warm-up is one launch of a graph with at least this many calls. With fewer the calls are slow,
+# and one call warms up.
 _SHORT = 10
 
-# Calls with an empty cache take much longer than what is timed of them: no more of them a repeat.
+# The most calls of a repeat with a flushed cache: flushing takes much longer than the timed call.
 _FLUSHED_CALLS = 20
 
 
 @dataclass(frozen=True)
 class _ReadyLaunch:
-    """What the driver is given to launch a function, and the values that it points to."""
+    """The arguments of ``cuLaunchKernel``, and the values that they point to."""
 
     given: tuple[Any, ...]
     values: list[c_uint64]
@@ -36,7 +36,7 @@ class _ReadyLaunch:
 
 @dataclass(frozen=True)
 class _Graph:
-    """A CUDA graph, ready to be launched, and how many calls it has."""
+    """A CUDA graph, its executable form (``ready``), and its number of calls."""
 
     ready: Any
     recorded: Any
@@ -44,10 +44,10 @@ class _Graph:
 
 
 class GpuProgram:
-    """Machine code on a GPU, with its workspaces. ``close`` lets go of all of it.
+    """Machine code loaded on a GPU, with its workspaces. ``close`` frees all of it.
 
-    ``functions`` are those of ``CudaCode``. Raises ``CudaError``: for code of another instruction
-    set, for functions that want more of a block than there is, and for lack of memory.
+    ``functions`` are those of ``CudaCode``. Raises ``CudaError`` for code of another architecture,
+    for functions that need more shared memory than a block can have, and if memory runs out.
     """
 
     def __init__(self, gpu: Gpu, cubin: bytes, functions: Mapping[str, Function]) -> None:
@@ -78,12 +78,12 @@ class GpuProgram:
     def _workspace(self, stack: contextlib.ExitStack, size: int) -> int:
         address = self._gpu.allocate(size)
         stack.callback(self._gpu.free, address)
-        # What a program leaves unset there must not matter, whatever the memory held before.
-        self._gpu.spoil(address, size)
+        # If a program reads what it did not write, its result must show that.
+        self._gpu.poison(address, size)
         return address
 
     def call(self, function: str, arguments: Sequence[int]) -> None:
-        """Call a function with addresses; it ends later, see ``Gpu.wait``. Raises ``CudaError``."""
+        """Queue a call of a function with these addresses. Raises ``CudaError``."""
         key = function, tuple(arguments)
         if key not in self._launches:
             memory = [*arguments, *self._workspaces[function]]
@@ -103,11 +103,11 @@ class GpuProgram:
     def seconds(
         self, function: str, arguments: Sequence[int], calls: int, repeats: int, flush: bool
     ) -> list[float]:
-        """Mean seconds of a call on the GPU, one figure for each repeat of so many calls.
+        """Mean seconds of a call on the GPU, one figure for each repeat of ``calls`` calls.
 
-        The calls of a repeat follow each other without the processor: a CUDA graph has them, and
-        the GPU is busy with an untimed one while they are queued. With ``flush`` the L2 cache is
-        emptied before each call, which then is timed by itself, and fewer suffice.
+        A CUDA graph launches the calls of a repeat back to back, and an untimed launch keeps the
+        GPU busy while they are queued. With ``flush`` the L2 cache is flushed before each call,
+        calls are timed one by one, and there are at most 20 in a repeat.
         """
         if flush:
             few = min(calls, _FLUSHED_CALLS)
@@ -140,7 +140,7 @@ class GpuProgram:
         self._cuda.call("cuGraphLaunch", graph.ready, self._gpu.stream)
 
     def _recorded(self, function: str, arguments: Sequence[int], calls: int) -> _Graph:
-        """A graph of so many calls, one after the other; the last one is kept."""
+        """A graph of ``calls`` calls. The last one made is cached."""
         key = function, tuple(arguments), calls
         if self._graph is None or self._graph[0] != key:
             self._forget_graph()
@@ -166,7 +166,7 @@ class GpuProgram:
             self._cuda.call("cuGraphDestroy", graph.recorded)
 
     def close(self) -> None:
-        """Unload the code and free the workspaces. Raises ``CudaError``."""
+        """Wait for queued calls, unload the code, free the workspaces. Raises ``CudaError``."""
         self._gpu.wait()
         self._forget_graph()
         self._held.close()

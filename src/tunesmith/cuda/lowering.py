@@ -1,8 +1,8 @@
-"""From a scheduled program to CUDA C++, and to the launches that make a call of it.
+"""Lowers a scheduled program to CUDA C++ and the sequence of its launches.
 
-TVM's passes split a program in functions of the GPU and one of the processor, which launches them.
-The latter is read here rather than compiled: it is a fixed sequence of launches, and whoever knows
-them needs nothing of TVM to call the program, and can record them in a CUDA graph.
+TVM's passes split a program into GPU functions and a host function that launches them. The host
+function is read here instead of compiled: it is a fixed sequence of launches. With that sequence
+the program can be called without TVM, and recorded in a CUDA graph.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Extents = tuple[int, int, int]
 
 WITHOUT_FUNCTION = "the program has no function for the GPU: bind its loops to threads"
 
-# What TVM calls its function that compiles CUDA C++.
+# The global function by which TVM compiles CUDA C++.
 _COMPILE = "tvm_callback_cuda_compile"
 
-# What TVM calls a launch, the attribute of a function that names what a launch gives it after its
-# buffers, and one of those names.
+# TVM's names: the call that launches, the data pointer of a buffer, the attribute of a GPU function
+# that lists its launch parameters after the buffers, and one of these parameters.
 _LAUNCH = "tirx.call_ffi_kernel"
 _OF_BUFFER = "tirx.buffer_data"
 _LAUNCH_PARAMETERS = "tirx.kernel_launch_params"
@@ -36,9 +36,9 @@ _DYNAMIC_SHARED = "tirx.use_dyn_shared_memory"
 class Launch:
     """One launch of a function on the GPU.
 
-    ``grid`` and ``block`` are blocks and threads along x, y and z; ``shared_bytes`` is the shared
-    memory that a block is given at the launch. ``arguments`` are places in the list of what the
-    program is called with, followed by its workspaces.
+    ``grid`` and ``block`` are blocks and threads along x, y and z; ``shared_bytes`` is the dynamic
+    shared memory of a block. ``arguments`` are indices in the list of the program's arguments and
+    workspaces, in this order.
     """
 
     kernel: str
@@ -50,7 +50,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of a program: its launches, and the bytes of each workspace that they need."""
+    """A function of a program: its launches, and the size of each workspace in bytes."""
 
     launches: tuple[Launch, ...]
     workspaces: tuple[int, ...] = ()
@@ -58,20 +58,20 @@ class Function:
 
 @dataclass(frozen=True)
 class CudaCode:
-    """A program as CUDA C++, and how its functions (``main``, ``prepare``) launch it."""
+    """A program as CUDA C++, and its functions (``main``, ``prepare``) by name."""
 
     source: str
     functions: Mapping[str, Function]
 
 
-def functions_from_json(told: Mapping[str, Any]) -> dict[str, Function]:
-    """The inverse of ``dataclasses.asdict`` for each function, by way of JSON."""
+def functions_from_json(functions: Mapping[str, Any]) -> dict[str, Function]:
+    """Restore functions from the JSON of their ``dataclasses.asdict``."""
     return {
         name: Function(
             tuple(_launch_from_json(launch) for launch in function["launches"]),
             tuple(function["workspaces"]),
         )
-        for name, function in told.items()
+        for name, function in functions.items()
     }
 
 
@@ -86,7 +86,11 @@ def _launch_from_json(launch: Mapping[str, Any]) -> Launch:
 
 
 def cuda_code(program: Any, target: Any) -> CudaCode:
-    """The CUDA C++ of a scheduled module, for a ``tvm.target.Target``. Raises what TVM raises."""
+    """The CUDA C++ and launches of a scheduled module, for a ``tvm.target.Target``.
+
+    Raises what TVM raises, and ``TunesmithError`` for a program without a GPU function, or with
+    launch parameters that are not supported.
+    """
     from tvm.tirx.build import codegen_build, split_host_device_mods
     from tvm.tirx.transform import BindTarget
 
@@ -96,10 +100,10 @@ def cuda_code(program: Any, target: Any) -> CudaCode:
     if len(devices) != 1:
         raise TunesmithError(WITHOUT_FUNCTION)
     ((device_target, device),) = devices.items()
-    with compiling_by(lambda _: b""):  # the code is all that is wanted
+    with compiling_by(lambda _: b""):  # only the source is needed
         code = codegen_build(finish_device()(device), device_target)
-    # For ever: TVM begins to use the GPU when it lets go of code, which takes long, and is the end
-    # of CUDA for processes that are forked from this one.
+    # Never free the module: that would make TVM initialise the GPU, which is slow and breaks CUDA
+    # in processes forked from this one.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(code))
     parameters = {
         str(name.name_hint): tuple(map(str, function.attrs[_LAUNCH_PARAMETERS]))
@@ -119,10 +123,9 @@ def cuda_source(program: Any, target: Any) -> str:
 
 @dataclass
 class _Reader:
-    """Reads a function of the processor, statement by statement, in their order.
+    """Reads the launches of a host function from its statements, in order.
 
-    ``buffers`` are those seen so far, each with the one whose memory it is: an argument or a
-    workspace.
+    ``buffers`` holds each buffer seen so far with the argument or workspace whose memory it uses.
     """
 
     parameters: Mapping[str, tuple[str, ...]]
@@ -132,7 +135,7 @@ class _Reader:
     launches: list[tuple[str, list[Any], list[int]]] = field(default_factory=list)
 
     def declare(self, statement: Any) -> None:
-        """A name for memory: that of another buffer, or of an argument, which comes first."""
+        """A buffer on the memory of another one, or if on none, an argument."""
         buffer, memory = statement.buffer, statement.data
         if memory.op.name == _OF_BUFFER:
             self.buffers.append((buffer, self.origin(memory.args[0])))
@@ -199,7 +202,7 @@ def _bytes(buffer: Any) -> int:
 
 @contextlib.contextmanager
 def compiling_by(compile: Callable[[str], bytes]) -> Iterator[None]:
-    """Let TVM have the CUDA C++ that it writes compiled by this function, where it does at all."""
+    """Within the block TVM calls ``compile`` to compile CUDA C++."""
     import tvm_ffi
 
     before = tvm_ffi.get_global_func(_COMPILE, allow_missing=True)

@@ -1,4 +1,4 @@
-"""What the multiprocessors of each generation of NVIDIA GPUs have."""
+"""The resources of the multiprocessors of each NVIDIA architecture."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import math
 import re
 from dataclasses import dataclass
 
-# Registers are given to warps of 32 threads in units of so many, shared memory to blocks in bytes.
+# Allocation units: registers of a warp, and bytes of shared memory of a block.
 _WARP = 32
 _REGISTER_UNIT = 256
 _SHARED_UNIT = 128
-# Its warps are shared out among four parts, each with registers of its own.
+# A multiprocessor has four partitions, each with its own warps and registers.
 _PARTS = 4
 _THREAD_REGISTERS = 255
 
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """What one multiprocessor has for the blocks that run on it at a time.
+    """One multiprocessor's limits for the blocks that are resident at the same time.
 
-    ``reserved_bytes`` of shared memory are the system's, of each block; one block may have all the
-    rest.
+    The system reserves ``reserved_bytes`` of shared memory for each block; one block may use all
+    the rest.
     """
 
     threads: int
@@ -30,9 +30,9 @@ class Multiprocessor:
     reserved_bytes: int = 1024
 
     def blocks_at_a_time(self, threads: int, registers: int, shared_bytes: int) -> int:
-        """How many blocks of so many threads run at a time; 0 where not even one can.
+        """How many blocks of ``threads`` threads are resident at a time; 0 if none fits.
 
-        ``registers`` are those of a thread, ``shared_bytes`` those of a block.
+        ``registers`` are per thread, ``shared_bytes`` per block.
         """
         warps = math.ceil(threads / _WARP)
         of_a_warp = _up(registers * _WARP, _REGISTER_UNIT)
@@ -46,7 +46,7 @@ class Multiprocessor:
         )
 
     def most_registers(self, threads: int) -> int:
-        """Registers of a thread with which a block of so many threads can run."""
+        """The most registers per thread with which a block of ``threads`` threads can run."""
         of_a_part = math.ceil(math.ceil(threads / _WARP) / _PARTS)
         of_a_warp = self.registers // _PARTS // of_a_part // _REGISTER_UNIT * _REGISTER_UNIT
         return min(_THREAD_REGISTERS, of_a_warp // _WARP)
@@ -74,7 +74,7 @@ _MULTIPROCESSORS = {
 
 
 def multiprocessor(arch: str) -> Multiprocessor | None:
-    """That of an instruction set such as ``sm_90``; None for one whose figures are not known."""
+    """The multiprocessor of an architecture such as ``sm_90``; None if it is not in the table."""
     return _MULTIPROCESSORS.get(capability(arch))
 
 

@@ -1,4 +1,4 @@
-"""TVM's runtime for NVIDIA GPUs, which kernels need: it launches their code."""
+"""Loads TVM's runtime for NVIDIA GPUs, which launches kernels."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ctypes import CDLL, RTLD_GLOBAL
 from pathlib import Path
 
 from tunesmith.cuda.driver import driver
-from tunesmith.errors import MissingDependencyError
+from tunesmith.errors import MissingDependencyError, one_line
 
 LIBRARY = "libtvm_runtime_cuda.so"
 
-# CUDA's own runtime, which that library is linked with.
+# CUDA's runtime, to which that library is linked.
 CUDA_LIBRARY = "libcudart.so.13"
 
-# What is registered where the library is loaded.
+# A global function that TVM registers when the library is loaded.
 _LOADED = "ffi.Module.create.cuda"
 
 
@@ -27,11 +27,11 @@ def has_runtime() -> bool:
 
 
 def load_runtime() -> None:
-    """Load TVM's runtime for GPUs, unless it came with TVM, as it does where all it needs is found.
+    """Load TVM's runtime for GPUs, unless TVM has loaded it on import.
 
-    CUDA's runtime may be that of the Python package ``nvidia-cuda-runtime``, where no loader looks
-    by itself. Raises ``UsageError`` where there is no GPU or no driver, and
-    ``MissingDependencyError`` where the library does not load.
+    CUDA's runtime may come from the Python package ``nvidia-cuda-runtime``, which the dynamic
+    loader does not search. Raises ``UsageError`` if there is no GPU or no driver, and
+    ``MissingDependencyError`` if the library does not load.
     """
     import tvm
 
@@ -49,12 +49,12 @@ def load_runtime() -> None:
                 "'nvidia-cuda-runtime==13.*', or install the CUDA toolkit 13"
             ) from error
         raise MissingDependencyError(
-            f"TVM's runtime for GPUs does not load: {' '.join(str(error).split())}"
+            f"TVM's runtime for GPUs does not load: {one_line(str(error))}"
         ) from error
 
 
 def _packaged() -> Iterator[Path]:
-    """CUDA's runtime in Python's packages, where NVIDIA's have it."""
+    """The paths of CUDA's runtime in NVIDIA's Python packages."""
     found = importlib.util.find_spec("nvidia")
     for folder in (found.submodule_search_locations or []) if found else []:
         yield from sorted(Path(folder).glob(f"*/lib/{CUDA_LIBRARY}"))

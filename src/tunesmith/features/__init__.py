@@ -1,4 +1,4 @@
-"""Numbers that describe a config, for models to learn from."""
+"""Numeric features of configs, for models."""
 
 from tunesmith.features.coordinates import Coordinates
 

@@ -1,7 +1,7 @@
-"""Where a config lies among the others: coordinates in [0, 1], close together for similar speed.
+"""Coordinates of configs in [0, 1], such that configs of similar speed are close.
 
-Sizes of programs act by their logarithm, and by how often 2 divides them: vectors, cache lines and
-thread groups are powers of two. So a number has two coordinates, its logarithm and that of its
+The effect of a size depends on its logarithm, and on how often 2 divides it: vectors, cache lines
+and thread groups are powers of two. So a number has two coordinates: its logarithm, and that of its
 odd part, which is 0 for powers of two.
 """
 
@@ -19,17 +19,17 @@ from tunesmith.space.value import identity
 
 Array = npt.NDArray[np.float64]
 
-# Different values of a parameter without an order are as far apart as the ends of an order: each
-# of the two coordinates in which they differ counts half.
+# Two categories should be as far apart as the ends of an ordered parameter. They differ in two
+# coordinates, so each counts half.
 _HALF = 0.5
 
 
 class Coordinates:
-    """Coordinates of the configs of a space; ``count`` of them for each.
+    """Coordinates of the configs of a space; each config has ``count``.
 
-    A parameter with a single value has none. Numbers with an order have their logarithm, scaled to
-    [0, 1], and the logarithm of their odd part where some have one; factorizations have these for
-    each part; permutations the place of each item; other parameters one coordinate a value.
+    A parameter with a single value has none. An ordinal has its logarithm, scaled to [0, 1], and if
+    not all its values are powers of two, the logarithm of its odd part. A factorization has these
+    for each part, a permutation the position of each item, a categorical one per value.
     """
 
     def __init__(self, space: Space) -> None:
@@ -37,7 +37,7 @@ class Coordinates:
         parameters = [p for p in space.parameters if p.cardinality > 1]
         self._scales = [_Scale(parameter) for parameter in parameters]
         self.count = sum(scale.count for scale in self._scales)
-        # The largest logarithm of an odd part, which is a coordinate of 1; 0 for other coordinates.
+        # For a coordinate of an odd part, the largest logarithm, which scales it; 0 for others.
         self._odd_logs: Array = np.array(
             [log for scale in self._scales for log in scale.odd_logs], dtype=np.float64
         )
@@ -48,7 +48,7 @@ class Coordinates:
         return row
 
     def of_all(self, configs: Sequence[Config]) -> Array:
-        """The coordinates of several, shape (configs, count)."""
+        """The coordinates of several configs, shape (configs, count)."""
         if not configs or not self._scales:
             return np.empty((len(configs), self.count))
         columns = zip(*(config.values_of(self._names) for config in configs), strict=True)
@@ -56,10 +56,10 @@ class Coordinates:
         return np.concatenate(parts, axis=1)
 
     def roundness(self, rows: Array) -> Array:
-        """How round the values of ordinal parameters are.
+        """How close the values of ordinal parameters are to powers of two.
 
-        ``rows``, shape (configs, count), are their coordinates. The result, shape (configs,), is 1
-        where all are powers of two or 0, and one over the product of their odd parts elsewhere.
+        ``rows`` are coordinates, shape (configs, count). The result, shape (configs,), is one over
+        the product of the odd parts: 1 if all values are powers of two or 0.
         """
         result: Array = np.exp2(-(rows @ self._odd_logs))
         return result
@@ -88,7 +88,7 @@ class _Scale:
             self.odd_logs[-1] = self._most_odd
 
     def of_all(self, values: Sequence[Value]) -> Array:
-        """Of several values, shape (values, count); they come up again and again."""
+        """The coordinates of several values, shape (values, count), cached."""
         known = self._numbers
         keys = [value if value.__class__ is int else identity(value) for value in values]
         new = []
@@ -122,14 +122,14 @@ class _Scale:
 
 
 def _log(value: Value) -> float:
-    """The logarithm to base 2 where that is no less than 0; what goes on smoothly below."""
+    """The logarithm to base 2 from 1 on, with a smooth linear continuation below."""
     assert isinstance(value, int | float)
     return math.log2(value) if value >= 1 else (value - 1) / math.log(2)
 
 
 @lru_cache(maxsize=4096)
 def _log_odd_part(value: Value) -> float:
-    """The logarithm to base 2 of the odd part of a positive integer; 0 for all else."""
+    """The logarithm to base 2 of the odd part of a positive integer; 0 for other values."""
     if not isinstance(value, int) or value <= 0:
         return 0.0
     return math.log2(value // (value & -value))

@@ -1,7 +1,7 @@
-"""A fixed list of moves between configs, and what of a config a network is shown.
+"""A fixed list of moves between configs, and the features of a config for a network.
 
-The action space of N-A2C ("Compiler-Level Matrix Multiplication Optimization for Deep Learning",
-equations 5 to 7), for all kinds of parameter.
+This is the action space of N-A2C ("Compiler-Level Matrix Multiplication Optimization for Deep
+Learning", equations 5 to 7), extended to all kinds of parameters.
 """
 
 from __future__ import annotations
@@ -20,26 +20,25 @@ from tunesmith.space import Factorization, Ordinal, Permutation, Space
 Numbers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-# Where there would be more moves than this, the largest lists are replaced by shorter ones.
+# With more moves than this, the longest lists are replaced by shorter ones.
 _MOST_MOVES = 512
 
-# An element without an order is shown as so many numbers, one of which is 1, if it has no more
-# values; as its binary digits otherwise.
+# An element without an order is encoded one-hot up to this many values, else as binary digits.
 _MOST_ONE_HOT = 16
 
 
 class Kind(enum.IntEnum):
-    """What a move does to the vector."""
+    """The effect of a move on the vector."""
 
-    CARRY = 0  # one from element ``source`` to element ``goal``
+    CARRY = 0  # moves 1 from element ``source`` to element ``goal``
     STEP = 1  # adds ``amount`` to ``source``, within its range
-    TURN = 2  # adds ``amount`` to ``source``, from the end on to the beginning
+    TURN = 2  # adds ``amount`` to ``source``, modulo its size
     SET = 3  # sets ``source`` to ``amount``
-    SWAP = 4  # exchanges ``source`` and ``goal``
+    SWAP = 4  # swaps ``source`` and ``goal``
 
 
 class Move(NamedTuple):
-    """One move, by which every config becomes another one or none."""
+    """A move, which turns a config into another one, or is impossible for it."""
 
     kind: Kind
     source: int
@@ -50,13 +49,14 @@ class Move(NamedTuple):
 class Moves:
     """The moves of a space, and its configs as states: vectors (see ``Vectors``).
 
-    A move changes one parameter: it carries a prime factor from one part of a factorization to
+    A move changes one parameter: it moves a prime factor from one part of a factorization to
     another, steps to the next value of an ordinal, sets a category, or swaps two items of a
-    permutation. These lead to all neighbours, but are quadratic in the parts of a factorization and
-    the items of a permutation, and linear in a category's values. So where the whole list has more
-    than 512, parameters, the one with the longest list first, have fewer, by which all configs can
-    still be reached: between adjacent parts or items only, and for categories turns by the powers
-    of two. The paper has no such limit, nor spaces that would meet it.
+    permutation. These moves reach all neighbours. Their number is quadratic in the parts of a
+    factorization and in the items of a permutation, and linear in the categories.
+
+    If there are more than 512, the parameters with the longest lists get shorter ones, by which all
+    configs can still be reached: moves between adjacent parts or items only, and for categories
+    steps by powers of two, modulo their number. The paper has no such limit; its spaces are small.
     """
 
     def __init__(self, space: Space) -> None:
@@ -66,7 +66,7 @@ class Moves:
         self._kinds, self._sources, self._goals, self._amounts = kinds, sources, goals, amounts
         self._of = {kind: np.flatnonzero(kinds == kind) for kind in Kind if kind in kinds}
         numbers = {move: number for number, move in enumerate(self.moves)}
-        # For SET the number of the move to value 0, from which those to the others follow.
+        # For SET this is the move to value 0; those to the other values follow it.
         self._undoing = np.array([numbers[_undoing(move)] for move in self.moves], dtype=np.int64)
         self._features = _Features(self.vectors)
 
@@ -75,12 +75,12 @@ class Moves:
 
     @property
     def features(self) -> int:
-        """How many numbers ``encode`` gives for a state."""
+        """The number of features of a state."""
         count: int = self._features.count
         return count
 
     def possible(self, states: Ints) -> Bools:
-        """Which moves lead to another config, shape (batch, moves); of (batch, elements)."""
+        """Which moves change each state, shape (batch, moves); ``states`` is (batch, elements)."""
         possible = np.ones((len(states), len(self.moves)), dtype=np.bool_)
         for kind, moves in self._of.items():
             before = states[:, self._sources[moves]]
@@ -96,9 +96,9 @@ class Moves:
         return possible
 
     def step(self, states: Ints, moves: Numbers) -> Ints:
-        """Where each state gets by its move, which is possible there (equation 7).
+        """Each state after its move, which must be possible (equation 7).
 
-        Shape (batch, elements), of (batch, elements) and (batch,).
+        Shape (batch, elements), for ``states`` (batch, elements) and ``moves`` (batch,).
         """
         after = states.copy()
         sources, goals, amounts = self._sources[moves], self._goals[moves], self._amounts[moves]
@@ -118,23 +118,23 @@ class Moves:
         return after
 
     def back(self, states: Ints, moves: Numbers) -> Numbers:
-        """The moves by which ``step``'s results come back to ``states``, shape (batch,)."""
+        """The moves that lead from the results of ``step`` back to ``states``, shape (batch,)."""
         back = self._undoing[moves]
         rows = np.flatnonzero(self._kinds[moves] == Kind.SET)
         back[rows] += states[rows, self._sources[moves[rows]]]
         return back
 
     def encode(self, states: Ints) -> Floats:
-        """What a network is shown, shape (batch, features), all in [-1/2, 1/2].
+        """The features for a network, shape (batch, features), in [-1/2, 1/2].
 
-        Exponents as shares of the prime's whole exponent, numbers of ordinals as shares of the
-        largest; categories and the items of a permutation one-hot, or in binary digits.
+        Exponents and the indices of ordinals are scaled by their maximum; categories and the items
+        of a permutation are one-hot or binary digits.
         """
         return self._features.of(states)
 
 
 class _Features:
-    """The features of vectors: shares of ordered elements, then the digits of the others."""
+    """The features of vectors: scaled ordered elements, then the digits of the others."""
 
     def __init__(self, vectors: Vectors) -> None:
         ordered = [
@@ -172,7 +172,7 @@ def _digits(size: int) -> Floats:
 
 
 def _undoing(move: Move) -> Move:
-    """The move that leads back; to value 0 for SET, which leads back to any."""
+    """The inverse move; for SET the move to value 0."""
     kind, source, goal, amount = move
     if kind is Kind.CARRY:
         return Move(kind, goal, source)
@@ -192,7 +192,7 @@ def _listed(segments: Sequence[Segment]) -> list[Move]:
 
 
 def _all_moves(segment: Segment) -> list[Move]:
-    """Moves to all neighbours of a value; each to another one."""
+    """The moves to all neighbours of a value."""
     parameter, numbering, first, last = segment
     if isinstance(numbering, Exponents):
         return _carries(numbering, first, permutations(range(numbering.parts), 2))
@@ -206,7 +206,7 @@ def _all_moves(segment: Segment) -> list[Move]:
 
 
 def _few_moves(segment: Segment) -> list[Move]:
-    """Fewer moves, from which every value can still be reached from every other."""
+    """Fewer moves, by which every value can still be reached from every other."""
     parameter, numbering, first, last = segment
     if isinstance(numbering, Exponents):
         adjacent = [pair for a in range(numbering.parts - 1) for pair in ((a, a + 1), (a + 1, a))]
@@ -220,7 +220,7 @@ def _few_moves(segment: Segment) -> list[Move]:
 
 
 def _carries(numbering: Exponents, first: int, parts: Iterable[tuple[int, int]]) -> list[Move]:
-    """Each prime from one part to another (equation 6)."""
+    """For each prime, the moves of one factor between these pairs of parts (equation 6)."""
     primes = len(numbering.primes)
     return [
         Move(Kind.CARRY, first + source * primes + prime, first + goal * primes + prime)

@@ -1,7 +1,7 @@
-"""The parameters of a space that constraints tie together.
+"""Groups of parameters that share constraints ("ties").
 
-What one tie allows does not depend on the others, so an algorithm that changes a config can mend
-each tie by itself instead of trying the whole config again.
+Ties are independent of each other. So an algorithm that changes a config can repair each tie
+separately, instead of retrying the whole config.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tunesmith.space.enumeration.component import TiedParameters, split
 
 
 class Tie(NamedTuple):
-    """Parameters that constraints tie together, or one that is free of any."""
+    """Parameters that share constraints, or a single one without constraints."""
 
     parameters: tuple[Parameter, ...]
     constraints: tuple[Constraint, ...]

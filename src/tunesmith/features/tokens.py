@@ -1,4 +1,4 @@
-"""Configs as sentences: sequences of tokens, of which there are few at each place."""
+"""Configs as token sequences ("sentences") with a small vocabulary at each place."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from tunesmith.space import Config, Space
 from tunesmith.space.enumeration.join import Join, JoinLimitError
 from tunesmith.space.parameters.compositions import count as compositions
 
-# A number with more values than this is written in several digits.
+# A number with more values than this is written with several digits.
 _MOST_TOKENS = 64
 
-# The valid combinations of parameters that constraints tie together are listed if none of them has
-# more values than this, and no more combinations than that need to be looked at: half a second.
+# The valid combinations of a tie are listed if no parameter has more values than the first limit,
+# and no more combinations than the second need to be evaluated, which takes half a second.
 _MOST_VALUES = 1 << 16
-_MOST_LOOKED_AT = 1 << 21
+_MOST_COMBINATIONS = 1 << 21
 
 
 class Encoding(Protocol):
-    """How a parameter's vector is written. ``sizes`` says how many tokens there are at a place."""
+    """Encodes a parameter's vector as tokens. ``sizes`` is the vocabulary size at each place."""
 
     sizes: tuple[int, ...]
 
     def write(self, numbers: Sequence[int]) -> list[int]:
-        """The tokens of a vector, one a place."""
+        """The tokens of a vector, one per place."""
 
     def read(self, tokens: Sequence[int]) -> list[int]:
-        """The vector that tokens stand for."""
+        """The vector of a token sequence."""
 
     def ways(self, tokens: Ints) -> Reals:
-        """The logarithm of how many values go on with each token, shape (batch, tokens).
+        """For each next token, the log of the number of values that continue with it.
 
-        ``tokens`` are those so far, shape (batch, place). What no value goes on with has -infinity.
+        ``tokens`` are the prefixes, shape (batch, place). The result has shape (batch, tokens), and
+        -infinity for tokens that no value continues with.
         """
 
 
 class ExponentEncoding:
-    """A factorization part by part: for each prime its exponent there. The last part is what is
-    left."""
+    """A factorization part by part: the exponent of each prime. The last part is implied."""
 
     def __init__(self, numbering: Exponents) -> None:
         self.parts, self.totals = numbering.parts, numbering.totals
@@ -70,7 +70,7 @@ class ExponentEncoding:
 
 @lru_cache(maxsize=4096)
 def _exponent_ways(total: int, parts: int) -> Reals:
-    """Entry (left, e): the logarithm of how many ways e less than ``left`` is spread over parts."""
+    """Entry (left, e): the log of the number of compositions of ``left - e`` into ``parts``."""
     ways = np.full((total + 1, total + 1), -np.inf)
     for left in range(total + 1):
         for exponent in range(left + 1):
@@ -79,7 +79,7 @@ def _exponent_ways(total: int, parts: int) -> Reals:
 
 
 class OrderEncoding:
-    """A permutation item by item; the last one is what is left."""
+    """A permutation item by item. The last item is implied."""
 
     def __init__(self, numbering: Order) -> None:
         self.items = len(numbering.items)
@@ -98,7 +98,7 @@ class OrderEncoding:
 
 
 class NumberEncoding:
-    """A number in as few digits as there can be with no more than 64 tokens each."""
+    """A number in the fewest digits with at most 64 tokens each."""
 
     def __init__(self, count: int) -> None:
         digits = 0
@@ -122,7 +122,7 @@ class NumberEncoding:
         scale = self._scales[place]
         begun = tokens @ np.array([s // scale for s in self._scales[:place]], dtype=np.int64)
         first = (begun[:, None] + np.arange(self.sizes[place])) * scale
-        # Of the scale numbers that begin so, those beyond the last one do not exist.
+        # ``scale`` numbers share a prefix, except that those beyond ``last`` do not exist.
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(np.clip(self.last + 1 - first, 0, scale)))
 
@@ -136,7 +136,7 @@ def _encoding(numbering: Numbering) -> Encoding:
 
 
 class Written(NamedTuple):
-    """A parameter's part of the sentences: it begins at place ``begin``."""
+    """A parameter's part of the sentences, from place ``begin`` on."""
 
     segment: Segment
     encoding: Encoding
@@ -144,21 +144,21 @@ class Written(NamedTuple):
 
 
 class Listed:
-    """Parameters that constraints tie together: which tokens their valid values go on with.
+    """The valid combinations of a tie, to find the tokens that can follow a prefix.
 
-    All valid combinations are written down once, as one number each, whose digits are the tokens.
-    Those that go on with a token are then an interval of the sorted numbers.
+    Each combination is a number whose digits are its tokens. The combinations with a common prefix
+    are an interval of the sorted numbers.
     """
 
     def __init__(self, sizes: Sequence[int], sentences: Ints) -> None:
-        """``sentences`` of all valid combinations, shape (count, places)."""
+        """``sentences`` are those of all valid combinations, shape (count, places)."""
         self.sizes = tuple(sizes)
         ends = np.array([*self.sizes[1:], 1], dtype=np.int64)
         self._scales = ends[::-1].cumprod()[::-1]
         self._numbers = np.sort(sentences @ self._scales)
 
     def ways(self, tokens: Ints) -> Reals:
-        """The logarithm of how many combinations go on with each token, as in ``Encoding``."""
+        """As in ``Encoding``, for combinations instead of values."""
         place = tokens.shape[1]
         begun = tokens @ self._scales[:place]
         edges = begun[:, None] + np.arange(self.sizes[place] + 1) * self._scales[place]
@@ -167,7 +167,8 @@ class Listed:
 
 
 class Place(NamedTuple):
-    """A place in the sentences: who says what may stand there, and where its tokens begin."""
+    """A place in the sentences: what determines its valid tokens, the place at which that part
+    begins, and the size of the vocabulary."""
 
     encoding: Encoding | Listed
     begin: int
@@ -177,8 +178,8 @@ class Place(NamedTuple):
 class Tokens:
     """The sentences of a space's configs: those of its parameters, one after the other.
 
-    Parameters that constraints tie together are neighbours. Their length is the number of
-    ``places``; at none are there more than ``most`` tokens.
+    The parameters of a tie are adjacent. All sentences have the length ``len(places)``; ``most`` is
+    the largest vocabulary.
     """
 
     def __init__(self, space: Space) -> None:
@@ -213,7 +214,7 @@ class Tokens:
         return np.array(tokens, dtype=np.int32)
 
     def read(self, tokens: Ints) -> Config:
-        """The config of a sentence, whether or not it meets the constraints."""
+        """The config of a sentence, which may violate constraints."""
         listed = tokens.tolist()
         vector = np.empty(len(self.vectors.sizes), dtype=np.int32)
         for (_, _, first, last), encoding, begin in self._written:
@@ -221,12 +222,12 @@ class Tokens:
         return self.vectors.config(vector)
 
     def ways(self, tokens: Ints) -> Reals:
-        """The logarithm of how many values go on with each token, shape (batch, ``most``).
+        """For each next token, the log of the number of values that continue with it.
 
-        ``tokens`` are those so far, shape (batch, place). Values are those of one parameter, or
-        valid combinations of those that constraints tie together; where these are too many to be
-        listed, constraints are not looked at. -infinity has what no value goes on with, or is no
-        token there.
+        ``tokens`` are the prefixes, shape (batch, place). The result has shape (batch, ``most``),
+        and -infinity for tokens that no value continues with or that do not exist at this place.
+        Values are those of a parameter, or the valid combinations of a tie. If these are too many
+        to list, constraints are ignored.
         """
         encoding, begin, size = self.places[tokens.shape[1]]
         ways = np.full((len(tokens), self.most), -np.inf)
@@ -235,14 +236,14 @@ class Tokens:
 
 
 def _list(tie: Tie, tied: Sequence[tuple[Segment, Encoding]]) -> Listed | None:
-    """The valid combinations of a tie; None without constraints, and where they are too many."""
+    """The valid combinations of a tie; None if it has no constraints, or too many combinations."""
     sizes = [size for _, encoding in tied for size in encoding.sizes]
     largest = max(parameter.cardinality for parameter in tie.parameters)
     numbers_fit = largest <= _MOST_VALUES and math.prod(sizes) < 1 << 62
     if not (tie.constraints and sizes and numbers_fit):
         return None
     try:
-        blocks = list(Join(tie.parameters, tie.constraints, _MOST_LOOKED_AT).blocks())
+        blocks = list(Join(tie.parameters, tie.constraints, _MOST_COMBINATIONS).blocks())
     except JoinLimitError:
         return None
     if not blocks:
@@ -255,7 +256,7 @@ def _list(tie: Tie, tied: Sequence[tuple[Segment, Encoding]]) -> Listed | None:
 
 
 def _sentences(segment: Segment, encoding: Encoding, numbers: npt.NDArray[np.int64]) -> Ints:
-    """The sentences of a parameter's values of these numbers, shape (count, places)."""
+    """The sentences of a parameter's values with these numbers, shape (count, places)."""
     distinct, places = np.unique(numbers, return_inverse=True)
     parameter, numbering, _, _ = segment
     sentences = [

@@ -1,4 +1,4 @@
-"""Configs as vectors of integers from 0, which is what neural tuners compute with."""
+"""Configs as vectors of integers >= 0, for neural tuners."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.space import Config, Factorization, Parameter, Permutation, Space, Value
+from tunesmith.space.parameters.factorization import exponent_in
 from tunesmith.space.value import identity
 
 Ints = npt.NDArray[np.int32]
@@ -25,11 +26,11 @@ class Numbering(Protocol):
         """The vector of a value of the parameter."""
 
     def value(self, numbers: Sequence[int]) -> Value:
-        """The value that a vector stands for."""
+        """The value of a vector."""
 
 
 class Exponents:
-    """A factorization: part by part, the exponent of each prime in turn."""
+    """A factorization: for each part the exponents of all primes."""
 
     def __init__(self, parameter: Factorization) -> None:
         self.parts = parameter.parts
@@ -39,7 +40,7 @@ class Exponents:
 
     def numbers(self, value: Value) -> list[int]:
         assert isinstance(value, tuple)
-        return [_exponent(int(part), prime) for part in value for prime in self.primes]
+        return [exponent_in(int(part), prime) for part in value for prime in self.primes]
 
     def value(self, numbers: Sequence[int]) -> Value:
         value = [1] * self.parts
@@ -50,7 +51,7 @@ class Exponents:
 
 
 class Order:
-    """A permutation: at each position, the place of its item in the list of items."""
+    """A permutation: for each position the index of its item in ``items``."""
 
     def __init__(self, parameter: Permutation) -> None:
         self.items = tuple(parameter.items)
@@ -80,7 +81,7 @@ class Number:
 
 
 class Segment(NamedTuple):
-    """The elements ``first`` … ``last`` - 1 of the vectors, which one parameter has."""
+    """One parameter's elements of the vectors: ``first`` … ``last`` - 1."""
 
     parameter: Parameter
     numbering: Numbering
@@ -91,7 +92,7 @@ class Segment(NamedTuple):
 class Vectors:
     """The vectors of a space's configs: those of its parameters, one after the other.
 
-    ``sizes`` says of each element below what it is, shape (elements,).
+    Element i is below ``sizes[i]``; ``sizes`` has the shape (elements,).
     """
 
     def __init__(self, space: Space) -> None:
@@ -108,7 +109,7 @@ class Vectors:
         return np.array(numbers, dtype=np.int32)
 
     def config(self, vector: Ints) -> Config:
-        """The config of a vector, whether or not it meets the constraints."""
+        """The config of a vector, which may violate constraints."""
         numbers = vector.tolist()
         return Config.from_values(
             {
@@ -118,7 +119,7 @@ class Vectors:
         )
 
     def meets_constraints(self, config: Config) -> bool:
-        """Whether a config made by ``config`` is valid."""
+        """Whether a config from ``config`` is valid."""
         return all(constraint.holds(config) for constraint in self.space.constraints)
 
 
@@ -136,11 +137,3 @@ def _numbering(parameter: Parameter) -> Numbering:
     if isinstance(parameter, Permutation):
         return Order(parameter)
     return Number(parameter)
-
-
-def _exponent(number: int, prime: int) -> int:
-    exponent = 0
-    while number % prime == 0:
-        number //= prime
-        exponent += 1
-    return exponent

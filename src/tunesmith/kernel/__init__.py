@@ -1,1 +1,1 @@
-"""Built programs that people call, and the files that they are saved in."""
+"""Kernels: built programs that users call, and their files."""

@@ -1,4 +1,4 @@
-"""A user's arrays as tensors of TVM's runtime, and back: NumPy, PyTorch, and others with DLPack."""
+"""Converts arrays (NumPy, PyTorch, others with DLPack) to tensors of TVM's runtime and back."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from tunesmith.errors import UsageError
+from tunesmith.errors import UsageError, first_line
 from tunesmith.operators import Argument
 
-# Where our own tensors start: at whole vectors, which are read fastest there.
+# Our own tensors start at multiples of this many bytes: aligned vectors are read fastest.
 ALIGNMENT = 64
 
-_CPU = 1  # DLPack's number of the device
+_CPU = 1  # DLPack's kDLCPU
 
 
 def check(value: Any, argument: Argument) -> tuple[int, int]:
-    """Where an array is: DLPack's number of a kind of device, and the device's own.
+    """The array's DLPack device: its type and index.
 
-    Raises ``UsageError`` if it is no array, or of another type or shape than the argument.
+    Raises ``UsageError`` for a value that is not an array, or has the wrong type or shape.
     """
     if not hasattr(value, "__dlpack__"):
         raise UsageError(f"{argument.name} must be an array (NumPy or DLPack), not {_kind(value)}")
@@ -39,11 +39,11 @@ def check(value: Any, argument: Argument) -> tuple[int, int]:
 
 
 def input_tensor(value: Any, argument: Argument, alignment: int = 1) -> Any:
-    """``value`` as a tensor that TVM may read, on its own memory where that can be used as it is.
+    """``value`` as a tensor that TVM may read.
 
-    That needs C order, and a start at a multiple of ``alignment`` bytes; anything else is copied.
-    Raises ``UsageError`` if it is no array in main memory, or of another type or shape than the
-    argument.
+    It shares ``value``'s memory if that is in C order and starts at a multiple of ``alignment``
+    bytes; otherwise it is a copy. Raises ``UsageError`` for a value that is not an array in main
+    memory, or has the wrong type or shape.
     """
     _check_here(value, argument)
     shared = _shared(value, alignment)
@@ -51,16 +51,16 @@ def input_tensor(value: Any, argument: Argument, alignment: int = 1) -> Any:
         return shared
     try:
         return _copied(value)
-    except Exception as error:  # of a stranger's class, which may fail in any way
+    except Exception as error:  # a third-party array class may raise anything
         raise unusable(argument.name, error) from error
 
 
 def output_tensor(value: Any, argument: Argument, inputs: Sequence[Any], alignment: int = 1) -> Any:
-    """A tensor for the result: ``value``'s own memory, or new memory for ``store`` to copy.
+    """A tensor for the result: on ``value``'s memory, or a new one that ``store`` copies to it.
 
-    New memory is taken where ``value`` cannot be written as it is, or overlaps one of ``inputs``
-    (tensors of ``input_tensor``). Raises ``UsageError`` like ``input_tensor``, and for an array
-    that is read-only, needs gradients, or is of another library than NumPy, PyTorch and TVM.
+    It is new if ``value`` cannot be written in place, or overlaps one of ``inputs`` (tensors of
+    ``input_tensor``). Raises ``UsageError`` like ``input_tensor``, and for an array that is
+    read-only, requires gradients, or comes from a library other than NumPy, PyTorch and TVM.
     """
     _check_here(value, argument)
     check_writable(value, argument)
@@ -71,7 +71,7 @@ def output_tensor(value: Any, argument: Argument, inputs: Sequence[Any], alignme
 
 
 def check_writable(value: Any, argument: Argument) -> None:
-    """Raises ``UsageError`` for an array that cannot be filled, or of which that is not known."""
+    """Raises ``UsageError`` for an array that is not known to be writable."""
     if isinstance(value, np.ndarray):
         if not value.flags.writeable:
             raise UsageError(f"{argument.name} is read-only: give an array that can be written")
@@ -85,7 +85,7 @@ def check_writable(value: Any, argument: Argument) -> None:
 
 
 def store(tensor: Any, value: Any, argument: Argument) -> None:
-    """Copy ``tensor``, which ``output_tensor`` gave for ``value``, into it if it is new memory."""
+    """Copy ``tensor``, from ``output_tensor``, to ``value`` unless they share memory."""
     try:
         if is_torch(value):
             if value.data_ptr() != tensor.data_ptr():
@@ -100,9 +100,9 @@ def store(tensor: Any, value: Any, argument: Argument) -> None:
 
 
 def new_tensor(argument: Argument, device: Any | None = None) -> Any:
-    """An aligned tensor of the argument's shape and type, its contents undefined.
+    """An aligned, uninitialised tensor of the argument's shape and type.
 
-    ``device`` is TVM's; None means main memory.
+    ``device`` is a TVM device; None means main memory.
     """
     import tvm
 
@@ -117,9 +117,9 @@ def copied_tensor(value: Any, argument: Argument) -> Any:
 
 
 def poisoned_tensor(argument: Argument) -> Any:
-    """A new tensor with every bit set: NaN in each type of float, -1 or the largest in integers.
+    """A new tensor with every bit set: NaN for floats, -1 or the maximum for integers.
 
-    A program that reads what it never wrote then gives the same wrong result every time.
+    So a program that reads uninitialised elements gives the same wrong result every time.
     """
     tensor = new_tensor(argument)
     start, end = _extent(tensor)
@@ -128,9 +128,9 @@ def poisoned_tensor(argument: Argument) -> Any:
 
 
 def like(example: Any, tensor: Any) -> Any:
-    """``tensor`` as an array of the library of ``example``, NumPy's if it offers no way.
+    """``tensor`` as an array of ``example``'s library, or NumPy's if that lacks ``from_dlpack``.
 
-    Memory is shared, except with NumPy arrays of bfloat16.
+    Both share memory, except for NumPy arrays of bfloat16.
     """
     if is_tvm(example):
         return tensor
@@ -143,7 +143,7 @@ def like(example: Any, tensor: Any) -> Any:
 
 
 def as_numpy(tensor: Any) -> Any:
-    """A tensor of TVM as a NumPy array on the same memory, or a copy of bfloat16."""
+    """A TVM tensor as a NumPy array on the same memory; for bfloat16 a copy."""
     try:
         return np.from_dlpack(tensor)
     except (RuntimeError, BufferError):  # NumPy's DLPack knows no bfloat16
@@ -157,7 +157,7 @@ def _check_here(value: Any, argument: Argument) -> None:
 
 
 def _shared(value: Any, alignment: int) -> Any | None:
-    """A tensor on the memory of ``value``, or None where TVM cannot use that."""
+    """A tensor on the memory of ``value``, or None if TVM cannot use that memory."""
     import tvm_ffi
 
     try:
@@ -165,49 +165,49 @@ def _shared(value: Any, alignment: int) -> Any | None:
             tensor = numpy_tensor(value)
         else:
             tensor = tvm_ffi.from_dlpack(value.detach() if is_torch(value) else value)
-    except Exception:  # of a stranger's class, or a type or an order of bytes that DLPack lacks
+    except Exception:  # from a third-party class, or for a type or byte order that DLPack lacks
         return None
     return tensor if tensor.is_contiguous() and tensor.data_ptr() % alignment == 0 else None
 
 
 def numpy_tensor(array: Any) -> Any:
-    """A tensor on the memory of a NumPy array, of bfloat16 too, and of one that is read-only.
+    """A tensor on the memory of a NumPy array, which may be bfloat16 or read-only.
 
     Raises whatever NumPy or TVM raises.
     """
     import tvm_ffi
 
-    if array.dtype.char == _OF_A_STRANGER and array.dtype.name == "bfloat16":
+    if array.dtype.char == _EXTENSION_TYPE and array.dtype.name == "bfloat16":
         return _bfloat16_tensor(array)
     if array.flags.writeable:
         return tvm_ffi.from_dlpack(array)
     return tvm_ffi.from_dlpack(array.__dlpack__(max_version=(1, 0)))
 
 
-# NumPy's character of types that other packages define.
-_OF_A_STRANGER = "E"
+# ``dtype.char`` of the types that ml_dtypes registers.
+_EXTENSION_TYPE = "E"
 
-# DLPack's code of bfloat16, and where in its ``DLManagedTensorVersioned`` the code stands: after a
-# version, two pointers and flags, and in a tensor after a pointer, a device and a number.
-_BFLOAT16, _CODE_AT = 4, 8 + 2 * 8 + 8 + 8 + 8 + 4
+# DLPack's type code of bfloat16, and the byte offset of the code in ``DLManagedTensorVersioned``:
+# version, two pointers, flags, then in the tensor a pointer, the device and the rank.
+_BFLOAT16, _CODE_OFFSET = 4, 8 + 2 * 8 + 8 + 8 + 8 + 4
 
-_memory_of_capsule = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )
 
 
 def _bfloat16_tensor(array: Any) -> Any:
-    """NumPy gives no array of bfloat16 away, but one of numbers of 16 bits, renamed here."""
+    """NumPy does not export bfloat16: export uint16 and patch the type code."""
     import tvm_ffi
 
     capsule = array.view(np.uint16).__dlpack__(max_version=(1, 0))
-    start = _memory_of_capsule(capsule, b"dltensor_versioned")
-    ctypes.c_uint8.from_address(start + _CODE_AT).value = _BFLOAT16
+    start = _capsule_pointer(capsule, b"dltensor_versioned")
+    ctypes.c_uint8.from_address(start + _CODE_OFFSET).value = _BFLOAT16
     return tvm_ffi.from_dlpack(capsule)
 
 
 def _copied(value: Any) -> Any:
-    """A tensor with a copy of ``value``, at a multiple of 64 bytes."""
+    """A tensor with a copy of ``value``, aligned to 64 bytes."""
     import tvm
     import tvm_ffi
 
@@ -220,53 +220,38 @@ def _copied(value: Any) -> Any:
 
 
 def overlaps(tensor: Any, others: Sequence[Any]) -> bool:
-    """Whether a tensor has memory in common with one of the others."""
+    """Whether a tensor shares memory with one of the others."""
     start, end = _extent(tensor)
     extents = map(_extent, others)
     return any(start < other_end and other_start < end for other_start, other_end in extents)
 
 
 def bytes_of(tensor: Any) -> memoryview:
-    """The memory of a dense tensor on the processor, byte by byte; it must outlive the view."""
+    """The bytes of a dense tensor in main memory. The tensor must outlive the view."""
     start, end = _extent(tensor)
     return memoryview((ctypes.c_ubyte * (end - start)).from_address(start)).cast("B")
 
 
 def _extent(tensor: Any) -> tuple[int, int]:
-    """The first address of a dense tensor and the one after its last."""
+    """A dense tensor's first address and the one after its last."""
     start = int(tensor.data_ptr())
     itemsize = (tensor.dtype.bits + 7) // 8
     return start, start + int(tensor.numel()) * itemsize
 
 
-def byte_count(argument: Argument) -> int:
-    """The bytes of a dense tensor."""
-    return argument.elements * numpy_type(argument.dtype).itemsize
-
-
-def numpy_type(dtype: str) -> np.dtype[Any]:
-    """NumPy's type of elements."""
-    if dtype != "bfloat16":
-        return np.dtype(dtype)
-    import ml_dtypes
-
-    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-    return found
-
-
 def is_torch(value: Any) -> bool:
-    """Whether it is a tensor of PyTorch."""
+    """Whether ``value`` is a PyTorch tensor."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)
 
 
 def is_tvm(value: Any) -> bool:
-    """Whether it is a tensor of TVM's runtime."""
+    """Whether ``value`` is a tensor of TVM's runtime."""
     return is_tvm_class(type(value))
 
 
 def is_tvm_class(kind: type) -> bool:
-    """Whether it is the class of the tensors of TVM's runtime."""
+    """Whether ``kind`` is the class of TVM's tensors."""
     import tvm
 
     return issubclass(kind, tvm.runtime.Tensor)
@@ -277,6 +262,5 @@ def _kind(value: Any) -> str:
 
 
 def unusable(name: str, error: Exception) -> UsageError:
-    """The error for an array that its own library does not let be used."""
-    reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-    return UsageError(f"{name} cannot be used as an array: {reason}")
+    """The error for an array that its own library cannot export."""
+    return UsageError(f"{name} cannot be used as an array: {first_line(error)}")

@@ -1,4 +1,4 @@
-"""Finds the loop of a program's assembly where the arithmetic is."""
+"""Finds the hot loop in a program's assembly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 _LABEL = re.compile(r"^(\.?[\w$.@]+):")
 _JUMP = re.compile(r"^\s+(?:j\w+|b(?:\.\w+)?|cbn?z|tbn?z)\s+.*?(\.L[\w$]+)\s*$")
-# Multiply-adds and their parts on x86 and Arm, vectors and scalars alike.
+# Multiply-adds and their parts on x86 and Arm, both vector and scalar.
 _ARITHMETIC = re.compile(r"^\s+v?(?:fn?m(?:add|sub|la|ls)|mul|add|dp|max|pmadd|pdp|ml[as]|[su]dot)")
 _FUSED = re.compile(r"^\s+v?(?:fn?m(?:add|sub|la|ls)|dp|pdp|pmadd|ml[as]|[su]dot)")
 
@@ -19,10 +19,10 @@ class _Loop:
 
 
 def hot_loop(assembly: str) -> str:
-    """The innermost loop that holds the most multiply-adds (other arithmetic if there are none).
+    """The innermost loop with the most multiply-adds (other arithmetic if there are none).
 
-    Lines are as the compiler printed them, without its directives. All of the text is returned if
-    it has no loop.
+    Lines are as the compiler printed them, without its directives. Text without a loop is returned
+    whole.
     """
     lines = [line for line in assembly.splitlines() if _is_code(line)]
     labels = {match[1]: i for i, line in enumerate(lines) if (match := _LABEL.match(line))}
@@ -53,7 +53,7 @@ def _is_code(line: str) -> bool:
 
 
 def _is_idle_label(line: str, jumps: set[str]) -> bool:
-    """Whether a line is a label that nothing jumps to, as debug information brings many."""
+    """Whether a line is a label without a jump to it: debug information adds many."""
     label = _LABEL.match(line)
     return label is not None and label[1] not in jumps
 

@@ -1,10 +1,10 @@
-"""The C header of a saved kernel: its functions over plain pointers."""
+"""The C header of a saved kernel: functions that take plain pointers."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from string import Template
 
 from tunesmith.kernel.arrays import ALIGNMENT
@@ -12,7 +12,7 @@ from tunesmith.kernel.c_header_parts import FOR_CPU, FOR_GPU, Parts
 from tunesmith.operators import Argument, Operator
 from tunesmith.sketches.tir.weights import PREPARE, WEIGHT, with_weights
 
-# DLPack's code and bits of each type that programs have, and the type that stands for it in C.
+# For each element type: DLPack's type code and bits, and the C type.
 _TYPES = {
     "float64": (2, 64, "double"),
     "float32": (2, 32, "float"),
@@ -24,7 +24,7 @@ _TYPES = {
     "int32": (0, 32, "int32_t"),
 }
 
-# Words that are likely names of files and no names of functions.
+# Keywords of C and C++ that are plausible file names.
 _RESERVED = (
     "auto break case char class const continue default delete do double else enum export extern "
     "float for friend goto if inline int long main new operator private public register return "
@@ -92,11 +92,10 @@ $functions
 #endif
 """)
 
-# What the header of a kernel with constant weights says besides.
+# Usage notes for a kernel with constant weights.
 _SEQUENCE = Template("""\
  *
- * The weights are constant: lay them out once, then call as often as you like, with what came of
- * them in their place:
+ * The weights are constant: lay them out once, then pass the prepared weights to every call:
  *
  *     ${name}_prepare($given$weight, $prepared);
  *     $name($given$inputs, $result);
@@ -120,11 +119,11 @@ def c_header(
     prepared: Argument | None = None,
     arch: str | None = None,
 ) -> str:
-    """The text of the header for a library compiled for ``processor``, and for a GPU with ``arch``.
+    """The header of a library compiled for ``processor``, and for the GPU architecture ``arch``.
 
-    The function is called like the file, ``stem``, as far as C and C++ allow. ``prepared`` is what
-    the library's ``prepare`` makes of the weights, None where it has no such function; it is
-    declared as a second function then.
+    The function is named after the file (``stem``) as far as C and C++ allow. ``prepared`` is the
+    tensor that ``prepare`` makes of the weights, None if the library has no such function; the
+    header declares ``prepare`` as a second function.
     """
     parts = FOR_CPU if arch is None else FOR_GPU
     name = _identifier(stem)
@@ -149,7 +148,7 @@ def c_header(
             result=result.name,
         )
     symbols = ["main"] if prepared is None else [PREPARE, "main"]
-    words = {
+    values = {
         "operator": operator.key,
         "library": shlex.quote(f"{stem}.so"),
         "processor": processor,
@@ -162,20 +161,17 @@ def c_header(
         "sizes": "\n".join(_size(name, argument) for argument in arguments),
         "functions": "\n".join(functions),
     }
-    of_device = {part: Template(text).substitute(words) for part, text in _of_header(parts)}
-    return _HEADER.substitute(words, **of_device)
-
-
-def _of_header(parts: Parts) -> Iterator[tuple[str, str]]:
-    """The parts that are the header's own, each with its name."""
-    for part in ("about", "runtime", "device", "loading", "call_parameters", "call"):
-        yield part, getattr(parts, part)
+    device_parts = {
+        part: Template(getattr(parts, part)).substitute(values)
+        for part in ("about", "runtime", "device", "loading", "call_parameters", "call")
+    }
+    return _HEADER.substitute(values, **device_parts)
 
 
 def _function(
     parts: Parts, prefix: str, name: str, symbol: str, arguments: Sequence[Argument]
 ) -> str:
-    """A function over plain pointers that calls one of the library's, which fills the last."""
+    """A C function on plain pointers that calls ``symbol`` of the library; the last is filled."""
     *inputs, result = arguments
     parameters = [f"const {_TYPES[a.dtype][2]}* {a.name}" for a in inputs]
     parameters.append(f"{_TYPES[result.dtype][2]}* {result.name}")
@@ -193,7 +189,7 @@ def _function(
 
 
 def _symbol(function: str) -> str:
-    """What TVM calls a function of a program in the library."""
+    """The linker symbol that TVM gives a program's function."""
     return f"__tvm_ffi_{function}"
 
 

@@ -1,4 +1,4 @@
-"""What a C header says and has for a processor, and what for a GPU: texts with names to fill in."""
+"""The parts of a kernel's C header that differ between CPUs and GPUs, as templates."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a header that depend on what the kernel runs on.
+    """The device-dependent parts of a header.
 
-    ``about`` is the comment at its start, ``runtime`` what it declares of TVM, ``device`` and
-    ``loading`` what comes before the function that makes a call, which takes ``call_parameters``
-    and ends with ``call``. ``parameters`` are those that every function has before its arrays,
-    ``given`` is how they are passed on, and ``place`` says where an array is.
+    ``about`` is the comment at its start, ``runtime`` the declarations of TVM's functions,
+    ``device`` the enumerators of the device, ``loading`` the function that loads the library.
+    ``call_parameters`` and ``call`` are the parameters and the end of the function that makes a
+    call. ``parameters`` precede the arrays of every function, ``given`` passes them on, and
+    ``place`` is an array's device.
     """
 
     about: str

@@ -1,4 +1,4 @@
-"""Calls of a compiled function on a user's arrays: checks, conversions, threads, the result."""
+"""Calls a compiled function on the caller's arrays: checks, conversions, threads, the result."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tunesmith.kernel.direct_call import direct_call
 from tunesmith.operators import Argument
 from tunesmith.target import Target
 
-# What TVM reads when a thread of the process runs its first kernel. Unset, it takes half of the
-# processors, taking the other half for hyper-threads.
+# TVM reads this when a thread runs its first kernel. If it is unset, TVM uses half of the logical
+# processors, as it assumes that the other half are hyper-threads.
 _THREADS_VARIABLE = "TVM_NUM_THREADS"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calling(ABC):
-    """A compiled function, and the arrays that a caller gives to it.
+    """A compiled function that takes the caller's arrays.
 
-    ``name`` is what messages call it. ``constants`` are tensors that the function takes at these
-    places beside what the caller gives.
+    ``name`` is its name in messages. ``constants`` maps argument positions to tensors that are
+    passed there in addition to the caller's.
     """
 
     name: str
@@ -38,21 +38,21 @@ class Calling(ABC):
     @property
     @abstractmethod
     def call(self) -> Callable[[Sequence[Any], Any | None], Any]:
-        """Given the inputs and ``out``: the result as a new array of the kind of the first input,
-        or ``out`` filled with it.
+        """Given the inputs and ``out``: fills and returns ``out``, or if that is None a new array
+        of the first input's library.
 
         Raises ``UsageError`` for arrays that do not fit.
         """
 
     @abstractmethod
     def bind(self, inputs: Sequence[Any]) -> Callable[[], None]:
-        """A call on copies of these arrays into one buffer, with nothing left to check: for timing.
+        """A call without checks on copies of these arrays, into one buffer: for timing.
 
         Raises ``UsageError`` for arrays that do not fit.
         """
 
     def complete(self, tensors: Sequence[Any]) -> list[Any]:
-        """What the function takes before its result."""
+        """The function's arguments before its result: ``tensors`` and ``constants``."""
         given = list(tensors)
         for place, constant in sorted(self.constants.items()):
             given.insert(place, constant)
@@ -69,39 +69,41 @@ class Calling(ABC):
             )
 
     def named_out(self) -> Argument:
-        """The result, by the name that a caller gives it."""
+        """The result, under the name of the caller's parameter."""
         return Argument("out", self.result.shape, self.result.dtype)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CpuCalling(Calling):
-    """A function that runs on ``cores`` threads of the processor, on arrays in main memory."""
+    """A function that runs on ``cores`` threads, on arrays in main memory.
+
+    Arrays must start at multiples of ``alignment`` bytes; others are copied.
+    """
 
     cores: int
-    #: The number of bytes at whose multiples arrays have to start.
     alignment: int = 1
 
     @cached_property
     def call(self) -> Callable[[Sequence[Any], Any | None], Any]:
-        """As for ``Calling``. First as the arrays are, then with a look at each of them."""
-        cores, used, looked_at = self.cores, _used, self._looked_at
+        """As for ``Calling``. Tries a direct call first, then one that checks each array."""
+        cores, pool, checked = self.cores, _pool, self._checked
         if self.alignment > 1:
-            return looked_at
+            return checked
         direct = direct_call(self.function, self.arguments, self.result, self.constants)
 
         def call(inputs: Sequence[Any], out: Any | None) -> Any:
             try:
-                if used.count != cores:
+                if pool.threads != cores:
                     use_threads(cores)
                 filled = direct(inputs, out)
-            except Exception:  # the longer way finds out what it is, and says it
+            except Exception:  # the checked call finds and reports the reason
                 filled = None
-            return looked_at(inputs, out) if filled is None else filled
+            return checked(inputs, out) if filled is None else filled
 
         return call
 
-    def _looked_at(self, inputs: Sequence[Any], out: Any | None) -> Any:
-        """A call with checks that name what is wrong, and copies of what cannot be used."""
+    def _checked(self, inputs: Sequence[Any], out: Any | None) -> Any:
+        """Checks each array, copies those that TVM cannot use, and calls."""
         use_threads(self.cores)
         self.check_count(inputs)
         tensors = [
@@ -138,7 +140,7 @@ def laid_out(
     cores: int,
     alignment: int = 1,
 ) -> Any:
-    """Weights as ``prepare`` lays them out; a copy where there is no such function.
+    """The weights as ``prepare`` lays them out, or a copy if there is no such function.
 
     Raises ``UsageError`` for an array that does not fit.
     """
@@ -151,21 +153,21 @@ def laid_out(
     return filled
 
 
-class _Used(threading.local):
-    """For how many threads the pool of this thread was last set; 0 before its first kernel."""
+class _Pool(threading.local):
+    """The size last set for the calling thread's TVM thread pool; 0 before its first kernel."""
 
-    count = 0
+    threads = 0
 
 
-_used = _Used()
+_pool = _Pool()
 
 
 def use_threads(count: int) -> None:
-    """Let the kernels that this thread calls run on ``count`` threads."""
-    if _used.count != count:
+    """Run the kernels that the calling thread starts on ``count`` threads."""
+    if _pool.threads != count:
         import tvm
 
         os.environ.setdefault(_THREADS_VARIABLE, str(max(count, Target().core_count)))
         big_cores_first = 1
         tvm.get_global_func("runtime.config_threadpool")(big_cores_first, count)
-        _used.count = count
+        _pool.threads = count

@@ -1,12 +1,11 @@
-"""Calls of a compiled function on people's arrays as they are, in few steps of Python.
+"""The fast path of a kernel call: the caller's arrays go to the compiled function unchecked.
 
-Nothing is copied, and hardly anything is asked of an array here: the compiled function itself looks
-at the type, shape, strides and device of every array that it is given, each time. It takes those of
-NumPy, PyTorch and TVM by DLPack, which gives no arrays away that are read-only or in another order
-of bytes. What is left to be known are the classes of the arrays, which are looked up; and for a
-result in the caller's own array that it may be written and is apart from the inputs.
+Nothing is copied. The compiled function itself checks the type, shape, strides and device of every
+array, on each call; DLPack refuses arrays that are read-only or byte-swapped. Python only looks up
+the classes of the arrays, and checks that the caller's ``out`` is writable and overlaps no input.
 
-Whatever this cannot do is left to a way with more steps: a call gives None, or raises anything.
+A call that this path cannot make returns None or raises anything; the caller then takes the
+checked path (``CpuCalling``).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from tunesmith.kernel import arrays
 from tunesmith.operators import Argument
 
 DirectCall = Callable[[Sequence[Any], Any | None], Any | None]
-"""Given the inputs and ``out``, or None for a new array: the array with the result, or None."""
+"""Takes the inputs and ``out`` (None for a new array); returns the filled array, or None."""
 
 
 def direct_call(
@@ -30,16 +29,16 @@ def direct_call(
     result: Argument,
     constants: Mapping[int, Any],
 ) -> DirectCall:
-    """A call of ``function`` on the ``arguments``, with ``constants`` at their places among them.
+    """A call of ``function`` on the ``arguments``, with ``constants`` at their positions.
 
-    It is a closure, as the names in it are found faster than attributes are.
+    It is a closure because its names resolve faster than attributes.
     """
     import tvm_ffi
 
     run = _with_constants(function, constants)
-    sizes = [arrays.byte_count(argument) for argument in arguments]
-    result_size = arrays.byte_count(result)
-    # What NumPy speaks of DLPack has no bfloat16: such arrays are made tensors before the call.
+    sizes = [argument.bytes for argument in arguments]
+    result_size = result.bytes
+    # NumPy does not export bfloat16: such arrays are converted before the call.
     converts = "bfloat16" in {result.dtype, *(each.dtype for each in arguments)}
     tensor = arrays.numpy_tensor if converts else tvm_ffi.from_dlpack
     of_numpy = (np.ndarray, np.memmap)
@@ -78,7 +77,7 @@ def direct_call(
         return out
 
     def as_tensor(value: Any) -> Any:
-        """What has ``data_ptr``, as the tensors of PyTorch and TVM have."""
+        """``value`` as something with ``data_ptr``: tensors of PyTorch and TVM have it."""
         return tensor(value) if type(value) in of_numpy else value
 
     return call
@@ -89,7 +88,7 @@ def _with_constants(
 ) -> Callable[..., None]:
     if not constants:
         return function
-    if list(constants) == [1]:  # weights, which most often are second: without slices
+    if list(constants) == [1]:  # the weights in most operators: no list is built
         constant = constants[1]
         return lambda first, *others: function(first, constant, *others)
     ordered = sorted(constants.items())
@@ -104,8 +103,8 @@ def _with_constants(
 
 
 class _Makers(dict[type, Any]):
-    """For each class of arrays that is taken as it is what makes a result of its library; None for
-    other classes. A class is looked at when it is met first."""
+    """For each array class of the fast path a function that makes a result of its library, and None
+    for all other classes. Filled on first use of a class."""
 
     def __init__(self, result: Argument) -> None:
         super().__init__()
@@ -119,12 +118,11 @@ class _Makers(dict[type, Any]):
     def _maker(self, kind: type) -> Callable[[], Any] | None:
         result = self._result
         if kind in (np.ndarray, np.memmap):
-            empty, shape, dtype = np.empty, result.shape, arrays.numpy_type(result.dtype)
+            empty, shape, dtype = np.empty, result.shape, result.numpy_dtype
             return lambda: empty(shape, dtype)
         torch = sys.modules.get("torch")
         if torch is not None and kind in (torch.Tensor, torch.nn.Parameter):
-            # Of the ways to say what a new tensor is like, an example is read fastest. It needs no
-            # memory for that.
+            # The fastest way to make a tensor is empty_like of an example, which needs no memory.
             example = torch.empty(result.shape, dtype=getattr(torch, result.dtype), device="cpu")
             example.untyped_storage().resize_(0)
             empty_like = torch.empty_like

@@ -23,20 +23,20 @@ from tunesmith.operators import Argument, Operator, operator_from_json
 from tunesmith.space import Config
 from tunesmith.target import Target
 
-# Format 1 knew no prepared weights, format 2 no GPUs.
+# Format 1 had no prepared weights, format 2 no GPUs.
 FORMAT = 3
 _READABLE = (1, 2, 3)
 
 
 @dataclass(frozen=True)
 class Description:
-    """What there is to know of a kernel beside its code.
+    """Everything about a kernel except its code.
 
-    ``arch`` is the instruction set of the GPU that it was compiled for, None for a processor alone;
-    ``workspace`` says that it takes memory of the GPU between its launches. ``prepared`` is the
-    tensor that ``prepare`` makes of the weights, where there is that function. Arrays have to start
-    at multiples of ``alignment`` bytes; where code of a processor was compiled before it could take
-    any, that is 64.
+    ``processor`` and ``arch`` are the CPU and the GPU architecture that it was compiled for;
+    ``arch`` is None for a CPU kernel. ``workspace`` says whether its launches share temporary GPU
+    memory. ``prepared`` is the tensor that ``prepare`` makes of the weights, None if there is no
+    such function. Arrays must start at multiples of ``alignment`` bytes: 64 for GPUs and for CPU
+    kernels of older versions, 1 for others.
     """
 
     operator: Operator
@@ -49,7 +49,7 @@ class Description:
     alignment: int = 1
 
     def to_json(self) -> dict[str, Any]:
-        """What the JSON beside a saved library says."""
+        """The content of the JSON file beside a saved library."""
         return {
             "format": FORMAT,
             "operator": self.operator.to_json(),
@@ -72,7 +72,7 @@ class Description:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """From the file that holds ``to_json``. Raises ``TunesmithError``."""
+        """Read a file that holds ``to_json``. Raises ``TunesmithError``."""
         try:
             saved = json.loads(path.read_text(encoding="utf-8"))
             if saved["format"] not in _READABLE:
@@ -102,9 +102,9 @@ class Description:
 
 
 def write(library: Path, module: Any, description: Description) -> list[Path]:
-    """Write the three files side by side, the header and the JSON under the library's name.
+    """Write the library, and beside it the header and the JSON under the same name.
 
-    ``module`` is what TVM compiled. Raises as ``Kernel.save`` does.
+    ``module`` is TVM's executable. Raises like ``Kernel.save``.
     """
     header, described = library.with_suffix(".h"), library.with_suffix(".json")
     if library.suffix in {".h", ".json", ""}:
@@ -129,10 +129,10 @@ def write(library: Path, module: Any, description: Description) -> list[Path]:
 
 
 def read(path: str | Path) -> tuple[Any, Description]:
-    """The module of a saved library, and what the JSON beside it says.
+    """The module of a saved library, and the description in the JSON beside it.
 
-    Raises ``TunesmithError`` if one of them is missing or is not such a file, and for a kernel of a
-    GPU as ``gpu_for`` and ``load_runtime`` do.
+    Raises ``TunesmithError`` if one of the files is missing or invalid, and for a GPU kernel like
+    ``gpu_for`` and ``load_runtime``.
     """
     library = Path(path).resolve()
     described = library.with_suffix(".json")
@@ -163,29 +163,29 @@ def _argument(tensor: Mapping[str, Any]) -> Argument:
 def _link(module: Any, library: Path) -> None:
     """Write the shared library, whole or not at all.
 
-    Raises ``OSError`` where it cannot be put in place, ``TunesmithError`` if linking fails.
+    Raises ``OSError`` if it cannot be moved into place, ``TunesmithError`` if linking fails.
     """
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=".tunesmith-") as folder:
         made = Path(folder) / "kernel.so"
         try:
             module.export_library(str(made))
-        except OSError as error:  # of starting the linker, or of what it is to read
+        except OSError as error:  # the linker does not start, or cannot read its input
             what = error.filename or "the linker"
             reason = f"{what}: {system_reason(error)}"
             raise TunesmithError(f"cannot link {library}: {reason}") from error
-        except RuntimeError as error:  # its words, then the command that it was
-            words = str(error).removeprefix("Compilation error:").partition("Command line:")[0]
-            reason = words.strip().partition("\n")[0] or "the linker gives no reason"
+        except RuntimeError as error:  # the linker's output, then its command line
+            output = str(error).removeprefix("Compilation error:").partition("Command line:")[0]
+            reason = output.strip().partition("\n")[0] or "the linker gives no reason"
             raise TunesmithError(f"cannot link {library}: {reason}") from error
         made.replace(library)
 
 
 def _load_library(path: Path) -> Any:
-    import tvm  # noqa: F401 - the library calls its runtime
+    import tvm  # noqa: F401 - the library needs its runtime
     import tvm_ffi
 
-    # By a name of its own: for a name that is in use the system gives the library that it knows,
-    # even if another one has been saved there since. (TVM's own function follows links.)
+    # Load through a new link: for a path that was loaded before, dlopen returns the old library
+    # even if the file has been replaced since. (TVM's own loader resolves links.)
     with tempfile.TemporaryDirectory() as folder:
         link = Path(folder) / path.name
         link.symlink_to(path)

@@ -1,4 +1,4 @@
-"""A user's arrays on a GPU, or on their way there: PyTorch's, TVM's, and others with DLPack."""
+"""Converts arrays (PyTorch, TVM, others with DLPack) to tensors on a GPU and back."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tunesmith.errors import UsageError
 from tunesmith.kernel import arrays
 from tunesmith.operators import Argument
 
-# DLPack's numbers of devices, and of CUDA's default stream.
+# DLPack's device types, and its number of CUDA's default stream.
 _CPU, _CUDA = 1, 2
 _DEFAULT_STREAM = 1
 
-# Which DLPack we speak: the newest that TVM does.
+# The newest DLPack version that TVM reads.
 _DLPACK = (1, 0)
 
 
 def common_gpu(values: Sequence[Any], arguments: Sequence[Argument]) -> int | None:
-    """The GPU that has all of these arrays, by its number; None where main memory has.
+    """The index of the GPU that holds all of these arrays; None for main memory.
 
-    Raises ``UsageError`` if one of them is no array, of another type or shape than its argument, or
-    elsewhere than the first.
+    Raises ``UsageError`` if one of them is not an array, has the wrong type or shape, or is not
+    where the first one is.
     """
     first, place = arguments[0].name, _place(values[0], arguments[0])
     for value, argument in zip(values[1:], arguments[1:], strict=True):
@@ -48,7 +48,7 @@ def _text(place: int | None) -> str:
 
 
 def gpu_device(gpu: int) -> Any:
-    """TVM's device."""
+    """TVM's device object for a GPU."""
     import tvm
 
     return tvm.cuda(gpu)
@@ -56,11 +56,10 @@ def gpu_device(gpu: int) -> Any:
 
 @contextlib.contextmanager
 def launching(values: Sequence[Any], gpu: int, *, there: bool) -> Iterator[int]:
-    """Launch for a while on the stream that the library of the first of these arrays works on.
+    """Within the block TVM launches on the stream of the first array's library; yields its handle.
 
-    That is PyTorch's current one for its tensors, that of ``tvm_ffi`` for TVM's, and CUDA's default
-    stream for others. ``there`` says that the arrays are on the GPU; for those in main memory it is
-    the default stream, too. The value is the stream's handle.
+    That is PyTorch's current stream for its tensors, that of ``tvm_ffi`` for TVM's, and CUDA's
+    default stream for other libraries and for arrays in main memory (not ``there``).
     """
     import tvm_ffi
 
@@ -69,8 +68,8 @@ def launching(values: Sequence[Any], gpu: int, *, there: bool) -> Iterator[int]:
     with contextlib.ExitStack() as stack:
         torch = sys.modules.get("torch")
         if torch is not None and torch.cuda.is_initialized():
-            # It gives no tensors away but those on the current GPU. And what TVM makes the current
-            # one ends to be that with the block.
+            # PyTorch exports only tensors on the current GPU. The block also restores the current
+            # GPU, which TVM changes.
             stack.enter_context(torch.cuda.device(gpu))
         if torch is not None and there and arrays.is_torch(values[0]):
             stream = _torch_stream(gpu)
@@ -88,11 +87,11 @@ def _torch_stream(gpu: int) -> int:
 
 
 def input_tensor(value: Any, argument: Argument, gpu: int, stream: int) -> Any:
-    """``value`` as a tensor on a GPU, on its own memory where that is there and can be used as it
-    is, as for ``arrays.input_tensor``; else a copy.
+    """``value`` as a tensor on a GPU: on its own memory if that can be shared, else a copy.
 
-    What other streams still do to it comes before what is launched on ``stream`` from now on.
-    Raises ``UsageError`` for an array on a GPU that is neither PyTorch's nor usable as it is.
+    Later launches on ``stream`` wait for pending work on ``value`` in other streams. Raises
+    ``UsageError`` for an array on a GPU that cannot be shared, unless PyTorch can copy it on
+    ``stream``.
     """
     if _place(value, argument) is None:
         return _uploaded(arrays.input_tensor(value, argument), argument, gpu)
@@ -101,28 +100,28 @@ def input_tensor(value: Any, argument: Argument, gpu: int, stream: int) -> Any:
     try:
         return _shared(value, stream)
     except Exception as error:
-        # On another stream a copy might be gone too soon.
+        # PyTorch might reuse a copy's memory while another stream still reads it.
         if not arrays.is_torch(value) or _torch_stream(gpu) != stream:
             raise arrays.unusable(argument.name, error) from error
     return _shared(value.clone(memory_format=sys.modules["torch"].contiguous_format), stream)
 
 
 def copied_tensor(value: Any, argument: Argument, gpu: int, stream: int) -> Any:
-    """A tensor on a GPU with a copy of ``value``. Raises like ``input_tensor``."""
+    """A copy of ``value`` on a GPU. Raises like ``input_tensor``."""
     tensor = input_tensor(value, argument, gpu, stream)
     return _uploaded(tensor, argument, gpu, stream)
 
 
 def poisoned_tensor(argument: Argument, gpu: int) -> Any:
-    """A new tensor on a GPU with every bit set, as ``arrays.poisoned_tensor``."""
+    """A new tensor on a GPU with every bit set, like ``arrays.poisoned_tensor``."""
     return _uploaded(arrays.poisoned_tensor(argument), argument, gpu)
 
 
 def output_tensor(value: Any, argument: Argument, inputs: Sequence[Any], stream: int) -> Any:
-    """A tensor on a GPU for the result: ``value``'s own memory, or new memory for ``store``.
+    """A tensor on a GPU for the result: on ``value``'s memory, or a new one for ``store``.
 
-    New memory is taken where ``value`` cannot be written as it is, or overlaps one of ``inputs``.
-    Raises ``UsageError`` like ``arrays.output_tensor``.
+    It is new if ``value`` cannot be written in place, or overlaps one of ``inputs``. Raises
+    ``UsageError`` like ``arrays.output_tensor``.
     """
     arrays.check_writable(value, argument)
     try:
@@ -135,14 +134,14 @@ def output_tensor(value: Any, argument: Argument, inputs: Sequence[Any], stream:
 
 
 def wait(tensor: Any) -> None:
-    """Until what was launched on the current stream of the GPU that has a tensor has ended."""
+    """Wait for TVM's current stream on the tensor's GPU."""
     import tvm_ffi
 
     tensor.device.sync(tvm_ffi.get_raw_stream(tensor.device))
 
 
 def result_tensor(example: Any, argument: Argument, gpu: int) -> Any:
-    """A new tensor on a GPU, with memory of PyTorch if ``example`` is its: it keeps some ready."""
+    """A new tensor on a GPU; for a PyTorch ``example`` from PyTorch's caching allocator."""
     import tvm
 
     if not arrays.is_torch(example):
@@ -153,10 +152,10 @@ def result_tensor(example: Any, argument: Argument, gpu: int) -> Any:
 
 
 def like(example: Any, tensor: Any, stream: int) -> Any:
-    """``tensor`` as an array of the library of ``example``, which is on the GPU as well.
+    """``tensor`` as an array of the library of ``example``, which is on the same GPU.
 
-    TVM's own where that library offers no way. Libraries other than PyTorch and TVM do not know of
-    ``stream``: it is waited for.
+    It stays TVM's if that library lacks ``from_dlpack``. Libraries other than PyTorch and TVM do
+    not know ``stream``, so this waits for it.
     """
     if not (arrays.is_torch(example) or arrays.is_tvm(example)):
         tensor.device.sync(stream)
@@ -167,14 +166,14 @@ def like(example: Any, tensor: Any, stream: int) -> Any:
 
 
 def store(tensor: Any, value: Any, argument: Argument, stream: int) -> None:
-    """Copy ``tensor``, which ``output_tensor`` gave for ``value``, into it if it is new memory."""
+    """Copy ``tensor``, from ``output_tensor``, to ``value`` unless they share memory."""
     if arrays.is_tvm(value) and value.data_ptr() != tensor.data_ptr():
-        tensor.device.sync(stream)  # for it copies on the default stream
+        tensor.device.sync(stream)  # TVM copies on the default stream
     arrays.store(tensor, value, argument)
 
 
 def _shared(value: Any, stream: int) -> Any:
-    """A tensor on the memory of ``value``. Raises whatever its library or TVM raises."""
+    """A tensor on the memory of ``value``. Raises what its library or TVM raises."""
     import tvm
 
     if arrays.is_tvm(value):
@@ -182,7 +181,7 @@ def _shared(value: Any, stream: int) -> Any:
     consumer = stream or _DEFAULT_STREAM
     try:
         capsule = value.__dlpack__(stream=consumer, max_version=_DLPACK)
-    except TypeError:  # of before DLPack 1.0
+    except TypeError:  # the library is older than DLPack 1.0
         capsule = value.__dlpack__(stream=consumer)
     return tvm.runtime.from_dlpack(capsule)
 
@@ -191,7 +190,7 @@ def _uploaded(tensor: Any, argument: Argument, gpu: int, stream: int = 0) -> Any
     """A copy on a GPU."""
     device = gpu_device(gpu)
     if stream:
-        device.sync(stream)  # for TVM copies on the default stream
+        device.sync(stream)  # TVM copies on the default stream
     copy = arrays.new_tensor(argument, device)
     copy.copyfrom(tensor)
     device.sync()

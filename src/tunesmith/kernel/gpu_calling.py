@@ -1,4 +1,4 @@
-"""Calls of a compiled function of a GPU on a user's arrays, wherever they are."""
+"""Calls a compiled GPU function on the caller's arrays, in main memory or on the GPU."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from tunesmith.cuda.devices import check_gpu, gpu_for
-from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.errors import TunesmithError, UsageError, first_line
 from tunesmith.kernel import arrays, gpu_arrays
 from tunesmith.kernel.calling import Calling
 from tunesmith.operators import Argument
@@ -18,11 +18,11 @@ from tunesmith.operators import Argument
 
 @dataclass(frozen=True, kw_only=True)
 class GpuCalling(Calling):
-    """A function of machine code for ``arch``.
+    """A GPU function compiled for ``arch``.
 
-    Arrays on a GPU are used where they are. Arrays in main memory are copied to ``gpu`` and the
-    result back, which is waited for; None means the first GPU that runs the code. With
-    ``constants``, ``gpu`` is where they are.
+    Arrays on a GPU are used in place. Arrays in main memory are copied to ``gpu`` and the result is
+    copied back before the call returns; None means the first GPU that runs the code. ``constants``
+    must be on ``gpu``.
     """
 
     arch: str
@@ -74,7 +74,7 @@ class GpuCalling(Calling):
             return out
 
     def bind(self, inputs: Sequence[Any]) -> Callable[[], None]:
-        """As for ``Calling``. The copies are on the GPU, and a call waits until it has ended."""
+        """As for ``Calling``. The copies are on the GPU, and a call waits for the GPU."""
         self.check_count(inputs)
         place = gpu_arrays.common_gpu(inputs, self.arguments)
         gpu = self._gpu(place)
@@ -96,7 +96,7 @@ class GpuCalling(Calling):
             tensors[-1].device.sync(stream)
 
     def _tensors(self, inputs: Sequence[Any], gpu: int, stream: int) -> list[Any]:
-        """What the function takes before its result, on the GPU."""
+        """The function's arguments before its result, on the GPU."""
         return self.complete(
             [
                 gpu_arrays.input_tensor(value, argument, gpu, stream)
@@ -105,7 +105,7 @@ class GpuCalling(Calling):
         )
 
     def _gpu(self, place: int | None) -> int:
-        """The GPU to run on, for arrays there. Raises ``UsageError`` for another than it can be."""
+        """The GPU for arrays at ``place``. Raises ``UsageError`` if the function cannot use it."""
         if place is None:
             return gpu_for(self.arch).index if self.gpu is None else self.gpu
         if self.constants and place != self.gpu:
@@ -124,7 +124,7 @@ def laid_out(
     prepare: Callable[..., None] | None,
     arch: str,
 ) -> Any:
-    """Weights on a GPU, as ``prepare`` lays them out; a copy where there is no such function.
+    """The weights on a GPU as ``prepare`` lays them out, or a copy if there is no such function.
 
     Raises ``UsageError`` for an array that does not fit.
     """
@@ -141,15 +141,15 @@ def laid_out(
         return filled
 
 
-# The stream on which this thread's last function with memory of its own ran, by GPU.
-_busy = threading.local()
+# For each thread and GPU: the stream of the last function that used a workspace.
+_workspace_user = threading.local()
 
 
 def in_turn(function: Callable[..., None]) -> Callable[..., None]:
-    """A function that takes memory for what is between its launches, on any stream.
+    """Makes a function with a workspace safe to call on several streams.
 
-    TVM gives all functions that a thread calls the same memory again and again, without a look at
-    streams: so on another stream than the last one, this waits on the GPU for that.
+    TVM gives all functions that a thread calls the same workspace memory, whatever their stream. So
+    a call on a new stream waits, on the GPU, for the stream of the last one.
     """
 
     def call(*tensors: Any) -> None:
@@ -157,7 +157,7 @@ def in_turn(function: Callable[..., None]) -> Callable[..., None]:
         import tvm_ffi
 
         device = tensors[-1].device
-        streams: dict[int, int] = _busy.__dict__.setdefault("streams", {})
+        streams: dict[int, int] = _workspace_user.__dict__.setdefault("streams", {})
         stream = tvm_ffi.get_raw_stream(device)
         before = streams.get(device.index, stream)
         if before != stream:
@@ -170,11 +170,10 @@ def in_turn(function: Callable[..., None]) -> Callable[..., None]:
 
 @contextlib.contextmanager
 def failures(gpu: int) -> Iterator[None]:
-    """Say in one line what TVM and the driver raise."""
+    """Turn what TVM and the driver raise into a one-line ``TunesmithError``."""
     try:
         yield
     except TunesmithError:
         raise
     except Exception as error:
-        words = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        raise TunesmithError(f"the call on GPU {gpu} failed: {words}") from error
+        raise TunesmithError(f"the call on GPU {gpu} failed: {first_line(error)}") from error

@@ -29,58 +29,35 @@ from tunesmith.target import Target, instructions
 
 
 class Kernel:
-    """A callable over the operator's arguments.
+    """A callable over the operator's arguments. ``build`` and ``load`` make it.
 
-    Call it with arrays in the order of ``operator.arguments``: NumPy arrays, or any tensors with
-    DLPack (PyTorch's, say). It returns a new array of the kind of the first one, or fills ``out``,
-    which may be one of the inputs. Arrays must be in main memory and of the argument's type and
-    shape. They may start anywhere; those that are not in C order are copied. It runs on as many
-    threads as the target has cores, and several threads of Python may call it at once.
+    Call it with arrays in the order of ``operator.arguments``: NumPy arrays, or other tensors with
+    DLPack such as PyTorch's. It returns a new array of the first input's library, or fills ``out``,
+    which may be one of the inputs. Arrays must be in main memory and have the argument's type and
+    shape. They need no alignment; those not in C order are copied. The kernel runs on as many
+    threads as the target has cores, and several Python threads may call it at once.
 
-    For a GPU, arrays are all in main memory or all on one GPU. The former are copied there and the
-    result back. With the latter the result is on that GPU, too, and the call runs on PyTorch's
-    current stream if the first array is PyTorch's, and may return before it has ended.
+    For a GPU, all arrays are in main memory or all on one GPU. From main memory they are copied to
+    the GPU, and the result back. With arrays on a GPU the result is on that GPU, too. If the first
+    one is PyTorch's, the call runs on PyTorch's current stream, and may return before it has ended.
 
-    Where the operator has constant weights, ``prepare`` lays them out once and gives a callable
-    over the other arguments; a call of the kernel itself does so anew each time.
+    If the operator has constant weights, ``prepare`` lays them out once and returns a callable over
+    the other arguments; a call of the kernel itself lays them out each time.
 
     Calling raises ``UsageError`` for arrays that do not fit, and ``TunesmithError`` on a processor
     that lacks instructions that the kernel was compiled for, or a GPU of another generation.
     """
 
-    def __init__(
-        self,
-        operator: Operator,
-        target: Target,
-        config: Config | None,
-        module: Any,
-        processor: str | None = None,
-        *,
-        arch: str | None = None,
-        workspace: bool = False,
-        prepared: Argument | None = None,
-        alignment: int | None = None,
-    ) -> None:
-        """``module`` is what TVM built or loaded, for ``processor`` and the ``arch`` of a GPU; None
-        means the target's.
-
-        ``workspace`` says that it takes memory of the GPU for what is between its launches.
-        ``prepared`` is what its function ``prepare`` makes of the weights; None: there is no such
-        function. Its functions take arrays at multiples of ``alignment`` bytes; None: as they are
-        compiled now, anywhere on a processor.
-        """
-        self.operator = operator
-        self.target = target
-        self.config = config
-        self.processor = processor or target.processor
-        self.arch = (arch or target.gpu_arch) if target.kind == "cuda" else None
+    def __init__(self, description: Description, module: Any, program: Any | None = None) -> None:
+        """``module`` is TVM's, built from ``program``, or loaded if that is None."""
+        self.operator = description.operator
+        self.target = description.target
+        self.config = description.config
+        self.processor = description.processor
+        self.arch = description.arch
+        self._description = description
         self._module = module
-        self._workspace = workspace
-        self._prepared = prepared
-        here = 1 if self.arch is None else arrays.ALIGNMENT
-        self._alignment = here if alignment is None else alignment
-        # What was compiled; None for a kernel that was loaded.
-        self._program: Any | None = None
+        self._program = program
 
     def __call__(self, *inputs: Any, out: Any | None = None) -> Any:
         return self._call(inputs, out)
@@ -92,27 +69,28 @@ class Kernel:
         """Compile a scheduled module.
 
         Raises ``TunesmithError`` if the compiler fails, ``UsageError`` if it does not know the
-        target's processor, and ``MissingDependencyError`` for a GPU without nvcc. A kernel for a
-        GPU is built and saved on any machine; where it cannot be called, calls say why.
+        target's processor, and ``MissingDependencyError`` for a GPU without nvcc. A GPU kernel can
+        be built and saved on any machine; where it cannot be called, calls say why.
         """
         module = _compiled(target, program)
-        kernel = cls(
+        gpu = target.kind == "cuda"
+        description = Description(
             operator,
             target,
             config,
-            module,
-            workspace=target.kind == "cuda" and takes_memory(module),
+            target.processor,
+            arch=target.gpu_arch if gpu else None,
+            workspace=gpu and takes_memory(module),
             prepared=prepared_weights(program),
+            alignment=arrays.ALIGNMENT if gpu else 1,
         )
-        kernel._program = program
-        return kernel
+        return cls(description, module, program)
 
     def prepare(self, weights: Any) -> PreparedKernel:
-        """Lay the weights out once: a kernel over the other arguments, for an operator with
-        constant weights.
+        """Lay constant weights out once, and return a kernel over the other arguments.
 
-        Raises ``UsageError`` for another operator and for an array that does not fit, and
-        ``TunesmithError`` like a call.
+        Raises ``UsageError`` for an operator without constant weights and for an array that does
+        not fit, and ``TunesmithError`` like a call.
         """
         operator = self.operator
         if not isinstance(operator, ProductOperator):
@@ -123,31 +101,32 @@ class Kernel:
                 "tune the operator with constant_weights=True"
             )
         main, plain = self._function("main"), operator.arguments[WEIGHT]
-        prepare = None if self._prepared is None else self._function(PREPARE)
+        prepared, alignment = self._description.prepared, self._description.alignment
+        prepare = None if prepared is None else self._function(PREPARE)
         if self.arch is None:
             cores = self.target.core_count
             weight = calling.laid_out(
-                weights, plain, self._prepared, prepare, cores=cores, alignment=self._alignment
+                weights, plain, prepared, prepare, cores=cores, alignment=alignment
             )
         else:
-            weight = gpu_calling.laid_out(weights, plain, self._prepared, prepare, self.arch)
+            weight = gpu_calling.laid_out(weights, plain, prepared, prepare, self.arch)
         name = f"{operator.name} with prepared weights"
         rest = self._new_calling(name, main, without_weights(operator.arguments), {WEIGHT: weight})
         return PreparedKernel(operator, self.target, self.config, rest)
 
     def bind(self, *inputs: Any) -> Callable[[], None]:
-        """A call on copies of these arrays into one buffer, with nothing left to check: for timing.
+        """A call without checks on copies of these arrays, into one buffer: for timing.
 
-        On a GPU it waits until it has ended. Raises ``UsageError`` for arrays that do not fit.
+        On a GPU it waits for the GPU. Raises ``UsageError`` for arrays that do not fit.
         """
         return self._calling.bind(inputs)
 
     def source(self, kind: str, function: str | None = None) -> str:
-        """The compiled program as text: ``ll`` for LLVM-IR, ``asm`` for assembly; for a GPU
-        ``cuda``, its CUDA C++.
+        """The compiled program as text: LLVM-IR (``ll``) or assembly (``asm``) for a CPU, CUDA C++
+        (``cuda``) for a GPU.
 
-        All of it, or on a processor one ``function`` alone (``main``, or ``prepare`` where there is
-        one). Raises ``UsageError`` for another kind, and for a kernel that was loaded.
+        For a CPU, ``function`` selects one function (``main`` or ``prepare``). Raises
+        ``UsageError`` for another kind, and for a kernel that was loaded.
         """
         if self.arch is not None and kind != "cuda":
             raise UsageError(f"the source of a kernel for a GPU is cuda (CUDA C++), not {kind}")
@@ -158,7 +137,7 @@ class Kernel:
         module = self._module
         if self.arch is not None:
             return str(module.mod.imports[0].inspect_source(kind))
-        if function is not None and self._prepared is not None:
+        if function is not None and self._description.prepared is not None:
             import tvm
 
             alone = tvm.IRModule({function: self._program[function]})
@@ -172,7 +151,8 @@ class Kernel:
     @cached_property
     def _calling(self) -> Calling:
         operator = self.operator
-        function = self._function("main") if self._prepared is None else self._preparing()
+        prepared = self._description.prepared
+        function = self._function("main") if prepared is None else self._preparing(prepared)
         return self._new_calling(operator.name, function, operator.arguments, {})
 
     def _new_calling(
@@ -182,7 +162,7 @@ class Kernel:
         arguments: Sequence[Argument],
         constants: Mapping[int, Any],
     ) -> Calling:
-        """``constants`` are tensors, where the kernel runs."""
+        """``constants`` are tensors on the device that the kernel runs on."""
         fields: dict[str, Any] = {
             "name": name,
             "function": function,
@@ -192,18 +172,17 @@ class Kernel:
         }
         if self.arch is None:
             cores = self.target.core_count
-            return CpuCalling(**fields, cores=cores, alignment=self._alignment)
+            return CpuCalling(**fields, cores=cores, alignment=self._description.alignment)
         gpu = next((constant.device.index for constant in constants.values()), None)
         return GpuCalling(**fields, arch=self.arch, gpu=gpu)
 
-    def _preparing(self) -> Callable[..., None]:
-        """Both functions one after the other."""
-        prepare, main, prepared = self._function(PREPARE), self._function("main"), self._prepared
-        assert prepared is not None
+    def _preparing(self, prepared: Argument) -> Callable[..., None]:
+        """A function that calls ``prepare``, then ``main``."""
+        prepare, main = self._function(PREPARE), self._function("main")
 
         def call(*tensors: Any) -> None:
             weight = tensors[WEIGHT]
-            # What a program leaves unset there must not matter, whatever the memory held before.
+            # If the program reads elements that it did not write, the result must show it.
             if self.arch is None:
                 filled = arrays.poisoned_tensor(prepared)
             else:
@@ -211,12 +190,12 @@ class Kernel:
             prepare(weight, filled)
             main(*with_weights(tensors, filled))
             if self.arch is not None:
-                gpu_arrays.wait(filled)  # which is gone afterwards
+                gpu_arrays.wait(filled)  # its memory is freed on return
 
         return call
 
     def _function(self, name: str) -> Any:
-        """Raises ``TunesmithError`` where it cannot run."""
+        """A function of the module. Raises ``TunesmithError`` if it cannot run here."""
         self._check_processor()
         try:
             function = self._module[name]
@@ -224,27 +203,27 @@ class Kernel:
             raise
         except Exception as error:
             raise TunesmithError(f"the program cannot be called: {last_line(error)}") from error
-        return gpu_calling.in_turn(function) if self._workspace else function
+        return gpu_calling.in_turn(function) if self._description.workspace else function
 
     def _check_processor(self) -> None:
-        """Without its instructions the kernel would take the whole process down."""
+        """Raises ``TunesmithError`` if an instruction is missing, which would kill the process."""
         here = Target(self.target.kind).processor
         missing = sorted(instructions(self.processor) - instructions(here))
         if missing:
             raise TunesmithError(
                 f"the kernel was compiled for {self.processor} and needs {', '.join(missing)}, "
-                f"which this processor ({here}) has not: compile it here"
+                f"which this processor ({here}) lacks: compile it here"
             )
 
     # -- files -----------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> list[Path]:
-        """Write a shared library, a C header and a JSON description side by side.
+        """Write a shared library, and beside it a C header and a JSON description.
 
-        ``path`` is the library's; the others take its name with ``.h`` and ``.json``. Returns all
-        three. Raises ``UsageError`` for a name that is no library's, ``MissingDependencyError``
-        without a C compiler (it links), and ``TunesmithError`` if linking fails or a file cannot be
-        written. The folder is made if there is none.
+        ``path`` is the library's; the others have its name with ``.h`` and ``.json``. Returns all
+        three paths. Creates the folder if needed. Raises ``UsageError`` for a path that cannot be a
+        library's and for a loaded kernel, ``MissingDependencyError`` without a C compiler (it
+        links), and ``TunesmithError`` if linking fails or a file cannot be written.
         """
         if self._program is None:
             raise UsageError("a loaded kernel is saved already: copy its files")
@@ -252,47 +231,24 @@ class Kernel:
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """A kernel from the files that ``save`` wrote: the library, and the JSON beside it.
+        """Load a kernel from the library that ``save`` wrote, and the JSON beside it.
 
-        Raises ``TunesmithError`` if one of them is missing or is not such a file, and if this
-        processor lacks instructions that the kernel needs, or no GPU here runs it; ``UsageError``
-        where there is no GPU, and ``MissingDependencyError`` without CUDA's runtime.
+        Raises ``TunesmithError`` if one of them is missing or invalid, if this processor lacks
+        instructions that the kernel needs, or if no GPU here runs it; ``UsageError`` if there is no
+        GPU, and ``MissingDependencyError`` without CUDA's runtime.
         """
-        module, saved = files.read(path)
-        kernel = cls(
-            saved.operator,
-            saved.target,
-            saved.config,
-            module,
-            saved.processor,
-            arch=saved.arch,
-            workspace=saved.workspace,
-            prepared=saved.prepared,
-            alignment=saved.alignment,
-        )
+        module, description = files.read(path)
+        kernel = cls(description, module)
         kernel._check_processor()
         return kernel
 
     def describe(self) -> dict[str, Any]:
-        """What the JSON beside a saved library says."""
+        """The content of the JSON file beside a saved library."""
         return self._description.to_json()
-
-    @property
-    def _description(self) -> Description:
-        return Description(
-            self.operator,
-            self.target,
-            self.config,
-            self.processor,
-            self.arch,
-            self._workspace,
-            self._prepared,
-            self._alignment,
-        )
 
 
 def _compiled(target: Target, program: Any) -> Any:
-    """What TVM makes of a module. Raises as ``Kernel.build`` does."""
+    """TVM's executable of a module. Raises like ``Kernel.build``."""
     tvm_target = target.to_tvm()
     try:
         if target.kind == "cuda":

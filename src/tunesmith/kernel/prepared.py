@@ -1,4 +1,4 @@
-"""A kernel that has its weights: what is left to give are the other arrays."""
+"""A kernel with prepared weights: calls take only the other arrays."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tunesmith.target import Target
 
 @dataclass(frozen=True, eq=False)
 class PreparedKernel:
-    """A callable over the operator's arguments without the weights, which it keeps laid out.
+    """A callable over the operator's arguments without the weights, which it holds laid out.
 
-    ``Kernel.prepare`` makes it. It takes and returns arrays as a ``Kernel`` does, and keeps no
-    hold of the array that the weights came in.
+    ``Kernel.prepare`` makes it. It takes and returns arrays like a ``Kernel``, and does not keep
+    the caller's array of weights alive.
     """
 
     operator: Operator
@@ -27,7 +27,7 @@ class PreparedKernel:
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
-        """What it takes, in call order."""
+        """The arguments of a call, in order."""
         return tuple(self._calling.arguments)
 
     def __call__(self, *inputs: Any, out: Any | None = None) -> Any:
@@ -38,7 +38,7 @@ class PreparedKernel:
         return self._calling.call(inputs, out)
 
     def bind(self, *inputs: Any) -> Callable[[], None]:
-        """A call on copies of these arrays into one buffer, with nothing left to check: for timing.
+        """A call without checks on copies of these arrays, into one buffer: for timing.
 
         Raises ``UsageError`` for arrays that do not fit.
         """

@@ -16,13 +16,15 @@ class Activity(enum.StrEnum):
 class ActivityClock:
     """Seconds by activity, from ``start`` to ``stop``. Times are of ``time.monotonic``.
 
+    ``activity`` is the present one.
+
     That clock is one for all processes of a machine, so each change can be dated by the process
     where it happens.
     """
 
     def __init__(self) -> None:
         self._spent = dict.fromkeys(Activity, 0.0)
-        self._activity = Activity.IDLE
+        self.activity = Activity.IDLE
         self._since: float | None = None
         self._stopped = False
 
@@ -34,9 +36,9 @@ class ActivityClock:
     def change(self, activity: Activity, now: float) -> None:
         """From now on it is another activity. Dates before the start count as the start."""
         if self._since is not None and not self._stopped and now > self._since:
-            self._spent[self._activity] += now - self._since
+            self._spent[self.activity] += now - self._since
             self._since = now
-        self._activity = activity
+        self.activity = activity
 
     def stop(self, now: float) -> None:
         """Nothing counts after this."""
@@ -45,5 +47,5 @@ class ActivityClock:
 
     def split(self, now: float) -> dict[str, float]:
         """Seconds by activity up to now."""
-        self.change(self._activity, now)
+        self.change(self.activity, now)
         return {activity.value: seconds for activity, seconds in self._spent.items()}

@@ -1,4 +1,4 @@
-"""Failures in one line, and which outcome class they are."""
+"""How trials and processes fail: outcome classes, and messages of one line."""
 
 from __future__ import annotations
 
@@ -8,13 +8,9 @@ import signal
 import statistics
 from dataclasses import dataclass
 
-from tunesmith.errors import TunesmithError
+from tunesmith.errors import describe as describe  # noqa: PLC0414 - for those who have it from here
+from tunesmith.errors import one_line as one_line  # noqa: PLC0414
 from tunesmith.measurement import Outcome
-
-_LENGTH = 300
-
-# TVM puts the reason of a schedule error behind the whole program.
-_TVM_REASON = "Error message: "
 
 _NO_MEMORY = ("bad_alloc", "out of memory", "cannot allocate", "unable to allocate")
 
@@ -40,21 +36,6 @@ class Verdict:
     def seconds(self) -> float:
         """Median seconds of one call; infinity for a failure."""
         return statistics.median(self.run_seconds) if self.run_seconds else math.inf
-
-
-def one_line(text: str) -> str:
-    """Text on one line, printable, of a bounded length."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= _LENGTH else line[: _LENGTH - 1] + "…"
-
-
-def describe(error: BaseException) -> str:
-    """An exception in one line; its type first, unless the message is written for people."""
-    if isinstance(error, TunesmithError):
-        return one_line(str(error))
-    name = type(error).__name__
-    text = str(error).rpartition(_TVM_REASON)[2].removeprefix(f"{name}: ")
-    return one_line(f"{name}: {text}") if text else name
 
 
 def out_of_memory(limit: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, SupportsFloat
@@ -12,12 +11,12 @@ from tunesmith.measure.activity import Activity
 from tunesmith.measure.failure import describe, one_line
 from tunesmith.measure.identity import digest, identify
 from tunesmith.measure.inline import InlineMeasurer, as_cost, check_default
-from tunesmith.measurement import Measurement, Outcome
-from tunesmith.problem import MeasureSettings
+from tunesmith.measurement import Candidate, Measurement, Outcome
+from tunesmith.problem import BaseProblem, MeasureSettings
 from tunesmith.space import Config, Space
 
 
-class FunctionProblem:
+class FunctionProblem(BaseProblem):
     """Any Python function of a config as something to tune.
 
     ``function`` takes a config and returns what it costs: a positive finite number, lower is
@@ -59,11 +58,7 @@ class FunctionProblem:
     def describe(self) -> Mapping[str, Any]:
         return {"kind": "function", "function": self.name, "space": identify(self.space)}
 
-    def measurer(
-        self,
-        settings: MeasureSettings,  # noqa: ARG002 # see the class
-        best: float = math.inf,  # noqa: ARG002 # nothing is cut off
-    ) -> FunctionMeasurer:
+    def measurer(self, settings: MeasureSettings) -> FunctionMeasurer:  # noqa: ARG002 # see the class
         return FunctionMeasurer(self._function)
 
 
@@ -74,7 +69,8 @@ class FunctionMeasurer(InlineMeasurer):
         super().__init__()
         self._function = function
 
-    def measure(self, config: Config) -> Measurement:
+    def measure(self, candidate: Candidate) -> Measurement:
+        config = candidate.config
         start = time.perf_counter()
         with self.spending(Activity.RUN):
             outcome, seconds, message = self._call(config)

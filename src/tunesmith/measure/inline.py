@@ -8,26 +8,34 @@ import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import Self, SupportsFloat
+from dataclasses import replace
+from typing import Any, Self, SupportsFloat
 
 from tunesmith.errors import SpaceError
+from tunesmith.machine import this_machine
 from tunesmith.measure.activity import Activity, ActivityClock
 from tunesmith.measure.failure import one_line
-from tunesmith.measurement import Measurement
+from tunesmith.measurement import Candidate, Measurement
 from tunesmith.space import Config, Space
 
 
 class InlineMeasurer(ABC):
-    """A ``Measurer`` that works only while ``collect`` is called: one config a call.
+    """A ``Measurer`` that works only while ``collect`` is called: one candidate a call.
 
     So a tuning loop can stop between two trials, but a ``collect`` lasts as long as its trial,
-    whatever its timeout.
+    whatever its timeout. A subclass gives ``measure``; it calls ``spending`` around builds and
+    runs, has a ``machine`` of its own where that is not this one, and makes of ``best`` (the least
+    seconds of a call so far) what it likes.
     """
 
     def __init__(self) -> None:
-        self._queue: deque[Config] = deque()
+        self.best = math.inf
+        self._queue: deque[Candidate] = deque()
         self._clock = ActivityClock()
+
+    @property
+    def machine(self) -> Mapping[str, Any]:
+        return this_machine()
 
     @property
     def batch(self) -> int:
@@ -37,21 +45,28 @@ class InlineMeasurer(ABC):
     def pending(self) -> int:
         return len(self._queue)
 
-    def submit(self, configs: Sequence[Config]) -> None:
+    def submit(self, candidates: Sequence[Candidate], best: float = math.inf) -> None:
+        self.best = min(self.best, best)
         self._clock.start(time.monotonic())
-        self._queue.extend(configs)
+        self._queue.extend(candidates)
 
     def collect(self, timeout: float) -> list[Measurement]:  # noqa: ARG002 # see the class
-        return [self.measure(self._queue.popleft())] if self._queue else []
+        return [self._measured(self._queue.popleft())] if self._queue else []
+
+    def _measured(self, candidate: Candidate) -> Measurement:
+        measurement = replace(self.measure(candidate), sketch=candidate.sketch)
+        self.best = min(self.best, measurement.seconds)
+        return measurement
 
     def cancel(self) -> None:
         self._queue.clear()
 
-    def play_off(self, configs: Sequence[Config], rounds: int) -> list[Measurement]:
-        taken: list[list[Measurement]] = [[] for _ in configs]
+    def play_off(self, candidates: Sequence[Candidate], rounds: int) -> list[Measurement]:
+        taken: list[list[Measurement]] = [[] for _ in candidates]
         for _ in range(rounds):
-            for config, measurements in zip(configs, taken, strict=True):
-                measurements.append(self.measure_once(config))
+            for candidate, measurements in zip(candidates, taken, strict=True):
+                once = self.measure_once(candidate)
+                measurements.append(replace(once, sketch=candidate.sketch))
         return [_joined(measurements) for measurements in taken if measurements]
 
     def round_cost(self, measurement: Measurement) -> float:
@@ -80,21 +95,16 @@ class InlineMeasurer(ABC):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @abstractmethod
-    def measure(self, config: Config) -> Measurement:
-        """A whole trial."""
+    def measure(self, candidate: Candidate) -> Measurement:
+        """A whole trial: the measurement of the candidate's config."""
 
-    def measure_once(self, config: Config) -> Measurement:
+    def measure_once(self, candidate: Candidate) -> Measurement:
         """One round of a play-off: a trial with a single run."""
-        return self.measure(config)
+        return self.measure(candidate)
 
 
 def _joined(rounds: Sequence[Measurement]) -> Measurement:
@@ -102,6 +112,7 @@ def _joined(rounds: Sequence[Measurement]) -> Measurement:
     worst = next((measurement for measurement in rounds if not measurement.valid), rounds[0])
     return Measurement(
         config=worst.config,
+        sketch=worst.sketch,
         outcome=worst.outcome,
         run_seconds=tuple(m.seconds for m in rounds) if worst.valid else (),
         build_time=sum(m.build_time for m in rounds),

@@ -1,10 +1,10 @@
-"""A Gaussian process over points whose coordinates matter one by one, with NumPy alone.
+"""A Gaussian process with a length scale per coordinate (ARD), in NumPy.
 
-The kernel is the exponential one, ``amplitude * exp(-sum_j |x_j - y_j| / scale_j)``: functions of
-it are rough, as speeds over the parameters of a program are, and a coordinate that does not matter
-gets a long scale. Scales, amplitude and noise are those that are most probable given the data and
-wide log-normal priors, found by Adam steps along the exact gradient (Rasmussen and Williams,
-"Gaussian Processes for Machine Learning", 2006, equations 2.25, 2.26 and 5.9).
+The kernel is exponential: ``amplitude * exp(-sum_j |x_j - y_j| / scale_j)``. Its functions are
+rough, like speed over the parameters of a program, and an irrelevant coordinate gets a long scale.
+Scales, amplitude and noise maximise the posterior under wide log-normal priors, by Adam steps along
+the exact gradient (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006,
+equations 2.25, 2.26 and 5.9).
 """
 
 from __future__ import annotations
@@ -18,23 +18,25 @@ import numpy as np
 import numpy.typing as npt
 import threadpoolctl
 
+from tunesmith.models.cost_model import Prediction
+
 Array = npt.NDArray[np.float64]
 
 _JITTER = 1e-8
 
-# Priors over the logarithms: their means and standard deviations. Coordinates are meant to span
-# [0, 1] and values to have unit variance, so a scale of 1 is neither rough nor flat.
+# Means and standard deviations of the priors over the logarithms. Coordinates should span [0, 1]
+# and values have unit variance, so a scale of 1 is neither rough nor flat.
 _SCALE = (0.0, 1.0)
 _AMPLITUDE = (0.0, 1.0)
 _NOISE = (float(np.log(1e-2)), 1.5)
 
-# Adam's usual constants, but for a shorter memory: there are few steps.
+# Adam's constants, with faster decay than usual, as there are few steps.
 _STEP, _MOMENTUM, _SQUARES, _TINY = 0.2, 0.8, 0.95, 1e-9
 
 
 @dataclass(frozen=True)
 class _Hyperparameters:
-    """The logarithms: of a scale for each coordinate, of the amplitude and of the noise."""
+    """The logarithms of the scale of each coordinate, the amplitude and the noise."""
 
     logs: Array
 
@@ -52,24 +54,29 @@ class _Hyperparameters:
 
 
 class GaussianProcess:
-    """Predicts values at points from values at others.
+    """Predicts values at points from values at others, with uncertainty: a ``CostModel``.
 
-    ``fit`` finds the hyperparameters, beginning with those found last; ``condition`` says what is
-    known; ``predict`` gives means and standard deviations.
+    ``adapt`` finds the hyperparameters, beginning with those found last; ``condition`` says what is
+    known; ``fit`` is both. Features are coordinates of 0 or more, most of them up to 1; values have
+    a deviation of about 1.
     """
 
-    def __init__(self, coordinates: int) -> None:
-        scales = np.full(coordinates, _SCALE[0])
+    def __init__(self, features: int) -> None:
+        scales = np.full(features, _SCALE[0])
         self._found = _Hyperparameters(np.append(scales, [_AMPLITUDE[0], _NOISE[0]]))
-        self._distances = _Distances(np.empty((0, coordinates)), self._found.scales)
+        self._distances = _Distances(np.empty((0, features)), self._found.scales)
         self._inverse: Array = np.empty((0, 0))
         self._weights: Array = np.empty(0)
 
-    def fit(self, points: Array, values: Array, steps: int = 8) -> None:
-        """Adapt the hyperparameters to values, shape (n,), at points, shape (n, coordinates).
+    def fit(self, features: Array, values: Array) -> None:
+        """As in ``CostModel``."""
+        self.adapt(features, values)
+        self.condition(features, values)
 
-        Coordinates are 0 or more, here as everywhere.
-        Takes time in proportion to ``steps * n**2 * (n + coordinates)``.
+    def adapt(self, points: Array, values: Array, steps: int = 8) -> None:
+        """Adapt the hyperparameters to values, shape (n,), at points, shape (n, features).
+
+        Takes time in proportion to ``steps * n**2 * (n + features)``.
         """
         with _one_thread():
             self._found = self._ascended(points, values, steps)
@@ -93,9 +100,9 @@ class GaussianProcess:
         return _Hyperparameters(best)
 
     def condition(self, points: Array, values: Array) -> None:
-        """Take values at points for known; replaces what was known before.
+        """Set the known values at points; replaces all earlier ones.
 
-        ``values`` have shape (n,), or (n, k) where k functions are as rough as the one fitted to.
+        ``values`` have shape (n,), or (n, k) for k functions with the same hyperparameters.
         """
         self._distances = _Distances(points, self._found.scales)
         covariance = self._covariance(points)
@@ -104,32 +111,77 @@ class GaussianProcess:
             self._inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
             self._weights = self._inverse @ values
 
-    def predict(self, points: Array) -> tuple[Array, Array]:
-        """At each of the m points the mean, shape (m,) or (m, k), and the standard deviation.
+    def predict(self, features: Array) -> Prediction:
+        """As in ``CostModel``. Deviations are without noise."""
+        posterior = self.posterior(features)
+        return Prediction(posterior.means, posterior.deviations)
 
-        The deviation, shape (m,), is without noise.
-        """
-        covariance = self._covariance(points)
+    def posterior(self, features: Array) -> Posterior:
+        """What is known of m points, shape (m, features), together."""
+        covariance = self._covariance(features)
         with _one_thread():
-            explained = np.einsum("ij,ij->i", covariance @ self._inverse, covariance)
+            explaining = covariance @ self._inverse
             means: Array = covariance @ self._weights
-        variance = np.maximum(self._found.amplitude - explained, _JITTER)
-        return means, np.sqrt(variance)
+        return Posterior(features, means, covariance, explaining, self._found)
 
     def _covariance(self, points: Array) -> Array:
-        """With what is known, shape (points, known)."""
+        """The covariance with the known points, shape (points, known)."""
         covariance = np.negative(self._distances.to(points))
         np.exp(covariance, out=covariance)
         covariance *= self._found.amplitude
         return covariance
 
 
-class _Distances:
-    """Scaled distances to known points: ``sum_j |x_j - y_j| / scale_j``.
+class Posterior:
+    """Means and variances of a Gaussian process at m points, which it can be told more of.
 
-    As ``|x - y| = x + y - 2 min(x, y)``, and as the values of a coordinate are few, they are a
-    product of matrices: ``min(x, y)`` is the sum of the steps between neighbouring values up to
-    ``y``, each as far as ``x`` covers it. Coordinates are 0 or more.
+    ``means`` have shape (m,) or (m, k). ``to_known`` is the covariance of the points with what is
+    known, shape (m, known), and ``explaining`` that times the inverse covariance of the known.
+    """
+
+    def __init__(
+        self,
+        features: Array,
+        means: Array,
+        to_known: Array,
+        explaining: Array,
+        found: _Hyperparameters,
+    ) -> None:
+        self.means = means
+        self._features = features
+        self._to_known = to_known
+        self._explaining = explaining
+        self._found = found
+        self._variances: Array = found.amplitude - np.einsum("ij,ij->i", explaining, to_known)
+        self._factors: list[Array] = []
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations without noise, shape (m,)."""
+        deviations: Array = np.sqrt(np.maximum(self._variances, _JITTER))
+        return deviations
+
+    def expect(self, number: int) -> None:
+        """Take the mean of a point for its value: then all means stay, and deviations shrink.
+
+        As a step of a Cholesky factorisation of the points' covariance.
+        """
+        apart = np.abs(self._features - self._features[number]) @ (1 / self._found.scales)
+        covariance = self._found.amplitude * np.exp(-apart)
+        covariance -= self._explaining @ self._to_known[number]
+        for factor in self._factors:
+            covariance -= factor * factor[number]
+        factor = covariance / np.sqrt(max(float(covariance[number]), 0.0) + self._found.noise)
+        self._factors.append(factor)
+        self._variances = self._variances - factor**2
+
+
+class _Distances:
+    """Scaled distances to known points, ``sum_j |x_j - y_j| / scale_j``, as a matrix product.
+
+    ``|x - y| = x + y - 2 min(x, y)``, and a coordinate has few distinct known values. Their
+    differences divide [0, y] into steps, and ``min(x, y)`` is the sum of the parts of these steps
+    that are below ``x``. Coordinates must be 0 or more.
     """
 
     def __init__(self, known: Array, scales: Array) -> None:
@@ -145,7 +197,7 @@ class _Distances:
             self._sums = known @ self._weights
 
     def to(self, points: Array) -> Array:
-        """From each of the points to each of those known, shape (points, known)."""
+        """The distances from points to known points, shape (points, known)."""
         covered = points.T[self._coordinates]
         covered -= self._bottoms
         np.maximum(covered, 0.0, out=covered)
@@ -159,7 +211,7 @@ class _Distances:
 
 
 def _log_posterior(found: _Hyperparameters, apart: Array, values: Array) -> tuple[float, Array]:
-    """The logarithm of the posterior of the hyperparameters, but for a constant; its gradient."""
+    """The log posterior of the hyperparameters up to a constant, and its gradient."""
     signal = found.amplitude * np.exp(-(apart @ (1 / found.scales)))
     covariance = signal + found.noise * np.eye(len(values))
     sign, log_determinant = np.linalg.slogdet(covariance)
@@ -168,7 +220,7 @@ def _log_posterior(found: _Hyperparameters, apart: Array, values: Array) -> tupl
     inverse = np.linalg.inv(covariance)
     weights = inverse @ values
     likelihood = -0.5 * float(values @ weights) - 0.5 * float(log_determinant)
-    # Of each logarithm, half the trace of (w w^T - K^-1) dK/dlog.
+    # For each logarithm: half the trace of (w w^T - K^-1) dK/dlog.
     outer = np.outer(weights, weights) - inverse
     product = outer * signal
     gradient = np.empty_like(found.logs)
@@ -190,7 +242,7 @@ def _priors(coordinates: int) -> tuple[Array, Array]:
 
 @contextlib.contextmanager
 def _one_thread() -> Iterator[None]:
-    """Around algebra of small matrices: threads slow it down, and whatever is being measured."""
+    """Limits BLAS to one thread: more would slow down small matrices, and running measurements."""
     with _algebra_libraries().limit(limits=1, user_api="blas"):
         yield
 

@@ -1,144 +1,120 @@
-"""Weighted k-nearest-neighbour regression over configs (NoSE, section III-B, equations 1 to 4).
+"""Weighted k-nearest-neighbour regression (NoSE, section III-B, equations 1 to 4).
 
 The paper's configs are vectors of numbers, one an ordinal or categorical gene, and its distance is
-Canberra's: the sum over the genes of |x - z| / (|x| + |z|), each between 0 and 1. Which number
-stands for a value the paper leaves open, and here a gene is a parameter, which may need several. So
-that all genes still weigh alike, a gene's distance is the mean of Canberra's terms over its
-numbers:
-
-- Ordinal: the rank of its value, counted from 1, as in the paper's source for ordinal data (Jurman
-  et al., "Canberra distance on ranked lists"). Of the values themselves, a 0 would be as far from
-  the next one as from the last.
-- Permutation: the rank of each item, counted from 1.
-- Factorization: its parts. For positive numbers a term is tanh(|ln x - ln z| / 2), so it compares
-  sizes by their ratio, which is what matters of a tile.
-- Categorical: as its values have no order, each has an indicator of its own. Two values differ in
-  two indicators, each with a term of 1, and the mean over those is 1: values are alike or not.
-- Any other kind: what it encodes itself as.
+Canberra's: the sum over the genes of |x - z| / (|x| + |z|), each between 0 and 1. A gene may have
+several numbers here (see ``Genes``). So that all genes still weigh alike, its distance is the mean
+of Canberra's terms over its numbers. For positive numbers a term is tanh(|ln x - ln z| / 2), so it
+compares sizes by their ratio, which is what matters of a tile. Values without an order are at 0
+where they are alike, else at 1: with an indicator for each of them, two values would differ in two
+indicators, each with a term of 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import accumulate, pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.space import (
-    Categorical,
-    Config,
-    Factorization,
-    Ordinal,
-    Parameter,
-    Permutation,
-    Space,
-    Value,
-)
+from tunesmith.models.cost_model import Prediction
 
 Array = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.intp]
 
-# Distances of so many pairs of configs are held at once: 16 MB.
+# The number of distances that are held at a time: 16 MB.
 _PAIRS_AT_ONCE = 1 << 22
 
-# Distances count as this at least: a config that is known has, but for rounding, its own value.
+# The smallest distance. With it, the prediction for a known config is its own value up to rounding.
 _LEAST_DISTANCE = 1e-30
 
 
 class KnnRegressor:
-    """Predicts a config's value from those of the ``k`` nearest known ones, the nearer the more.
+    """Predicts a point's value from those of the ``k`` nearest known ones, the nearer the more.
 
-    Where several configs are equally far and not all of them are among the nearest ``k``, they
-    share the places that are left. So the order in which configs became known has no influence.
+    A ``CostModel`` without uncertainty, of values that are not negative. ``widths`` are how many
+    features each gene has, by default one, and ``unordered`` the genes whose values are alike or
+    not. Where several points are equally far and not all of them are among the nearest ``k``, they
+    share the places that are left. So the order of what is known has no influence.
     """
 
-    def __init__(self, space: Space, k: int) -> None:
+    def __init__(
+        self,
+        features: int,
+        k: int = 9,
+        widths: Sequence[int] | None = None,
+        unordered: Collection[int] = (),
+    ) -> None:
         self.k = k
-        self._genes = [_Gene(parameter) for parameter in space.parameters]
-        # Shape (genes, capacity): for each known config the number of its value in each gene.
-        self._codes = np.empty((len(self._genes), 256), dtype=np.intp)
-        self._values: list[float] = []
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def add(self, config: Config, value: float) -> None:
-        """Make a config's value known, a finite number that is not negative."""
-        place = len(self._values)
-        if place == self._codes.shape[1]:
-            self._codes = np.concatenate([self._codes, np.empty_like(self._codes)], axis=1)
-        for row, gene in enumerate(self._genes):
-            self._codes[row, place] = gene.code(config[gene.name])
-        self._values.append(value)
-
-    def predict(self, configs: Sequence[Config]) -> Array:
-        """The predicted values, shape (len(configs),), as shares of the highest known one.
-
-        At least one config must be known.
-        """
-        highest = max(self._values) or 1.0  # shares, because sums of huge values would overflow
-        values = np.array(self._values) / highest
-        step = max(1, _PAIRS_AT_ONCE // len(values))
-        blocks = [
-            _weighted_mean(self.distances(configs[top : top + step]), values, self.k)
-            for top in range(0, len(configs), step)
+        spans = pairwise(accumulate(widths or [1] * features, initial=0))
+        self._genes = [
+            _Gene(slice(first, last), place in unordered)
+            for place, (first, last) in enumerate(spans)
         ]
-        return np.concatenate([np.empty(0), *blocks])
+        self._values: Array = np.empty(0)
 
-    def distances(self, configs: Sequence[Config]) -> npt.NDArray[np.float32]:
-        """The Canberra distances to the known configs, shape (len(configs), len(self))."""
-        total = np.zeros((len(configs), len(self)), dtype=np.float32)
-        for gene, codes in zip(self._genes, self._codes[:, : len(self)], strict=True):
-            # Configs bred of few parents have few distinct values, and the known ones not many.
-            rows: dict[Value, int] = {}
-            row = [rows.setdefault(config[gene.name], len(rows)) for config in configs]
-            total += gene.distances(list(rows))[:, codes][row]
+    def fit(self, features: Array, values: Array) -> None:
+        """As in ``CostModel``; a value is not negative."""
+        for gene in self._genes:
+            gene.learn(features)
+        self._values = np.array(values)
+
+    def predict(self, features: Array) -> Prediction:
+        """As in ``CostModel``."""
+        highest = float(self._values.max()) or 1.0  # sums of huge values would overflow
+        shares = self._values / highest
+        step = max(1, _PAIRS_AT_ONCE // len(shares))
+        blocks = [
+            _weighted_mean(self.distances(features[top : top + step]), shares, self.k)
+            for top in range(0, len(features), step)
+        ]
+        return Prediction(np.concatenate([np.empty(0), *blocks]) * highest, None)
+
+    def distances(self, features: Array) -> npt.NDArray[np.float32]:
+        """The Canberra distances to what is known, shape (points, known)."""
+        total = np.zeros((len(features), len(self._values)), dtype=np.float32)
+        for gene in self._genes:
+            total += gene.distances(features)
         return total
 
 
 class _Gene:
-    """A parameter's values that are known, numbered in the order in which they became known."""
+    """The values of a gene that are known, each once."""
 
-    def __init__(self, parameter: Parameter) -> None:
-        self.name = parameter.name
-        self._parameter = parameter
-        self._codes: dict[Value, int] = {}
-        self._numbers: list[tuple[float, ...]] = []
+    def __init__(self, span: slice, unordered: bool) -> None:
+        self._span = span
+        self._unordered = unordered
+        self._distinct: Array = np.empty((0, 0))
+        self._codes: Codes = np.empty(0, dtype=np.intp)
 
-    def code(self, value: Value) -> int:
-        """The number of a value, which is known from now on."""
-        code = self._codes.setdefault(value, len(self._codes))
-        if code == len(self._numbers):
-            self._numbers.append(gene_numbers(self._parameter, value))
-        return code
+    def learn(self, features: Array) -> None:
+        self._distinct, self._codes = _distinct_rows(features[:, self._span])
 
-    def distances(self, values: Sequence[Value]) -> npt.NDArray[np.float32]:
-        """From each of ``values`` to each known one, shape (len(values), known values)."""
-        numbers = [gene_numbers(self._parameter, value) for value in values]
-        if isinstance(self._parameter, Categorical):
-            place, known = np.array(numbers)[:, 0], np.array(self._numbers)[:, 0]
-            differ: npt.NDArray[np.bool_] = place[:, np.newaxis] != known
-            return differ.astype(np.float32)
-        return canberra(np.array(numbers), np.array(self._numbers)).astype(np.float32)
+    def distances(self, features: Array) -> npt.NDArray[np.float32]:
+        """From each of the points to each known one, shape (points, known)."""
+        # Configs bred of few parents have few distinct values, and the known ones not many.
+        distinct, codes = _distinct_rows(features[:, self._span])
+        if self._unordered:
+            table = (distinct != self._distinct[:, 0]).astype(np.float32)
+        else:
+            table = canberra(distinct, self._distinct).astype(np.float32)
+        between: npt.NDArray[np.float32] = table[:, self._codes][codes]
+        return between
 
 
-def gene_numbers(parameter: Parameter, value: Value) -> tuple[float, ...]:
-    """The numbers that stand for a parameter's value; for a Categorical, its place alone."""
-    match parameter:
-        case Ordinal() | Categorical():
-            return (parameter.index_of(value) + 1.0,)
-        case Factorization():
-            assert isinstance(value, tuple)
-            return tuple(float(part) for part in value)
-        case Permutation():
-            return tuple(position + 1.0 for position in parameter.encode(value))
-    return parameter.encode(value)
+def _distinct_rows(rows: Array) -> tuple[Array, Codes]:
+    """The distinct rows, and which of them each row is."""
+    if rows.shape[1] == 1:  # much faster than rows of several
+        values, codes = np.unique(rows[:, 0], return_inverse=True)
+        return values[:, None], codes.ravel()
+    found, codes = np.unique(rows, axis=0, return_inverse=True)
+    return found, codes.ravel()
 
 
 def canberra(x: Array, z: Array) -> Array:
-    """The mean of Canberra's terms |x - z| / (|x| + |z|) (equation 4), where 0/0 counts as 0.
+    """The mean of Canberra's terms |x - z| / (|x| + |z|) (equation 4), with 0/0 = 0.
 
-    From each row of ``x``, shape (rows, numbers), to each of ``z``, shape (others, numbers): shape
-    (rows, others).
+    Shape (rows, others), for ``x`` of shape (rows, numbers) and ``z`` of shape (others, numbers).
     """
     total = np.zeros((len(x), len(z)))
     for of_x, of_z in zip(x.T, z.T, strict=True):
@@ -150,7 +126,7 @@ def canberra(x: Array, z: Array) -> Array:
 
 
 def _weighted_mean(distances: npt.NDArray[np.float32], values: Array, k: int) -> Array:
-    """For each row the mean of the ``k`` nearest values, weighted by 1 / distance (equations 1-3).
+    """For each row, the mean of the ``k`` nearest values, weighted by 1 / distance (equations 1-3).
 
     ``distances`` has the shape (rows, len(values)).
     """

@@ -1,4 +1,4 @@
-"""Operators: tensor computations with their shapes and types, FLOPs, references, definitions.
+"""Tensor operators: shapes, types, FLOPs, NumPy references and TE definitions.
 
 from tunesmith.operators import conv2d
 
@@ -43,7 +43,7 @@ from tunesmith.operators._text import (
 )
 from tunesmith.operators._workloads import workload, workload_names
 
-# Operators are called like the functions they compute.
+# Lower-case aliases: constructing an operator reads like a function call.
 matmul = Matmul
 batch_matmul = BatchMatmul
 dense = Dense

@@ -1,4 +1,4 @@
-"""Matrix products of a batch."""
+"""Batched matrix product."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tunesmith.operators._options import choice, size
 class BatchMatmul(ProductOperator):
     """``output[b, m, n] = sum over k of data[b, m, k] * weight[b, k, n]``.
 
-    ``transpose`` says how the operands lie in memory, N as above and T with the last two axes
-    exchanged: NT takes weight (b, n, k), TN takes data (b, k, m).
+    ``transpose`` gives the layout of the operands, N as above and T with the last two axes
+    swapped: NT takes weight (b, n, k), TN takes data (b, k, m).
     """
 
     name: ClassVar[str] = "batch_matmul"
@@ -32,9 +32,6 @@ class BatchMatmul(ProductOperator):
     transpose: str = field(
         default="NN", metadata=choice("which operand is transposed", "NN", "NT", "TN")
     )
-
-    def _check_shapes(self) -> None:
-        """Any sizes fit."""
 
     @property
     def operands(self) -> tuple[Argument, Argument]:

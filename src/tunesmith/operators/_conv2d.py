@@ -20,7 +20,7 @@ class Conv2d(ProductOperator):
     """Each output is the sum, over a window and the input channels of a group, of data x weight.
 
     Data is (n, ci, h, w) or (n, h, w, ci) by ``layout``; weights are (co, ci/groups, kh, kw) for
-    NCHW and (kh, kw, ci/groups, co) for NHWC. As everywhere in deep learning the kernel is not
+    NCHW and (kh, kw, ci/groups, co) for NHWC. As is usual in deep learning, the kernel is not
     flipped. Windows that do not fit are dropped (no ceiling mode).
     """
 
@@ -95,26 +95,22 @@ class Conv2d(ProductOperator):
         rc = te.reduce_axis((0, inner), name="rc")
         ry = te.reduce_axis((0, self.kernel[0]), name="ry")
         rx = te.reduce_axis((0, self.kernel[1]), name="rx")
-
-        def channel(f: Any) -> Any:
-            return rc if self.groups == 1 else f // outer * inner + rc
-
-        def row(y: Any) -> Any:
-            return y * self.stride[0] + ry * self.dilation[0]
-
-        def column(x: Any) -> Any:
-            return x * self.stride[1] + rx * self.dilation[1]
-
-        def summed(value: Any, factor: Any) -> Any:
-            return te.sum(value.astype(total) * factor.astype(total), axis=[rc, ry, rx])
+        layout_is_nchw = self.layout == "NCHW"
 
         def nchw(n: Any, f: Any, y: Any, x: Any) -> Any:
-            return summed(padded[n, channel(f), row(y), column(x)], weight[f, rc, ry, rx])
+            channel = rc if self.groups == 1 else f // outer * inner + rc
+            row = y * self.stride[0] + ry * self.dilation[0]
+            column = x * self.stride[1] + rx * self.dilation[1]
+            if layout_is_nchw:
+                value, factor = padded[n, channel, row, column], weight[f, rc, ry, rx]
+            else:
+                value, factor = padded[n, row, column, channel], weight[ry, rx, rc, f]
+            return te.sum(value.astype(total) * factor.astype(total), axis=[rc, ry, rx])
 
         def nhwc(n: Any, y: Any, x: Any, f: Any) -> Any:
-            return summed(padded[n, row(y), column(x), channel(f)], weight[ry, rx, rc, f])
+            return nchw(n, f, y, x)
 
-        element = nchw if self.layout == "NCHW" else nhwc
+        element = nchw if layout_is_nchw else nhwc
         return te.compute(self.output_shape, element, name=self.name)
 
     def _evaluate_products(self, data: Float64Array, weight: Float64Array) -> Float64Array:

@@ -24,10 +24,10 @@ _OUTPUT_PADDING = PairOption(
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Conv2dTranspose(ProductOperator):
-    """Each input value adds its multiple of the kernel to the window of the output it stands for.
+    """Each input value, times the kernel, is added to a window of the output.
 
     Data is (n, ci, h, w), weights are (ci, co, kh, kw). ``padding`` rows and columns are cut off
-    each side of the output and ``output_padding`` is added at its end, so that each axis has
+    each side of the output and ``output_padding`` is added at its end, so each axis has
     ``(size - 1) * stride - 2 * padding + kernel + output_padding`` elements.
     """
 
@@ -136,10 +136,10 @@ class Conv2dTranspose(ProductOperator):
         return te.compute(shape, element, name="dilate")
 
     def _evaluate_products(self, data: Float64Array, weight: Float64Array) -> Float64Array:
-        """The definition read forwards: every tap adds one strided image to the output."""
+        """Scatters: every tap adds one strided image to the output."""
         (kh, kw), (sy, sx), (py, px) = self.kernel, self.stride, self.padding
         high, wide = self.output_image
-        # The output before anything is cut off it, with room for the output padding.
+        # The output before cropping, with room for the output padding.
         whole = np.zeros((self.n, self.co, high + 2 * py, wide + 2 * px))
         flat = data.reshape(self.n, self.ci, -1)
         for y in range(kh):

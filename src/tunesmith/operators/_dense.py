@@ -22,9 +22,6 @@ class Dense(ProductOperator):
     n: int = field(metadata=size("output features"))
     k: int = field(metadata=size("input features"))
 
-    def _check_shapes(self) -> None:
-        """Any three sizes fit."""
-
     @property
     def operands(self) -> tuple[Argument, Argument]:
         return (

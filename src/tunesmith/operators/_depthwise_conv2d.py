@@ -1,4 +1,4 @@
-"""Convolution of each channel by itself."""
+"""Depthwise convolution."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tunesmith.operators._options import Pair, PairOption, choice, size
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class DepthwiseConv2d(ProductOperator):
-    """Each input channel c gives the ``multiplier`` output channels c * multiplier + i.
+    """Convolves each input channel c on its own, to output channels c * multiplier + i.
 
     Data is (n, c, h, w) or (n, h, w, c) by ``layout``; weights are (c, multiplier, kh, kw) for NCHW
     and (kh, kw, c, multiplier) for NHWC.
@@ -83,25 +83,22 @@ class DepthwiseConv2d(ProductOperator):
         padded = _window.define_padding(data, self.padding, _window.IMAGE_AXES[self.layout], zero)
         ry = te.reduce_axis((0, self.kernel[0]), name="ry")
         rx = te.reduce_axis((0, self.kernel[1]), name="rx")
-
-        def row(y: Any) -> Any:
-            return y * self.stride[0] + ry * self.dilation[0]
-
-        def column(x: Any) -> Any:
-            return x * self.stride[1] + rx * self.dilation[1]
-
-        def summed(value: Any, factor: Any) -> Any:
-            return te.sum(value.astype(total) * factor.astype(total), axis=[ry, rx])
+        layout_is_nchw = self.layout == "NCHW"
 
         def nchw(n: Any, f: Any, y: Any, x: Any) -> Any:
-            source, tap = padded[n, f // multiplier, row(y), column(x)], (ry, rx)
-            return summed(source, weight[f // multiplier, f % multiplier, *tap])
+            channel, product = f // multiplier, f % multiplier
+            row = y * self.stride[0] + ry * self.dilation[0]
+            column = x * self.stride[1] + rx * self.dilation[1]
+            if layout_is_nchw:
+                value, factor = padded[n, channel, row, column], weight[channel, product, ry, rx]
+            else:
+                value, factor = padded[n, row, column, channel], weight[ry, rx, channel, product]
+            return te.sum(value.astype(total) * factor.astype(total), axis=[ry, rx])
 
         def nhwc(n: Any, y: Any, x: Any, f: Any) -> Any:
-            source, tap = padded[n, row(y), column(x), f // multiplier], (ry, rx)
-            return summed(source, weight[*tap, f // multiplier, f % multiplier])
+            return nchw(n, f, y, x)
 
-        element = nchw if self.layout == "NCHW" else nhwc
+        element = nchw if layout_is_nchw else nhwc
         return te.compute(self.output_shape, element, name=self.name)
 
     def _evaluate_products(self, data: Float64Array, weight: Float64Array) -> Float64Array:

@@ -1,4 +1,4 @@
-"""The element types operators are defined for, and what each accumulates in and returns."""
+"""The element types of operators, and the types of their accumulators and results."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tunesmith.operators._options import flag
 class Epilogue:
     """``relu(products + bias + residual)``, any part of which may be absent.
 
-    ``bias`` has one value a channel, ``residual`` the shape of the result.
+    ``bias`` has one value per channel, ``residual`` the shape of the result.
     """
 
     bias: bool = False
@@ -25,7 +25,7 @@ class Epilogue:
     residual: bool = False
 
     def arguments(self, result: Argument, channel_axis: int) -> tuple[Argument, ...]:
-        """The further inputs it needs: bias, then residual."""
+        """Its inputs: bias, then residual."""
         bias = Argument("bias", (result.shape[channel_axis],), result.dtype)
         residual = Argument("residual", result.shape, result.dtype)
         return (bias,) * self.bias + (residual,) * self.residual
@@ -36,10 +36,10 @@ class Epilogue:
         return self.bias + self.residual + self.relu
 
     def define(self, products: Any, extra: list[Any], channel_axis: int, dtype: str) -> Any:
-        """The stage "epilogue" on TE tensor ``products``, or ``products`` if it has nothing to do.
+        """The stage "epilogue" on the TE tensor ``products``, or ``products`` if it is empty.
 
-        ``extra`` are the tensors of ``arguments``. Arithmetic is done in the type of ``products``;
-        rounding the result to ``dtype`` is part of the stage.
+        ``extra`` are the tensors of ``arguments``. The stage computes in the type of ``products``
+        and rounds the result to ``dtype``.
         """
         from tvm import te
 
@@ -75,10 +75,10 @@ class Epilogue:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ProductOperator(Operator):
-    """An operator whose result is sums of products of two operands, with an epilogue.
+    """An operator that sums products of two operands, with an epilogue.
 
     Its TE definition is one reduction stage named after the operator, after a "pad" (or "dilate")
-    stage where there is padding, and before an "epilogue" stage where there is one.
+    stage if there is padding, and before an "epilogue" stage if there is one.
     """
 
     dtypes: ClassVar[tuple[str, ...]] = _dtypes.ALL_TYPES
@@ -104,7 +104,7 @@ class ProductOperator(Operator):
     @property
     @abc.abstractmethod
     def reduction_length(self) -> int:
-        """How many products the longest sum has."""
+        """The number of products in the longest sum."""
 
     @property
     @abc.abstractmethod

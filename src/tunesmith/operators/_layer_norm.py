@@ -31,9 +31,6 @@ class LayerNorm(Operator):
     n: int = field(metadata=size("length of a row"))
     eps: float = field(default=1e-5, metadata=as_option(NumberOption("added to the variance")))
 
-    def _check_shapes(self) -> None:
-        """Any two sizes fit."""
-
     @property
     def arguments(self) -> tuple[Argument, ...]:
         return (
@@ -48,7 +45,7 @@ class LayerNorm(Operator):
 
     @property
     def flops(self) -> int:
-        """Eight an element: one for the mean, three for the variance, four to normalise."""
+        """Eight per element: one for the mean, three for the variance, four to normalise."""
         return 8 * self.m * self.n
 
     @property

@@ -1,4 +1,4 @@
-"""What every operator is: options, arguments, FLOPs, a NumPy reference and a TE definition."""
+"""The base of all operators: options, arguments, FLOPs, NumPy reference and TE definition."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from tunesmith.operators._options import (
 Array = npt.NDArray[Any]
 Float64Array = npt.NDArray[np.float64]
 
-# Options that came after the first release: see ``Operator.key``.
+# Options added after the first release: see ``Operator.key``.
 _NEWER = frozenset({"constant_weights"})
 # Programs index tensors with signed 32-bit integers.
 _MAX_ELEMENTS = 2**31 - 1
-# What the tolerances allow for rounding in the accumulator: so many unit roundoffs a step, and as
-# many steps as the sum has terms and a fixed number for what is done around it. Errors of sums of
-# random terms grow like a random walk: plain loops stay below 1 a term; Winograd's F(4x4, 3x3)
-# has 4 to 8 a term from 16 channels on, 40 with one. A kernel that drops a term is far outside.
+# The tolerance for rounding in the accumulator, in unit roundoffs per step; the steps are the terms
+# of the sum plus a fixed number for the arithmetic around it. Errors of sums of random terms grow
+# like a random walk: plain loops stay below 1 per term; Winograd's F(4x4, 3x3) has 4 to 8 per term
+# from 16 channels on, 40 with one channel. A kernel that drops a term is far outside.
 _ROUNDOFFS_PER_STEP = 32
 _STEPS_AROUND_SUM = 32
 
@@ -50,19 +50,24 @@ class Argument:
 
     @property
     def elements(self) -> int:
-        """How many elements it has."""
+        """The number of its elements."""
         return math.prod(self.shape)
 
     @property
     def bytes(self) -> int:
-        """How many bytes its elements take."""
+        """The size of its elements in bytes."""
         return self.elements * _dtypes.element_bits(self.dtype) // 8
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """NumPy's type of its elements."""
+        return _dtypes.numpy_dtype(self.dtype)
 
 
 class _OperatorType(abc.ABCMeta):
-    """Has missing and unknown options refused in our words; Python's would be a ``TypeError``."""
+    """Raises ``UsageError`` for missing and unknown options, instead of Python's ``TypeError``."""
 
-    if not TYPE_CHECKING:  # who would no longer look at the fields
+    if not TYPE_CHECKING:  # type checkers should use the signature that the fields give
 
         def __call__(cls, *values: Any, **options: Any) -> Any:
             known = {option.name: option for option in cls.options()}
@@ -82,15 +87,14 @@ class _OperatorType(abc.ABCMeta):
 class Operator(abc.ABC, metaclass=_OperatorType):
     """A tensor computation with its shapes and types. Its dataclass fields are its options.
 
-    Making one checks the options: ``UsageError`` for one that is unknown or missing, for a value
-    that is not allowed, for a shape that cannot be, and for tensors too large to index with 32
-    bits.
+    The constructor raises ``UsageError`` for an unknown or missing option, an invalid value, an
+    impossible shape, and tensors too large to index with 32 bits.
     """
 
     name: ClassVar[str]
     """The registry name; also the name of the stage that holds the main reduction, if any."""
     summary: ClassVar[str]
-    """One line for people."""
+    """A description in one line."""
     signature: ClassVar[tuple[str, ...]]
     """The arguments and their shapes in terms of the options, one text each."""
     dtypes: ClassVar[tuple[str, ...]] = _dtypes.FLOAT_TYPES
@@ -128,9 +132,9 @@ class Operator(abc.ABC, metaclass=_OperatorType):
     @property
     @abc.abstractmethod
     def flops(self) -> int:
-        """Arithmetic operations of one call: two a multiply-add, one for anything else.
+        """Arithmetic operations of one call: two per multiply-add, one for any other.
 
-        Taps that fall on padding count, zeros that a transposed convolution inserts do not.
+        Taps on padding count; zeros that a transposed convolution inserts do not.
         """
 
     @property
@@ -138,9 +142,8 @@ class Operator(abc.ABC, metaclass=_OperatorType):
     def tolerance(self) -> tuple[float, float]:
         """``(rtol, atol)`` within which the result on ``make_inputs`` must match the reference."""
 
-    @abc.abstractmethod
     def _check_shapes(self) -> None:
-        """Raise ``UsageError`` if the options, each fine by itself, do not fit together."""
+        """Raise ``UsageError`` if options that are valid by themselves do not fit together."""
 
     @abc.abstractmethod
     def _define(self, inputs: list[Any]) -> Any:
@@ -150,10 +153,10 @@ class Operator(abc.ABC, metaclass=_OperatorType):
     def _evaluate(self, inputs: list[Float64Array]) -> Float64Array:
         """The result in float64, given the arguments in float64."""
 
-    # -- what follows from it --------------------------------------------------------------------
+    # -- derived ---------------------------------------------------------------------------------
 
     def reference(self, *inputs: Array) -> Array:
-        """The result by NumPy alone, computed in float64 and rounded once at the end.
+        """The result computed by NumPy in float64 and rounded once at the end.
 
         Raises ``UsageError`` if the inputs are not the operator's arguments.
         """
@@ -162,7 +165,7 @@ class Operator(abc.ABC, metaclass=_OperatorType):
             names = ", ".join(argument.name for argument in expected)
             raise UsageError(f"{self.name} takes {len(expected)} inputs ({names}): {len(inputs)}")
         for argument, value in zip(expected, inputs, strict=True):
-            if value.shape != argument.shape or value.dtype != _dtypes.numpy_dtype(argument.dtype):
+            if value.shape != argument.shape or value.dtype != argument.numpy_dtype:
                 raise UsageError(
                     f"{self.name}: {argument.name} must be {argument.dtype} of shape "
                     f"{argument.shape}, not {value.dtype} of shape {value.shape}"
@@ -173,8 +176,8 @@ class Operator(abc.ABC, metaclass=_OperatorType):
     def make_inputs(self, seed: int) -> list[Array]:
         """Random inputs, the same for the same ``seed``.
 
-        Floats are uniform in [-1, 1). Integers are uniform in [-128, 127], the whole of int8, so
-        that a kernel whose partial sums saturate is found out.
+        Floats are uniform in [-1, 1). Integers are uniform in [-128, 127], the full range of int8,
+        to detect kernels whose partial sums saturate.
         """
         rng = np.random.default_rng(seed)
         return [_random(argument, rng) for argument in self.arguments]
@@ -195,7 +198,7 @@ class Operator(abc.ABC, metaclass=_OperatorType):
         return _dtypes.accumulate_dtype(self.dtype)
 
     def _relative_tolerance(self, terms: int) -> float:
-        """What sums of ``terms`` numbers, and a few functions of them, may be off relatively."""
+        """The relative tolerance of sums of ``terms`` numbers and a few functions of them."""
         inner = terms + _STEPS_AROUND_SUM
         own, result = self.accumulate_dtype, self.result.dtype
         return inner * _dtypes.unit_roundoff(own) + 4 * _dtypes.unit_roundoff(result)
@@ -213,7 +216,7 @@ class Operator(abc.ABC, metaclass=_OperatorType):
     @classmethod
     @functools.cache
     def options(cls) -> tuple[Option, ...]:
-        """The options in order: the operator's own, then those it shares with others."""
+        """The options in order: the operator's own, then those of its base classes."""
         own_first = [name for c in cls.__mro__ for name in inspect.get_annotations(c)]
         fields = sorted(dataclasses.fields(cls), key=lambda item: own_first.index(item.name))
         return tuple(cls._option(item) for item in fields)
@@ -242,8 +245,8 @@ class Operator(abc.ABC, metaclass=_OperatorType):
     def key(self) -> str:
         """Stable canonical text with every option: ``matmul(m=512,n=512,...,residual=false)``.
 
-        Options that came after the first release are named only where they are not at their
-        default, so that the keys of older records stay.
+        Options added after the first release appear only if they differ from their default, so the
+        keys of older records stay valid.
         """
         newer = {option.name: option.default for option in self.options() if option.name in _NEWER}
         pairs = (
@@ -255,7 +258,7 @@ class Operator(abc.ABC, metaclass=_OperatorType):
 
     @property
     def label(self) -> str:
-        """The key for people: without the options that have their default values."""
+        """A shorter key for display, without the options at their default values."""
         defaults = {option.name: option.default for option in self.options()}
         pairs = (
             f"{name}={format_value(value)}"
@@ -281,4 +284,4 @@ def _random(argument: Argument, rng: np.random.Generator) -> Array:
         return rng.integers(-128, 128, argument.shape, dtype=np.dtype(argument.dtype).type)
     exact = np.float64 if argument.dtype == "float64" else np.float32
     values = rng.random(argument.shape, dtype=exact) * 2 - 1
-    return values.astype(_dtypes.numpy_dtype(argument.dtype), copy=False)
+    return values.astype(argument.numpy_dtype, copy=False)

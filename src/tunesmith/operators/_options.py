@@ -1,4 +1,4 @@
-"""What an operator's options are: their types, their checks, and how each reads from text."""
+"""The types of an operator's options: their checks, and how they are read from text."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _INT = re.compile(r"[+-]?\d{1,18}")
 
 @dataclass(frozen=True)
 class OptionType(abc.ABC):
-    """The values an option takes, in words (``meaning``) and by its checks.
+    """The meaning of an option, and checks of its values.
 
-    ``aliases`` are further names for the option that the command line accepts.
+    ``aliases`` are further names of the option on the command line.
     """
 
     meaning: str
@@ -33,26 +33,26 @@ class OptionType(abc.ABC):
     @property
     @abc.abstractmethod
     def expects(self) -> str:
-        """What a value must be, to follow "must be": ``a positive integer``."""
+        """The valid values, in words that follow "must be": ``a positive integer``."""
 
     @abc.abstractmethod
     def accept(self, value: object) -> OptionValue | None:
-        """``value`` in its normal form, or None if it is not one of this type's values."""
+        """``value`` in its normal form, or None if it is invalid."""
 
     @abc.abstractmethod
     def read(self, text: str) -> object:
-        """The value that ``text`` stands for; the text itself where it stands for none."""
+        """The value that ``text`` denotes; the text itself if it denotes none."""
 
     def check(self, label: str, value: object) -> OptionValue:
-        """``value`` in its normal form; raises ``UsageError`` where it is not allowed."""
+        """``value`` in its normal form; raises ``UsageError`` if it is invalid."""
         accepted = self.accept(value)
         if accepted is None:
             shown = " ".join(reprlib.repr(value).split())
             raise UsageError(f"{label} must be {self.expects}, not {shown}{self.hint(value)}")
         return accepted
 
-    def hint(self, value: object) -> str:  # noqa: ARG002  subclasses look at the value
-        """What a message about the refused ``value`` adds at its end."""
+    def hint(self, value: object) -> str:  # noqa: ARG002  subclasses use the value
+        """The end of the message about an invalid ``value``."""
         return ""
 
 
@@ -62,7 +62,7 @@ def _as_int(value: object) -> int | None:
         return None
     try:
         return operator.index(value)
-    except TypeError:  # arrays have the method but only those of one integer an index
+    except TypeError:  # arrays have __index__, but it fails for all but single integers
         return None
 
 
@@ -92,8 +92,8 @@ class IntegerOption(OptionType):
 class PairOption(OptionType):
     """A field that takes one integer or an ``(h, w)`` pair, and always reads as a pair.
 
-    It is both the option's type and the field's descriptor, so that type checkers know that
-    ``kernel=3`` may be given and that ``kernel`` is then ``(3, 3)``.
+    It is both the option's type and the field's descriptor. So type checkers accept ``kernel=3``
+    and know that ``kernel`` is a pair.
     """
 
     minimum: int = 1
@@ -192,7 +192,7 @@ class FlagOption(OptionType):
 
 @dataclass(frozen=True)
 class Option:
-    """One option of an operator: its name, its type, and its default (None: it must be given)."""
+    """An option of an operator: name, type, and default (None if it is required)."""
 
     name: str
     type: OptionType

@@ -16,10 +16,10 @@ from tunesmith.operators._options import Pair, PairOption, choice, flag, size
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Pool2d(Operator):
-    """The largest value, or the mean, of each window of each channel.
+    """The maximum or the mean of each window of each channel.
 
-    Data is (n, c, h, w) or (n, h, w, c) by ``layout``. Padding never wins a maximum; it counts as
-    zeros in a mean if ``count_include_pad``, else not at all. Windows that do not fit are dropped.
+    Data is (n, c, h, w) or (n, h, w, c) by ``layout``. A maximum ignores padding; a mean counts it
+    as zeros if ``count_include_pad``, else ignores it, too. Windows that do not fit are dropped.
     """
 
     name: ClassVar[str] = "pool2d"
@@ -66,7 +66,7 @@ class Pool2d(Operator):
 
     @property
     def flops(self) -> int:
-        """One a tap, and the division of a mean."""
+        """One per tap, and one for the division of a mean."""
         return self.result.elements * (math.prod(self.kernel) + (self.kind == "avg"))
 
     @property
@@ -74,7 +74,7 @@ class Pool2d(Operator):
         return (0.0, 0.0) if self.kind == "max" else self._sum_tolerance(math.prod(self.kernel))
 
     def _define(self, inputs: list[Any]) -> Any:
-        """Stages "pad" where there is padding, "pool2d", and "average" for a mean."""
+        """Stages "pad" if there is padding, "pool2d", and "average" for a mean."""
         from tvm import te
 
         average, nchw = self.kind == "avg", self.layout == "NCHW"

@@ -1,4 +1,4 @@
-"""Operators by name: ours, and those that installed packages bring."""
+"""Operators by name: built-in ones and those of installed packages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tunesmith.errors import UsageError
 from tunesmith.operators._operator import Operator
 from tunesmith.registry import Registry
 
-# Those that are nothing but a product of matrices, or several.
+# The operators that are plain matrix products.
 MATRIX_PRODUCTS = ("matmul", "dense", "batch_matmul")
 
 _OURS = {
@@ -33,7 +33,7 @@ OPERATORS = Registry("operator", "operators", _OURS, _class, "a subclass of Oper
 
 
 def operator_names() -> tuple[str, ...]:
-    """The names of all operators, ours first."""
+    """The names of all operators, the built-in ones first."""
     return OPERATORS.names()
 
 
@@ -51,10 +51,7 @@ def operator(name: str, **options: Any) -> Operator:
 
 
 def operator_from_json(data: Mapping[str, Any]) -> Operator:
-    """The operator that ``Operator.to_json`` described.
-
-    Raises ``UsageError`` where ``data`` describes none.
-    """
+    """The inverse of ``Operator.to_json``. Raises ``UsageError`` for invalid ``data``."""
     name, options = data.get("operator"), data.get("options")
     if not isinstance(name, str) or not isinstance(options, Mapping):
         raise UsageError(

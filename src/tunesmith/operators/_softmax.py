@@ -13,7 +13,7 @@ from tunesmith.operators._options import size
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Softmax(Operator):
-    """``output[m, n] = exp(data[m, n] - max of row m) / sum of those in row m``."""
+    """``output[m, n] = e[m, n] / sum of e[m, :]`` with ``e = exp(data - max of data[m, :])``."""
 
     name: ClassVar[str] = "softmax"
     summary: ClassVar[str] = "softmax of each row"
@@ -21,9 +21,6 @@ class Softmax(Operator):
 
     m: int = field(metadata=size("rows"))
     n: int = field(metadata=size("length of a row"))
-
-    def _check_shapes(self) -> None:
-        """Any two sizes fit."""
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -35,7 +32,7 @@ class Softmax(Operator):
 
     @property
     def flops(self) -> int:
-        """Five an element: compare, subtract, exponentiate, add, divide."""
+        """Five per element: compare, subtract, exponentiate, add, divide."""
         return 5 * self.m * self.n
 
     @property

@@ -1,4 +1,4 @@
-"""Operators and the command line: options read from text, and what there is to be listed."""
+"""Operators on the command line: options read from text, and descriptions to list."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tunesmith.operators._registry import operator, operator_class, operator_nam
 
 @dataclass(frozen=True)
 class OptionDescription:
-    """An option for people: ``default`` is None where a value must be given."""
+    """An option in words; ``default`` is None if the option is required."""
 
     name: str
     aliases: tuple[str, ...]
@@ -24,7 +24,7 @@ class OptionDescription:
 
 @dataclass(frozen=True)
 class OperatorDescription:
-    """An operator for people. ``arguments`` has one text an argument, with its shape."""
+    """An operator in words; ``arguments`` has one text per argument, with its shape."""
 
     name: str
     summary: str
@@ -33,12 +33,12 @@ class OperatorDescription:
 
 
 def parse_operator(name: str, options: Mapping[str, object]) -> Operator:
-    """The operator called ``name`` with options as the command line has them.
+    """The operator called ``name`` with options from the command line.
 
-    Values may be text (``"1"``, ``"3x3"``, ``"true"``) or already what the option holds; None means
-    that the option was not given. An option may go by an alias (``k`` for ``kernel``) unless the
-    operator has another option of that name. Raises ``UsageError`` for an unknown operator or
-    option, an option given twice, one that is missing, and a bad value.
+    Values may be text (``"1"``, ``"3x3"``, ``"true"``) or of the option's own type; None means that
+    the option was not given. An alias (``k`` for ``kernel``) works unless the operator has another
+    option of that name. Raises ``UsageError`` for an unknown operator or option, an option given
+    twice, a missing one, and an invalid value.
     """
     declared = {option.name: option for option in operator_class(name).options()}
     spellings = {alias: o for o in declared.values() for alias in o.type.aliases} | declared
@@ -58,7 +58,7 @@ def parse_operator(name: str, options: Mapping[str, object]) -> Operator:
 
 
 def describe_operators() -> tuple[OperatorDescription, ...]:
-    """What there is, in the order of the registry."""
+    """All operators, in the order of the registry."""
     return tuple(_describe(operator_class(name)) for name in operator_names())
 
 

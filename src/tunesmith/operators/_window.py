@@ -1,4 +1,4 @@
-"""The geometry of sliding windows: their count, their padding, and the columns under them."""
+"""Sliding windows: their number, their padding, and NumPy convolution over them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STRIDE = PairOption("step of the window", default=(1, 1))
 PADDING = PairOption("rows and columns added on each side", minimum=0, default=(0, 0))
 DILATION = PairOption("distance between the taps of the window", default=(1, 1))
 
-# Where the image axes are, and which axis holds the channels, by layout.
+# The image axes and the channel axis of each layout.
 IMAGE_AXES = {"NCHW": (2, 3), "NHWC": (1, 2)}
 CHANNEL_AXIS = {"NCHW": 1, "NHWC": 3}
 
@@ -30,7 +30,7 @@ def image_shape(layout: str, n: int, channels: int, image: Pair) -> tuple[int, .
 def window_count(
     image: Pair, kernel: Pair, stride: Pair, padding: Pair, dilation: Pair = (1, 1)
 ) -> Pair:
-    """How many windows fit along each axis of an ``(h, w)`` image; not positive if none does."""
+    """How many windows fit along each axis of an ``(h, w)`` image; 0 or less if none does."""
     high, wide = (
         (size + 2 * p - d * (k - 1) - 1) // s + 1
         for size, k, s, p, d in zip(image, kernel, stride, padding, dilation, strict=True)
@@ -52,7 +52,7 @@ def check_window(
 
 
 def define_padding(data: Any, padding: Pair, image_axes: Pair, value: Any) -> Any:
-    """The stage "pad" around TE tensor ``data``, or ``data`` itself where ``padding`` is zero.
+    """The stage "pad" around the TE tensor ``data``, or ``data`` itself if ``padding`` is zero.
 
     ``value`` fills ``padding[0]`` rows and ``padding[1]`` columns on each side.
     """
@@ -104,8 +104,8 @@ def correlate(
 ) -> Float64Array:
     """The convolution of ``data`` (n, ci, h, w) with ``weight`` (co, ci/groups, kh, kw).
 
-    Each image becomes a matrix with a column a window, so that the sums are matrix products; one
-    image at a time, since that matrix has kh * kw times as many elements as the image.
+    The sums are matrix products with a matrix that has one column per window (im2col). It has
+    kh * kw times as many elements as the image, so it is made for one image at a time.
     """
     co, _, kh, kw = weight.shape
     view = windows(data, (kh, kw), stride, padding, dilation=dilation)

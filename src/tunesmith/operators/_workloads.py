@@ -1,4 +1,4 @@
-"""Layers with a name: those that the papers and the field measure on."""
+"""Named layers: the usual benchmarks of papers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tunesmith.operators._operator import Operator
 
 # The unique convolutions of ResNet-18 as NoSE lists them (Table II), batch 1, NCHW:
 # height = width, input channels, output channels, kernel, stride, padding.
-# The table gives its 1x1 layers padding 1; the network's have none, and these are the network's.
+# The table gives its 1x1 layers padding 1; here they have none, as in the network.
 _RESNET18 = {
     "C1": (224, 3, 64, 7, 2, 3),
     "C2": (56, 64, 64, 3, 1, 1),
@@ -42,8 +42,8 @@ def _resnet18() -> dict[str, Operator]:
 
 
 # The unique pairs of a depthwise 3x3 (padding 1) and a pointwise layer of MobileNetV1 at width 1
-# and resolution 224: height = width and channels going in, stride of the depthwise, channels
-# coming out of the pointwise. Pair 7 occurs five times in the network.
+# and resolution 224: input height = width, input channels, stride of the depthwise layer, output
+# channels of the pointwise layer. Pair 7 occurs five times in the network.
 _MOBILENET = (
     (112, 32, 1, 64),
     (112, 64, 2, 128),
@@ -98,7 +98,7 @@ def workloads() -> Mapping[str, Operator]:
 
 
 def workload_names() -> tuple[str, ...]:
-    """The names of all layers that ``workload`` knows."""
+    """The names of all layers."""
     return tuple(workloads())
 
 

@@ -1,4 +1,4 @@
-"""What people look at: the HTML report of a run, its progress in the terminal, and tables."""
+"""Output for users: the HTML report of a run, its progress in the terminal, and tables."""
 
 from tunesmith.reports.model import MeasuredConfig, RunReport, SketchShare, TrialPoint, trial_points
 from tunesmith.reports.page import render, write_report

@@ -1,11 +1,10 @@
-"""The progress of builds in the terminal: a bar redrawn in place, or a line now and then."""
+"""The progress of builds in the terminal: a bar, or a line from time to time."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -16,11 +15,10 @@ from tunesmith.reports.live import DRAW_EVERY, LINE_EVERY
 
 
 class BuildProgress:
-    """Shows how many of ``total`` things are done while the context lasts: programs are built.
+    """Within its context, shows how many of ``total`` items are done.
 
-    ``doing`` and ``done`` are the words for it.
-
-    Give a console on stderr, so that stdout stays the caller's.
+    ``doing`` and ``done`` are the verbs to show. The console should be on stderr, to leave stdout
+    to the caller.
     """
 
     def __init__(
@@ -38,7 +36,7 @@ class BuildProgress:
         self._clock = clock
         self._begun = clock()
         self._shown_at = -math.inf
-        # Workers are forked while this shows: no thread may redraw it.
+        # Workers are forked while this is shown, so no thread may redraw it.
         self._bar = Progress(
             TextColumn(doing),
             BarColumn(60),
@@ -56,17 +54,12 @@ class BuildProgress:
             self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._console.is_interactive:
             self._bar.stop()
 
     def update(self, done: int) -> None:
-        """Take how many are done; cheap enough to call after each."""
+        """Set the number of items done; cheap enough to call after each."""
         every = DRAW_EVERY if self._console.is_interactive else LINE_EVERY
         now = self._clock()
         if done < self._total and now - self._shown_at < every:

@@ -1,4 +1,4 @@
-"""Tables of programs that were built and not run."""
+"""Tables of programs that were built but not run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tunesmith.reports import format as fmt
 
 
 def resources_table(resources: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
-    """What the programs of each sketch take of a GPU: medians, and the best occupancy."""
+    """The GPU resources that each sketch's programs use: medians, and the best occupancy."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
     table.add_column("sketch", no_wrap=True)
     for name in (

@@ -1,4 +1,4 @@
-"""What the figures are drawn with: a plot in the page's style, its kinds of marks, its legend."""
+"""The building blocks of figures: a plot in the page's style, its marks, its legend."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CLEAR: Final = "rgba(0,0,0,0)"
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An entry of a legend: what a mark of this kind, colour (of the palette) and dash means."""
+    """An entry of a legend: a mark with a colour of the palette and a dash, and its name."""
 
     name: str
     colour: str
@@ -30,10 +30,10 @@ class Key:
 
 
 class Plot:
-    """An empty Plotly figure, ``height`` CSS pixels high, and the legend of what it comes to show.
+    """An empty Plotly figure, ``height`` CSS pixels high, and its legend.
 
-    The legend belongs to the page rather than to Plotly, so that it wraps with the page's text and
-    leaves a narrow figure its height.
+    The page shows the legend, not Plotly: so it wraps with the page's text and takes no height from
+    a narrow figure.
     """
 
     def __init__(self, height: int, x_title: str, y_title: str) -> None:
@@ -68,7 +68,7 @@ class Plot:
         )
 
     def explain(self, name: str, colour: str, mark: Mark, dash: str = "") -> None:
-        """Put a mark into the legend, once."""
+        """Add a mark to the legend, once."""
         key = Key(name, colour, mark, dash)
         if key not in self.legend:
             self.legend.append(key)
@@ -97,7 +97,7 @@ class SpeedPlot(Plot):
         colour: str,
         mark: Mark = "dot",
     ) -> None:
-        """A dot for each valid trial: its speed, over its place ``at`` the x axis."""
+        """A dot for each valid trial: its speed at its position on the x axis (``at``)."""
         import plotly.graph_objects as go
 
         if not trials:
@@ -123,7 +123,7 @@ class SpeedPlot(Plot):
         )
 
     def add_invalid(self, height: float) -> None:
-        """A cross for each invalid trial, over its number, all at one height."""
+        """A cross for each invalid trial at its number, all at the same height."""
         import plotly.graph_objects as go
 
         invalid = [trial for trial in self.report.trials if trial.seconds is None]
@@ -145,7 +145,7 @@ class SpeedPlot(Plot):
         )
 
     def add_best_line(self, at: Sequence[float], end: float) -> None:
-        """The best speed so far: a step up ``at`` each improvement, then level to the ``end``."""
+        """The best speed so far: a step at each improvement (``at``), then level to ``end``."""
         import plotly.graph_objects as go
 
         if not at:
@@ -163,7 +163,7 @@ class SpeedPlot(Plot):
         )
 
     def add_references(self, axis: Literal["x", "y"]) -> None:
-        """A line at the speed of each program compared with; ``axis`` is the one of the speeds."""
+        """A line at the speed of each reference program; ``axis`` is the one with speeds."""
         across = "y" if axis == "x" else "x"
         for name, time in self.report.results:
             if name == BEST_NAME:
@@ -185,12 +185,12 @@ class SpeedPlot(Plot):
 
 
 def speed_unit(report: RunReport) -> fmt.SpeedUnit:
-    """The one unit of all speeds in a report's figures and tables."""
+    """The unit of all speeds in a report's figures and tables."""
     return fmt.SpeedUnit.suiting(report.flops, [time for _, time in report.results])
 
 
 def _dot_size(trials: Sequence[TrialPoint]) -> int:
-    """Smaller for so many dots that they would cover each other."""
+    """The dot size in pixels, smaller if there are many."""
     return 6 if len(trials) <= _MANY else 4
 
 

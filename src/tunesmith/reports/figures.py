@@ -1,6 +1,6 @@
-"""The figures of a report: five Plotly figures in the colours of a light page.
+"""The five Plotly figures of a report, in the colours of a light page.
 
-The page swaps the colours for those of a dark one, so each colour here is one of the palette's.
+In dark mode the page replaces the colours, so every colour must be from the palette.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _TIME_AXES = ((2 * 86400, 3600.0, "hours"), (2 * 3600, 60.0, "minutes"), (0, 1.0
 
 @dataclass(frozen=True)
 class Figure:
-    """A plot and the words around it. ``summary`` tells in a line what there is to see.
+    """A plot with its title and a ``summary`` in one line.
 
-    ``explorable`` says whether zooming in shows more.
+    ``explorable`` says whether zooming is useful.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Figure:
 
 
 def make_figures(report: RunReport) -> list[Figure]:
-    """The figures that the run has something for, in the order of the page (imports Plotly)."""
+    """The figures for which the run has data, in the order of the page (imports Plotly)."""
     figures = []
     if report.trials:
         figures.append(_speed_over_trials(report))
@@ -53,7 +53,7 @@ def _speed_over_trials(report: RunReport) -> Figure:
     plot.add_trials("trial", full, [trial.index for trial in full], "trial")
     plot.add_trials("cut off early", short, [trial.index for trial in short], "trial", "ring")
     plot.add_best_line([trial.index for trial in report.improvements], len(report.trials))
-    # Invalid trials have no speed: they stand below the axis, each over its number.
+    # Invalid trials have no speed: they are shown below the axis.
     plot.add_invalid(-0.035 * plot.top)
     plot.add_references("y")
     plot.figure.update_yaxes(range=[-0.07 * plot.top, 1.05 * plot.top])
@@ -130,7 +130,7 @@ def _time_by_phase(report: RunReport) -> Figure:
                 hovertemplate=f"{label}<extra></extra>",
             )
         )
-    # A phase too short for its name goes without: the legend has it.
+    # A bar that is too short for its label has none: the legend names it.
     plot.figure.update_layout(
         barmode="stack", bargap=0, uniformtext={"mode": "hide", "minsize": 11}, margin_l=0
     )
@@ -184,5 +184,5 @@ def _outcomes_by_class(report: RunReport) -> Figure:
 
 
 def _whole(most: int) -> int | None:
-    """The step of an axis of whole numbers: 1 where Plotly would choose a fraction, else None."""
+    """The tick step of an axis of integers: 1 if Plotly would choose a fraction, else None."""
     return 1 if most < 10 else None

@@ -1,4 +1,4 @@
-"""How numbers are written for people: three significant digits, a unit, thousands separators."""
+"""Numbers as text for users: three significant digits, a unit, thousands separators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self
 from tunesmith.measurement import Outcome
 
 NOTHING = "–"
-"""Stands where there is no number to show."""
+"""Shown where there is no number."""
 
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _FLOP_UNITS = (
@@ -27,7 +27,7 @@ _DIGITS = 3
 
 
 def number(value: float) -> str:
-    """Three significant digits, more where the whole part has more: 0.0123, 1.20, 115, 12,345."""
+    """Three significant digits, or more if the integer part has more: 0.0123, 1.20, 115, 12,345."""
     if not math.isfinite(value):
         return NOTHING
     if value == 0:
@@ -49,14 +49,14 @@ def counted(value: int, thing: str) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """The time of one call, in the unit that suits it: 12.3 ns, 321 µs, 1.00 ms, 2.50 s."""
+    """The time of one call in a suitable unit: 12.3 ns, 321 µs, 1.00 ms, 2.50 s."""
     if value is None or not math.isfinite(value):
         return NOTHING
     return _with_unit(value, _TIME_UNITS)
 
 
 def duration(value: float) -> str:
-    """Wall-clock seconds as people say them: 0.4 s, 48 s, 2 min 05 s, 1 h 02 min, 3 d 04 h."""
+    """Wall-clock seconds: 0.4 s, 48 s, 2 min 05 s, 1 h 02 min, 3 d 04 h."""
     if not math.isfinite(value):
         return NOTHING
     if 0 < value < 9.95:
@@ -74,7 +74,7 @@ def duration(value: float) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """A part in percent: 12 %. What is there but rounds to nothing, or not quite all, says so."""
+    """A share in percent: 12 %; <1 % and >99 % if it would round to 0 % or 100 % but is not."""
     if not whole > 0:
         return NOTHING
     percent = 100 * part / whole
@@ -86,24 +86,24 @@ def share(part: float, whole: float) -> str:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """A share in percent with so many decimals: 12.3 %."""
+    """A share in percent with ``digits`` decimals: 12.3 %."""
     return NOTHING if share is None else f"{decimal(100 * share, digits)} %"
 
 
 def decimal(value: float | None, digits: int = 2) -> str:
-    """A number with so many decimals, for a column: 1,234.50."""
+    """A number with ``digits`` decimals, for a column: 1,234.50."""
     return NOTHING if value is None else f"{value:,.{digits}f}"
 
 
 def gain(baseline: float | None, value: float | None) -> str:
-    """How many times as fast as the baseline, both in seconds: 2.87×."""
+    """The speedup over the baseline, both in seconds: 2.87×."""
     if baseline is None or value is None or not (math.isfinite(baseline) and 0 < value < math.inf):
         return NOTHING
     return f"{number(baseline / value)}×"
 
 
 def faster_than(baseline: float, value: float, name: str) -> str:
-    """The same in words: 2.87× faster than the default schedule, or slower, or as fast as it."""
+    """The speedup in words: 2.87× faster (or slower) than ``name``, or as fast as ``name``."""
     ratio = baseline / value
     if number(max(ratio, 1 / ratio)) == number(1):
         return f"as fast as {name}"
@@ -111,7 +111,7 @@ def faster_than(baseline: float, value: float, name: str) -> str:
 
 
 def outcome_name(outcome: Outcome) -> str:
-    """The class in words: valid, wrong answer, build timeout."""
+    """The outcome in words: valid, wrong answer, build timeout."""
     return "valid" if outcome is Outcome.NO_ERROR else outcome.name.lower().replace("_", " ")
 
 
@@ -126,9 +126,9 @@ def config_value(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SpeedUnit:
-    """The unit of a whole column or axis, so that its numbers compare at a glance.
+    """The common unit of a column or an axis.
 
-    ``flops`` is the operations of one call, None where a speed can only be calls a second.
+    ``flops`` are the operations of one call; if that is None, speeds are in calls per second.
     """
 
     flops: float | None
@@ -137,7 +137,7 @@ class SpeedUnit:
 
     @classmethod
     def suiting(cls, flops: float | None, times: Sequence[float | None]) -> Self:
-        """The unit in which the fastest of ``times`` (seconds a call) is between 1 and 1000."""
+        """The unit in which the fastest of ``times`` (seconds per call) is between 1 and 1000."""
         work = flops or 1.0
         valid = [time for time in times if time is not None and 0 < time < math.inf]
         fastest = max((work / time for time in valid), default=1e9 if flops else 1.0)
@@ -146,13 +146,13 @@ class SpeedUnit:
         return cls(flops, size, name)
 
     def value(self, time: float | None) -> float | None:
-        """The speed of a call of ``time`` seconds, in this unit; None where there is no speed."""
+        """The speed of a call of ``time`` seconds in this unit; None if it has none."""
         if time is None or not 0 < time < math.inf:
             return None
         return (self.flops or 1.0) / time / self.size
 
     def amount(self, time: float | None) -> str:
-        """The speed without the unit's name, for a column whose head names it."""
+        """The speed without the unit's name, for a column with the unit in its head."""
         value = self.value(time)
         return NOTHING if value is None else number(value)
 
@@ -173,5 +173,5 @@ def _with_unit(value: float, units: Sequence[tuple[float, str]]) -> str:
 
 
 def _rounded(value: float) -> float:
-    """As it will be shown, so that 999.7 µs becomes 1.00 ms rather than 1,000 µs."""
+    """``value`` as rounded for display, so that 999.7 µs becomes 1.00 ms and not 1,000 µs."""
     return float(f"{value:.{_DIGITS - 1}e}")

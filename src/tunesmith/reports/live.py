@@ -1,4 +1,4 @@
-"""The progress of a run in the terminal: a few lines redrawn in place, or two now and then."""
+"""The progress of a run in the terminal: a panel, or two lines from time to time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Final, Self
 
 from rich.console import Console, RenderableType
@@ -22,10 +21,10 @@ from tunesmith.reports import format as fmt
 from tunesmith.reports.tables import WIDTH
 
 LINE_EVERY: Final = 5.0
-"""Seconds between two states where nothing can be redrawn: a file, a pipe, a CI log."""
+"""Seconds between two updates if the output is not a terminal: a file, a pipe, a CI log."""
 
 DRAW_EVERY: Final = 0.2
-"""Seconds between two drawings where they can."""
+"""Seconds between two updates in a terminal."""
 
 _PHASE_STYLES = {
     "search": "magenta",
@@ -37,10 +36,10 @@ _PHASE_STYLES = {
 
 
 class LiveProgress:
-    """Shows the progress of one run while the context lasts; its last state stays on the screen.
+    """Within its context, shows the progress of a run; its last state stays on the screen.
 
-    ``trials`` and ``seconds`` are the run's budget, ``flops`` the operations of one call, each None
-    where there is none. Give a console on stderr, so that stdout stays the caller's.
+    ``trials`` and ``seconds`` are the run's budget, ``flops`` the operations of one call; each may
+    be None. The console should be on stderr, to leave stdout to the caller.
     """
 
     def __init__(
@@ -63,8 +62,8 @@ class LiveProgress:
 
     def __enter__(self) -> Self:
         if self._console.is_interactive:
-            # Workers are forked while this shows: a thread that redraws could leave them a locked
-            # console, and redirected streams would have them draw too.
+            # Workers are forked while this is shown: a thread that redraws could leave them a
+            # locked console, and with redirected streams they would draw, too.
             self._live = Live(
                 console=self._console,
                 auto_refresh=False,
@@ -74,19 +73,14 @@ class LiveProgress:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._state is not None and self._state is not self._shown:
             self._show(self._state)
         if self._live is not None:
             self._live.stop()
 
     def update(self, state: Progress) -> None:
-        """Take the latest state; cheap enough to call after every trial."""
+        """Set the latest state; cheap enough to call after every trial."""
         if self._state is None:
             self._limits = dataclasses.replace(self._limits, first=state)
         self._state = state
@@ -105,10 +99,10 @@ class LiveProgress:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Trials and wall-clock seconds that a run may spend; None is no limit.
+    """The trials and wall-clock seconds that a run may spend; None is no limit.
 
-    ``first`` is the earliest state known, which the pace counts from: trials of a resumed run took
-    no time of this one.
+    ``first`` is the earliest known state, from which the pace is computed: the trials that a
+    resumed run starts with took no time of it.
     """
 
     trials: int | None
@@ -116,7 +110,7 @@ class Limits:
     first: Progress | None = None
 
     def spent(self, state: Progress) -> float:
-        """The share of the budget that is gone, from 0 to 1; the limit nearer to its end counts."""
+        """The spent share of the budget, from 0 to 1, by the limit that is nearer."""
         shares = [0.0]
         if self.trials:
             shares.append(state.trials / self.trials)
@@ -125,7 +119,7 @@ class Limits:
         return min(max(shares), 1.0)
 
     def left(self, state: Progress) -> float | None:
-        """Seconds to go at the pace so far; None where nothing tells yet."""
+        """The remaining seconds at the pace so far; None if that is not known yet."""
         bounds = []
         trials, elapsed = state.trials, state.elapsed
         if self.first is not None:
@@ -140,7 +134,7 @@ class Limits:
 def progress_lines(state: Progress, limits: Limits, flops: float | None) -> tuple[str, str]:
     """The state as two plain lines of at most 100 columns; the second one is indented.
 
-    The first says how far the run is, the second where its time went and what went wrong.
+    The first shows the progress and the best result, the second the time by phase and the failures.
     """
     reached = [
         f"trial {_of_budget(state, limits)}",
@@ -154,7 +148,7 @@ def progress_lines(state: Progress, limits: Limits, flops: float | None) -> tupl
 
 
 def progress_panel(state: Progress, limits: Limits, flops: float | None) -> RenderableType:
-    """The state as lines of at most 100 columns: one more each for a limit and for sketches."""
+    """The state as lines of at most 100 columns, with a bar if the run has a limit."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold", max_width=WIDTH - 10)
@@ -205,7 +199,7 @@ def _best_text(state: Progress, flops: float | None) -> Text:
 
 
 def _sketches_text(state: Progress) -> Text:
-    """The trials of each sketch, the most first; that of the best is set off."""
+    """The trials of each sketch, in descending order; the best one's sketch is bold."""
     text = Text("  ").join(
         Text(f"{name} {fmt.count(trials)}", style="bold" if name == state.best_sketch else "")
         for name, trials in sorted(state.sketches.items(), key=lambda pair: -pair[1])
@@ -222,7 +216,7 @@ def _invalid_text(state: Progress) -> str:
 
 
 def _invalid_classes(state: Progress) -> str:
-    """How many trials failed in which way, the most frequent first; empty where none did."""
+    """The number of trials with each failure, the most frequent first; empty without failures."""
     invalid = [
         (outcome, state.outcomes[outcome])
         for outcome in Outcome
@@ -243,5 +237,5 @@ def _shares(spent: Mapping[str, float]) -> list[str]:
 
 
 def _cut(line: str) -> str:
-    """As many of the parts, which commas separate, as fit 100 columns."""
+    """As many of the comma-separated parts as fit 100 columns."""
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 3].rpartition(', ')[0]}, …"

@@ -1,4 +1,4 @@
-"""All that a report shows, as plain data: nothing here knows of stores, figures or HTML."""
+"""The content of a report as plain data, independent of stores, figures and HTML."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any, Final, Self
 from tunesmith.measurement import DeviceState, Measurement, Outcome
 
 BEST_NAME: Final = "best found"
-"""What the run's best program is called beside those it is compared with."""
+"""The name of the run's best program among those it is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialPoint:
-    """One trial: its number from 1, when it ended (seconds since the run began), what it gave.
+    """One trial: its number from 1, and when it ended (``elapsed``, seconds since the run began).
 
     ``seconds`` is the median time of one call, None unless the outcome is valid; ``build_time`` and
-    ``run_time`` are the wall-clock seconds that the trial cost. ``cut_off`` says that a candidate
-    was so slow that it was measured only once. ``device_state`` is that of a GPU.
+    ``run_time`` are the wall-clock seconds of the trial. ``cut_off`` means that the candidate was
+    so slow that it was measured only once. ``device_state`` is that of a GPU.
     """
 
     index: int
@@ -35,10 +35,7 @@ class TrialPoint:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredConfig:
-    """A config and the seconds that one call of its program takes.
-
-    ``sketch`` is what made the program, empty where there is no sketch.
-    """
+    """A config, the seconds of one call of its program, and its sketch (empty if it has none)."""
 
     seconds: float
     config: Mapping[str, Any]
@@ -46,7 +43,7 @@ class MeasuredConfig:
 
     @classmethod
     def of(cls, measurement: Measurement | None, sketch: str = "") -> Self | None:
-        """What a measurement says of its config, None unless it is valid."""
+        """From a measurement; None unless it is valid."""
         if measurement is None or not measurement.valid:
             return None
         return cls(measurement.seconds, dict(measurement.config), sketch)
@@ -54,7 +51,7 @@ class MeasuredConfig:
 
 @dataclass(frozen=True, slots=True)
 class SketchShare:
-    """How many trials a sketch had, and the seconds of its best one, None if none was valid."""
+    """The number of a sketch's trials, and the seconds of its best one, None if none was valid."""
 
     name: str
     trials: int
@@ -62,7 +59,7 @@ class SketchShare:
 
 
 def trial_points(measurements: Iterable[tuple[Measurement, float]]) -> tuple[TrialPoint, ...]:
-    """Measurements, each with the seconds since the run began, as trials in the order of time."""
+    """Trials in chronological order, from measurements and the seconds since the run began."""
     timed = sorted(measurements, key=lambda pair: pair[1])
     return tuple(
         TrialPoint(
@@ -81,17 +78,17 @@ def trial_points(measurements: Iterable[tuple[Measurement, float]]) -> tuple[Tri
 
 @dataclass(frozen=True, kw_only=True)
 class RunReport:
-    """A tuning run as its report tells it.
+    """The content of the report of a tuning run.
 
     ``task`` is the task's key and ``title`` the operator in words. ``flops`` are the operations of
-    one call, None where that means nothing: speeds are then calls a second. ``time`` holds the
-    seconds of each of ``PHASES``. ``default`` is what a user has without tuning, called
-    ``default_name``; ``best`` is the run's own choice, after any play-off. ``peers`` maps other
-    programs of the same task (PyTorch) to seconds a call. ``sketches`` are those among which the
-    run chose. ``gpu`` names the GPU that programs ran on. ``program`` is the best program's text
-    and ``command`` what repeats the run. What is empty is left out.
+    one call; if that is None, speeds are in calls per second. ``time`` holds the seconds of each of
+    ``PHASES``. ``default`` is the config without tuning, called ``default_name``; ``best`` is the
+    run's choice, after any play-off. ``peers`` maps other programs of the same task (PyTorch) to
+    seconds per call. ``sketches`` are those among which the run chose. ``gpu`` is the name of the
+    GPU that programs ran on. ``program`` is the text of the best program, and ``command`` repeats
+    the run. Empty fields are left out of the page.
 
-    A run that found nothing, or measured nothing, is a report too.
+    A run without valid or even without any trials has a report, too.
     """
 
     task: str
@@ -117,23 +114,23 @@ class RunReport:
 
     @property
     def valid(self) -> list[TrialPoint]:
-        """The trials that gave a time."""
+        """The valid trials."""
         return [trial for trial in self.trials if trial.seconds is not None]
 
     @property
     def outcomes(self) -> dict[Outcome, int]:
-        """How many trials ended in each class, in the order of the classes; none that is 0."""
+        """The number of trials with each outcome that occurred, in the order of the outcomes."""
         found = Counter(trial.outcome for trial in self.trials)
         return {outcome: found[outcome] for outcome in Outcome if found[outcome]}
 
     @property
     def gpu_idle(self) -> float:
-        """The seconds in which no program was running on a GPU."""
+        """The seconds in which no program ran on the GPU."""
         return sum(self.time.values()) - self.time.get("run", 0.0)
 
     @property
     def improvements(self) -> list[TrialPoint]:
-        """The trials that were faster than all before them: the corners of the best-so-far line."""
+        """The trials that were faster than all before them."""
         corners: list[TrialPoint] = []
         fastest = float("inf")
         for trial in self.valid:
@@ -145,12 +142,12 @@ class RunReport:
 
     @property
     def elapsed(self) -> float:
-        """Wall-clock seconds of the run, as far as its phases and trials tell."""
+        """The wall-clock seconds of the run, from its phases and trials."""
         return max([sum(self.time.values()), *(trial.elapsed for trial in self.trials)])
 
     @property
     def results(self) -> list[tuple[str, float]]:
-        """Name and seconds a call of each program that the report compares, fastest first."""
+        """Name and seconds per call of each program that the report compares, fastest first."""
         known = [*self.peers.items()]
         if self.default is not None:
             known.append((self.default_name, self.default.seconds))

@@ -1,4 +1,4 @@
-"""The report of a run as one HTML file that needs nothing beside it, the network least of all."""
+"""The report of a run as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -22,11 +22,9 @@ from tunesmith.whole_file import write_whole
 
 
 def write_report(report: RunReport, path: str | Path) -> Path:
-    """Write the report's page to ``path`` and return it. A reader never sees half a page.
+    """Write the report's page to ``path``, whole or not at all, and return the path.
 
-    The folder is made if there is none.
-
-    Raises TunesmithError where the file cannot be written.
+    Creates the folder if needed. Raises TunesmithError if the file cannot be written.
     """
     path = Path(path)
     page = render(report)
@@ -42,10 +40,10 @@ def write_report(report: RunReport, path: str | Path) -> Path:
 
 
 def render(report: RunReport) -> str:
-    """The page: its data, figures, style and the code that draws them, about 2 MB of HTML.
+    """The page with its data, figures, style and scripts: about 2 MB of HTML.
 
-    Whatever text the report holds is shown as text. Should some of it slip through, the page's
-    policy still runs no script but its own and fetches nothing.
+    All text of the report is escaped. As a second defence, the page's Content-Security-Policy
+    allows no other scripts and no requests.
     """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
@@ -78,7 +76,7 @@ def render(report: RunReport) -> str:
 
 
 def headline(report: RunReport) -> str:
-    """What the run achieved, in one line."""
+    """The result of the run in one line."""
     if report.best is None:
         trials = fmt.counted(len(report.trials), "trial")
         return f"No valid program in {trials}" if report.trials else "No trial was measured"
@@ -131,7 +129,7 @@ def _facts(report: RunReport) -> list[tuple[str, str]]:
 
 
 def _gpu(report: RunReport) -> str:
-    """Its name, and between what its clock and temperature were right after the trials."""
+    """The GPU's name, and the ranges of its clock and temperature right after the trials."""
     states = [trial.device_state for trial in report.trials if trial.device_state is not None]
     parts = [report.gpu]
     for figures, unit in (
@@ -173,7 +171,7 @@ def _outcomes(report: RunReport) -> list[dict[str, str]]:
 
 
 def _sketches(report: RunReport, unit: fmt.SpeedUnit) -> list[dict[str, Any]]:
-    """A row for each sketch, where there was a choice."""
+    """A row for each sketch, if there were several."""
     total = sum(sketch.trials for sketch in report.sketches)
     chosen = None if report.best is None else report.best.sketch
     return [
@@ -191,7 +189,7 @@ def _sketches(report: RunReport, unit: fmt.SpeedUnit) -> list[dict[str, Any]]:
 
 
 def _configs(report: RunReport) -> list[dict[str, Any]]:
-    """A row for each parameter of either config, in their order, after one for the sketch."""
+    """A row for the sketch and for each parameter of either config, in their order."""
     best, default = _with_sketch(report.best), _with_sketch(report.default)
     both = report.best is not None and report.default is not None
     return [
@@ -212,7 +210,7 @@ def _with_sketch(measured: MeasuredConfig | None) -> Mapping[str, Any]:
 
 
 def _coloured(program: str) -> str:
-    """The program as HTML, escaped, with a class on each kind of token."""
+    """The program as escaped HTML with syntax highlighting."""
     if not program:
         return ""
     from pygments import formatters, highlight, lexers  # type: ignore[import-untyped]
@@ -222,7 +220,7 @@ def _coloured(program: str) -> str:
 
 
 def _figure_data(figures: list[Figure]) -> str:
-    """The figures as JSON that cannot close the element it stands in."""
+    """The figures as JSON without ``<``, so that it cannot close its HTML element."""
     data = {
         "plots": {
             figure.name: {
@@ -237,9 +235,9 @@ def _figure_data(figures: list[Figure]) -> str:
 
 
 def _policy(scripts: Iterable[str]) -> str:
-    """A Content-Security-Policy: the scripts named by their hashes, inline style, no fetching.
+    """A Content-Security-Policy that allows only these scripts, inline style, and no requests.
 
-    Plotly draws with inline style, and saves a figure through an image of data.
+    Plotly uses inline style, and saves figures through data images.
     """
     digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
     hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
@@ -250,7 +248,7 @@ def _policy(scripts: Iterable[str]) -> str:
 
 
 def style_sheet() -> str:
-    """The pages' style sheet, with the palette as its variables; paper is always light."""
+    """The pages' style sheet, with the palette as its variables; prints are always light."""
     light, dark = (
         "".join(f"--{name.replace(' ', '-')}: {colour}; " for name, colour in palette.items())
         for palette in (LIGHT, DARK)
@@ -264,7 +262,7 @@ def style_sheet() -> str:
 
 @lru_cache(maxsize=1)
 def _plotly_bundle() -> tuple[str, str]:
-    """Plotly's source, and the same compressed and as base64."""
+    """Plotly's source, and the same compressed as base64."""
     from plotly.offline import get_plotlyjs
 
     source = get_plotlyjs()

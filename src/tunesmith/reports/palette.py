@@ -1,7 +1,7 @@
-"""The colours of a report, each for a light and a dark page.
+"""The colours of a report, for a light and a dark page.
 
-The series are Okabe and Ito's, which people with any colour vision tell apart, lightened where a
-dark page asks for it.
+Those of the series are Okabe and Ito's, which are safe for colour-blind readers, lightened for dark
+pages where necessary.
 """
 
 from __future__ import annotations
@@ -53,4 +53,4 @@ DARK: Final = {
 }
 
 PEERS: Final = ("peer1", "peer2", "peer3")
-"""In turn for the programs compared with; each also has a dash of its own."""
+"""The colours of peers, used in turn; each peer also has its own dash."""

@@ -1,4 +1,4 @@
-"""Tables for the terminal. Each fits 100 columns and says its units."""
+"""Tables for the terminal, at most 100 columns wide, with units."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ from tunesmith.reports import format as fmt
 
 WIDTH: Final = 100
 
-"""Followed by no space: a task's key has no place to break a line otherwise."""
-
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """A program and the seconds of one call, None if it has no time; ``best`` sets it off."""
+    """A program and the seconds of one call, None if unknown; ``best`` highlights it."""
 
     name: str
     seconds: float | None
@@ -31,9 +29,10 @@ class ResultRow:
 
 @dataclass(frozen=True, slots=True)
 class HistoryRow:
-    """A finished or running tuning run of a task; seconds of one call, None: nothing valid.
+    """A finished or running tuning run of a task.
 
-    ``sketch`` is the best's, empty where there is none.
+    Times are seconds of one call, None without a valid trial. ``sketch`` is that of the best, empty
+    if there is none.
     """
 
     started: datetime
@@ -48,7 +47,7 @@ class HistoryRow:
 def results_table(
     rows: Sequence[ResultRow], flops: float | None, baseline: ResultRow | None = None
 ) -> Table:
-    """Programs of one task compared: time a call, speed, and gain over the ``baseline``."""
+    """Programs of one task: time per call, speed, and gain over the ``baseline``."""
     unit = fmt.SpeedUnit.suiting(flops, [row.seconds for row in rows])
     table = _table()
     table.add_column("program", overflow="fold")
@@ -67,7 +66,7 @@ def results_table(
 
 
 def history_table(rows: Sequence[HistoryRow]) -> Table:
-    """Runs of one task, one a row; times are shown in the time zone that they carry."""
+    """Runs of one task; their start is shown in its own time zone."""
     table = _table()
     table.add_column("started", no_wrap=True)
     table.add_column("tuner", overflow="fold")
@@ -89,7 +88,7 @@ def history_table(rows: Sequence[HistoryRow]) -> Table:
 def sketches_table(
     sketches: Sequence[tuple[str, int, float | None]], best: str, flops: float | None
 ) -> Table:
-    """Sketches with their trials and their best's seconds, fastest first; ``best`` is set off."""
+    """Sketches with their trials and best seconds, fastest first; ``best`` is highlighted."""
     unit = fmt.SpeedUnit.suiting(flops, [seconds for _, _, seconds in sketches])
     table = _table()
     table.add_column("sketch", overflow="fold")
@@ -103,11 +102,11 @@ def sketches_table(
 def outcomes_table(
     outcomes: Mapping[Outcome, int], meanings: Mapping[Outcome, str] | None = None
 ) -> Table:
-    """How many trials ended in each class that occurred, in the order of the classes.
+    """The number of trials with each outcome that occurred, in the order of the outcomes.
 
-    ``meanings`` replaces what the classes mean by themselves.
+    ``meanings`` replaces ``Outcome.meaning``.
     """
-    said = {outcome: outcome.meaning for outcome in Outcome} | dict(meanings or {})
+    texts = {outcome: outcome.meaning for outcome in Outcome} | dict(meanings or {})
     total = sum(outcomes.values())
     table = _table()
     table.add_column("outcome", no_wrap=True)
@@ -117,7 +116,7 @@ def outcomes_table(
         number = outcomes.get(outcome, 0)
         if number:
             name = fmt.outcome_name(outcome)
-            table.add_row(name, fmt.count(number), fmt.share(number, total), said[outcome])
+            table.add_row(name, fmt.count(number), fmt.share(number, total), texts[outcome])
     return table
 
 
@@ -131,5 +130,5 @@ def _add_numbers(table: Table, *names: str) -> None:
 
 
 def _plain(text: str) -> Text:
-    """Text in which square brackets are just that, not Rich's markup."""
+    """Text in which square brackets are not Rich's markup."""
     return Text(text)

@@ -5,22 +5,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
-from tunesmith.errors import InstantiationError, SpaceError
+from tunesmith.errors import InstantiationError, SpaceError, UsageError
 from tunesmith.operators import Operator
 from tunesmith.space import Config, Space
 from tunesmith.target import Target
+
+Known = TypeVar("Known", bound=Operator)
 
 
 class Sketch(ABC):
     """A way to schedule an operator.
 
-    A sketch has no state: it is found by ``name``, and ``version`` changes whenever the same config
-    would yield another program or the space changes, so that records of different versions never
-    mix. ``space``, ``default`` and ``program`` are for operators that ``supports`` says yes to.
-    One that is ``only_by_name`` takes no part in a search unless the user names it: it is there for
-    an experiment, not because it may be the fastest.
+    A sketch has no state. It is found by ``name``. ``version`` changes whenever the space changes
+    or the same config yields another program, so that records of different versions never mix.
+    ``space``, ``default`` and ``program`` are only called for operators that it ``supports``.
+    One that is ``only_by_name`` takes part in a search only if the user names it: it is there to
+    repeat an experiment.
     """
 
     name: ClassVar[str]
@@ -37,7 +39,7 @@ class Sketch(ABC):
 
     @abstractmethod
     def default(self, operator: Operator, target: Target) -> Config:
-        """The config that a careful person writes down without trying: what tuning has to beat."""
+        """A reasonable config that no measurement was needed for: the baseline of tuning."""
 
     @abstractmethod
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
@@ -45,33 +47,45 @@ class Sketch(ABC):
         and its result.
 
         If the operator has constant weights, there may be a second function, ``prepare``, over the
-        weights and what it makes of them, called once; ``main`` takes the latter in place of the
-        weights then.
+        weights and a tensor that it lays out, called once; then ``main`` takes that tensor in place
+        of the weights.
 
         Raises ``InstantiationError`` where the config cannot be scheduled.
         """
 
     def estimate(
         self,
-        operator: Operator,  # noqa: ARG002 - for those who have a model
+        operator: Operator,  # noqa: ARG002 - for sketches with a model
         target: Target,  # noqa: ARG002
         config: Config,  # noqa: ARG002
     ) -> float | None:
-        """About how many seconds a call takes, by a model of the machine; None: no idea.
+        """About how many seconds a call takes, by a model of the machine; None without a model.
 
-        It is asked thousands of times before the first trial, to find good starts: what counts is
-        the order among configs, of other sketches too, and that an answer takes well below a
+        It is called thousands of times before the first trial, to find good starts. Only the order
+        of configs matters, those of other sketches included, and that a call takes well below a
         millisecond.
         """
         return None
+
+
+def known(sketch: Sketch, operator: Operator, kind: type[Known]) -> Known:
+    """The operator as one of the class that a sketch is for.
+
+    Raises ``UsageError`` for an operator of another class.
+    """
+    if isinstance(operator, kind):
+        return operator
+    raise UsageError(
+        f"sketch {sketch.name} is for {kind.name}, not for {operator.name}: take another sketch"
+    )
 
 
 @contextmanager
 def instantiating(space: Space, config: Config) -> Iterator[None]:
     """Around the scheduling of a config: what goes wrong becomes an ``InstantiationError``.
 
-    That is a config that the space does not contain (of an old record, say, or made by hand), and
-    a step that TVM's schedule refuses.
+    That is a config that is not in the space (of an old record, or made by hand), and a step that
+    TVM's schedule refuses.
     """
     from tvm.s_tir.schedule import ScheduleError
 

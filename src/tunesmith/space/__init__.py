@@ -1,4 +1,4 @@
-"""Parameters with their topology, spaces with their constraints, and configs."""
+"""Parameters with neighbourhoods and distances, spaces with constraints, and configs."""
 
 from tunesmith.space.config import Config
 from tunesmith.space.constraint import Constraint

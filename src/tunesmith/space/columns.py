@@ -1,7 +1,7 @@
-"""Columns of values: what a constraint is evaluated on when many configs are tested at once.
+"""Columns of values, on which a constraint is evaluated for many configs at once.
 
-A column of numbers is a one-dimensional array of int64 or float64, one of anything else an array
-of objects; a column of tuples of one length is a tuple of such arrays, one for each part.
+A column of numbers is a one-dimensional array of int64 or float64. A column of tuples of one length
+is a tuple of such arrays, one per part. Any other column is an array of objects.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from tunesmith.space.value import Value
 Array = npt.NDArray[Any]
 Column = Array | tuple[Array, ...]
 
-# Integers up to here are exact in float64 too, so that int64 and float64 columns mix as Python's
-# numbers do.
+# Up to here integers are exact in float64, so int64 and float64 columns mix as Python's numbers do.
 LARGEST_EXACT = 1 << 53
 
 
 def column_of(values: Sequence[Value]) -> Column:
-    """The column that holds these values, one a row."""
+    """The column of these values, one per row."""
     tuples = [value for value in values if isinstance(value, tuple)]
     lengths = {len(value) for value in tuples}
     if len(tuples) == len(values) and len(lengths) == 1 and 0 not in lengths:
@@ -34,11 +33,11 @@ def column_of(values: Sequence[Value]) -> Column:
 
 def _array_of(values: Sequence[Value]) -> Array:
     kinds = set(map(type, values))
-    # Booleans count as 0 and 1, which is how Python compares them and computes with them.
+    # Booleans become 0 and 1, as in Python's arithmetic and comparisons.
     if kinds <= {int, bool, float} and all(abs(v) <= LARGEST_EXACT for v in values):  # type: ignore[arg-type]
         return np.array(values, dtype=np.float64 if float in kinds else np.int64)
     array = np.empty(len(values), dtype=object)
-    for row, value in enumerate(values):  # one by one: NumPy would take a tuple apart
+    for row, value in enumerate(values):  # one by one: NumPy would unpack a tuple
         array[row] = value
     return array
 
@@ -51,7 +50,7 @@ def take(column: Column, rows: Array) -> Column:
 
 
 def magnitude(column: Column) -> float:
-    """The largest absolute value in a column; 0 for a column of no numbers."""
+    """The largest absolute value in a column; 0 if it has no numbers."""
     if isinstance(column, tuple):
         return max((magnitude(part) for part in column), default=0.0)
     if column.dtype == object or not len(column):

@@ -1,4 +1,4 @@
-"""One point of a space: immutable, hashable, cheap to make by the ten thousand."""
+"""One point of a space: immutable, hashable, cheap to create."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from tunesmith.errors import SpaceError
 from tunesmith.space.value import Value, as_value, quote, value_to_json
 
-# These need no conversion, which spares most values the slower path.
+# Types that need no conversion: most values take this fast path.
 _PLAIN = frozenset((int, str, bool))
 
 
 class Config(Mapping[str, Value]):
     """The value of each parameter, by name.
 
-    Lists become tuples and NumPy scalars Python's own, so configs read from JSON or made from
-    arrays equal those that a space samples. Raises SpaceError for a value of any other type.
+    Lists become tuples and NumPy scalars become Python's, so configs from JSON or from arrays equal
+    those that a space samples. Raises SpaceError for a value of any other type.
     """
 
     __slots__ = ("_hash", "_key", "_values")
@@ -39,7 +39,7 @@ class Config(Mapping[str, Value]):
 
     @classmethod
     def from_values(cls, values: dict[str, Value]) -> Config:
-        """The config that owns ``values``, which must be plain already: nothing is checked."""
+        """A config that owns ``values``, without conversion or checks."""
         config = cls.__new__(cls)
         config._values = values
         config._hash = None
@@ -48,7 +48,7 @@ class Config(Mapping[str, Value]):
 
     @classmethod
     def from_json(cls, obj: object) -> Config:
-        """The inverse of ``to_json``. Raises SpaceError where ``obj`` is no such object."""
+        """The inverse of ``to_json``. Raises SpaceError for an invalid ``obj``."""
         if not isinstance(obj, Mapping):
             raise SpaceError(f"config: {quote(obj)} is not a JSON object of names and values")
         return cls(obj)
@@ -59,13 +59,13 @@ class Config(Mapping[str, Value]):
 
     @property
     def key(self) -> str:
-        """Canonical compact JSON, names sorted: the same text for the same config, always."""
+        """Canonical compact JSON with sorted names: equal for equal configs."""
         if self._key is None:
             self._key = json.dumps(self._values, sort_keys=True, separators=(",", ":"))
         return self._key
 
     def replace(self, /, **changes: object) -> Config:
-        """A copy with some values changed. Raises SpaceError for a name that is not there."""
+        """A copy with some values changed. Raises SpaceError for an unknown name."""
         for name in changes:
             if name not in self._values:
                 raise SpaceError(
@@ -74,7 +74,7 @@ class Config(Mapping[str, Value]):
         return Config({**self._values, **changes})
 
     def values_of(self, names: Iterable[str]) -> list[Value]:
-        """The values of these parameters. Raises KeyError for a name that is not there."""
+        """The values of these parameters. Raises KeyError for an unknown name."""
         return [*map(self._values.__getitem__, names)]
 
     def __getitem__(self, name: str) -> Value:
@@ -102,7 +102,7 @@ class Config(Mapping[str, Value]):
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Without the cached hash: strings hash differently in each process.
+        # Without the cached hash: hashes of strings differ between processes.
         return Config.from_values, (self._values,)
 
     def __repr__(self) -> str:

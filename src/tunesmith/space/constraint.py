@@ -1,4 +1,4 @@
-"""What makes a config of a space valid: expressions, or predicates written in Python."""
+"""Constraints on the configs of a space: expressions, or predicates in Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tunesmith.space.value import Value, quote
 
 @dataclass(frozen=True)
 class Constraint:
-    """A condition on parameters in a small, safe part of Python: ``tile[2] * threads <= 1024``.
+    """A condition on parameters in a small, safe subset of Python: ``tile[2] * threads <= 1024``.
 
     It may use parameters' names, parts of tuples (``tile[2]``), numbers, strings, arithmetic,
     comparisons, ``and``/``or``/``not``, ``in``, ``abs``, ``len``, ``max`` and ``min``. Raises
@@ -32,9 +32,9 @@ class Constraint:
     def of(
         names: Sequence[str], function: Callable[..., object], label: str = "predicate"
     ) -> Predicate:
-        """The constraint that ``function`` is true of the values of ``names``, given in order.
+        """The constraint that ``function`` is true for the values of ``names``, in this order.
 
-        It is slower than an expression, and a space that has one cannot be written as JSON.
+        It is slower than an expression, and its space cannot be written as JSON.
         """
         if isinstance(names, str):
             raise SpaceError(
@@ -52,11 +52,11 @@ class Constraint:
         return self._compiled.names
 
     def holds(self, values: Mapping[str, Value]) -> bool:
-        """Whether it holds for these values. Raises SpaceError where it cannot be evaluated."""
+        """Whether it holds for these values. Raises SpaceError if it cannot be evaluated."""
         return bool(self._compiled.evaluate(values))
 
     def holds_columns(self, frame: Frame, bounds: Mapping[str, float]) -> Array | None:
-        """Whether it holds, row by row; None where only ``holds`` can tell.
+        """Whether it holds, row by row; None if only ``holds`` can evaluate it.
 
         ``bounds`` is the largest absolute value of each name.
         """
@@ -116,5 +116,5 @@ class Predicate(Constraint):
 
 
 def as_constraint(given: Constraint | str) -> Constraint:
-    """A constraint as it is, or the one that a text writes."""
+    """``given``, parsed if it is text."""
     return given if isinstance(given, Constraint) else Constraint(given)

@@ -1,4 +1,4 @@
-"""All configs of a problem: the product of its parameters, less what constraints rule out."""
+"""Spaces: the product of parameters, restricted by constraints."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from tunesmith.space.value import Value, quote
 FORMAT = "tunesmith-space"
 VERSION = 1
 
-# Past so many draws in a row that gave nothing new, a space that cannot be counted is exhausted.
+# A space that cannot be counted counts as exhausted after this many draws without a new config.
 _VAIN_DRAWS = 1000
 
-# Configs that ``enumerate`` makes ahead of their being asked for.
+# The number of configs that ``enumerate`` makes at a time.
 _ROWS_AT_ONCE = 256
 
 
 class Space:
     """Parameters, and constraints between them, which may be given as text.
 
-    Configs are numbered over the Cartesian product of the parameters, valid or not, the last
-    parameter running fastest. Raises SpaceError for two parameters of one name, and for a
-    constraint that reads a parameter that is not there.
+    Configs are numbered over the Cartesian product of the parameters, valid or not; the last
+    parameter varies fastest. Raises SpaceError for two parameters with the same name, and for a
+    constraint that reads an unknown parameter.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Space:
 
     @cached_property
     def size(self) -> int:
-        """The exact number of valid configs. Raises SpaceError if they are too many to count."""
+        """The exact number of valid configs. Raises SpaceError if there are too many to count."""
         return math.prod(component.count for component in self._components)
 
     @cached_property
@@ -74,12 +74,12 @@ class Space:
         return math.prod(parameter.cardinality for parameter in self.parameters)
 
     def config_at(self, index: int) -> Config:
-        """The config of this number, valid or not. Raises SpaceError for a number out of range."""
+        """The config with this number, valid or not. Raises SpaceError if it is out of range."""
         if not 0 <= index < self.cartesian_size:
             raise SpaceError(
                 f"no config has number {quote(index)}: give one of 0 to {self.cartesian_size - 1}"
             )
-        index = int(index)  # NumPy's integers would end up in the values
+        index = int(index)  # otherwise NumPy's integers would end up in the values
         values: list[Value] = []
         for parameter in reversed(self.parameters):
             index, digit = divmod(index, parameter.cardinality)
@@ -87,7 +87,7 @@ class Space:
         return Config.from_values(dict(zip(self.names, reversed(values), strict=True)))
 
     def index_of(self, config: Mapping[str, Value]) -> int:
-        """The number of a config, the inverse of ``config_at``."""
+        """The number of a config: the inverse of ``config_at``."""
         index = 0
         for parameter, value in zip(self.parameters, self._values_of(config), strict=True):
             index = index * parameter.cardinality + parameter.index_of(value)
@@ -96,7 +96,7 @@ class Space:
     # Membership
 
     def contains(self, config: Mapping[str, Value]) -> bool:
-        """Whether ``config`` has these parameters, values of theirs, and meets all constraints."""
+        """Whether ``config`` has exactly these parameters, valid values, and no violation."""
         return (
             len(config) == len(self.parameters)
             and all(
@@ -107,7 +107,7 @@ class Space:
         )
 
     def check(self, config: Mapping[str, Value]) -> None:
-        """Raises SpaceError that says why the space does not contain ``config``, if so."""
+        """Raises SpaceError with the reason if the space does not contain ``config``."""
         for parameter, value in zip(self.parameters, self._values_of(config), strict=True):
             parameter.check(value)
         for constraint in self.constraints:
@@ -116,10 +116,10 @@ class Space:
                 raise SpaceError(f"config violates {quote(str(constraint))}: it has {given}")
 
     def _values_of(self, config: Mapping[str, Value]) -> list[Value]:
-        """The values in the order of the parameters; SpaceError unless it has just these names."""
+        """The values in the order of the parameters. Raises SpaceError if the names differ."""
         for name in config:
             if name not in self._readers:
-                raise SpaceError(f"config has {quote(name)}, which is no parameter of the space")
+                raise SpaceError(f"config has {quote(name)}, which is not a parameter of the space")
         for name in self.names:
             if name not in config:
                 raise SpaceError(f"config lacks parameter '{name}'")
@@ -129,17 +129,16 @@ class Space:
 
     def sample(self, rng: np.random.Generator) -> Config:
         """A config, all valid ones equally likely. Raises SpaceError if there is none."""
-        # Filled in any order, but listed in the order of the parameters.
-        values: dict[str, Any] = dict.fromkeys(self.names)
+        values: dict[str, Any] = dict.fromkeys(self.names)  # keeps the order of the parameters
         for component in self._components:
             values.update(zip(component.names, component.draw(rng), strict=True))
         return Config.from_values(values)
 
     def sample_many(self, count: int, rng: np.random.Generator) -> list[Config]:
-        """``count`` distinct valid configs in random order, or all where the space has fewer.
+        """``count`` distinct valid configs in random order, or all if the space has fewer.
 
-        Raises SpaceError if the space has none. Where it cannot be counted, it is taken to have no
-        more when 1,000 draws in a row give nothing new.
+        Raises SpaceError if the space has none. A space that cannot be counted counts as exhausted
+        after 1,000 draws without a new config.
         """
         if count < 0:
             raise SpaceError(f"cannot sample {count} configs: give a number of 0 or more")
@@ -154,9 +153,9 @@ class Space:
         return self._valid_at(numbers)
 
     def _size_for(self, count: int) -> int | None:
-        """The size, where sampling ``count`` configs goes by number.
+        """The size, if ``count`` configs are to be sampled by number; else None.
 
-        Going by number is needed where many of all configs are asked for: draws would repeat.
+        For a large share of all configs this is necessary: independent draws would repeat.
         """
         if 16 * count < self.cartesian_size and not all(c.numbered for c in self._components):
             return None
@@ -183,7 +182,7 @@ class Space:
         return list(found)
 
     def enumerate(self) -> Iterator[Config]:
-        """The valid configs, one after the other, in the order of their numbers."""
+        """The valid configs in the order of their numbers."""
         join = Join(self.parameters, self.constraints)
         for block in join.blocks():
             for top in range(0, len(block), _ROWS_AT_ONCE):
@@ -198,15 +197,15 @@ class Space:
     # Topology and features
 
     def neighbours(self, config: Mapping[str, Value]) -> list[Config]:
-        """The valid configs that differ in one parameter, whose values are adjacent."""
+        """The valid configs that differ in one parameter, by an adjacent value."""
         return self._changed(
             config, ((each, each.neighbours(config[each.name])) for each in self.parameters)
         )
 
     def changed(self, config: Mapping[str, Value], name: str, to: Iterable[Value]) -> list[Config]:
-        """The valid ones among ``config`` with one parameter set to each of the values ``to``.
+        """Copies of ``config`` with one parameter set to each of the values ``to``, if valid.
 
-        Raises SpaceError for a parameter that is not there.
+        Raises SpaceError for an unknown parameter.
         """
         for parameter in self.parameters:
             if parameter.name == name:
@@ -220,16 +219,16 @@ class Space:
         unmet = [constraint for constraint in self.constraints if not constraint.holds(values)]
         found = []
         for parameter, others in to:
-            # The other constraints hold, and read nothing that changes.
-            concerned = [*self._readers[parameter.name], *unmet]
+            # All other constraints hold and do not read this parameter.
+            affected = [*self._readers[parameter.name], *unmet]
             for value in others:
                 changed = {**values, parameter.name: value}
-                if all(constraint.holds(changed) for constraint in concerned):
+                if all(constraint.holds(changed) for constraint in affected):
                     found.append(Config.from_values(changed))
         return found
 
     def distance(self, a: Mapping[str, Value], b: Mapping[str, Value]) -> int:
-        """The sum of the parameters' distances: steps from ``a`` to ``b`` if all are valid."""
+        """The sum of the parameters' distances: the steps from ``a`` to ``b`` if all are valid."""
         return sum(
             parameter.distance(of_a, of_b)
             for parameter, of_a, of_b in zip(
@@ -238,7 +237,7 @@ class Space:
         )
 
     def encode(self, config: Mapping[str, Value]) -> npt.NDArray[np.float64]:
-        """Numeric features, shape (len(encoded_names),): those of the parameters in turn."""
+        """Numeric features, shape (len(encoded_names),), in the order of the parameters."""
         values = zip(self.parameters, self._values_of(config), strict=True)
         return np.array(
             [number for parameter, value in values for number in parameter.encode(value)],
@@ -247,7 +246,7 @@ class Space:
 
     @cached_property
     def encoded_names(self) -> tuple[str, ...]:
-        """One name for each number that ``encode`` gives."""
+        """One name for each feature of ``encode``."""
         return tuple(name for parameter in self.parameters for name in parameter.encoded_names)
 
     # JSON, equality, pickling
@@ -263,7 +262,7 @@ class Space:
 
     @classmethod
     def from_json(cls, obj: object) -> Space:
-        """The inverse of ``to_json``. Raises SpaceError where ``obj`` is no such object."""
+        """The inverse of ``to_json``. Raises SpaceError for an invalid ``obj``."""
         if not isinstance(obj, Mapping) or obj.get("format") != FORMAT:
             raise SpaceError(f"{quote(obj)} is not a space: it lacks 'format': '{FORMAT}'")
         if obj.get("version") != VERSION:
@@ -289,7 +288,7 @@ class Space:
         return hash((self.parameters, self.constraints))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Without what was counted and listed, which may be millions of rows.
+        # Without caches, which may hold millions of rows.
         return Space, (self.parameters, self.constraints)
 
     def __repr__(self) -> str:
@@ -303,7 +302,7 @@ def _distinct_names(parameters: Sequence[Parameter]) -> Iterable[str]:
     for parameter in parameters:
         if not isinstance(parameter, Parameter):
             raise SpaceError(
-                f"{quote(parameter)} is not a parameter: give a Factorization or alike"
+                f"{quote(parameter)} is not a parameter: give a Factorization or the like"
             )
         if parameter.name in seen:
             raise SpaceError(f"two parameters are called {quote(parameter.name)}: rename one")

@@ -1,8 +1,8 @@
 """Reads spaces in the T1 format of public autotuning benchmarks.
 
-A T1 file lists parameters, whose values are written as the text of a Python list, and conditions,
-which are Python-like expressions. Both are parsed, never executed. A file that we wrote has the
-space in our own form as well, for T1 has no factorizations, permutations or tuples.
+A T1 file lists parameters, with values as the text of a Python list, and conditions, which are
+Python-like expressions. Both are parsed, never executed. T1 has no factorizations, permutations or
+tuples, so files that ``t1_text`` wrote hold the space in our own format as well.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from tunesmith.space.parameters.parameter import Parameter
 from tunesmith.space.space import Space
 from tunesmith.space.value import quote
 
-# Bounds on what a file can make us parse: far above what any published space has.
+# Limits on what is parsed, far above any published space.
 MAX_FILE_BYTES = 16 << 20
 MAX_VALUES_LENGTH = 100_000
 
-# Where our own form of a space is found.
+# The keys of the space in our own format.
 OWN_SECTION = "Tunesmith"
 OWN_SPACE = "space"
 
-# The type names of the format, each with the Python types that its values may have.
+# T1's type names, with the Python types of their values.
 _TYPES: dict[str, tuple[type, ...]] = {
     "int": (int,),
     "uint": (int,),
@@ -43,9 +43,8 @@ def read_t1(path: str | Path) -> Space:
     """The space of a T1 file.
 
     Parameters whose values are all numbers become Ordinal, all others Categorical; one with a
-    single value stays a parameter. Of a text by ``t1_text`` it is just the space that was written.
-    Raises SpaceError, naming the file and the part, for a file that cannot be read or is not in the
-    format.
+    single value remains a parameter. A text by ``t1_text`` gives exactly the space that was
+    written. Raises SpaceError, naming file and part, for a file that cannot be read or is invalid.
     """
     path = Path(path)
     try:
@@ -82,7 +81,7 @@ def _space(document: Any) -> Space:
 def _field(
     owner: Any, key: str, part: str, kind: type[Any], default: Sequence[Any] | None = None
 ) -> Any:
-    """``owner[key]``, checked. Raises SpaceError that names ``part``, which ``owner`` is."""
+    """``owner[key]``, checked. ``part`` names ``owner`` in the SpaceError."""
     if not isinstance(owner, Mapping):
         raise SpaceError(f"{part} is {quote(owner)}, not an object")
     value = owner.get(key, default)
@@ -132,7 +131,7 @@ def _constraint(entry: Any, part: str, names: set[str]) -> Constraint:
         constraint = Constraint(expression)
     except SpaceError as error:
         raise SpaceError(f"{part}: {error}") from error
-    # The list is not trusted to be complete: published files leave names out.
+    # Published files leave names out of ``Parameters``, so the expression's are checked, too.
     for name in (*listed, *constraint.names):
         if not isinstance(name, str) or name not in names:
             raise SpaceError(f"{part} reads the unknown parameter {quote(name)}")

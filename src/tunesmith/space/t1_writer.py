@@ -1,8 +1,8 @@
-"""Writes spaces in the T1 format of public autotuning benchmarks, for ``read_t1`` and for others.
+"""Writes spaces in the T1 format of public autotuning benchmarks.
 
-T1 knows numbers and strings. What it cannot say, our own section of the file does, from which
-``read_t1`` takes the whole space. For others, tuples are strings that hold a JSON list, and a
-condition that reads a tuple is left out, so that they see too many configs rather than too few.
+T1 has only numbers and strings. A section of our own holds the exact space, which ``read_t1`` uses.
+For other readers, tuples are written as strings with a JSON list, and conditions that read a tuple
+are left out: those readers see too many configs rather than too few.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tunesmith.space.space import Space
 from tunesmith.space.t1 import MAX_VALUES_LENGTH, OWN_SECTION, OWN_SPACE
 from tunesmith.space.value import Scalar, Value
 
-# More values of a parameter than this are not listed for others.
+# Parameters with more values than this list none for other readers.
 _MOST_LISTED = 10_000
 
 
 def t1_text(space: Space, name: str) -> str:
-    """The T1 file of a space, which is called ``name`` in it.
+    """The T1 file of a space, under the benchmark name ``name``.
 
     Raises SpaceError for a constraint that is a Python function.
     """
@@ -47,7 +47,7 @@ def t1_text(space: Space, name: str) -> str:
 
 
 def t1_value(value: Value) -> Scalar:
-    """A value as T1 and T4 have it: a tuple as the text of a JSON list, all else as it is."""
+    """A value as in T1 and T4: a tuple as the text of a JSON list, anything else unchanged."""
     return json.dumps(value, separators=(",", ":")) if isinstance(value, tuple) else value
 
 
@@ -56,7 +56,7 @@ def _has_tuples(parameter: Choice) -> bool:
 
 
 def _values(parameter: Parameter) -> Sequence[Scalar]:
-    """All values, or none where they are too many to list."""
+    """All values, or none if there are too many to list."""
     if parameter.cardinality > _MOST_LISTED:
         return ()
     return [t1_value(parameter.value_at(index)) for index in range(parameter.cardinality)]
@@ -71,7 +71,7 @@ def _type(values: Sequence[Any]) -> str:
 
 
 def _text(values: Sequence[Any]) -> str:
-    """A Python list; of mixed values one of strings, for a parameter has but one type."""
+    """The text of a Python list; mixed values become strings, as a parameter has one type."""
     if _type(values) == "string":
         values = [value if isinstance(value, str) else json.dumps(value) for value in values]
     text = repr(list(values))

@@ -1,4 +1,4 @@
-"""What a parameter can be set to, and how a value is written as JSON."""
+"""The values of parameters, and their JSON."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tunesmith.errors import SpaceError
 Scalar = int | float | str | bool
 Value = int | float | str | bool | tuple[int | float | str, ...]
 
-# Values of these types are as they should be.
+# Types that need no conversion.
 _PLAIN = frozenset((int, str, bool))
 
-# Bounded in time and depth too: what is quoted may come from any file.
+# Limits time and depth, too: quoted objects may come from any file.
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 100
 _SHORT.maxtuple = _SHORT.maxlist = 12
@@ -24,19 +24,19 @@ _SHORT.maxlevel = 3
 
 
 def quote(thing: object) -> str:
-    """``repr`` on one line, shortened where it would make an error message unreadable."""
+    """``repr`` on one line, shortened for error messages."""
     try:
         text = _SHORT.repr(thing)
-    except ValueError:  # an integer of more digits than Python is willing to print
+    except ValueError:  # an integer with more digits than Python prints
         return f"a huge {type(thing).__name__}"
     return text.replace("\n", " ")
 
 
 def as_value(raw: object, owner: str) -> Value:
-    """``raw`` as a plain value: lists become tuples, NumPy scalars become Python's own.
+    """``raw`` as a plain value: lists become tuples, NumPy scalars become Python's.
 
-    ``owner`` says in the error whose value it is. Raises SpaceError for anything else, and for
-    numbers that JSON cannot hold.
+    Raises SpaceError, which names ``owner``, for anything else, and for numbers that JSON cannot
+    hold.
     """
     if type(raw) is tuple and _PLAIN.issuperset(map(type, raw)):
         return raw
@@ -46,7 +46,7 @@ def as_value(raw: object, owner: str) -> Value:
 
 
 def as_values(raw: object, owner: str, field: str) -> tuple[Value, ...]:
-    """Any sequence as a tuple of distinct plain values. Raises SpaceError for anything else."""
+    """A sequence as a tuple of distinct plain values. Raises SpaceError for anything else."""
     if isinstance(raw, str) or not isinstance(raw, Sequence | np.ndarray):
         raise SpaceError(f"{owner}: {field} are {quote(raw)}: give a list")
     if not len(raw):
@@ -66,7 +66,7 @@ def _as_scalar(raw: object, owner: str) -> Scalar:
     if isinstance(raw, float):
         if not math.isfinite(raw):
             raise SpaceError(f"{owner}: {raw} is not a finite number")
-        return float(raw) + 0.0  # one zero: -0.0 would have a key of its own
+        return float(raw) + 0.0  # turns -0.0 into 0.0, so that both have the same key
     if isinstance(raw, int):
         return int(raw)
     if isinstance(raw, str):
@@ -77,12 +77,12 @@ def _as_scalar(raw: object, owner: str) -> Scalar:
 
 
 def identity(value: object) -> object:
-    """A key that tells 1, 1.0 and True apart, as their JSON does and Python's equality does not."""
+    """A key that distinguishes 1, 1.0 and True, which are equal in Python but not in JSON."""
     if type(value) is tuple:
         return (value, *map(type, value))
     return (type(value), value)
 
 
 def value_to_json(value: Value) -> object:
-    """Tuples as lists, everything else as it is."""
+    """Tuples as lists, anything else unchanged."""
     return list(value) if isinstance(value, tuple) else value

@@ -1,6 +1,6 @@
-"""Where every measurement ends up: records with all that reproduces them, in SQLite or PostgreSQL.
+"""The database of measurements and all data to reproduce them, in SQLite or PostgreSQL.
 
-Importing this package loads no database library; that happens in `open_store`.
+Importing this package loads no database library; `open_store` does.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tunesmith.store.machine import this_machine
+from tunesmith.machine import this_machine
 from tunesmith.store.record import ANY_MACHINE, Record, Run, Session, TaskSummary
 from tunesmith.store.rescue import rescue
 from tunesmith.store.versions import library_versions
@@ -33,15 +33,15 @@ __all__ = [
 def open_store(
     location: str | Path | None = None, *, patience: float = 30.0, create: bool = True
 ) -> Store:
-    """Open a store and bring its schema up to date; ``create`` makes it if there is none.
+    """Open a store and bring its schema up to date; ``create`` creates it if there is none.
 
-    ``location`` is a SQLite file, or any SQLAlchemy URL (a string with ``://``); None is
+    ``location`` is a SQLite file, or an SQLAlchemy URL (a string with ``://``); None is
     ``records.db`` in the user's data folder. ``patience`` is how many seconds an operation waits
-    for another process that holds a lock.
+    for a lock of another process.
 
     Raises `StoreError` if the store cannot be used, `MissingDependencyError` if the database
-    driver is not installed, `UsageError` if the location makes no sense, or if there is no store
-    and ``create`` is false.
+    driver is not installed, `UsageError` if the location is invalid, or if there is no store and
+    ``create`` is false.
     """
     from tunesmith.store.database import Database
     from tunesmith.store.place import locate
@@ -50,7 +50,7 @@ def open_store(
 
     place = locate(location, make_folder=create)
     if place.path is not None and not create and not place.path.exists():
-        raise place.missing()  # SQLite would make an empty file
+        raise place.missing()  # SQLite would create an empty file
     database = Database(place, patience)
     try:
         bring_up_to_date(database, create=create)

@@ -1,10 +1,11 @@
-"""A connection to a database: transactions that wait for locks and fail with one clear line."""
+"""A database connection: transactions that wait for locks and fail with a one-line error."""
 
 from __future__ import annotations
 
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -17,19 +18,19 @@ from tunesmith.store.place import Place
 
 T = TypeVar("T")
 
-# SQLite waits inside its library, where Ctrl-C is not heard, so each single wait is short and
-# `Database` repeats it until its patience is over. The same figure paces the server's lock waits.
+# Ctrl-C does not interrupt SQLite's wait for a lock. So each wait is short, and `Database` repeats
+# it until its patience ends. PostgreSQL's lock timeout is the same.
 _WAIT_SECONDS = 0.5
 _PAUSE_SECONDS = 0.05
 
-# What a driver raises inside a connection hook reaches us unwrapped.
+# SQLAlchemy does not wrap what a driver raises in a connection hook.
 _ENGINE_ERRORS = (SQLAlchemyError, sqlite3.Error)
 
 
 class Database:
-    """Runs work in transactions. Not to be used across a fork: a child opens its own store.
+    """Runs work in transactions. Do not use it after a fork: a child must open its own store.
 
-    Every method raises `StoreError` for whatever the database reports.
+    Every method raises `StoreError` if the database reports an error.
     """
 
     def __init__(self, place: Place, patience: float) -> None:
@@ -44,19 +45,19 @@ class Database:
         return self._engine.dialect.name
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """What ``work`` returns, in a transaction that only reads."""
+        """Run ``work`` in a read-only transaction, and return its result."""
         return self._persist(lambda: _transact(self._engine, work))
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """What ``work`` returns, in a transaction: all of it is stored, or nothing.
+        """Run ``work`` in a transaction, which stores all or nothing, and return its result.
 
-        ``work`` runs again from the start if a lock was in the way.
+        If a lock is in the way, ``work`` is run again from the start.
         """
         return self._persist(lambda: _transact(self._writer, work))
 
     def stream(self, work: Callable[[Connection], Iterator[T]]) -> Iterator[T]:
-        """What ``work`` yields, lazily, from the database as it was at the first item."""
-        if self.place.in_memory:  # whose one connection must be free again for whoever consumes
+        """The items that ``work`` yields, lazily, from the database's state at the first item."""
+        if self.place.in_memory:  # its only connection must be free while items are consumed
             yield from self.read(lambda connection: list(work(connection)))
             return
         try:
@@ -66,19 +67,17 @@ class Database:
             raise store_error(self.place, error) from error
 
     def outside_transaction(self, statement: str) -> None:
-        """Run a statement that SQLite allows in no transaction."""
-        self._persist(lambda: self._run_raw(statement))
+        """Run a statement that SQLite does not allow in a transaction."""
+
+        def run() -> None:
+            with closing(self._engine.raw_connection()) as connection:
+                connection.cursor().execute(statement)
+
+        self._persist(run)
 
     def close(self) -> None:
         """Close all connections. Safe to call twice."""
         self._engine.dispose()
-
-    def _run_raw(self, statement: str) -> None:
-        connection = self._engine.raw_connection()
-        try:
-            connection.cursor().execute(statement)
-        finally:
-            connection.close()
 
     def _persist(self, attempt: Callable[[], T]) -> T:
         deadline = time.monotonic() + self._patience
@@ -102,11 +101,11 @@ def _engine(place: Place) -> Engine:
     if backend == "sqlite":
         options["connect_args"] = {"timeout": _WAIT_SECONDS, "check_same_thread": False}
     else:
-        options["pool_pre_ping"] = True  # a server may have dropped us during a long measurement
+        options["pool_pre_ping"] = True  # servers close connections that are idle for long
     if place.in_memory:
         options["poolclass"] = StaticPool
     if backend == "postgresql":
-        # Without an encoding the driver gives bytes where a database was made with none.
+        # Without an encoding the driver returns bytes from databases that have none.
         defaults = {"connect_timeout": 10, "client_encoding": "utf8"}
         given = place.url.query
         options["connect_args"] = {k: v for k, v in defaults.items() if k not in given}
@@ -119,7 +118,7 @@ def _engine(place: Place) -> Engine:
     except ImportError as error:
         extra = "install tunesmith[postgresql]" if backend == "postgresql" else "install its driver"
         raise MissingDependencyError(
-            f"store {place.name} needs the package '{error.name}', which is not here: {extra}"
+            f"store {place.name} needs the package '{error.name}', which is missing: {extra}"
         ) from error
     _prepare(engine, backend)
     return engine
@@ -134,17 +133,17 @@ def _prepare(engine: Engine, backend: str) -> None:
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _: object) -> None:
-    # Python's driver would open transactions on its own, too late and of the wrong kind.
+    # Otherwise Python's driver opens transactions by itself, too late and of the wrong kind.
     connection.isolation_level = None
     connection.execute("PRAGMA foreign_keys=ON")
-    # With a write-ahead log, NORMAL keeps every commit when a process is killed, since the system
-    # has the bytes by then. A power cut may cost the last commits, but never the database.
+    # With a write-ahead log, NORMAL keeps every commit when a process is killed: the system has
+    # the data. A power failure may lose the last commits, but does not corrupt the database.
     connection.execute("PRAGMA synchronous=NORMAL")
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A writer takes the write lock at once: a transaction that first reads and then wants to write
-    # fails without waiting if somebody else wrote in between.
+    # A writer takes the write lock at once: a transaction that reads first and then writes fails
+    # without waiting if another process wrote in between.
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 

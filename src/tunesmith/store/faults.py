@@ -1,4 +1,4 @@
-"""The one place where what a database engine reports becomes one line that a user can act on."""
+"""Turns the errors of database engines into one-line messages that a user can act on."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError
 
-from tunesmith.errors import StoreError
+from tunesmith.errors import StoreError, first_line
 from tunesmith.store.place import Place
 
 
 class Fault(Enum):
-    """What can be wrong with a store. The value is the message, with ``{name}`` and ``{detail}``.
+    """The faults of a store. The value is the message, with ``{name}`` and ``{detail}``.
 
-    Every write is one transaction, so whatever the fault, what was stored before is still there.
+    Every write is a transaction, so no fault loses what was stored before.
     """
 
     CORRUPT = (
@@ -25,8 +25,8 @@ class Fault(Enum):
         "`sqlite3 OLD .recover | sqlite3 NEW`"
     )
     NOT_A_STORE = (
-        "{name} is no Tunesmith store, or is damaged ({detail}): choose another file, or put back "
-        "a copy of it"
+        "{name} is not a Tunesmith store, or is damaged ({detail}): choose another file, or put "
+        "back a copy of it"
     )
     LOCKED = "store {name} is locked by another process: let that one end, or stop it, then retry"
     READ_ONLY = (
@@ -42,14 +42,14 @@ class Fault(Enum):
 
 
 def store_error(place: Place, error: Exception) -> StoreError:
-    """The error to show for one that SQLAlchemy or a database driver raised."""
+    """The `StoreError` for an error of SQLAlchemy or a database driver."""
     cause = _cause(error)
-    detail = (str(cause).strip() or type(cause).__name__).splitlines()[0].rstrip(":. ")
+    detail = first_line(cause).rstrip(":. ")
     return StoreError(_fault(place, cause).value.format(name=place.name, detail=detail))
 
 
 def is_transient(error: Exception) -> bool:
-    """Whether the same transaction may well succeed a moment later: a lock, a deadlock."""
+    """Whether a retry may succeed: a lock or a deadlock."""
     cause = _cause(error)
     if isinstance(cause, sqlite3.Error):
         return _sqlite_code(cause) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -71,7 +71,7 @@ def _fault(place: Place, cause: BaseException) -> Fault:
 
 
 def _no_connection(text: str) -> Fault:
-    """A connection that was never made has no state to tell, only what the server answered."""
+    """The fault of a failed connection, which has no SQLSTATE, from the server's message."""
     if "FATAL" not in text:
         return Fault.UNREACHABLE
     if any(word in text for word in ("authentication", "role", "pg_hba.conf", "permission")):
@@ -88,7 +88,7 @@ def _sqlite_fault(place: Place, code: int) -> Fault:
 
 
 def _sqlite_code(cause: sqlite3.Error) -> int:
-    # The low byte is the class of error; the rest only says where in SQLite it was found.
+    # The low byte is the primary result code; the rest is the extended code.
     return int(getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_ERROR)) & 0xFF
 
 
@@ -105,7 +105,7 @@ def _cannot_open(place: Place) -> Fault:
             return Fault.FOLDER
         if not _allowed(path, os.R_OK):
             return Fault.MISSING
-    # SQLite writes next to the file, so a read-only folder shows up as a failure to open.
+    # SQLite writes beside the file, so it cannot open one in a read-only folder.
     return Fault.MISSING if _allowed(path.parent, os.W_OK) else Fault.READ_ONLY
 
 
@@ -114,7 +114,7 @@ def _allowed(path: Path, mode: int) -> bool:
 
 
 def _input_output(place: Place) -> Fault:
-    """A full disk shows up as a plain I/O error when it is SQLite's index of its log that grows."""
+    """On a full disk SQLite reports a plain I/O error if its log's index cannot grow."""
     if place.path is None or not place.path.parent.exists():
         return Fault.OTHER
     return Fault.FULL if shutil.disk_usage(place.path.parent).free < 1 << 16 else Fault.OTHER
@@ -130,7 +130,7 @@ _SQLITE = {
     sqlite3.SQLITE_FULL: Fault.FULL,
 }
 
-# PostgreSQL's appendix A, "Error Codes"; the first prefix that fits decides.
+# Prefixes of SQLSTATE (PostgreSQL, appendix A, "Error Codes"); the first match decides.
 _SQL_STATES = {
     "53100": Fault.FULL,
     "25006": Fault.READ_ONLY,

@@ -1,4 +1,4 @@
-"""From what a user gives as a location to where the store is and how messages name it."""
+"""Resolves a user's location of a store to a URL, a file, and a name for messages."""
 
 from __future__ import annotations
 
@@ -15,48 +15,47 @@ from tunesmith.errors import StoreError, UsageError
 
 @dataclass(frozen=True)
 class Place:
-    """Where a store is. ``path`` is its file, None if it has none (a server, memory)."""
+    """A store's location. ``path`` is its file, None for a server or memory."""
 
     url: URL
     path: Path | None
 
     @property
     def in_memory(self) -> bool:
-        """Whether the store is SQLite's, but in no file: it ends with its only connection."""
+        """Whether it is an SQLite store in memory, which ends with its only connection."""
         return self.path is None and self.url.get_backend_name() == "sqlite"
 
     def missing(self) -> UsageError:
-        """The error for whoever wants to read a store that is not there."""
+        """The error for reading a store that does not exist."""
         if self.path == default_path():
             return UsageError("nothing is recorded yet: tune something first")
         return UsageError(f"no store at {self.name}: name the one that you tuned into")
 
     @property
     def name(self) -> str:
-        """How messages name it: a file, or a URL without its secrets."""
+        """Its name in messages: the file, or the URL without secrets."""
         if self.path is not None:
             return str(self.path)
-        # Options are dropped because a password may hide among them.
+        # Options are dropped: they may contain a password.
         return self.url.set(query={}).render_as_string(hide_password=True)
 
 
 def default_path() -> Path:
-    """The store of a user who names none."""
+    """The default store: a file in the user's data folder."""
     return platformdirs.user_data_path("tunesmith", appauthor=False) / "records.db"
 
 
 def locate(location: str | Path | None, *, make_folder: bool = True) -> Place:
     """The place of a file, a URL, or None for the default.
 
-    ``make_folder`` makes the folder of a plain file if there is none.
-
-    Raises `UsageError` for a location that is no URL, `StoreError` if the folder cannot be made.
+    ``make_folder`` creates the folder of a plain file if needed. Raises `UsageError` for an invalid
+    location, `StoreError` if the folder cannot be created.
     """
     if isinstance(location, str) and "://" in location:
         return _from_url(location, make_folder)
     if location == "":
         raise UsageError("the store has an empty name: give a file or a database URL")
-    # Made absolute, so that the store stays where it is when the working folder changes.
+    # Absolute, so that a change of the working folder does not matter.
     path = (default_path() if location is None else Path(location)).expanduser().absolute()
     return _from_path(path, make_folder)
 
@@ -80,7 +79,7 @@ def _from_url(text: str, make_folder: bool) -> Place:
             "the store's URL cannot be read: write it like postgresql://user@host/database"
         ) from error
     if url.drivername in ("postgres", "postgresql"):
-        # Named explicitly: which driver is the default depends on SQLAlchemy's version.
+        # Name the driver: the default depends on SQLAlchemy's version.
         return Place(url.set(drivername="postgresql+psycopg"), None)
     if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
         return Place(url, None)

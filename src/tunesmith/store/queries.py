@@ -1,4 +1,4 @@
-"""The statements that read. All of them start from the series that a caller's filters select."""
+"""The statements that read. They take the ids of the series that the caller selected."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def series_ids(
     sketch: str | None,
     sketch_version: int | None,
 ) -> list[int]:
-    """The series of a task; None selects every sketch or version, `ANY_MACHINE` every machine."""
+    """The ids of a task's series; None selects all sketches or versions, `ANY_MACHINE` all
+    machines."""
     chosen = (
         select(series.c.id)
         .join(tasks, tasks.c.id == series.c.task_id)
@@ -49,7 +50,8 @@ def in_order_of_time(
     newest_first: bool = False,
     limit: int | None = None,
 ) -> Select[Any]:
-    """The rows of ``records`` as they were stored; of one session if that is given."""
+    """The rows of ``records`` in the order in which they were stored; ``session_uid`` selects one
+    session."""
     order = records.c.id.desc() if newest_first else records.c.id
     rows = select(records).where(_one_of(ids), records.c.play_off.is_(play_off))
     if session_uid is not None:
@@ -59,20 +61,20 @@ def in_order_of_time(
 
 
 def _one_of(ids: Sequence[int]) -> ColumnElement[bool]:
-    # With a single series, by far the most common case, the index alone gives the order.
+    # For a single series, by far the most common case, the index alone gives the order.
     column = records.c.series_id
     return column == ids[0] if len(ids) == 1 else column.in_(ids)
 
 
 def count(connection: Connection, ids: Sequence[int]) -> int:
-    """How many trials these series hold; the play-offs' measurements are no trials."""
+    """The number of trials in these series, without play-offs."""
     rows = select(func.count()).select_from(records)
     trials = rows.where(_one_of(ids), records.c.play_off.is_(False))
     return connection.execute(trials).scalar_one()
 
 
 def outcomes(connection: Connection, ids: Sequence[int]) -> dict[Outcome, int]:
-    """How many trials of these series ended in each class, in the order of the classes."""
+    """The number of trials with each outcome, in the order of the outcomes."""
     counted = (
         select(records.c.outcome, func.count())
         .where(_one_of(ids), records.c.play_off.is_(False))
@@ -83,7 +85,7 @@ def outcomes(connection: Connection, ids: Sequence[int]) -> dict[Outcome, int]:
 
 
 def latest_of(connection: Connection, ids: Sequence[int], config: Config) -> Row[Any] | None:
-    """The newest row of a config, one of a play-off if it has been in one."""
+    """The newest row of a config; one of a play-off if there is any."""
     rows = (
         select(records)
         .where(
@@ -104,7 +106,7 @@ def sketches_of(connection: Connection, ids: Sequence[int]) -> list[tuple[str, i
 
 
 def runs_of(connection: Connection, ids: Sequence[int]) -> list[Run]:
-    """The sessions of these series with what they gave, oldest first."""
+    """The runs of these series, oldest first."""
     trial, play_off = records.c.play_off.is_(False), records.c.play_off.is_(True)
     fastest = func.min(records.c.seconds)
     given = (
@@ -128,7 +130,7 @@ def runs_of(connection: Connection, ids: Sequence[int]) -> list[Run]:
 
 
 def _run(session: Session, rows: Sequence[Row[Any]]) -> Run:
-    """A run from what each of its sketches gave."""
+    """A run, from one row of totals per sketch."""
     times = [(row.confirmed, row.sketch) for row in rows if row.confirmed is not None]
     times = times or [(row.tried, row.sketch) for row in rows if row.tried is not None]
     seconds, sketch = min(times, default=(None, ""))
@@ -137,7 +139,7 @@ def _run(session: Session, rows: Sequence[Row[Any]]) -> Run:
 
 
 def _newest_instant(connection: Connection, ids: Sequence[int]) -> int | None:
-    """When the newest record of these series was stored."""
+    """The instant at which the newest record of these series was stored."""
     newest = (
         connection.execute(
             select(records.c.created)
@@ -151,7 +153,7 @@ def _newest_instant(connection: Connection, ids: Sequence[int]) -> int | None:
 
 
 def summary(connection: Connection, task_id: int, key: str, ids: Sequence[int]) -> TaskSummary:
-    """A line about a task, from those of its series that are asked for."""
+    """The summary of a task over these of its series."""
     newest = _newest_session(connection, task_id)
     winner = _winner(connection, ids)
     last = _newest_instant(connection, ids)
@@ -173,14 +175,15 @@ def best(connection: Connection, ids: Sequence[int]) -> Record | None:
 
 
 def _winner(connection: Connection, ids: Sequence[int]) -> Row[Any] | None:
-    """The best record of these series, such that luck in a single measurement picks no winner.
+    """The best record of these series, robust against noise in single measurements.
 
-    The fastest of many noisy trials owes part of its lead to noise, which is why a run ends with a
-    play-off of its fastest few. A config that failed in a play-off is out. Of the others, the one
-    with the fastest trial decides: if it has been in a play-off, the play-offs' times pick the
-    winner, for each config that of its newest one; if not, it was found since, and wins until it
-    is. That the sketches of a run share a play-off is why all series are looked at together; each
-    needs no more than two look-ups in an index.
+    The fastest of many noisy trials is partly lucky, so a run ends with a play-off of its fastest
+    few. Configs that failed in a play-off are excluded. If the config of the fastest trial has been
+    in a play-off, the winner has the fastest play-off time, where the newest play-off of each
+    config counts. If not, it was found after the last play-off, and wins for now.
+
+    All series are compared together, because the sketches of a run share a play-off. Each needs at
+    most two index look-ups.
     """
     fastest = _fastest(row for number in ids if (row := _fastest_trial(connection, number)))
     if fastest is None or not fastest.tested:
@@ -193,7 +196,7 @@ def _fastest(rows: Iterable[Row[Any]]) -> Row[Any] | None:
 
 
 def _fastest_trial(connection: Connection, number: int) -> Row[Any] | None:
-    """Of a series; ``tested`` tells whether its config has been in a play-off."""
+    """The fastest trial of a series; ``tested``: whether its config has been in a play-off."""
     return connection.execute(_ranked(number).where(records.c.play_off.is_(False))).first()
 
 
@@ -256,14 +259,14 @@ def sessions_of(connection: Connection, ids: Sequence[int]) -> list[Session]:
 
 
 def _newest_session(connection: Connection, task_id: int) -> Session | None:
-    """The session of a task that began last, on whatever machine."""
+    """The last session of a task, on any machine."""
     rows = _SESSIONS.where(series.c.task_id == task_id).order_by(sessions.c.id.desc()).limit(1)
     row = connection.execute(rows).first()
     return None if row is None else session_from(row)
 
 
 def read_records(connection: Connection, rows: Select[Any]) -> Iterator[Record]:
-    """Records from rows of ``records``, a few at a time; each session is read only once."""
+    """The records of rows of ``records``, lazily; each session is read only once."""
     known: dict[tuple[int, int], Session] = {}
     for row in connection.execute(rows, execution_options={"yield_per": _ROWS_AT_A_TIME}):
         numbers = row.session_id, row.series_id
@@ -273,7 +276,7 @@ def read_records(connection: Connection, rows: Select[Any]) -> Iterator[Record]:
 
 
 def _session(connection: Connection, number: int, series_number: int) -> Session:
-    """A session as the records of a series see it."""
+    """A session, with the sketch of a series."""
     session = session_from(connection.execute(_SESSIONS.where(sessions.c.id == number)).one())
     sketch = select(series.c.sketch, series.c.sketch_version).where(series.c.id == series_number)
     return session.by(*connection.execute(sketch).one())

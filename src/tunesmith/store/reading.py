@@ -1,25 +1,28 @@
-"""What can be asked of a store: everything that writes nothing."""
+"""The methods of a store that only read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 from sqlalchemy import Connection, select
 
+from tunesmith.machine import machine_of
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config
 from tunesmith.store import queries
 from tunesmith.store.database import Database
-from tunesmith.store.machine import machine_of
 from tunesmith.store.record import Record, Run, Session, TaskSummary
 from tunesmith.store.rows import measurement_from
 from tunesmith.store.schema import tasks
 
+T = TypeVar("T")
+
 
 class Reader:
-    """The questions that a `Store` answers. Every method raises `StoreError` as described there."""
+    """The queries of a `Store`. Every method raises `StoreError` as described there."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -31,7 +34,7 @@ class Reader:
 
     @property
     def folder(self) -> Path | None:
-        """The folder of the store's file, None if it has none: where to `rescue` records to."""
+        """The folder of the store's file, for `rescue`; None if it has no file."""
         path = self._database.place.path
         return None if path is None else path.parent
 
@@ -46,9 +49,9 @@ class Reader:
         newest_first: bool = False,
         limit: int | None = None,
     ) -> Iterator[Record]:
-        """The trials of a task as they were stored, or what its play-offs gave; lazily.
+        """The trials of a task (or its play-offs) in the order in which they were stored; lazily.
 
-        ``sketch`` and ``session`` narrow them down. What others write meanwhile is not seen.
+        ``sketch`` and ``session`` narrow them down. Records stored meanwhile are not included.
         """
 
         def work(connection: Connection) -> Iterator[Record]:
@@ -74,12 +77,11 @@ class Reader:
     ) -> list[Measurement]:
         """All trials that a run of this sketch resumes from, oldest first; no play-offs."""
 
-        def work(connection: Connection) -> list[Measurement]:
-            ids = _ids(connection, task_key, machine, sketch, sketch_version)
+        def query(connection: Connection, ids: list[int]) -> list[Measurement]:
             rows = queries.in_order_of_time(ids, play_off=False)
             return [measurement_from(row) for row in connection.execute(rows)]
 
-        return self._database.read(work)
+        return self._ask(query, task_key, machine, sketch, sketch_version)
 
     def best(
         self,
@@ -92,10 +94,9 @@ class Reader:
     ) -> Record | None:
         """The fastest valid record of a task, None if there is none.
 
-        Times from play-offs decide where there was one: such a record has ``play_off`` set and
-        its measurement is the one of the play-off. Only a trial that beats all trials so far and
-        was in no play-off yet wins without one. ``among`` are names and versions of the only
-        sketches to look at.
+        After a play-off its times decide: the record has ``play_off`` set, and its measurement is
+        the play-off's. A trial wins without a play-off only if it beats all other trials and its
+        config has not been in one yet. ``among`` restricts the sketches, by name and version.
         """
         chosen = [(sketch, sketch_version)] if among is None else list(among)
 
@@ -106,20 +107,12 @@ class Reader:
         return self._database.read(work)
 
     def sketches(self, task_key: str, *, machine: str | None = None) -> list[tuple[str, int]]:
-        """Name and version of each sketch that a task was tuned with; a name is empty for none."""
-
-        def work(connection: Connection) -> list[tuple[str, int]]:
-            return queries.sketches_of(connection, _ids(connection, task_key, machine))
-
-        return self._database.read(work)
+        """Name and version of each sketch of a task; the name is empty if there was none."""
+        return self._ask(queries.sketches_of, task_key, machine)
 
     def count(self, task_key: str, *, machine: str | None = None) -> int:
-        """How many trials of a task there are."""
-
-        def work(connection: Connection) -> int:
-            return queries.count(connection, _ids(connection, task_key, machine))
-
-        return self._database.read(work)
+        """The number of trials of a task."""
+        return self._ask(queries.count, task_key, machine)
 
     def outcomes(
         self,
@@ -129,13 +122,8 @@ class Reader:
         sketch_version: int | None = None,
         machine: str | None = None,
     ) -> dict[Outcome, int]:
-        """How many trials of a task ended in each class that occurred."""
-
-        def work(connection: Connection) -> dict[Outcome, int]:
-            ids = _ids(connection, task_key, machine, sketch, sketch_version)
-            return queries.outcomes(connection, ids)
-
-        return self._database.read(work)
+        """The number of trials of a task with each outcome that occurred."""
+        return self._ask(queries.outcomes, task_key, machine, sketch, sketch_version)
 
     def measurement_of(
         self,
@@ -146,26 +134,20 @@ class Reader:
         sketch_version: int = 0,
         machine: str | None = None,
     ) -> Measurement | None:
-        """What is known of a config: its last play-off, else its last trial, else None."""
+        """A config's last play-off, else its last trial, else None."""
 
-        def work(connection: Connection) -> Measurement | None:
-            ids = _ids(connection, task_key, machine, sketch, sketch_version)
+        def query(connection: Connection, ids: list[int]) -> Measurement | None:
             row = queries.latest_of(connection, ids, config)
             return None if row is None else measurement_from(row)
 
-        return self._database.read(work)
+        return self._ask(query, task_key, machine, sketch, sketch_version)
 
     def runs(self, task_key: str, *, machine: str | None = None) -> list[Run]:
-        """The tuning runs of a task with what they gave, oldest first."""
-
-        def work(connection: Connection) -> list[Run]:
-            ids = _ids(connection, task_key, machine)
-            return queries.runs_of(connection, ids)
-
-        return self._database.read(work)
+        """The tuning runs of a task with their results, oldest first."""
+        return self._ask(queries.runs_of, task_key, machine)
 
     def tasks(self, *, machine: str | None = None) -> list[TaskSummary]:
-        """All tasks, in the order in which they were first seen."""
+        """All tasks, in the order of their first sessions."""
 
         def work(connection: Connection) -> list[TaskSummary]:
             rows = connection.execute(select(tasks).order_by(tasks.c.id))
@@ -177,11 +159,21 @@ class Reader:
         return self._database.read(work)
 
     def sessions(self, task_key: str, *, machine: str | None = None) -> list[Session]:
-        """The tuning runs of a task, oldest first."""
+        """The sessions of a task, oldest first."""
+        return self._ask(queries.sessions_of, task_key, machine)
 
-        def work(connection: Connection) -> list[Session]:
-            ids = _ids(connection, task_key, machine)
-            return queries.sessions_of(connection, ids)
+    def _ask(
+        self,
+        query: Callable[[Connection, list[int]], T],
+        task_key: str,
+        machine: str | None,
+        sketch: str | None = None,
+        sketch_version: int | None = None,
+    ) -> T:
+        """The result of ``query`` for the series that the other arguments select."""
+
+        def work(connection: Connection) -> T:
+            return query(connection, _ids(connection, task_key, machine, sketch, sketch_version))
 
         return self._database.read(work)
 

@@ -1,4 +1,4 @@
-"""What a store holds, as plain objects: sessions, records, and a line about each task."""
+"""The content of a store as plain objects: sessions, records, and summaries of runs and tasks."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ if TYPE_CHECKING:
     from tunesmith.space import Config
 
 ANY_MACHINE: Final = "*"
-"""Given as ``machine``: records of all machines, though their times do not compare."""
+"""As ``machine``: records of all machines, although their times are not comparable."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """One tuning run: one task, one machine, one tuner, and the sketch that a record is by.
+    """One tuning run: a task, a machine, a tuner and a sketch.
 
-    ``uid`` identifies it in any store. ``machine`` holds its ``fingerprint`` (see `this_machine`).
-    ``sketch`` is empty where a problem has none (a Python function, a command). A run over several
-    sketches is the same session seen with each of them (`by`); on its own it has the first one,
-    whose default the others are compared with. ``finished`` is
-    None, ``stopped`` empty and ``time_split`` empty while the run lasts, and for ever if it was
-    killed; afterwards ``stopped`` says why the run ended and ``time_split`` holds the seconds spent
-    by phase (see ``PHASES``). All mappings are JSON-ready.
+    ``uid`` identifies it in any store. ``machine`` includes its ``fingerprint`` (see
+    `this_machine`). ``sketch`` is empty if the problem has none (a Python function, a command). A
+    run over several sketches is one session; `by` gives a copy for each of them. By itself it has
+    the first one, whose default is the baseline.
+
+    While a run lasts, and if it was killed, ``finished`` is None and ``stopped`` and ``time_split``
+    are empty. Afterwards ``stopped`` is the reason why the run ended, and ``time_split`` holds the
+    seconds of each phase (see ``PHASES``). All mappings are JSON-ready.
     """
 
     uid: str
@@ -48,7 +49,7 @@ class Session:
 
     @property
     def sketches(self) -> list[tuple[str, int]]:
-        """Name and version of each sketch of the run, whichever this session is seen with."""
+        """Name and version of each sketch of the run."""
         listed = self.description.get("sketches")
         if not listed:
             return [(self.sketch, self.sketch_version)]
@@ -56,27 +57,27 @@ class Session:
 
     @property
     def default(self) -> Config | None:
-        """The config that the run compared with, if it said which; it is for the first sketch."""
+        """The run's baseline config, if known; it is for the first sketch."""
         from tunesmith.space import Config
 
         config = self.description.get("default")
         return None if config is None else Config.from_json(config)
 
     def by(self, sketch: str, version: int) -> Session:
-        """The same run, as the records by one of its sketches see it."""
+        """The same run with another of its sketches."""
         return replace(self, sketch=sketch, sketch_version=version)
 
     def record(self, measurement: Measurement, *, play_off: bool = False) -> Record:
-        """A record of this session, made now. What `rescue` takes when the store cannot."""
+        """A record of this session, created now. `rescue` takes it if the store cannot."""
         return Record(self, measurement, datetime.now(UTC), play_off)
 
 
 @dataclass(frozen=True)
 class Record:
-    """A measurement with all that reproduces it.
+    """A measurement with all data to reproduce it.
 
-    A record is a trial, or, with ``play_off``, one config's share of the play-off that ends a run.
-    ``created`` is when it was stored (UTC).
+    A record is a trial, or with ``play_off`` the measurement of a config in the play-off that ends
+    a run. ``created`` is when it was stored (UTC).
     """
 
     session: Session
@@ -131,11 +132,11 @@ class Record:
 
 @dataclass(frozen=True)
 class Run:
-    """A tuning run in a list: how many trials it made, and how fast its best is.
+    """The summary of a tuning run.
 
-    ``best_seconds`` is the least of its play-off or, if that gave none, of its trials; None if
+    ``best_seconds`` is the best time of its play-off or, without one, of its trials; None if
     nothing valid was measured. ``sketches`` counts the trials of each sketch, and ``best_sketch``
-    is the best's; empty where nothing was measured, and where a problem has no sketch.
+    is that of the best; both are empty if nothing was measured or the problem has no sketch.
     """
 
     session: Session
@@ -147,7 +148,7 @@ class Run:
 
 @dataclass(frozen=True)
 class TaskSummary:
-    """A task in a list: how often it was measured, and how fast it got.
+    """The summary of a task.
 
     ``description`` is that of its latest session. ``best_seconds`` is None if nothing valid was
     measured, ``last`` None if nothing was measured at all.

@@ -1,4 +1,4 @@
-"""Keeps records that a store cannot take (its disk is full, its server is gone) until it can."""
+"""Saves records to a file if the store cannot take them (full disk, unreachable server)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import StoreError, TunesmithError
-from tunesmith.measurement import Measurement
+from tunesmith.measurement import Candidate, Measurement
 from tunesmith.store.record import Record, Session
 from tunesmith.whole_file import write_whole
 
@@ -20,11 +20,11 @@ _INSTANTS = ("started", "finished")
 
 
 def rescue(records: Iterable[Record], folder: Path | None = None) -> Path:
-    """Write records to a new file of JSON lines in ``folder``, else in the temporary folder.
+    """Write records to a new file of JSON lines in ``folder``, or else in the temporary folder.
 
-    ``folder`` is usually the store's own; on a full disk the temporary one may have room. The file
-    appears complete or not at all; `Store.import_rescued` reads it. Raises `StoreError` if neither
-    folder takes it.
+    ``folder`` is usually the store's; if its disk is full, the temporary folder may have space. The
+    file is written whole or not at all; `Store.import_rescued` reads it. Raises `StoreError` if it
+    cannot be written to either folder.
     """
     text = "".join(json.dumps(_to_json(record)) + "\n" for record in records)
     now = datetime.now(UTC)
@@ -41,7 +41,7 @@ def rescue(records: Iterable[Record], folder: Path | None = None) -> Path:
 
 
 def read_rescued(path: str | Path) -> Iterator[Record]:
-    """The records in a file that `rescue` wrote. Raises `StoreError` for a file that is none."""
+    """The records in a file that `rescue` wrote. Raises `StoreError` for an invalid file."""
     try:
         lines = Path(path).read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -51,7 +51,7 @@ def read_rescued(path: str | Path) -> Iterator[Record]:
             record = _from_json(json.loads(line))
         except (ValueError, KeyError, TypeError, TunesmithError) as error:
             raise StoreError(
-                f"line {number} of {path} is no rescued record: give a file that Tunesmith wrote"
+                f"line {number} of {path} is not a rescued record: give a file that Tunesmith wrote"
             ) from error
         yield record
 
@@ -78,10 +78,12 @@ def _from_json(line: Mapping[str, Any]) -> Record:
     session = dict(line["session"])
     for name in _INSTANTS:
         session[name] = None if session[name] is None else datetime.fromisoformat(session[name])
-    told = {"device_state": None, **line["measurement"]}  # versions before GPUs had none
+    measured = {"device_state": None, **line["measurement"]}  # older versions had no device_state
     return Record(
         session=Session(**session),
-        measurement=Measurement.from_json(Config.from_json(told["config"]), told),
+        measurement=Measurement.from_json(
+            Candidate(Config.from_json(measured["config"])), measured
+        ),
         created=datetime.fromisoformat(line["created"]),
         play_off=line["play_off"],
     )

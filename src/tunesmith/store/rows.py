@@ -1,4 +1,4 @@
-"""From measurements and sessions to rows of the tables, and back."""
+"""Converts measurements and sessions to rows of the tables, and back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Row
 
 from tunesmith.errors import UsageError
-from tunesmith.measurement import Measurement
+from tunesmith.measurement import Candidate, Measurement
 from tunesmith.space import Config
 from tunesmith.store.record import Record, Session
 
@@ -22,7 +22,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def to_json_text(value: Mapping[str, Any], what: str) -> str:
-    """Canonical compact JSON. Raises `UsageError` for a mapping that has none."""
+    """Canonical compact JSON. Raises `UsageError` if a value cannot be written as JSON."""
     try:
         return json.dumps(dict(value), sort_keys=True, separators=(",", ":"))
     except (TypeError, ValueError) as error:
@@ -39,39 +39,39 @@ def from_instant(instant: int) -> datetime:
 
 
 def config_hash(key: str) -> int:
-    """64 bits of a config's key, signed as databases want it. Equal keys have equal hashes."""
+    """A hash of a config's key as a signed 64-bit integer."""
     digest = hashlib.blake2b(key.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
 
 def measurement_row(measurement: Measurement) -> dict[str, Any]:
     """The columns of a record that come from its measurement."""
-    key, told = measurement.config.key, measurement.to_json()
-    state = told["device_state"]
+    key, measured = measurement.config.key, measurement.to_json()
+    state = measured["device_state"]
     return {
-        **{name: told[name] for name in ("outcome", "build_time", "run_time", "cut_off")},
+        **{name: measured[name] for name in ("outcome", "build_time", "run_time", "cut_off")},
         "config": key,
         "config_hash": config_hash(key),
         "seconds": _comparable_seconds(measurement),
-        "run_seconds": json.dumps(told["run_seconds"]),
-        "message": _storable(told["message"]),
-        "program_hash": _storable(told["program_hash"]),
+        "run_seconds": json.dumps(measured["run_seconds"]),
+        "message": _storable(measured["message"]),
+        "program_hash": _storable(measured["program_hash"]),
         "device_state": None if state is None else json.dumps(state, separators=(",", ":")),
     }
 
 
 def same_trial(row: Mapping[str, Any] | Row[Any]) -> tuple[Any, ...]:
-    """What tells one trial of a session from another: no two take the same time to the last bit."""
+    """A key of a trial within a session: no two trials take the same time to the last bit."""
     names = ("play_off", "config", "outcome", "run_seconds", "build_time", "run_time")
     fields = row if isinstance(row, Mapping) else row._mapping
     return tuple(fields[name] for name in names)
 
 
 def _comparable_seconds(measurement: Measurement) -> float | None:
-    """The median, or None where it cannot take part in a comparison.
+    """The median, or None if it cannot be compared.
 
-    A stranger's measurer may call a trial valid and give no time, or NaN: that must not be lost,
-    and must not win.
+    A third-party measurer may return a valid trial without a time, or with NaN. It is stored, but
+    must not win.
     """
     if not measurement.valid or not measurement.run_seconds:
         return None
@@ -80,18 +80,18 @@ def _comparable_seconds(measurement: Measurement) -> float | None:
 
 
 def _storable(text: str) -> str:
-    """Compilers print what they like; PostgreSQL refuses NUL, and UTF-8 a lone surrogate."""
+    """``text`` without NUL, which PostgreSQL rejects, and lone surrogates, which UTF-8 rejects."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
 def measurement_from(row: Row[Any]) -> Measurement:
     """The measurement in a row of ``records``."""
-    told = {
+    measured = {
         **row._mapping,
         "run_seconds": json.loads(row.run_seconds),
         "device_state": json.loads(row.device_state) if row.device_state else None,
     }
-    return Measurement.from_json(Config.from_json(json.loads(row.config)), told)
+    return Measurement.from_json(Candidate(Config.from_json(json.loads(row.config))), measured)
 
 
 def record_from(row: Row[Any], session: Session) -> Record:
@@ -100,7 +100,7 @@ def record_from(row: Row[Any], session: Session) -> Record:
 
 
 def session_row(session: Session) -> dict[str, Any]:
-    """The columns of a session that refer to no other table."""
+    """The columns of a session that are not foreign keys."""
     return {
         "uid": session.uid,
         "description": to_json_text(session.description, "description"),

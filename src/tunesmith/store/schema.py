@@ -21,10 +21,10 @@ REVISION = "0002"
 """The schema that this version of Tunesmith reads and writes: the newest migration."""
 
 VERSION_TABLE = "tunesmith_schema"
-"""Where a database says which schema it has. Not Alembic's default name: a shared PostgreSQL
-database may already hold somebody else's."""
+"""The table with the revision of a database's schema. It does not have Alembic's default name,
+which another program may use in a shared PostgreSQL database."""
 
-# Fixed names, so that later migrations can refer to constraints in every kind of database.
+# Fixed names, so that later migrations can refer to constraints in all databases.
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -34,7 +34,7 @@ metadata = MetaData(
     }
 )
 
-# SQLite numbers rows by itself only where the key is exactly INTEGER.
+# SQLite numbers rows automatically only if the type of the key is exactly INTEGER.
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
 tasks = Table(
@@ -54,8 +54,8 @@ machines = Table(
     UniqueConstraint("fingerprint"),
 )
 
-# A series holds the trials that compare and that a run may resume: of one task, by one sketch at
-# one version, on one kind of machine. Finding the best of a task is one index look-up a series.
+# A series holds comparable trials, which a run may resume: those of one task, one sketch at one
+# version, and one kind of machine. Finding the best of a task takes one index look-up per series.
 series = Table(
     "series",
     metadata,
@@ -67,12 +67,12 @@ series = Table(
     UniqueConstraint("task_id", "machine_id", "sketch", "sketch_version"),
 )
 
-# A run over several sketches is a row of ``sessions`` with the series of its first sketch, and
-# each of its records is in the series of its own.
+# A run over several sketches is one row of ``sessions``, with the series of its first sketch. Each
+# of its records is in the series of the record's sketch.
 #
-# Columns that hold JSON are Text: one code path for all databases, exact round trips (PostgreSQL's
-# own type refuses NaN and the NUL character), and no parsing until somebody looks.
-# Instants are microseconds since 1970 in UTC: exact, and the same everywhere.
+# Columns with JSON are Text: one code path for all databases, exact round trips (PostgreSQL's JSON
+# type rejects NaN and the NUL character), and parsing only on demand.
+# Instants are microseconds since 1970 in UTC.
 sessions = Table(
     "sessions",
     metadata,
@@ -104,7 +104,7 @@ records = Table(
     Column("config", Text, nullable=False),
     Column("config_hash", BigInteger, nullable=False),
     Column("outcome", SmallInteger, nullable=False),
-    Column("seconds", Float(53)),  # median; NULL for what can never be the best
+    Column("seconds", Float(53)),  # median; NULL if it cannot be the best
     Column("run_seconds", Text, nullable=False),
     Column("build_time", Float(53), nullable=False),
     Column("run_time", Float(53), nullable=False),
@@ -115,6 +115,6 @@ records = Table(
     Column("created", BigInteger, nullable=False),
     Index(None, "series_id", "play_off", "seconds"),  # the best
     Index(None, "series_id", "config_hash"),  # has this config been in a play-off?
-    Index(None, "series_id", "id"),  # in the order of time
-    Index(None, "session_id", "id"),  # one run in the order of time
+    Index(None, "series_id", "id"),  # a series in chronological order
+    Index(None, "session_id", "id"),  # a run in chronological order
 )

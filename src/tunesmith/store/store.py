@@ -1,4 +1,4 @@
-"""The store: what tuning runs write into, and what everything else reads from."""
+"""The store, with the methods that write."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy import Connection
 
+from tunesmith.machine import machine_of
 from tunesmith.measurement import Measurement
 from tunesmith.store.database import Database
-from tunesmith.store.machine import machine_of
 from tunesmith.store.reading import Reader
 from tunesmith.store.record import Record, Session
 from tunesmith.store.rescue import read_rescued
@@ -27,19 +26,19 @@ from tunesmith.store.writing import (
     missing_rows,
 )
 
-# The run of a session and the sketch that it speaks of.
+# A session's uid, and the name and version of its sketch.
 _SeriesKey = tuple[str, str, int]
 
 
 class Store(Reader):
-    """Records in a database. Made by `open_store`; closes itself at the end of a ``with``.
+    """Records in a database. `open_store` makes it; it closes itself at the end of a ``with``.
 
-    Several processes may use one store at a time, each with its own `Store`: a child made by a fork
-    must not use what it inherits. Every method raises `StoreError`, one line, if the database
-    fails; a method that writes has then written nothing, and may be called again.
+    Several processes may use one store at the same time, each with its own `Store`: a forked child
+    must not use its parent's. Every method raises `StoreError` with one line if the database fails;
+    a method that writes has then written nothing and may be called again.
 
-    Where a method takes ``machine``, that is a fingerprint: None means this machine, since times
-    of different machines do not compare, and `ANY_MACHINE` means all of them.
+    ``machine`` is a fingerprint. None means this machine, because times of different machines are
+    not comparable; `ANY_MACHINE` means all machines.
     """
 
     def __init__(self, database: Database) -> None:
@@ -61,10 +60,10 @@ class Store(Reader):
         machine: Mapping[str, Any] | None = None,
         versions: Mapping[str, str] | None = None,
     ) -> Session:
-        """Note that a tuning run begins; the arguments are described at `Session`.
+        """Store the start of a tuning run. See `Session` for the arguments.
 
-        ``machine`` (see `machine_of`) and ``versions`` are those of this process unless given.
-        Raises `UsageError` for a mapping that is not JSON-ready.
+        ``machine`` (see `machine_of`) and ``versions`` default to those of this process. Raises
+        `UsageError` for a mapping that is not JSON-ready.
         """
         session = Session(
             uid=uuid.uuid4().hex,
@@ -86,18 +85,18 @@ class Store(Reader):
         return session
 
     def append(self, session: Session, measurements: Sequence[Measurement]) -> None:
-        """Store the trials of a session: in one transaction, so all of them or none."""
+        """Store trials of a session in one transaction."""
         self.add([session.record(measurement) for measurement in measurements])
 
     def confirm(self, session: Session, measurements: Sequence[Measurement]) -> None:
-        """Store what the play-off at the end of a session gave, one measurement a config.
+        """Store the play-off at the end of a session, one measurement per config.
 
-        From then on these times, not those of the configs' first trials, decide which is best.
+        From then on these times decide which config is best, instead of those of the trials.
         """
         self.add([session.record(it, play_off=True) for it in measurements])
 
     def add(self, records: Sequence[Record]) -> None:
-        """Store new records, which may be by several sketches, in one transaction."""
+        """Store new records, possibly of several sketches, in one transaction."""
 
         def work(connection: Connection) -> dict[_SeriesKey, SessionNumbers]:
             numbers = dict(self._numbers)
@@ -114,7 +113,7 @@ class Store(Reader):
     def finish_session(
         self, session: Session, *, stopped: str, time_split: Mapping[str, float] | None = None
     ) -> None:
-        """Note how a run ended and where its seconds went, by phase (see ``PHASES``)."""
+        """Store why a run ended, and its seconds by phase (see ``PHASES``)."""
         split = to_json_text(time_split or {}, "time split")
         end = {"finished": to_instant(datetime.now(UTC)), "stopped": stopped, "time_split": split}
 
@@ -125,9 +124,9 @@ class Store(Reader):
         self._database.write(work)
 
     def merge(self, records: Iterable[Record]) -> int:
-        """Add the records that are not here yet, with their sessions; how many those were.
+        """Add those records that the store lacks, with their sessions, and return their number.
 
-        One transaction; merging the same records again adds nothing.
+        It is one transaction. Merging the same records again adds nothing.
         """
         by_series: dict[_SeriesKey, list[Record]] = {}
         for record in records:
@@ -144,7 +143,7 @@ class Store(Reader):
         return self._database.write(work)
 
     def import_rescued(self, path: str | Path) -> int:
-        """Add the records of a file that `rescue` wrote; how many were not here yet."""
+        """Merge the records of a file that `rescue` wrote; returns how many were new."""
         return self.merge(read_rescued(path))
 
     def close(self) -> None:
@@ -154,12 +153,7 @@ class Store(Reader):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

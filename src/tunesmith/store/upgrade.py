@@ -1,4 +1,4 @@
-"""Brings a database to the schema that this version of Tunesmith works with."""
+"""Creates a database's tables, or migrates them to the current schema."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from tunesmith.store.schema import REVISION, VERSION_TABLE
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
-# Identifies our migrations among the advisory locks of a PostgreSQL database. Any number will do.
+# Our advisory lock in a PostgreSQL database: an arbitrary number.
 _LOCK = 7_305_021_840_577
 
-# Alembic keeps its context in the module, so one thread migrates at a time.
+# Alembic's context is global, so only one thread may migrate at a time.
 _one_at_a_time = threading.Lock()
 
 
 def bring_up_to_date(database: Database, *, create: bool = True) -> None:
-    """Make or migrate the tables, unless they are current: then one look is all it costs.
+    """Create or migrate the tables. If they are current, this costs one query.
 
-    Processes that do this at once wait for one another. Raises `StoreError` for a database of a
-    newer Tunesmith, and for one that holds something else, `UsageError` for an empty one unless it
-    may ``create`` the tables.
+    Processes that do this at the same time wait for each other. Raises `StoreError` for a database
+    of a newer Tunesmith or with other tables, `UsageError` for an empty one unless ``create``.
     """
     name = database.place.name
     revision = database.read(lambda connection: stored_revision(connection, name))
@@ -34,19 +33,19 @@ def bring_up_to_date(database: Database, *, create: bool = True) -> None:
     if revision is None and not create:
         raise database.place.missing()
     if revision is None and database.dialect == "sqlite":
-        # Readers and a writer do not block one another, and a commit needs no sync of the disk.
-        # The file remembers it.
+        # With a write-ahead log readers and a writer do not block each other, and a commit does not
+        # sync the disk. The setting is stored in the file.
         database.outside_transaction("PRAGMA journal_mode=WAL")
     with _one_at_a_time:
         database.write(lambda connection: _migrate(connection, name))
 
 
 def stored_revision(connection: Connection, name: str) -> str | None:
-    """The schema that a database has, None for an empty database.
+    """The revision of a database's schema, None for an empty database.
 
-    Raises `StoreError` for a database with tables that are not ours.
+    Raises `StoreError` for a database that has only other tables.
     """
-    # One look: between two, another process may have made the store.
+    # A single query: between two, another process might create the store.
     tables = inspect(connection).get_table_names()
     if VERSION_TABLE not in tables:
         if tables:
@@ -65,7 +64,7 @@ def _migrate(connection: Connection, name: str) -> None:
 
     if connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
-    revision = stored_revision(connection, name)  # again: now nobody else can change it
+    revision = stored_revision(connection, name)  # again, now that no other process can change it
     if revision == REVISION:
         return
     config = Config()

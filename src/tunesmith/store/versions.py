@@ -1,4 +1,4 @@
-"""The versions of the libraries that decide what a config compiles to."""
+"""The versions of the libraries that determine a config's machine code."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def _installed() -> tuple[tuple[str, str], ...]:
 
 
 def library_versions() -> dict[str, str]:
-    """Version by distribution name, plus ``python``; what is not installed is left out."""
+    """Versions by distribution name, and ``python``; packages that are missing are left out."""
     return dict(_installed())

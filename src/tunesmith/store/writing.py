@@ -1,4 +1,4 @@
-"""The statements that write: each function works within the caller's transaction."""
+"""The statements that write, each within the caller's transaction."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tunesmith.store.record import Record, Session
 from tunesmith.store.rows import measurement_row, same_trial, session_row, to_instant, to_json_text
 from tunesmith.store.schema import machines, records, series, sessions, tasks
 
-# Bound by what databases allow as parameters of one statement.
+# Databases limit the number of parameters of a statement.
 _CHUNK = 500
 
 
 @dataclass(frozen=True)
 class SessionNumbers:
-    """How the tables refer to a session and to its series."""
+    """The ids of a session and of its series."""
 
     session: int
     series: int
@@ -37,9 +37,9 @@ class SessionNumbers:
 
 
 def add_session(connection: Connection, session: Session) -> SessionNumbers:
-    """The numbers of a session and of the series that it names.
+    """Find or add a session, its task, machine and series; returns their ids.
 
-    What is new is added, with task and machine: a run has a series for each of its sketches.
+    A run has a series for each of its sketches.
     """
     machine = to_json_text(session.machine, "machine")
     fingerprint = session.machine.get("fingerprint")
@@ -62,7 +62,7 @@ def add_session(connection: Connection, session: Session) -> SessionNumbers:
 def _find_or_add(
     connection: Connection, table: Table, unique: dict[str, Any], **others: Any
 ) -> int:
-    """The id of the row with these unique values; if there is none it is added."""
+    """The id of the row with these unique values, which is added if there is none."""
     look_up = select(table.c.id).where(*(table.c[name] == value for name, value in unique.items()))
     found = connection.execute(look_up).scalar()
     if found is not None:
@@ -70,7 +70,7 @@ def _find_or_add(
     try:
         with connection.begin_nested():
             added = connection.execute(table.insert().values(**unique, **others))
-    except IntegrityError:  # another process was faster, which only a server's database allows
+    except IntegrityError:  # another process added it first (not in SQLite)
         return int(connection.execute(look_up).scalar_one())
     assert added.inserted_primary_key is not None
     return int(added.inserted_primary_key[0])
@@ -85,7 +85,7 @@ def add_records(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
 def missing_rows(
     connection: Connection, numbers: SessionNumbers, candidates: Iterable[Record]
 ) -> list[dict[str, Any]]:
-    """The rows for those of a session's records that the store does not have yet."""
+    """The rows of those of a session's records that the store lacks."""
     rows = [numbers.row(record) for record in candidates]
     missing = []
     for start in range(0, len(rows), _CHUNK):

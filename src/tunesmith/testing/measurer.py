@@ -5,8 +5,8 @@
     from tunesmith.testing.measurer import MeasurerConformance
 
     class TestMine(MeasurerConformance):
-        healthy = (Config({"x": 1}), Config({"x": 2}), Config({"x": 3}))
-        failing = (Config({"x": -1}),)
+        healthy = tuple(Candidate(Config({"x": x})) for x in (1, 2, 3))
+        failing = (Candidate(Config({"x": -1})),)
 
         @classmethod
         def make_measurer(cls) -> Measurer:
@@ -18,6 +18,7 @@ tests. Needs pytest.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections import Counter
@@ -26,19 +27,18 @@ from typing import ClassVar
 
 import pytest
 
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.problem import Measurer
-from tunesmith.space import Config
 
 
 class MeasurerConformance:
-    """``healthy`` are at least three configs that give a time, ``failing`` some that do not.
+    """``healthy`` are at least three candidates that give a time, ``failing`` some that do not.
 
     ``patience`` is how long in seconds the measurer may take from one measurement to the next.
     """
 
-    healthy: ClassVar[Sequence[Config]]
-    failing: ClassVar[Sequence[Config]] = ()
+    healthy: ClassVar[Sequence[Candidate]]
+    failing: ClassVar[Sequence[Candidate]] = ()
     patience: ClassVar[float] = 60.0
 
     @classmethod
@@ -50,7 +50,7 @@ class MeasurerConformance:
     @pytest.fixture(scope="class")
     @classmethod
     def shared(cls) -> Iterator[Measurer]:
-        with cls.make_measurer() as measurer:
+        with contextlib.closing(cls.make_measurer()) as measurer:
             yield measurer
 
     @pytest.fixture
@@ -70,11 +70,11 @@ class MeasurerConformance:
     # -- trials ----------------------------------------------------------------------------------
 
     def test_everything_submitted_comes_back_once(self, measurer: Measurer) -> None:
-        configs = [*self.healthy, *self.failing, self.healthy[0]]
-        measurer.submit(configs[:1])
-        measurer.submit(configs[1:])
+        candidates = [*self.healthy, *self.failing, self.healthy[0]]
+        measurer.submit(candidates[:1])
+        measurer.submit(candidates[1:])
         measurements = self.collect_all(measurer)
-        assert Counter(m.config for m in measurements) == Counter(configs)
+        assert Counter(m.candidate for m in measurements) == Counter(candidates)
         assert measurer.collect(0.0) == []
 
     def test_submitting_nothing_changes_nothing(self, measurer: Measurer) -> None:
@@ -105,7 +105,7 @@ class MeasurerConformance:
     def test_a_failure_is_a_measurement(self, measurer: Measurer) -> None:
         measurer.submit([*self.failing, *self.healthy])
         for measurement in self.collect_all(measurer):
-            if measurement.config in self.failing:
+            if measurement.candidate in self.failing:
                 _assert_failed(measurement)
             else:
                 assert measurement.valid, measurement.message
@@ -120,13 +120,13 @@ class MeasurerConformance:
         assert measurer.collect(0.0) == []
         measurer.submit(self.healthy[:1])
         (measurement,) = self.collect_all(measurer)
-        assert measurement.config == self.healthy[0] and measurement.valid
+        assert measurement.candidate == self.healthy[0] and measurement.valid
 
     # -- play-off --------------------------------------------------------------------------------
 
     def test_a_play_off_has_as_many_figures_as_rounds(self, measurer: Measurer) -> None:
         measurements = measurer.play_off(self.healthy, rounds=4)
-        assert [m.config for m in measurements] == list(self.healthy)
+        assert [m.candidate for m in measurements] == list(self.healthy)
         for measurement in measurements:
             assert measurement.valid, measurement.message
             assert len(measurement.run_seconds) == 4
@@ -136,11 +136,11 @@ class MeasurerConformance:
         assert measurer.play_off([], rounds=3) == []
 
     def test_failures_in_a_play_off_are_measurements(self, measurer: Measurer) -> None:
-        configs = [*self.failing, *self.healthy]
-        measurements = measurer.play_off(configs, rounds=2)
-        assert [m.config for m in measurements] == configs
+        candidates = [*self.failing, *self.healthy]
+        measurements = measurer.play_off(candidates, rounds=2)
+        assert [m.candidate for m in measurements] == candidates
         for measurement in measurements:
-            if measurement.config in self.failing:
+            if measurement.candidate in self.failing:
                 _assert_failed(measurement)
             else:
                 assert len(measurement.run_seconds) == 2
@@ -148,15 +148,19 @@ class MeasurerConformance:
     def test_a_play_off_keeps_what_is_pending(self, measurer: Measurer) -> None:
         measurer.submit(self.healthy[1:])
         measurements = measurer.play_off(self.healthy[:1], rounds=2)
-        assert [m.config for m in measurements] == [self.healthy[0]]
+        assert [m.candidate for m in measurements] == [self.healthy[0]]
         assert measurer.pending == len(self.healthy) - 1
         collected = self.collect_all(measurer)
-        assert Counter(m.config for m in collected) == Counter(self.healthy[1:])
+        assert Counter(m.candidate for m in collected) == Counter(self.healthy[1:])
 
-    # -- the end, and accounts -------------------------------------------------------------------
+    # -- the machine, the end, and accounts ------------------------------------------------------
+
+    def test_it_names_its_machine(self, measurer: Measurer) -> None:
+        fingerprint = measurer.machine["fingerprint"]
+        assert isinstance(fingerprint, str) and fingerprint
 
     def test_the_time_split_adds_up_and_stops_with_the_measurer(self) -> None:
-        with self.make_measurer() as measurer:
+        with contextlib.closing(self.make_measurer()) as measurer:
             assert sum(measurer.time_split().values()) == 0.0
             before = time.monotonic()
             measurer.submit(self.healthy)
@@ -184,13 +188,6 @@ class MeasurerConformance:
         assert measurer.pending == 0
         assert measurer.collect(0.0) == []
         measurer.close()
-
-    def test_the_measurer_closes_with_its_block(self) -> None:
-        with pytest.raises(KeyboardInterrupt), self.make_measurer() as measurer:
-            measurer.submit(self.healthy)
-            raise KeyboardInterrupt
-        assert measurer.pending == 0
-        assert measurer.collect(0.0) == []
 
 
 def _assert_failed(measurement: Measurement) -> None:

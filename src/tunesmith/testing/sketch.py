@@ -53,7 +53,13 @@ def mismatch(
     (see ``emulated_gpu``).
     """
     target = target or Target()
-    program = sketch.program(operator, target, config)
+    return mismatch_of(sketch.program(operator, target, config), operator, config, target, seed)
+
+
+def mismatch_of(
+    program: Any, operator: Operator, config: Config, target: Target, seed: int = 0
+) -> str | None:
+    """The same for a program that was made from a config."""
     if target.kind == "cuda":
         return _mismatch_of_cuda(operator, target, program, seed)
     kernel = Kernel.build(operator, target, program, config)
@@ -79,6 +85,11 @@ def _mismatch_of_cuda(operator: Operator, target: Target, program: Any, seed: in
         inputs = with_weights(inputs, laid_out)
     output = run_cuda(program, target, [*inputs, poison_like(expected)])
     return find_mismatch(output, expected, *operator.tolerance)
+
+
+# What was made of the first configs, by suite, operator and target, and how to make more.
+_Attempts = tuple[list[tuple[Config, Any]], Iterator[tuple[Config, Any]]]
+_attempts: dict[tuple[type, str, str], _Attempts] = {}
 
 
 class SketchConformance:
@@ -121,21 +132,28 @@ class SketchConformance:
     ) -> Iterator[tuple[Config, Any]]:
         """The default and up to ``count`` random configs, with their programs.
 
-        Random ones may be refused: that is what ``InstantiationError`` is for.
+        Random ones may be refused: that is what ``InstantiationError`` is for. A program is made
+        once for all tests: TVM takes longer to schedule than to build some of them.
         """
-        made: set[Config] = set()
-        for config in self.configs(operator, target, 20 * count):
-            if config in made:
+        key = type(self), operator.key, target.key
+        if key not in _attempts:
+            _attempts[key] = [], self.attempts(operator, target)
+        made, others = _attempts[key]
+        while len(made) <= count and (attempt := next(others, None)) is not None:
+            made.append(attempt)
+        yield from made[: count + 1]
+
+    def attempts(self, operator: Operator, target: Target) -> Iterator[tuple[Config, Any]]:
+        """The default and random configs, as many as there are, with their programs."""
+        known: set[Config] = set()
+        for config in self.configs(operator, target, 60):
+            if config in known:
                 continue
+            known.add(config)
             try:
-                program = self.sketch.program(operator, target, config)
+                yield config, self.sketch.program(operator, target, config)
             except InstantiationError:
-                assert made, "the default is refused"
-                continue
-            made.add(config)
-            yield config, program
-            if len(made) > count:
-                break
+                assert len(known) > 1, "the default is refused"
 
     # --- The space
 
@@ -164,8 +182,8 @@ class SketchConformance:
     # --- The programs
 
     def test_results_match_the_reference(self, operator: Operator, target: Target) -> None:
-        for config, _ in self.programs(operator, target, self.samples):
-            wrong = mismatch(self.sketch, operator, config, target)
+        for config, program in self.programs(operator, target, self.samples):
+            wrong = mismatch_of(program, operator, config, target)
             assert wrong is None, f"{config.key}: {wrong}"
 
     def test_a_program_is_a_function_of_arguments_and_result(

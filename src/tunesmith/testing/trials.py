@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 import numpy as np
 
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.space import (
     Categorical,
     Config,
@@ -65,6 +65,11 @@ def distance_cost(space: Space, seed: int = 0) -> Cost:
     # Two numbers, so that no search of the same seed draws the best config first.
     best = space.sample(np.random.default_rng((seed, 1)))
     return lambda config: 1.0 + space.distance(config, best)
+
+
+def candidates(configs: Iterable[Config]) -> list[Candidate]:
+    """What a measurer of a problem without sketches, or with one, takes."""
+    return [Candidate(config) for config in configs]
 
 
 def measured(config: Config, seconds: float) -> Measurement:

@@ -1,4 +1,4 @@
-"""Search algorithms on the ask-and-tell protocol. They know spaces and measurements, no TVM."""
+"""Search algorithms with an ask-and-tell interface. They do not know TVM."""
 
 from tunesmith.tuners.genetic import Genetic
 from tunesmith.tuners.grid import Grid
@@ -12,6 +12,7 @@ from tunesmith.tuners.registry import (
     tuner_names,
 )
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
+from tunesmith.tuners.view import View
 
 __all__ = [
     "Genetic",
@@ -21,6 +22,7 @@ __all__ = [
     "Search",
     "Tuner",
     "TunerDescription",
+    "View",
     "describe_tuners",
     "fitness",
     "option",

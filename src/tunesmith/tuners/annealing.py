@@ -1,18 +1,18 @@
-"""Simulated annealing on measured speeds: a baseline with no model, on ask and tell.
+"""Simulated annealing on measured speeds: a baseline without a model.
 
-The algorithm of Kirkpatrick, Gelatt and Vecchi, "Optimization by Simulated Annealing", 1983, with
-Metropolis' rule. What it leaves open is chosen for short searches of unknown length in spaces whose
-configs differ by small factors or by large ones alike:
+The algorithm is that of Kirkpatrick, Gelatt and Vecchi, "Optimization by Simulated Annealing",
+1983, with the Metropolis rule. What it leaves open is chosen for short searches of unknown length,
+in spaces whose configs may differ by small or large factors:
 
-- A move leads to an adjacent config of the space, all equally likely, each once while the chain
-  stays where it is. One move in ten, and each where no adjacent config is left, gives one parameter
-  any of its values instead.
-- A slower config is accepted with probability exp(-w / T), where w says by which share more time it
-  takes than the present one. A failure is never accepted.
-- T falls geometrically with each trial, from 0.3 to 0.001, at first in 200 trials. Then the chain
-  is heated again and cools down more slowly, for half as many trials more. It goes on at the best
-  config so far, but elsewhere if the last cooling found no better one.
-- It starts at the best of ten random configs, and so does it elsewhere.
+- A move goes to a random adjacent config, to each only once while the chain stays where it is. One
+  move in ten, and every move if no adjacent config is left, sets one parameter to a random value
+  instead.
+- A slower config is accepted with probability exp(-w / T), where w is its relative slowdown against
+  the present one. A failure is never accepted.
+- T falls geometrically with each trial, from 0.3 to 0.001, first within 200 trials. Then the chain
+  is reheated and cools down again over 1.5 times as many trials. It continues from the best config
+  so far, or restarts elsewhere if the last cooling found no better one.
+- A start is the best of ten random configs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tunesmith.space import Config, Space
 from tunesmith.tuners.breeding import Individual, another_value
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 
-# After so many moves to configs that were seen before, a chain is stuck and is heated again.
+# After this many moves to known configs a chain is stuck, and is reheated.
 _VAIN_MOVES = 100
 
 
@@ -44,16 +44,15 @@ class Annealing(Tuner):
     jump: float = option(0.1, "probability that a move gives a parameter any of its values")
 
     def check(self) -> None:
-        self.require(self.starts >= 1, f"starts must be 1 or more, not {self.starts}")
+        self.require_least(1, "starts", "cooling")
         self.require(
             0.0 < self.cold <= self.hot < math.inf,
             f"cold must be more than 0 and at most hot ({self.hot}), not {self.cold}",
         )
-        self.require(self.cooling >= 1, f"cooling must be 1 or more, not {self.cooling}")
         self.require(
             1.0 <= self.growth < math.inf, f"growth must be a number from 1, not {self.growth}"
         )
-        self.require(0.0 <= self.jump <= 1.0, f"jump must be between 0 and 1, not {self.jump}")
+        self.require_share("jump")
 
     def start(self, space: Space, seed: int) -> AnnealingSearch:
         return AnnealingSearch(self, space, seed)
@@ -62,14 +61,13 @@ class Annealing(Tuner):
 class AnnealingSearch(Search):
     """A running annealing chain.
 
-    Each trial is a move from the chain's state. A move to a config whose speed is known is decided
-    at once and costs no trial. While measurements are pending, further moves from the same state
-    are proposed: at low temperatures most are rejected anyway, so that little is lost. A
-    measurement of a move from a state that the chain has left is accepted only if it is faster than
-    the present state; one that was proposed before the chain started elsewhere is not accepted.
-    Configs that others proposed count as random ones. ``state`` is None until a start succeeded;
-    proposals are random then. A chain around which nothing new is found is heated, even where that
-    is because all is pending.
+    Each trial is a move from the chain's state. A move to a config with a known speed is decided at
+    once and costs no trial. While measurements are pending, further moves from the same state are
+    proposed; at low temperatures most would be rejected anyway, so little is lost. If the chain has
+    left the state of a move meanwhile, the move is accepted only if it is faster than the present
+    state, and not at all if the chain has restarted. Configs that others proposed count as random
+    ones. ``state`` is None until a start succeeds; until then proposals are random. A chain that
+    finds nothing new around its state is reheated, even if all configs there are pending.
     """
 
     def __init__(self, settings: Annealing, space: Space, seed: int) -> None:
@@ -77,19 +75,19 @@ class AnnealingSearch(Search):
         self.settings = settings
         self.state: Individual | None = None
         self.best: Individual | None = None
-        self.trials = 0  # in this cooling
+        self.trials = 0  # of this cooling
         self.duration = float(settings.cooling)
         self._speeds: dict[Config, float] = {}
-        # The number of chains begun, and for each pending move the chain and where it started from.
+        # The number of the chain, and for each pending move its chain and the state it came from.
         self._chain = 0
         self._origins: dict[Config, tuple[int, Config | None]] = {}
-        self._moves_begin = settings.starts  # as soon as so many configs were seen
-        self._best_before = 0.0  # when the chain was last heated
-        self._adjacent: list[Config] | None = None  # to the state, and not tried yet
+        self._moves_begin = settings.starts  # the number of seen configs from which on it moves
+        self._best_before = 0.0  # at the last reheating
+        self._adjacent: list[Config] | None = None  # configs adjacent to the state, not tried yet
 
     @property
     def temperature(self) -> float:
-        """The present temperature, as a relative slowdown."""
+        """The present temperature, in units of relative slowdown."""
         done = min(1.0, self.trials / self.duration)
         cooled: float = (self.settings.cold / self.settings.hot) ** done
         return self.settings.hot * cooled
@@ -120,9 +118,9 @@ class AnnealingSearch(Search):
             self._move_to(found)
 
     def _walk(self, state: Individual) -> Config | None:
-        """Go from state to state until a move leads to a config to be measured; that config.
+        """Move on until a move leads to an unmeasured config, and return that.
 
-        None where none is found around.
+        None if it finds none nearby.
         """
         for _ in range(_VAIN_MOVES):
             config = self._move(state.config)
@@ -138,7 +136,7 @@ class AnnealingSearch(Search):
         return None
 
     def _move(self, config: Config) -> Config | None:
-        """A config to go to; None where the one that was drawn is invalid."""
+        """The config of a random move; None if it is invalid."""
         if self._adjacent is None:
             adjacent = self.space.neighbours(config)
             self._adjacent = [adjacent[index] for index in self.rng.permutation(len(adjacent))]
@@ -155,7 +153,7 @@ class AnnealingSearch(Search):
         return origin == self.state.config and self._accepts(found, self.state)
 
     def _accepts(self, found: Individual, state: Individual) -> bool:
-        """Metropolis' rule; the relative slowdown stands for the gain in energy."""
+        """The Metropolis rule, with the relative slowdown as the increase in energy."""
         if found.fitness >= state.fitness:
             return True
         if found.fitness <= 0.0:
@@ -168,7 +166,7 @@ class AnnealingSearch(Search):
         self._adjacent = None
 
     def _heat(self) -> None:
-        """Begin a further cooling: at the best config, or elsewhere if the last found no better."""
+        """Start the next cooling: at the best config, or elsewhere if the last one found none."""
         self.trials = 0
         self.duration *= self.settings.growth
         if self.best is not None and self.best.fitness > self._best_before:

@@ -1,18 +1,21 @@
-"""Our own search, the default: a surrogate model chooses among what is near to the best and random.
+"""The default search: Bayesian optimisation over neighbours of the best configs and random ones.
 
-It combines what the papers' tuners and their baselines taught. Steps along the topology of the
-parameters find the last factor (OpEvo, G-BFS), a model of all observations says which steps are
-worth a trial (NoSE, AutoTVM), and random configs, judged by the same model, lead out of what has
-been searched. The model is a Gaussian process over the logarithms of seconds, in coordinates in
-which powers of two are alike; the next config is the one of the largest expected improvement
-(Jones, Schonlau and Welch, "Efficient Global Optimization of Expensive Black-Box Functions", 1998,
-equation 15) a second that its trial is expected to take (Snoek, Larochelle and Adams, "Practical
-Bayesian Optimization of Machine Learning Algorithms", 2012, section 3.2).
+It combines ideas of the papers' tuners and their baselines. Local search along the topology of the
+parameters refines good configs (OpEvo, G-BFS). A model of all observations selects the candidates
+that are worth a trial (NoSE, AutoTVM). Random candidates, ranked by the same model, escape local
+optima.
+
+The model is a Gaussian process over the logarithm of seconds, in coordinates in which powers of two
+are similar. The next config has the largest expected improvement (Jones, Schonlau and Welch,
+"Efficient Global Optimization of Expensive Black-Box Functions", 1998, equation 15) per second that
+its trial is expected to take (Snoek, Larochelle and Adams, "Practical Bayesian Optimization of
+Machine Learning Algorithms", 2012, section 3.2).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,26 +24,29 @@ import numpy.typing as npt
 
 from tunesmith.features import Coordinates
 from tunesmith.measurement import Measurement
-from tunesmith.models import GaussianProcess
+from tunesmith.models.gaussian_process import GaussianProcess, Posterior
 from tunesmith.space import Config, Space
 from tunesmith.tuners.neighbourhood import Choices, Neighbourhood, Pool
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 
 Array = npt.NDArray[np.float64]
 
-# So many observations at most are what hyperparameters are fitted to: that takes cubic time.
+# The most observations that hyperparameters are fitted to: it takes cubic time.
 _FITTED = 120
 
-# A trial that took less, in seconds, has cost nothing to speak of.
+# The least cost of a trial in seconds, to take its logarithm.
 _LEAST_COST = 1e-6
 
-# Random configs are drawn and described in stock, which is renewed with the model, but only after
-# so many proposals.
+# So many proposals in a row, without an observation between them, are chosen from the same
+# candidates.
+_FROM_THE_SAME = 4
+
+# The size of the pool of random configs. It is renewed when the model is refitted, but not before
+# this many proposals.
 _POOL = 500
 _POOL_LASTS = 8
 
-# So many configs at most are counted as pending, the newest: some are never observed, because a
-# sparse record lacks them.
+# The most pending configs, the newest: some are never observed, as sparse recordings lack them.
 _MOST_PENDING = 64
 
 
@@ -60,10 +66,10 @@ class Auto(Tuner):
     refit: float = option(0.15, "growth of the observations after which the model is refitted")
 
     def check(self) -> None:
-        for name, least in (("initial", 2), ("model_size", 10), ("near", 1), ("varied", 0)):
-            value = getattr(self, name)
-            self.require(value >= least, f"{name} must be {least} or more, not {value}")
-        self.require(self.random >= 0, f"random must be 0 or more, not {self.random}")
+        self.require_least(2, "initial")
+        self.require_least(10, "model_size")
+        self.require_least(1, "near")
+        self.require_least(0, "varied", "random")
         self.require(
             0.0 < self.told_apart <= 1.0,
             f"told_apart must be above 0 and at most 1, not {self.told_apart}",
@@ -81,8 +87,8 @@ class Auto(Tuner):
 class AutoSearch(Search):
     """A running search.
 
-    What is proposed and not yet observed is to the model as good as it predicted: so several
-    proposals in a row differ, and none waits.
+    The model takes its own predictions for configs that are proposed but not yet observed. So
+    several proposals in a row differ, and none waits.
     """
 
     def __init__(self, settings: Auto, space: Space, seed: int) -> None:
@@ -101,6 +107,7 @@ class AutoSearch(Search):
         self._logs: list[float] = []  # of seconds; infinite for failures
         self._costs: list[float] = []  # logarithms of the seconds of trials
         self._pending: dict[Config, tuple[Array, Array]] = {}  # coordinates, what is predicted
+        self._prospects: _Prospects | None = None
         self._valid = 0
 
     def next_config(self) -> Config | None:
@@ -113,6 +120,7 @@ class AutoSearch(Search):
 
     def learn(self, measurement: Measurement) -> None:
         self._pending.pop(measurement.config, None)
+        self._prospects = None
         throughput = fitness(measurement)
         self._configs.append(measurement.config)
         self._rows.append(self._coordinates.of(measurement.config))
@@ -126,7 +134,7 @@ class AutoSearch(Search):
         return len(self.seen) < self.settings.initial
 
     def _initial(self) -> Config | None:
-        """The next of the configs to begin with that is new; None when there is none left."""
+        """The next new initial config; None if there is none left."""
         if self._first is None:
             assert self._pool is not None
             self._first = self._pool.first(2 * self.settings.initial)
@@ -142,7 +150,20 @@ class AutoSearch(Search):
         self._pool_lasts = len(self.seen) + _POOL_LASTS
 
     def _best_candidate(self) -> Config | None:
-        """The new config that promises most a second of trial; None where there is no candidate."""
+        """The new config with the most expected improvement per second; None without candidates."""
+        if self._prospects is None or self._prospects.taken >= _FROM_THE_SAME:
+            self._prospects = self._look_around()
+        number = self._prospects.take(self.seen)
+        if number is None:
+            self._prospects = None
+            return None
+        config = self._prospects.candidates.configs[number]
+        prediction = self._prospects.posterior.means[number]
+        self._expect(config, self._prospects.candidates.rows[number], prediction)
+        return config
+
+    def _look_around(self) -> _Prospects:
+        """New candidates, and what the model thinks of them."""
         values = _standardised(np.array(self._logs), self.settings.told_apart)
         order = np.argsort(values, kind="stable")
         known = self._known(order)
@@ -150,8 +171,6 @@ class AutoSearch(Search):
         if len(values) >= self._refit_at:
             self._refit(rows[known], values[known])
         candidates = self._candidates(order).without(self.seen)
-        if not candidates.configs:
-            return None
         costs = np.array(self._costs)
         observed = np.column_stack([values, costs - costs.mean()])
         pending = self._pending.values()
@@ -159,11 +178,8 @@ class AutoSearch(Search):
             np.vstack([rows[known], *(row for row, _ in pending)]),
             np.vstack([observed[known], *(prediction for _, prediction in pending)]),
         )
-        means, deviations = self._model.predict(candidates.rows)
-        improvement = expected_improvement(values[order[0]], means[:, 0], deviations)
-        best = int(np.argmax(improvement / np.exp(means[:, 1])))
-        self._expect(candidates.configs[best], candidates.rows[best], means[best])
-        return candidates.configs[best]
+        posterior = self._model.posterior(candidates.rows)
+        return _Prospects(candidates, posterior, float(values[order[0]]))
 
     def _expect(self, config: Config, row: Array, prediction: Array) -> None:
         # Copies: a view would keep all candidates of a proposal.
@@ -172,7 +188,7 @@ class AutoSearch(Search):
             del self._pending[next(iter(self._pending))]  # the oldest
 
     def _known(self, order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """The observations that the model is to know: half of them the best, the others random."""
+        """The observations for the model: half of them the best, the others random."""
         size = self.settings.model_size
         if len(order) <= size:
             return order
@@ -181,12 +197,12 @@ class AutoSearch(Search):
         return np.concatenate([best, others])
 
     def _refit(self, rows: Array, values: Array) -> None:
-        """Adapt the model to the observations."""
+        """Refit the model's hyperparameters."""
         self._refit_at = 1 + int(len(self._logs) * (1 + self.settings.refit))
         if len(values) > _FITTED:
             some = self.rng.choice(len(values), _FITTED, replace=False)
             rows, values = rows[some], values[some]
-        self._model.fit(rows, values)
+        self._model.adapt(rows, values)
         if len(self.seen) >= self._pool_lasts:
             self._renew_pool()
 
@@ -200,12 +216,32 @@ class AutoSearch(Search):
         return Choices.joined(parts)
 
 
-def _standardised(logs: Array, told_apart: float) -> Array:
-    """Logarithms of seconds with mean 0 and deviation 1.
+class _Prospects:
+    """Candidates, and what they promise. ``best`` is the best value that was observed."""
 
-    Only the best share is told apart: what is slower has the value of the last of these, and
-    failures one that is worse by half of the share's range. How slow a slow config is says little
-    about where fast ones are.
+    def __init__(self, candidates: Choices, posterior: Posterior, best: float) -> None:
+        self.candidates = candidates
+        self.posterior = posterior
+        self.taken = 0
+        self._best = best
+
+    def take(self, seen: Container[Config]) -> int | None:
+        """The number of the one that promises most and is new; it counts as known from now on."""
+        means = self.posterior.means
+        improvement = expected_improvement(self._best, means[:, 0], self.posterior.deviations)
+        for number in np.argsort(-improvement / np.exp(means[:, 1]), kind="stable").tolist():
+            if self.candidates.configs[number] not in seen:
+                self.posterior.expect(number)
+                self.taken += 1
+                return int(number)
+        return None
+
+
+def _standardised(logs: Array, told_apart: float) -> Array:
+    """Logarithms of seconds, standardised to mean 0 and deviation 1.
+
+    They are clipped at the quantile ``told_apart``: how slow a slow config is says little about
+    where fast ones are. Failures are worse than that by half of the range that is left.
     """
     valid = np.isfinite(logs)
     best, worst = logs[valid].min(), np.quantile(logs[valid], told_apart)
@@ -217,7 +253,7 @@ def _standardised(logs: Array, told_apart: float) -> Array:
 
 
 def expected_improvement(best: float, means: Array, deviations: Array) -> Array:
-    """By how much values with these means and deviations are expected to be below the best one."""
+    """The expected amount by which values with these means and deviations are below ``best``."""
     gain = best - means
     ratio = gain / deviations
     density = np.exp(-0.5 * ratio**2) / math.sqrt(2 * math.pi)

@@ -1,4 +1,4 @@
-"""What evolutionary tuners share: the roulette wheel, one-point crossover, mutation."""
+"""Operators of evolutionary tuners: roulette wheel, one-point crossover, mutation."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from tunesmith.space import Config, Parameter, Value
 
-# What a parent's weight is at least, as a share of the fittest one's: a pool with one success
-# among failures still yields two different parents, and one without any draws evenly.
+# The least weight of a parent, as a share of the fittest one's. So a pool with a single success
+# still gives two different parents, and one with failures only draws uniformly.
 _LEAST_WEIGHT = 1e-8
 
 
 class Individual(NamedTuple):
-    """A measured config and its fitness in calls a second."""
+    """A measured config and its fitness in calls per second."""
 
     config: Config
     fitness: float
@@ -25,7 +25,7 @@ class Individual(NamedTuple):
 def select_parents(
     pool: Sequence[Individual], rng: np.random.Generator
 ) -> tuple[Individual, Individual]:
-    """Two different members of a pool of two or more, each drawn in proportion to its fitness."""
+    """Two different members of a pool of two or more, drawn in proportion to their fitness."""
     [(first, second)] = roulette_pairs([member.fitness for member in pool], 1, rng)
     return pool[first], pool[second]
 
@@ -33,21 +33,20 @@ def select_parents(
 def roulette_pairs(
     fitness: Sequence[float], pairs: int, rng: np.random.Generator
 ) -> list[tuple[int, int]]:
-    """``pairs`` pairs of places among two or more, drawn by the roulette wheel.
+    """``pairs`` pairs of different indices among two or more, drawn by the roulette wheel.
 
-    The first of a pair is drawn in proportion to its fitness among all, the second in proportion to
-    its fitness among the others.
+    The first of a pair is drawn in proportion to fitness, the second likewise among the others.
     """
     edges = np.cumsum(_roulette_weights(np.asarray(fitness, dtype=np.float64)))
     widths = np.diff(edges, prepend=0.0)
     last = len(edges) - 1
     spins = rng.random((2, pairs))
     first = np.minimum(np.searchsorted(edges, spins[0] * edges[-1], side="right"), last)
-    # The wheel without the first one's sector: what lies behind it moves up by its width.
+    # The wheel without the first one's sector: sectors behind it move up by its width.
     second_spin = spins[1] * (edges[-1] - widths[first])
     second_spin += np.where(second_spin >= edges[first] - widths[first], widths[first], 0.0)
     second = np.minimum(np.searchsorted(edges, second_spin, side="right"), last)
-    # Rounding may put a spin at the very edge into the sector that was left out.
+    # Rounding may put a spin at an edge into the removed sector.
     second = np.where(second == first, np.where(first < last, first + 1, first - 1), second)
     return list(zip(first.tolist(), second.tolist(), strict=True))
 
@@ -61,17 +60,16 @@ def _roulette_weights(fitness: npt.NDArray[np.float64]) -> npt.NDArray[np.float6
 def crossover(
     mother: Config, father: Config, names: Sequence[str], rng: np.random.Generator
 ) -> dict[str, Value]:
-    """One-point crossover over the parameters: the mother's up to a cut, the father's from there.
+    """One-point crossover: the mother's parameters up to a cut, the father's from there on.
 
-    The cut lies between two parameters, so that each parent gives at least one; a lone parameter
-    is the mother's.
+    Each parent contributes at least one parameter; a single parameter is the mother's.
     """
     cut = int(rng.integers(1, len(names))) if len(names) > 1 else 1
     return {name: (mother if i < cut else father)[name] for i, name in enumerate(names)}
 
 
 def another_value(parameter: Parameter, value: Value, rng: np.random.Generator) -> Value:
-    """A value other than ``value``, all equally likely; ``value`` where it is the only one."""
+    """A random value other than ``value``; ``value`` if it is the only one."""
     if parameter.cardinality == 1:
         return value
     drawn = parameter.sample(rng)

@@ -1,29 +1,29 @@
 """The RNN controller: a recurrent policy writes configs, and learns by policy gradient.
 
 The second baseline of "Compiler-Level Matrix Multiplication Optimization for Deep Learning",
-section 4, which refers to the controllers of neural architecture search for it (Zoph and Le 2016,
-Bello et al. 2017, Pham et al. 2018) and gives no constants. As there: an LSTM emits one token after
-the other and reads each before the next, every place has its own softmax, and REINFORCE with a
+section 4. For it the paper refers to the controllers of neural architecture search (Zoph and Le
+2016, Bello et al. 2017, Pham et al. 2018) and gives no constants. As in those, an LSTM emits tokens
+one by one and reads each before the next, every place has its own softmax, and REINFORCE with a
 moving baseline trains it, by Adam.
 
-A factorization is written part by part, each prime's exponent by itself; a permutation item by
-item; an ordinal or a category as one number, in several digits if it has more than 64 values. What
-is no value of a parameter is masked, and so is what breaks a constraint (see ``Tokens``).
+A factorization is written part by part, with one token per prime exponent; a permutation item by
+item; an ordinal or a category as one number, in several digits if it has more than 64 values.
+Tokens that are invalid or violate a constraint are masked (see ``Tokens``).
 
-Where it differs from those controllers, which had thousands of trials and no constraints:
+Differences from those controllers, which had thousands of trials and no constraints:
 
-- The learning rate is higher, and advantages are divided by their own moving deviation, so that the
+- The learning rate is higher, and advantages are divided by their own moving deviation, so the
   unit of throughput does not matter. A reward is the throughput as a share of the best so far; a
   failure has 0.
-- The policy starts as the uniform distribution (see ``RecurrentPolicy``), and the usual bonus for
-  its entropy is measured against that: no config is worth a second trial, so a policy that has
-  settled would have nothing to propose.
-- What is drawn but known already is drawn again, up to four times 32 sentences; after that the
-  config is a uniform draw. So is what breaks a constraint, where the valid combinations are too
-  many for masks. When 32 sentences are all known, the temperature of the policy is doubled, which
-  is halved with each step of training: around a policy that has settled there is more to try.
-- All results are learned from, also of configs that others proposed, whenever a batch is complete;
-  nothing waits for those under way.
+- The policy starts as the uniform distribution (see ``RecurrentPolicy``), and the usual entropy
+  bonus is relative to that: no config is worth a second trial, so a policy that has converged
+  would have nothing to propose.
+- Known configs are redrawn, up to four times 32 sentences; after that the config is a uniform draw.
+  The same goes for configs that violate a constraint with too many valid combinations for masks. If
+  all of 32 sentences are known, the policy's temperature doubles, to draw more widely; each step of
+  training halves it.
+- It learns from all results, also of configs that others proposed, as soon as a batch is complete;
+  nothing waits for pending ones.
 """
 
 from __future__ import annotations
@@ -41,16 +41,15 @@ from tunesmith.space import Config, Space
 from tunesmith.tuners.neural.recurrent import RecurrentPolicy
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 
-# Sentences are drawn so many at a time, for most of an LSTM's time goes into calls, and at most so
-# many times for a proposal.
+# The number of sentences drawn together, as most of an LSTM's time is overhead of calls, and how
+# often for a proposal at most.
 _SENTENCES = 32
 _ROUNDS = 4
 
-# The highest temperature: next to nothing is left of what the policy prefers.
+# The highest temperature: the policy is nearly uniform then.
 _HOTTEST = 64.0
 
-# However many results come at once (the records of an earlier run), only the latest so many batches
-# are trained on.
+# If many results come at once (the records of an earlier run), only the latest batches are used.
 _MOST_BATCHES = 128
 
 
@@ -67,9 +66,7 @@ class Controller(Tuner):
     entropy: float = option(0.1, "weight of the bonus for staying near the uniform distribution")
 
     def check(self) -> None:
-        for name in ("batch", "hidden"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} must be 1 or more, not {value}")
+        self.require_least(1, "batch", "hidden")
         self.require(
             0.0 < self.learning_rate <= 1.0,
             f"learning_rate must be more than 0 and at most 1, not {self.learning_rate}",
@@ -77,16 +74,14 @@ class Controller(Tuner):
         self.require(
             0.0 <= self.decay < 1.0, f"decay must be 0 or more and less than 1, not {self.decay}"
         )
-        self.require(
-            0.0 <= self.entropy <= 1.0, f"entropy must be between 0 and 1, not {self.entropy}"
-        )
+        self.require_share("entropy")
 
     def start(self, space: Space, seed: int) -> ControllerSearch:
         return ControllerSearch(self, space, seed)
 
 
 class ControllerSearch(Search):
-    """A running controller. It is trained whenever ``batch`` more results are there."""
+    """A running controller. It is trained after every ``batch`` results."""
 
     def __init__(self, settings: Controller, space: Space, seed: int) -> None:
         super().__init__(space, seed)
@@ -103,7 +98,7 @@ class ControllerSearch(Search):
         self.baseline = MovingBaseline(settings.decay)
         self.temperature = 1.0
         self._drawn: deque[Ints] = deque()
-        self._known: set[bytes] = set()  # sentences that were read or written
+        self._known: set[bytes] = set()  # sentences that were observed or proposed
         self._results: deque[tuple[Ints, float]] = deque(maxlen=_MOST_BATCHES * settings.batch)
 
     def next_config(self) -> Config | None:
@@ -125,7 +120,7 @@ class ControllerSearch(Search):
         self._results.append((sentence, fitness(measurement)))
 
     def _write_sentences(self) -> None:
-        """Draw sentences, and keep those not known; at a higher temperature from now on if none."""
+        """Draw sentences and keep the new ones; if there are none, raise the temperature."""
         drawn = self.policy.draw(_SENTENCES, self.rng, self.temperature)
         self._drawn.extend(row for row in drawn if row.tobytes() not in self._known)
         if not self._drawn:
@@ -142,7 +137,7 @@ class ControllerSearch(Search):
         return config if new else None
 
     def _train(self) -> None:
-        """Train on the results since the last time, whole batches in the order of arrival."""
+        """Train on new results, in whole batches and in the order of arrival."""
         while len(self._results) >= self.settings.batch:
             batch = [self._results.popleft() for _ in range(self.settings.batch)]
             sentences = np.stack([sentence for sentence, _ in batch])
@@ -153,10 +148,10 @@ class ControllerSearch(Search):
 
 
 class MovingBaseline:
-    """What rewards are compared with: their moving mean, in units of their moving deviation.
+    """The moving mean and variance of rewards.
 
     Rewards are throughputs as shares of the best so far, so ``mean`` and ``variance`` shrink when a
-    better one comes.
+    better one arrives.
     """
 
     def __init__(self, decay: float) -> None:
@@ -166,7 +161,7 @@ class MovingBaseline:
         self.variance = 0.0
 
     def advantages(self, speeds: Reals) -> Reals:
-        """By how many deviations each of a batch is above the baseline, which then moves."""
+        """The advantages of a batch in moving deviations, shape (batch,); updates the baseline."""
         best = max(self.best, float(speeds.max()))
         rewards = speeds / (best or 1.0)
         if self.mean is None:

@@ -1,17 +1,15 @@
 """G-BFS: a greedy best-first search over the graph of configs.
 
-"Compiler-Level Matrix Multiplication Optimization for Deep Learning", algorithm 1, for any kind of
-parameter: two configs are neighbours when they differ in one parameter, whose values are adjacent
-(equation 6 for factorizations whose product is a power of 2). ρ = 5, as in its section 4. Where we
-depart from the paper:
+"Compiler-Level Matrix Multiplication Optimization for Deep Learning", algorithm 1, for all kinds of
+parameters: two configs are neighbours if they differ in one parameter, by adjacent values (equation
+6 for factorizations of a power of 2). ρ = 5, as in its section 4. Differences from the paper:
 
-- Nothing waits. A state is queued when its measurement arrives; asked for more, the search expands
-  the next best of the queue.
-- When the queue is empty, the paper ends. This search goes on from a random config that is left, so
-  that in the end it has proposed the whole space.
-- Only neighbours that meet the constraints are sampled from; the paper samples from all actions and
-  drops what is not legitimate.
-- A failed state is not expanded. The paper does not say what its cost is.
+- Nothing waits. A state is queued when its measurement arrives; if more configs are requested, the
+  search expands the next best state in the queue.
+- When the queue is empty, the paper stops. This search continues from a random new config, so it
+  eventually proposes the whole space.
+- It samples from valid neighbours only; the paper samples from all actions and drops invalid ones.
+- A failed state is not expanded. The paper does not define its cost.
 """
 
 from __future__ import annotations
@@ -52,10 +50,10 @@ class GBFSSearch(Search):
     """A running search.
 
     Attributes:
-        queue: a heap of the states to expand as (-fitness, number of arrival, state).
-        sampled: neighbours of expanded states that are still to be proposed.
+        queue: a heap of the states to expand as (-fitness, order of arrival, state).
+        sampled: neighbours of expanded states, still to be proposed.
         first: the first state, once it is proposed.
-        first_is_open: it is proposed, and neither expanded nor measured.
+        first_is_open: whether it is proposed, but neither expanded nor measured.
     """
 
     def __init__(self, settings: GBFS, space: Space, seed: int) -> None:
@@ -82,15 +80,15 @@ class GBFSSearch(Search):
         state, value = measurement.config, fitness(measurement)
         if state == self.first:
             if not self.first_is_open:
-                return  # expanded before its measurement came
+                return  # it was expanded before its measurement arrived
             self.first_is_open = False
         if value > 0.0:
             heapq.heappush(self.queue, (-value, len(self._observed), state))
 
     def _expand_next(self) -> bool:
-        """Sample the neighbours of the best state queued; False where there is no state.
+        """Sample the neighbours of the best queued state; False if there is none.
 
-        The first state need not be measured: it is alone in the queue, whatever its cost.
+        The first state need not be measured: it is the only candidate, whatever its cost.
         """
         if self.queue:
             self._expand(heapq.heappop(self.queue)[-1])

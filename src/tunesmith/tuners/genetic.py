@@ -1,6 +1,6 @@
-"""The genetic algorithm that AutoTVM is compared with, on ask and tell.
+"""The genetic algorithm with which AutoTVM's paper compares.
 
-The baseline GA of "Learning to Optimize Tensor Programs", figure 4; the paper gives none of its
+It is the baseline GA of "Learning to Optimize Tensor Programs", figure 4. The paper gives no
 constants, so they are those of the released implementation: a population of 100, 3 elites, each
 parameter mutated with probability 0.1, parents drawn in proportion to their fitness, one-point
 crossover.
@@ -19,8 +19,8 @@ from tunesmith.space import Config, Space, Value
 from tunesmith.tuners.breeding import Individual, crossover, select_parents
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 
-# Parameters that are re-drawn, one at a time, until a child is valid and new. After so many a
-# fresh random config takes its place.
+# Parameters of a child are redrawn, one at a time, until it is valid and new. After this many draws
+# a random config replaces it.
 _REDRAWS = 100
 
 
@@ -35,15 +35,13 @@ class Genetic(Tuner):
     mutation: float = option(0.1, "probability that a child's parameter is drawn anew")
 
     def check(self) -> None:
-        self.require(self.population >= 2, f"population must be 2 or more, not {self.population}")
+        self.require_least(2, "population")
         self.require(
             0 <= self.elites < self.population,
             f"elites must be 0 or more and less than the population ({self.population}), "
             f"not {self.elites}",
         )
-        self.require(
-            0.0 <= self.mutation <= 1.0, f"mutation must be between 0 and 1, not {self.mutation}"
-        )
+        self.require_share("mutation")
 
     def start(self, space: Space, seed: int) -> GeneticSearch:
         return GeneticSearch(self, space, seed)
@@ -52,13 +50,12 @@ class Genetic(Tuner):
 class GeneticSearch(Search):
     """A running genetic search.
 
-    A generation is the next ``population`` observations. The first is random; when one is
-    complete, it and the elites of those before it are the parents of the next. As long as a
-    generation's proposals are not all out, children come from those parents alone. Asked for more
-    while some of its measurements are pending, the search does not wait: it breeds from the
-    parents and from what has arrived of the generation (or draws at random when next to nothing
-    has), and such children are the first of the next generation. With measurements that keep up,
-    this is the synchronous algorithm.
+    A generation is the next ``population`` observations. The first one is random; a complete one
+    and the elites of all earlier ones are the parents of the next. If more configs are requested
+    while measurements of the generation are pending, the search does not wait: it breeds from the
+    parents and from what has arrived (or draws at random with fewer than two of them), and these
+    children are the first of the next generation. If measurements arrive in time, this is the
+    synchronous algorithm.
     """
 
     def __init__(self, settings: Genetic, space: Space, seed: int) -> None:
@@ -85,7 +82,7 @@ class GeneticSearch(Search):
             self.generation += 1
 
     def _breed(self, pool: Sequence[Individual]) -> Config | None:
-        """A valid child that is new; None when re-drawing its parameters finds none."""
+        """A valid and new child; None if redrawing its parameters finds none."""
         mother, father = select_parents(pool, self.rng)
         child = crossover(mother.config, father.config, self.space.names, self.rng)
         mutated = self.rng.random(len(child)) < self.settings.mutation

@@ -1,4 +1,4 @@
-"""Every config in index order: for spaces small enough to measure them all."""
+"""Every config in index order, for small spaces."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Grid(Tuner):
 
 
 class GridSearch(Search):
-    """A running walk over the space's enumeration, one step at a time."""
+    """A running enumeration of the space."""
 
     def __init__(self, space: Space, seed: int) -> None:
         super().__init__(space, seed)
-        space.sample(self.rng)  # an error, where a walk would look for a valid config for ever
+        space.sample(self.rng)  # raises for a space in which enumeration would find nothing
         self._walk: Iterator[Config] = space.enumerate()
 
     def next_config(self) -> Config | None:

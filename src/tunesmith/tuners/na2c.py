@@ -1,39 +1,38 @@
 """N-A2C: an actor and a critic explore the neighbourhood of the best config so far.
 
 "Compiler-Level Matrix Multiplication Optimization for Deep Learning", section 3.4 and algorithm 2,
-on ask and tell and for all kinds of parameter. T = 3 and the untiled start are those of its section
-4. It gives no other constants: hidden units, Adam's learning rate, the share of random actions and
-the trials an episode are those of the public implementation by OpEvo's authors; how fast T shrinks
-and grows, the discount, the sizes of M and of a step of training are ours.
+for all kinds of parameters. T = 3 and the untiled start are from its section 4. It gives no other
+constants: hidden units, Adam's learning rate, the share of random actions and the trials per
+episode are those of the public implementation by OpEvo's authors; how fast T shrinks and grows, the
+discount, the size of M and of a step of training are ours.
 
-An episode is ``batch`` observations. Walks start at the centre and take T steps, each by an action
-that the actor draws, or at times by a random one; configs on the way that are new are proposed. At
-the end of an episode the centre moves to the best config so far, and both networks are trained on
-random transitions (s, a, r, s') of M. As algorithm 2 has it, M holds for each measured state s'
-those from all s by all a for which step(s, a) = s', not just the steps that were walked, and
-nothing weights them by the policy. The reward is the throughput of s' (equation 8), as a share of
-the best.
+An episode is ``batch`` observations. Walks start at the centre and take T steps. The actor draws
+the action of each step, which at times is a random one; new configs on the way are proposed. At the
+end of an episode the centre moves to the best config so far, and both networks are trained on
+random transitions (s, a, r, s') of M. As in algorithm 2, M holds for each measured state s' the
+transitions from all s by all a with step(s, a) = s', not only those that were walked, and they are
+not weighted by the policy. The reward is the throughput of s' (equation 8), as a share of the best.
 
-T starts at ``first_steps`` and is one less each episode, down to ``steps`` (the paper's soft
-start); it is one more for every ``patience`` episodes in which the centre stayed, and for a
-neighbourhood that has nothing new.
+T starts at ``first_steps`` and shrinks by one each episode, down to ``steps`` (the paper's soft
+start). It grows by one for every ``patience`` episodes in which the centre stayed, and when a
+neighbourhood has nothing new.
 
-Where it departs from the paper:
+Differences from the paper:
 
-- Nothing waits. Observations make episodes in whichever order they come, also those of configs that
-  others proposed; asked for more, the search walks on.
-- The first config is measured too; the paper only walks from there.
-- As long as all trials fail the centre is a random config, another one after each episode: a
-  neighbourhood of failures has nothing to tell.
-- Where equation 6 would give more than 512 actions, there are fewer (see ``Moves``); the paper's
-  products of matrices have 26.
-- M is for the latest measured states, each with all transitions to it; the paper does not say what
+- Nothing waits. Observations form episodes in the order of their arrival, including those of
+  configs that others proposed; if more configs are requested, the search walks on.
+- The first config is measured, too; the paper only walks from there.
+- While all trials fail, the centre is a random config, a new one after each episode: nothing can be
+  learned from a neighbourhood of failures.
+- If equation 6 would give more than 512 actions, there are fewer (see ``Moves``); the paper's
+  matrix products have 26.
+- M holds the latest measured states, each with all transitions to it; the paper does not say what
   its size counts.
-- Actions without effect are masked. One that leads to a known config, or breaks a constraint, is
-  drawn again; the paper walks on through these. Only where several in a row do so, the walk does.
-  So J, whether a state is legitimate, need not be shown to the networks.
-- Where walks find nothing new, the config is a uniform draw, so that in the end the whole space is
-  proposed.
+- Actions without effect are masked. An action that leads to a known config, or violates a
+  constraint, is redrawn; the paper walks on through these. Only after several such draws in a row
+  the walk does so, too. So the networks do not need J, whether a state is legitimate.
+- If walks find nothing new, the config is a uniform draw, so the whole space is proposed
+  eventually.
 - Actions are random with the probability that the paper calls 1 - tau.
 """
 
@@ -56,14 +55,14 @@ from tunesmith.tuners.untiled import untiled_config
 # Actions drawn in a step until one leads to a new and valid config.
 _DRAWS = 8
 
-# Steps without a new config after which the neighbourhood counts as used up.
+# Steps without a new config after which the neighbourhood counts as exhausted.
 _VAIN_STEPS = 16
 
 # Transitions in a step of training.
 _MINIBATCH = 64
 
-# However many results come at once (the records of an earlier run), the networks are trained for no
-# more episodes than this before the next proposal.
+# If many results come at once (the records of an earlier run), the networks are trained for at most
+# this many episodes before the next proposal.
 _MOST_EPISODES = 16
 
 
@@ -88,17 +87,12 @@ class NA2C(Tuner):
     discount: float = option(0.5, "weight of the next state's value against the reward")
 
     def check(self) -> None:
-        for name in ("steps", "patience", "batch", "memory", "updates", "hidden"):
-            value = getattr(self, name)
-            self.require(value >= 1, f"{name} must be 1 or more, not {value}")
+        self.require_least(1, "steps", "patience", "batch", "memory", "updates", "hidden")
         self.require(
             self.first_steps >= self.steps,
             f"first_steps must be at least steps ({self.steps}), not {self.first_steps}",
         )
-        self.require(
-            0.0 <= self.exploration <= 1.0,
-            f"exploration must be between 0 and 1, not {self.exploration}",
-        )
+        self.require_share("exploration")
         self.require(
             0.0 < self.learning_rate <= 1.0,
             f"learning_rate must be more than 0 and at most 1, not {self.learning_rate}",
@@ -117,9 +111,9 @@ class NA2CSearch(Search):
 
     Attributes:
         centre: the state where walks begin (s_0).
-        best: the highest throughput so far; 0 as long as all trials failed.
-        best_state: where that was measured; None before.
-        observed: how many observations there were.
+        best: the highest throughput so far; 0 while all trials failed.
+        best_state: the state with that throughput; None while there is none.
+        observed: the number of observations.
         still: episodes since the centre moved.
     """
 
@@ -148,7 +142,7 @@ class NA2CSearch(Search):
 
     @property
     def walk_length(self) -> int:
-        """T: the steps of a walk that starts now."""
+        """T: the length of a walk that starts now."""
         settings = self.settings
         soft_start = settings.first_steps - settings.steps - self.observed // settings.batch
         return settings.steps + max(0, soft_start) + self.still // settings.patience
@@ -182,7 +176,7 @@ class NA2CSearch(Search):
             self._end_episode()
 
     def _end_episode(self) -> None:
-        """Move the centre to the best state, where the next walk begins; networks may learn."""
+        """Move the centre to the best state, and schedule training."""
         centre = self._random_state() if self.best_state is None else self.best_state
         self.still = self.still + 1 if (centre == self.centre).all() else 0
         self.centre, self._steps_left = centre, 0
@@ -196,7 +190,7 @@ class NA2CSearch(Search):
         return self.moves.vectors.vector(self.space.sample(self.rng))
 
     def _step(self) -> Config | None:
-        """Walk on by one action; the config arrived at, if it is new and valid."""
+        """Walk one step, and return the config if it is new and valid."""
         weights = self._action_weights()
         onward = self._state
         for _ in range(_DRAWS):
@@ -216,7 +210,7 @@ class NA2CSearch(Search):
         return None
 
     def _action_weights(self) -> Reals:
-        """How likely each action is, up to a factor."""
+        """The probability of each action up to a factor, shape (actions,)."""
         states = self._state[None]
         possible = self.moves.possible(states)
         if self.rng.random() < self.settings.exploration:
@@ -226,7 +220,7 @@ class NA2CSearch(Search):
         return weights
 
     def _train(self) -> None:
-        """Train for the episodes that have ended since the last time."""
+        """Train for the episodes that have ended since the last training."""
         for _ in range(self._untrained * self.settings.updates):
             before, actions, speeds, after = self.memory.draw(_MINIBATCH, self.rng)
             rewards = speeds / (self.best or 1.0)
@@ -243,7 +237,7 @@ class NA2CSearch(Search):
 
 
 def _draw(weights: Reals, rng: np.random.Generator) -> int:
-    """A place, drawn in proportion to the weights, which are not all 0."""
+    """An index, drawn in proportion to the weights, which are not all 0."""
     places = np.flatnonzero(weights)
     ends = weights[places].cumsum()
     drawn = int(np.searchsorted(ends, rng.random() * ends[-1], side="right"))

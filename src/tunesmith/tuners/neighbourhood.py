@@ -1,4 +1,4 @@
-"""Configs near a config, and random ones, with their coordinates: what a model chooses from."""
+"""Candidates of a model: configs near a config and random ones, with their coordinates."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tunesmith.space import Config, Space, Value
 
 Array = npt.NDArray[np.float64]
 
-# Of a parameter with more values than this, so many are drawn by random walks.
+# For a parameter with more values, this many are drawn by random walks instead.
 _MOST_VALUES = 32
 _WALK = 0.7
 
-# A config of many parameters has hundreds of neighbours: so many of them are looked at.
+# The most neighbours of a config: with many parameters it has hundreds.
 _MOST_NEIGHBOURS = 128
 
 
@@ -34,21 +34,21 @@ class Choices:
         return Choices([self.configs[i] for i in left], self.rows[left])
 
     def some(self, numbers: npt.NDArray[np.int64]) -> Choices:
-        """Those of these numbers."""
+        """The choices at these indices."""
         return Choices([self.configs[i] for i in numbers], self.rows[numbers])
 
     @staticmethod
     def joined(parts: list[Choices]) -> Choices:
-        """All of several; there is at least one part."""
+        """The choices of all ``parts``, of which there is at least one."""
         configs = [config for part in parts for config in part.configs]
         return Choices(configs, np.concatenate([part.rows for part in parts]))
 
 
 class Neighbourhood:
-    """What is near to configs, remembered for each.
+    """The configs near a config, cached.
 
-    ``neighbours`` differ in one parameter by a step of its topology, ``variations`` in one
-    parameter by any number of steps.
+    ``neighbours`` differ in one parameter by an adjacent value, ``variations`` in one parameter by
+    any value.
     """
 
     def __init__(self, space: Space, coordinates: Coordinates, rng: np.random.Generator) -> None:
@@ -99,15 +99,15 @@ class Neighbourhood:
         return Choices(configs, self._coordinates.of_all(configs))
 
     def roundness(self, choices: Choices) -> Array:
-        """How round each of them is, shape (configs,): see ``Coordinates.roundness``."""
+        """``Coordinates.roundness`` of the choices, shape (configs,)."""
         return self._coordinates.roundness(choices.rows)
 
 
 class Pool:
-    """Random configs in stock, which are described once.
+    """A pool of random configs, whose coordinates are computed once.
 
-    Each draw is one of the round ones (see ``Coordinates.roundness``) with probability
-    ``round_share``, else any with equal probability.
+    With probability ``round_share`` a draw is in proportion to ``Coordinates.roundness``, otherwise
+    uniform.
     """
 
     def __init__(
@@ -125,12 +125,12 @@ class Pool:
         self._rng = rng
 
     def draw(self, count: int) -> Choices:
-        """So many, some of them perhaps more than once."""
+        """``count`` draws with replacement."""
         total = len(self.choices.configs)
         return self.choices.some(self._rng.choice(total, size=count, p=self._chances))
 
     def first(self, count: int) -> list[Config]:
-        """Different configs to begin with."""
+        """Up to ``count`` draws without replacement."""
         total = len(self.choices.configs)
         count = min(count, int(np.count_nonzero(self._chances)))
         numbers = self._rng.choice(total, size=count, replace=False, p=self._chances)

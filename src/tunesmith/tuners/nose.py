@@ -1,37 +1,38 @@
-"""NoSE: an evolutionary algorithm that measures only what a k-NN surrogate likes.
+"""NoSE: an evolutionary algorithm that measures only the offspring a k-NN surrogate ranks highest.
 
 "Evolutionary Algorithm with Non-parametric Surrogate Model for Tensor Program Optimization",
 section III-B; the constants are those of section V-D. Each generation breeds M offspring of a
 population of N, by the roulette wheel, one-point crossover and uniform mutation (steps 1 and 2),
-predicts their speed from all that was measured (step 3), has the E best measured (step 4), and
-keeps the N best (step 5). The surrogate's equations 1 to 4 are in ``knn``. Where we depart from the
-paper:
+predicts their speed from all measurements (step 3), measures the E best (step 4), and keeps the N
+best (step 5). The surrogate's equations 1 to 4 are in ``knn``. Differences from the paper:
 
-- Nothing waits. A generation is bred when the elite of the last one is proposed, of what is known
-  by then. With measurements that keep up, this is the paper's algorithm.
-- Offspring that were seen before, or break a constraint, are bred again, ten times at most; random
-  configs take the place of those of the elite that are still missing.
+- Nothing waits. When the elite of a generation is proposed, the next one is bred from what is known
+  by then. If measurements arrive in time, this is the paper's algorithm.
+- Offspring that were seen before, or violate a constraint, are bred again, ten times at most;
+  random configs replace those of the elite that are still missing.
 - Two parents are always different configs, and a mutated gene always changes.
-- Neighbours are found by a look at the whole knowledge base, for all offspring at once, not with
-  the k-d trees that the paper refers to.
+- Neighbours are found by exhaustive search, for all offspring at once, and not with the k-d trees
+  that the paper refers to.
 """
 
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
+from tunesmith.features.genes import Genes
 from tunesmith.measurement import Measurement
 from tunesmith.models.knn import KnnRegressor
 from tunesmith.space import Config, Space
 from tunesmith.tuners.breeding import Individual, another_value, crossover, roulette_pairs
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 
-# Children bred for an offspring that is valid and new, on average, before a generation makes do
-# with those that it has.
+# The most children bred per offspring, on average; then a generation continues with fewer.
 _CHILDREN_PER_OFFSPRING = 10
 
 
@@ -48,25 +49,23 @@ class Nose(Tuner):
     neighbours: int = option(9, "nearest measured configs that a prediction is made of (k)")
 
     def check(self) -> None:
-        self.require(self.population >= 2, f"population must be 2 or more, not {self.population}")
+        self.require_least(2, "population")
         self.require(
             0.0 < self.elite <= self.offspring <= 1000.0,
             f"elite must be more than 0 and at most offspring ({self.offspring}), and that at most "
             f"1000, not {self.elite}",
         )
-        self.require(
-            0.0 <= self.mutation <= 1.0, f"mutation must be between 0 and 1, not {self.mutation}"
-        )
-        self.require(self.neighbours >= 1, f"neighbours must be 1 or more, not {self.neighbours}")
+        self.require_share("mutation")
+        self.require_least(1, "neighbours")
 
     @property
     def offspring_count(self) -> int:
-        """How many offspring are bred a generation (M)."""
+        """The offspring bred per generation (M)."""
         return max(1, round(self.offspring * self.population))
 
     @property
     def elite_count(self) -> int:
-        """How many of them are measured (E)."""
+        """The offspring measured per generation (E)."""
         return max(1, round(self.elite * self.population))
 
     def start(self, space: Space, seed: int) -> NoseSearch:
@@ -76,19 +75,20 @@ class Nose(Tuner):
 class NoseSearch(Search):
     """A running NoSE search.
 
-    As every survivor of step 5 is better than what it displaces, the population is at any time the
-    N best of all that was observed, and each observation takes its place there as it arrives, in
-    whatever order. The first N proposals are random (P_0); later ones are the elite of a
-    generation, likeliest first. Asked for more than is left of an elite while measurements are
-    pending, the search breeds the next generation from what is known. With measurements that keep
-    up, this is the synchronous algorithm.
+    Every survivor of step 5 is better than what it displaces. So the population is always the N
+    best of all observations, which may arrive in any order. The first N proposals are random (P_0);
+    later ones are the elite of a generation, best prediction first. If more configs are requested
+    than are left of an elite while measurements are pending, the search breeds the next generation
+    from what is known. If measurements arrive in time, this is the synchronous algorithm.
     """
 
     def __init__(self, settings: Nose, space: Space, seed: int) -> None:
         super().__init__(space, seed)
         self.settings = settings
         self.population: list[Individual] = []
-        self.surrogate = KnnRegressor(space, settings.neighbours)
+        self._genes = Genes(space)
+        self._rows: list[list[float]] = []  # of all that was observed, and how fast that is
+        self._speeds: list[float] = []
         self._elite: list[Config] = []
         self._random_due = 0
 
@@ -106,7 +106,8 @@ class NoseSearch(Search):
 
     def learn(self, measurement: Measurement) -> None:
         speed = fitness(measurement)
-        self.surrogate.add(measurement.config, speed)
+        self._rows.append(self._genes.of(measurement.config))
+        self._speeds.append(speed)
         insort(
             self.population,
             Individual(measurement.config, speed),
@@ -115,15 +116,24 @@ class NoseSearch(Search):
         del self.population[self.settings.population :]
 
     def _next_generation(self) -> None:
-        """Breed, predict, and keep the best; random configs make up for offspring not found."""
+        """Breed, predict, and keep the best; random configs replace missing offspring."""
         offspring = self._breed()
-        predicted = self.surrogate.predict(offspring)
+        predicted = self.predict(offspring)
         best = np.argsort(-predicted, kind="stable")[: self.settings.elite_count]
         self._elite = [offspring[index] for index in best]
         self._random_due = self.settings.elite_count - len(best)
 
+    def predict(self, configs: Sequence[Config]) -> npt.NDArray[np.float64]:
+        """How fast configs are by all that was observed, shape (configs,)."""
+        genes = self._genes
+        model = KnnRegressor(
+            sum(genes.widths), self.settings.neighbours, genes.widths, genes.unordered
+        )
+        model.fit(np.array(self._rows), np.array(self._speeds))
+        return model.predict(genes.of_all(configs)).means
+
     def _breed(self) -> list[Config]:
-        """M distinct offspring that are valid and new; fewer where too few are found."""
+        """M distinct, valid and new offspring; fewer if not enough are found."""
         count = self.settings.offspring_count
         speeds = [individual.fitness for individual in self.population]
         found: dict[Config, None] = {}

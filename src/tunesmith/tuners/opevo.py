@@ -1,18 +1,18 @@
-"""OpEvo: evolution by a mutation that knows which values are alike.
+"""OpEvo: evolution with a topology-aware mutation.
 
 "OpEvo: An Evolutionary Method for Tensor Operator Optimization", algorithm 1. Its experiments use
-λ = 8 parents, ρ = 8 children and q = 0.5. The population is every config measured so far. Where we
-depart from the paper:
+λ = 8 parents, ρ = 8 children and q = 0.5. The population is every config measured so far.
+Differences from the paper:
 
-- Nothing waits. Parents are selected from what has been measured when a generation begins, and as
-  long as fewer than λ have been, further configs are random. With measurements that keep up, this
-  is the paper's algorithm.
-- Where no parent has a fitness above 0, equation 2 has no value: the next config is random.
-- The paper has no constraints that are known beforehand, only failures. Here the parameters that
-  constraints tie together are drawn again, when they are recombined and when they walk, until they
-  meet them; where that fails, they are those of one parent, or stay where they were.
-- A child that is not new is mutated further, as in section 4.4, but not for ever: a random config
-  takes its place where nothing new can be reached.
+- Nothing waits. A generation selects its parents from what has been measured when it begins; while
+  there are fewer than λ, further configs are random. If measurements arrive in time, this is the
+  paper's algorithm.
+- If no parent has a fitness above 0, equation 2 is undefined, and the next config is random.
+- The paper has no constraints that are known in advance, only failures. Here the parameters of a
+  tie are redrawn, both in recombination and in mutation, until they meet their constraints. If that
+  fails, they come from one parent, or stay unchanged.
+- A child that is not new is mutated further, as in section 4.4, but only a limited number of times:
+  then a random config replaces it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from tunesmith.space import Config, Space, Value
 from tunesmith.tuners.breeding import Individual
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 
-# Draws of parameters that constraints tie together, until they meet them.
+# The most draws of a tie's parameters until they meet its constraints.
 _DRAWS = 20
 
-# Mutations of a child until it is new.
+# The most mutations of a child until it is new.
 _MUTATIONS = 16
 
 
@@ -49,8 +49,7 @@ class OpEvo(Tuner):
     q: float = option(0.5, "probability that a random walk goes on: more explores further")
 
     def check(self) -> None:
-        self.require(self.parents >= 1, f"parents must be 1 or more, not {self.parents}")
-        self.require(self.children >= 1, f"children must be 1 or more, not {self.children}")
+        self.require_least(1, "parents", "children")
         self.require(0.0 < self.q < 1.0, f"q must be above 0 and below 1, not {self.q}")
 
     def start(self, space: Space, seed: int) -> OpEvoSearch:
@@ -61,9 +60,9 @@ class OpEvoSearch(Search):
     """A running evolution.
 
     Attributes:
-        best: the λ fittest individuals, best first; of equal ones, the earlier first.
-        parents: those that the children of this generation are made of.
-        due: children of this generation that are still to be made.
+        best: the λ fittest individuals, best first; equal ones in the order of arrival.
+        parents: the parents of this generation.
+        due: the number of children of this generation that are still to be proposed.
     """
 
     def __init__(self, settings: OpEvo, space: Space, seed: int) -> None:
@@ -89,13 +88,13 @@ class OpEvoSearch(Search):
         del self.best[self.settings.parents :]
 
     def _select(self) -> None:
-        """Begin a generation, if there are λ to select from, not all of them failures."""
+        """Begin a generation if there are λ individuals, and not all of them failures."""
         if len(self.best) == self.settings.parents and self.best[0].fitness > 0.0:
             self.parents = tuple(self.best)
             self.due = self.settings.children
 
     def _breed(self) -> Config | None:
-        """A valid child that is new; None when mutating it again and again finds none."""
+        """A valid and new child; None if repeated mutation finds none."""
         child = recombine(self.parents, self.ties, self.rng)
         for _ in range(_MUTATIONS):
             child = mutate(child, self.ties, self.settings.q, self.rng)
@@ -106,21 +105,21 @@ class OpEvoSearch(Search):
 
 
 def fitness_shares(parents: Sequence[Individual]) -> npt.NDArray[np.float64]:
-    """The probability of each parent to be inherited from, shape (parents,): equation 2.
+    """The probability to inherit a value from each parent, shape (parents,): equation 2.
 
-    At least one has to have a fitness above 0; one of fitness 0 is never inherited from.
+    At least one parent must have a fitness above 0.
     """
     values = np.array([parent.fitness for parent in parents])
-    values /= values.max()  # or the sum may be too large for a float
+    values /= values.max()  # otherwise the sum may overflow
     return np.asarray(values / values.sum())
 
 
 def recombine(
     parents: Sequence[Individual], ties: Sequence[Tie], rng: np.random.Generator
 ) -> dict[str, Value]:
-    """A valid child that has each parameter from a parent drawn for it alone (section 4.2)."""
+    """A valid child: the parent of each parameter's value is drawn independently (section 4.2)."""
     edges = np.cumsum(fitness_shares(parents))
-    child = dict(parents[0].config)  # for its order: each value is about to be replaced
+    child = dict(parents[0].config)  # for the order of its keys: all values are replaced
     for tie in ties:
         for _ in range(_DRAWS):
             drawn = np.searchsorted(edges, edges[-1] * rng.random(len(tie.parameters)), "right")
@@ -137,7 +136,7 @@ def recombine(
 def mutate(
     child: Mapping[str, Value], ties: Sequence[Tie], q: float, rng: np.random.Generator
 ) -> dict[str, Value]:
-    """A valid mutant: each parameter where a walk from the child's value stops (section 4.3)."""
+    """A valid mutant: each value is the end of a random walk from the child's (section 4.3)."""
     mutant = dict(child)
     for tie in ties:
         for _ in range(_DRAWS):

@@ -1,4 +1,4 @@
-"""The options of a tuner: its settings' fields, their types, and how to read them from text."""
+"""The options of a tuner: the fields of its settings, their types, and their text form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FALSE = {"false", "no", "off", "0"}
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """One option: its name, its type as a hint, its default, and what it does."""
+    """One option: its name, its type hint, its default, and what it does."""
 
     name: str
     hint: Any
@@ -28,11 +28,11 @@ class Option:
         return type_name(self.hint)
 
     def accepts(self, value: object) -> bool:
-        """Whether a value has the option's type; an int counts as a float, a bool as no number."""
+        """Whether a value has the option's type. An int is a float, but a bool is not a number."""
         return any(_is_of(value, member) for member in _members(self.hint))
 
     def parse(self, text: str) -> object:
-        """The value that a text stands for; raises ``UsageError`` if it is none of the type."""
+        """The value of a text. Raises ``UsageError`` if it does not have the option's type."""
         for member in _members(self.hint):
             try:
                 return _parse_as(text, member)

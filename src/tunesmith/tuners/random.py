@@ -1,4 +1,4 @@
-"""Uniform sampling without replacement: the baseline that any tuner has to beat."""
+"""Uniform sampling without replacement: the baseline for every tuner."""
 
 from __future__ import annotations
 

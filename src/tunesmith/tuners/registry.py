@@ -1,4 +1,4 @@
-"""Tuners by name: ours, and those that other packages bring."""
+"""Tuners by name: built-in ones and those of installed packages."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ TUNERS = Registry("tuner", "tuners", _OURS, _class, "a subclass of Tuner")
 
 @dataclass(frozen=True)
 class TunerDescription:
-    """A row of ``tunesmith tuners``: what a tuner is and its options.
+    """A row of ``tunesmith tuners``.
 
-    ``package`` says who brings it. ``summary`` says why when it cannot be loaded.
+    ``package`` is the tuner's distribution. If the tuner cannot be loaded, ``summary`` is the
+    reason.
     """
 
     name: str
@@ -45,12 +46,12 @@ class TunerDescription:
 
 
 def tuner_names() -> list[str]:
-    """All tuners that can be asked for by name, sorted."""
+    """The names of all tuners, sorted."""
     return sorted(TUNERS.names())
 
 
 def tuner(name: str, **options: object) -> Tuner:
-    """The tuner of that name with the given options, the others at their defaults.
+    """The tuner with this name and these options, the others at their defaults.
 
     Raises ``UsageError`` for an unknown tuner or option, a wrong type or a value out of range,
     and ``MissingDependencyError`` for a tuner whose package cannot be imported.
@@ -62,7 +63,7 @@ def tuner(name: str, **options: object) -> Tuner:
 
 
 def parse_options(name: str, assignments: Iterable[str]) -> dict[str, object]:
-    """The options of a tuner from texts such as ``population=50``, ready for ``tuner``.
+    """The options of a tuner from texts such as ``population=50``, for ``tuner``.
 
     Raises ``UsageError`` for an unknown option, a text without ``=`` or a value of another type.
     """
@@ -81,7 +82,7 @@ def parse_options(name: str, assignments: Iterable[str]) -> dict[str, object]:
 
 
 def describe_tuners() -> list[TunerDescription]:
-    """All tuners by name; one that cannot be loaded says so in its summary."""
+    """All tuners, sorted by name."""
     return [_describe(name) for name in tuner_names()]
 
 

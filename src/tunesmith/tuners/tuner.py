@@ -1,4 +1,4 @@
-"""What every tuner is made of: immutable settings, and the state of one running search."""
+"""The base classes of tuners: immutable settings, and the state of a running search."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ from tunesmith.errors import SpaceError, UsageError
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Space
 from tunesmith.tuners.options import options_of
+from tunesmith.tuners.view import View
 
 T = TypeVar("T")
 
-# Draws that may hit a config seen before until it is looked how many are left. With half of the
-# space used up the chance to need them all is 2^-64.
+# Draws that may all hit seen configs before the remaining ones are counted. If half of the space is
+# seen, the probability of that is 2^-64.
 _DRAWS = 64
 
-# The rest of a space is enumerated only where the space has at most so many valid configs, or so
-# many for each config that the search has seen: the end of a search stays in proportion to it.
+# The remaining configs of a space are enumerated only if the space has at most this many valid
+# configs, or this many per seen config, so that the cost stays in proportion to the search.
 _ENUMERABLE_SIZE = 20_000
 _ENUMERABLE_PER_SEEN = 16
 
-# In a space that cannot be counted, the search ends after so many draws a seen config without
-# anything new. A single config left among n seen ones is overlooked with a chance of about e^-20.
+# In a space that cannot be counted, the search ends after this many draws per seen config without a
+# new one. The last new config among n is missed with a probability of about e^-20.
 _DRAWS_PER_SEEN_BEFORE_END = 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Tuner(ABC):
-    """The settings of a search algorithm. Its fields are its options, on the command line too.
+    """The settings of a search algorithm. Its fields are its options, also on the command line.
 
-    A subclass is a frozen dataclass with a ``name``; it checks its values in ``check``. One
-    object may start any number of searches. Making one raises ``UsageError`` for a value of the
-    wrong type or out of range.
+    A subclass is a frozen dataclass with a ``name``; it checks its values in ``check``. One object
+    may start any number of searches. The constructor raises ``UsageError`` for a value of the wrong
+    type or out of range.
     """
 
     name: ClassVar[str]
@@ -56,17 +57,35 @@ class Tuner(ABC):
     def start(self, space: Space, seed: int) -> Search:
         """A new search of ``space``; the same seed and observations give the same proposals."""
 
+    def start_on(self, view: View, seed: int) -> Search:
+        """A new search that may look at more than the space: see ``View``.
+
+        This is how a run starts its searches. Unless overridden, a tuner looks at the space alone.
+        """
+        return self.start(view.space, seed)
+
     def check(self) -> None:  # noqa: B027 # a hook
-        """Raise ``UsageError`` for a value out of range. The types are right already."""
+        """Raise ``UsageError`` for a value out of range. The types have been checked."""
 
     def require(self, condition: bool, requirement: str) -> None:
         """Raise ``UsageError`` with the requirement unless the condition holds."""
         if not condition:
             raise UsageError(f"tuner '{self.name}': {requirement}")
 
+    def require_least(self, least: int, *names: str) -> None:
+        """Raise ``UsageError`` unless these options are at least ``least``."""
+        for name in names:
+            value = getattr(self, name)
+            self.require(value >= least, f"{name} must be {least} or more, not {value}")
+
+    def require_share(self, name: str) -> None:
+        """Raise ``UsageError`` unless this option is between 0 and 1."""
+        value = getattr(self, name)
+        self.require(0.0 <= value <= 1.0, f"{name} must be between 0 and 1, not {value}")
+
 
 def option(default: T, meaning: str) -> T:
-    """A field of a tuner's settings with its default and a line about what it does."""
+    """A field of a tuner's settings, with its default and its meaning in one line."""
     field: T = dataclasses.field(default=default, metadata={"meaning": meaning})
     return field
 
@@ -74,9 +93,10 @@ def option(default: T, meaning: str) -> T:
 class Search(ABC):
     """The running state of one search: proposes configs and learns from measurements.
 
-    Observations may come late, in any order and in part, and ``propose`` never waits for them.
-    No config is proposed twice, nor one that was observed without having been proposed (the
-    records of an earlier run). An algorithm fills in ``next_config`` and, if it learns, ``learn``.
+    Observations may be late, out of order or missing, and ``propose`` never waits for them. No
+    config is proposed twice, nor after it was observed (in the records of an earlier run). A
+    subclass defines ``next_config`` and, if it learns, ``learn``. Raises ``UsageError`` for a
+    negative seed.
     """
 
     def __init__(self, space: Space, seed: int) -> None:
@@ -89,7 +109,7 @@ class Search(ABC):
         self._rest: list[Config] | None = None
 
     def propose(self, count: int) -> list[Config]:
-        """Up to ``count`` new valid configs: fewer when fewer are left, none at the end."""
+        """Up to ``count`` new valid configs: fewer if fewer are left, none at the end."""
         configs: list[Config] = []
         while len(configs) < count:
             config = self.next_config()
@@ -100,9 +120,9 @@ class Search(ABC):
         return configs
 
     def observe(self, measurements: Sequence[Measurement]) -> None:
-        """Take in measurements, each config's first one; those of unproposed configs count too.
+        """Learn from the first measurement of each config, whether it was proposed or not.
 
-        Raises ``SpaceError`` for a config that is not of this space, before anything is learned.
+        Raises ``SpaceError`` for a config that is not in this space, before anything is learned.
         """
         for measurement in measurements:
             if not self.space.contains(measurement.config):
@@ -124,13 +144,13 @@ class Search(ABC):
         """
 
     def learn(self, measurement: Measurement) -> None:  # noqa: B027 # a hook
-        """Take in the first measurement of a config. Does nothing unless overridden."""
+        """Learn from the first measurement of a config. Does nothing unless overridden."""
 
     def fresh_config(self) -> Config | None:
-        """A uniform draw from the valid configs not seen yet; None when there is none.
+        """A uniform draw from the valid configs not seen yet; None if there is none.
 
-        Draws until one is new; when most are not, the rest is enumerated once and then handed
-        out in random order. A space far larger than what was seen is never enumerated.
+        It draws until a config is new. If most are not, the remaining ones are enumerated once and
+        returned in random order. A space far larger than what was seen is never enumerated.
         """
         if self._rest is None:
             config = self._draw(_DRAWS)
@@ -148,7 +168,7 @@ class Search(ABC):
         return None
 
     def _size(self) -> int | None:
-        """How many valid configs the space has; None where it cannot be counted."""
+        """The number of valid configs; None if they cannot be counted."""
         try:
             return self.space.size
         except SpaceError:
@@ -163,10 +183,10 @@ class Search(ABC):
 
 
 def fitness(measurement: Measurement) -> float:
-    """The throughput in calls a second as a finite number that is never negative.
+    """The throughput in calls per second, finite and not negative.
 
-    Failures have 0, and so has a time that is no positive finite number; a time too short to
-    divide by has the largest float.
+    It is 0 for failures and for times that are not positive and finite. If it would overflow, it is
+    the largest float.
     """
     if not measurement.valid or not 0.0 < measurement.seconds < math.inf:
         return 0.0

@@ -1,4 +1,4 @@
-"""Where a search over the graph of configs begins when nothing is known: with a program untiled."""
+"""The untiled config: the start of searches over the graph of configs."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from tunesmith.features.ties import Tie, ties_of
 from tunesmith.space import Config, Factorization, Parameter, Space, Value
 
-# Combinations looked at, of parameters that constraints tie together, for one that meets them.
-_LOOKED_AT = 5000
+# The most combinations of a tie's parameters to try for one that meets its constraints.
+_MOST_COMBINATIONS = 5000
 
 
 def untiled_config(space: Space) -> Config | None:
-    """The config that does the least, or the valid one that is the fewest steps away from it.
+    """The config without any tiling, or the valid config the fewest steps away from it.
 
-    Each loop is in one piece: [C, 1, 1, …], as G-BFS and N-A2C start ("Compiler-Level Matrix
+    Loops are not split: [C, 1, 1, …], which is where G-BFS and N-A2C start ("Compiler-Level Matrix
     Multiplication Optimization for Deep Learning", section 4). Ordinals have their lowest value,
-    permutations and categories the one that is given first. Steps may lead through configs that
-    break constraints; None where the first thousands of them have no valid one.
+    permutations and categories the first one given. Steps may pass through invalid configs; None if
+    there is no valid one among the first few thousand.
     """
     values = {parameter.name: _least(parameter) for parameter in space.parameters}
     for tie in ties_of(space):
@@ -36,7 +36,7 @@ def _least(parameter: Parameter) -> Value:
 
 
 def _nearest_allowed(tie: Tie, start: Mapping[str, Value]) -> dict[str, Value] | None:
-    """Values of a tie's parameters that it allows, as few steps from ``start`` as can be."""
+    """The values that a tie allows, the fewest steps away from ``start``."""
     names = [parameter.name for parameter in tie.parameters]
     first = tuple(start[name] for name in names)
     known = {first}
@@ -46,7 +46,7 @@ def _nearest_allowed(tie: Tie, start: Mapping[str, Value]) -> dict[str, Value] |
         named = dict(zip(names, values, strict=True))
         if tie.allows(named):
             return named
-        if len(known) < _LOOKED_AT:
+        if len(known) < _MOST_COMBINATIONS:
             around = [near for near in _steps_from(tie, values) if near not in known]
             known.update(around)
             ahead.extend(around)
@@ -54,7 +54,7 @@ def _nearest_allowed(tie: Tie, start: Mapping[str, Value]) -> dict[str, Value] |
 
 
 def _steps_from(tie: Tie, values: tuple[Value, ...]) -> list[tuple[Value, ...]]:
-    """What one step of one parameter makes of these values, allowed or not."""
+    """These values after one step of one parameter, allowed or not."""
     return [
         (*values[:place], value, *values[place + 1 :])
         for place, parameter in enumerate(tie.parameters)

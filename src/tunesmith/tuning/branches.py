@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
-from tunesmith.candidate import as_candidate, candidate, of_plain_config, sketch_and_config
 from tunesmith.errors import SpaceError
-from tunesmith.measure.task.portfolio import Portfolio
-from tunesmith.measure.task.problem import TaskProblem
-from tunesmith.measurement import Measurement
+from tunesmith.measurement import Candidate, Measurement
 from tunesmith.problem import Measurable, Problem
 from tunesmith.space import Config
 from tunesmith.tuners import Tuner
 from tunesmith.tuners.tuner import Search
+from tunesmith.tuners.view import View
 from tunesmith.tuning.bandit import Bandit
-from tunesmith.tuning.standing import Standing
+from tunesmith.tuning.incumbents import Incumbents
 from tunesmith.tuning.starts import StartFinder
 
 if TYPE_CHECKING:
@@ -39,42 +38,44 @@ class SketchIdentity(TypedDict):
 class Branch:
     """One sketch of a run: its search, and the configs to try before those of the search.
 
-    ``name`` is what candidates call it: the sketch's name, empty where a run has one problem only.
-    ``trials`` and ``best_seconds`` sum up what was observed.
+    ``sketch`` is the name, empty where a problem has no sketches. ``trials`` and ``best_seconds``
+    sum up what was observed.
     """
 
-    def __init__(self, name: str, problem: Problem, search: Search) -> None:
-        self.name = name
+    def __init__(self, problem: Problem, tuner: Tuner, seed: int) -> None:
         self.problem = problem
         self.identity = sketch_of(problem)
+        self.sketch = self.identity["sketch"]
+        self.view = View(problem.space, problem.estimates, problem.features)
         self.trials = 0
         self.best_seconds: float | None = None
-        default = problem.default
-        self._early = deque([] if default is None else [default])
-        self._search = search
+        self._early = deque([] if problem.default is None else [problem.default])
+        self._search = _start(tuner, problem, self.view, seed)
 
     @property
-    def sketch(self) -> str:
-        """The name of the sketch, whatever candidates call it."""
-        return self.identity["sketch"]
+    def default(self) -> Candidate | None:
+        """The default of the problem as a candidate."""
+        default = self.problem.default
+        return None if default is None else Candidate(default, self.sketch)
 
     def find_starts(self, finder: StartFinder, seed: int) -> float | None:
-        """Have good starts proposed before the tuner's own configs; the best one's estimate."""
-        if not isinstance(self.problem, TaskProblem):
-            return None
-        starts = finder.find(self.problem.space, self.problem.estimate, _STARTS, seed)
+        """Have good starts proposed before the tuner's own configs; the best one's estimate.
+
+        None where there is no model.
+        """
+        starts = finder.find(self.view, _STARTS, seed)
         self._early.extend(start.config for start in starts)
         return starts[0].estimate if starts else None
 
-    def propose_default(self) -> list[Config]:
+    def propose_default(self) -> list[Candidate]:
         """The default, unless there is none or it was tried before."""
         default = self.problem.default
         if default is None or default in self._search.seen:
             return []
         return self.propose(1)
 
-    def propose(self, count: int) -> list[Config]:
-        """Up to ``count`` new configs: the default, then good starts, then the tuner's own."""
+    def propose(self, count: int) -> list[Candidate]:
+        """Up to ``count`` new ones: the default, then good starts, then the tuner's own."""
         configs: list[Config] = []
         while self._early and len(configs) < count:
             config = self._early.popleft()
@@ -82,10 +83,12 @@ class Branch:
                 self._search.seen.add(config)
                 configs.append(config)
         left = count - len(configs)
-        return [*configs, *self._search.propose(left)] if left else configs
+        if left:
+            configs += self._search.propose(left)
+        return [Candidate(config, self.sketch) for config in configs]
 
     def observe(self, measurements: Sequence[Measurement]) -> None:
-        """Take in measurements of plain configs."""
+        """Take in measurements of this sketch's configs."""
         self._search.observe(measurements)
         self.trials += len(measurements)
         known = [] if self.best_seconds is None else [self.best_seconds]
@@ -96,24 +99,26 @@ class Branch:
 class Branches:
     """All branches of a run as one search over candidates."""
 
-    def __init__(self, problem: Problem | Portfolio, tuner: Tuner, seed: int) -> None:
-        self.branches = [
-            Branch(name, each, _start(tuner, each, seed))
-            for name, each in _named_problems(problem).items()
-        ]
+    def __init__(self, problem: Measurable, tuner: Tuner, seed: int) -> None:
+        self.branches = [Branch(each, tuner, seed) for each in problem.alternatives]
         self._seed = seed
-        self._numbers = {branch.name: number for number, branch in enumerate(self.branches)}
+        self._numbers = {branch.sketch: number for number, branch in enumerate(self.branches)}
         self._allocation = Bandit().start(len(self.branches))
         self._open = set(range(len(self.branches)))
 
-    def propose_defaults(self, count: int) -> list[Config]:
+    @property
+    def default(self) -> Candidate | None:
+        """What the others are compared with: the default of the first branch."""
+        return self.branches[0].default
+
+    def propose_defaults(self, count: int) -> list[Candidate]:
         """Up to ``count`` candidates that need no thinking: the default of each branch."""
-        candidates: list[Config] = []
+        candidates: list[Candidate] = []
         for number, branch in enumerate(self.branches):
             if len(candidates) < count:
-                configs = branch.propose_default()
-                self._allocation.give(number, len(configs))
-                candidates += [candidate(branch.name, config) for config in configs]
+                proposed = branch.propose_default()
+                self._allocation.give(number, len(proposed))
+                candidates += proposed
         return candidates
 
     def find_starts(self) -> None:
@@ -123,9 +128,9 @@ class Branches:
             [branch.find_starts(finder, self._seed) for branch in self.branches]
         )
 
-    def propose(self, count: int) -> list[Config]:
+    def propose(self, count: int) -> list[Candidate]:
         """Up to ``count`` new candidates: fewer when fewer are left, none at the end."""
-        candidates: list[Config] = []
+        candidates: list[Candidate] = []
         short: set[int] = set()  # who gave less than asked for is not asked again in this call
         while len(candidates) < count and (able := self._open - short):
             chosen: Counter[int] = Counter()
@@ -134,13 +139,12 @@ class Branches:
                 self._allocation.give(number)
                 chosen[number] += 1
             for number, wanted in chosen.items():
-                branch = self.branches[number]
-                configs = branch.propose(wanted)
-                candidates += [candidate(branch.name, config) for config in configs]
-                if len(configs) < wanted:
-                    self._allocation.give(number, len(configs) - wanted)
+                proposed = self.branches[number].propose(wanted)
+                candidates += proposed
+                if len(proposed) < wanted:
+                    self._allocation.give(number, len(proposed) - wanted)
                     short.add(number)
-                if not configs:
+                if not proposed:
                     self._open.discard(number)
         return candidates
 
@@ -148,21 +152,20 @@ class Branches:
         """Take in measurements of candidates, whoever proposed them."""
         observed: dict[str, list[Measurement]] = {}
         for measurement in measurements:
-            name, _ = sketch_and_config(measurement.config)
-            observed.setdefault(name, []).append(of_plain_config(measurement))
-        for name, group in observed.items():
-            self.branches[self._numbers[name]].observe(group)
+            observed.setdefault(measurement.sketch, []).append(measurement)
+        for sketch, group in observed.items():
+            self.branches[self._numbers[sketch]].observe(group)
             for measurement in group:
-                self._allocation.observe(self._numbers[name], measurement.seconds)
+                self._allocation.observe(self._numbers[sketch], measurement.seconds)
 
-    def resume(self, name: str, measurements: Sequence[Measurement]) -> None:
+    def resume(self, sketch: str, measurements: Sequence[Measurement]) -> None:
         """Take in candidates of a branch that earlier runs measured: nobody proposed them."""
-        self._allocation.give(self._numbers[name], len(measurements))
+        self._allocation.give(self._numbers[sketch], len(measurements))
         self.observe(measurements)
 
-    def branch_of(self, candidate: Config) -> Branch:
-        """The branch that a candidate belongs to."""
-        return self.branches[self._numbers[sketch_and_config(candidate)[0]]]
+    def branch_of(self, sketch: str) -> Branch:
+        """The branch of a sketch."""
+        return self.branches[self._numbers[sketch]]
 
     @property
     def trials(self) -> Mapping[str, int]:
@@ -171,35 +174,35 @@ class Branches:
 
 
 def resume(
-    search: Branches, standing: Standing, store: Store, problem: Problem | Portfolio
+    search: Branches, incumbents: Incumbents, store: Store, task_key: str, machine: str
 ) -> None:
-    """Learn from earlier runs. Where a play-off measured a config again, its times count."""
+    """Learn from earlier runs on a machine, which is given by its fingerprint.
 
-    def latest(config: Config) -> Measurement | None:
-        name, plain = sketch_and_config(config)
-        identity = search.branch_of(config).identity
-        known = store.measurement_of(problem.key, plain, **identity)
-        return None if known is None else as_candidate(name, known)
+    Where a play-off measured a config again, its times count.
+    """
+
+    def latest(candidate: Candidate) -> Measurement | None:
+        identity = search.branch_of(candidate.sketch).identity
+        known = store.measurement_of(task_key, candidate.config, machine=machine, **identity)
+        return None if known is None else replace(known, sketch=candidate.sketch)
 
     for branch in search.branches:
-        stored = store.measurements(problem.key, **branch.identity)
-        measurements = [as_candidate(branch.name, measurement) for measurement in stored]
-        search.resume(branch.name, measurements)
+        stored = store.measurements(task_key, machine=machine, **branch.identity)
+        measurements = [replace(measurement, sketch=branch.sketch) for measurement in stored]
+        search.resume(branch.sketch, measurements)
         for measurement in measurements:
-            standing.count(measurement)
-    standing.since_improvement = 0
-    names = {
-        (it.identity["sketch"], it.identity["sketch_version"]): it.name for it in search.branches
-    }
-    winner = store.best(problem.key, among=names)
-    known = []
-    if winner is not None:
-        known.append(candidate(names[winner.sketch, winner.sketch_version], winner.config))
-    known += [measurement.config for measurement in standing.finalists]
-    again = [latest(config) for config in dict.fromkeys(known)]
-    standing.replace_best([m for m in again if m is not None and m.valid])
-    if problem.default is not None:
-        standing.default = latest(problem.default)
+            incumbents.count(measurement)
+    incumbents.since_improvement = 0
+    identities = [
+        (branch.identity["sketch"], branch.identity["sketch_version"]) for branch in search.branches
+    ]
+    winner = store.best(task_key, machine=machine, among=identities)
+    known = [] if winner is None else [Candidate(winner.config, winner.sketch)]
+    known += [measurement.candidate for measurement in incumbents.finalists]
+    again = [latest(candidate) for candidate in dict.fromkeys(known)]
+    incumbents.replace_best([m for m in again if m is not None and m.valid])
+    if search.default is not None:
+        incumbents.default = latest(search.default)
 
 
 def sketch_of(problem: Measurable) -> SketchIdentity:
@@ -208,15 +211,9 @@ def sketch_of(problem: Measurable) -> SketchIdentity:
     return {"sketch": str(sketch["name"]), "sketch_version": int(sketch["version"])}
 
 
-def _start(tuner: Tuner, problem: Problem, seed: int) -> Search:
+def _start(tuner: Tuner, problem: Problem, view: View, seed: int) -> Search:
     """A search of a problem's space. A ``SpaceError`` says which tuner cannot search what."""
     try:
-        return tuner.start(problem.space, seed)
+        return tuner.start_on(view, seed)
     except SpaceError as error:
         raise SpaceError(f"tuner '{tuner.name}' cannot search {problem.key}: {error}") from error
-
-
-def _named_problems(problem: Problem | Portfolio) -> dict[str, Problem]:
-    if isinstance(problem, Portfolio):
-        return {each.sketch.name: each for each in problem.problems}
-    return {"": problem}

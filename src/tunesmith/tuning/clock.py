@@ -19,8 +19,8 @@ class RunClock:
     the minutes of a real trial, not in the microseconds that replaying one takes.
     """
 
-    def __init__(self) -> None:
-        self.measurer: Measurer | None = None
+    def __init__(self, measurer: Measurer) -> None:
+        self._measurer = measurer
         self._thinking = 0.0
         self._bookkeeping = 0.0
         self._begun = time.monotonic()
@@ -44,29 +44,24 @@ class RunClock:
             self._bookkeeping += time.monotonic() - started
 
     @property
-    def _simulated(self) -> float | None:
-        return None if self.measurer is None else self.measurer.simulated
-
-    @property
     def elapsed(self) -> float:
         """Seconds so far."""
-        simulated = self._simulated
+        simulated = self._measurer.simulated
         if simulated is None:
             return time.monotonic() - self._begun
         return self._thinking + simulated
 
     def split(self) -> dict[str, float]:
-        """Seconds by phase, and their ``total``, which is their sum; without a measurer nothing is
-        built or run.
+        """Seconds by phase, and their ``total``, which is their sum.
 
         What the tuner and the run do while programs are built counts as search and record alone.
         """
-        trials = {} if self.measurer is None else self.measurer.time_split()
+        trials = self._measurer.time_split()
         busy = {
             "search": self._thinking,
-            "build": trials.get("build", 0.0),
-            "run": trials.get("run", 0.0),
-            "record": 0.0 if self._simulated is not None else self._bookkeeping,
+            "build": trials["build"],
+            "run": trials["run"],
+            "record": 0.0 if self._measurer.simulated is not None else self._bookkeeping,
         }
         total = self.elapsed
         both = min(busy["build"], max(0.0, sum(busy.values()) - total))

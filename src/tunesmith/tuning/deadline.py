@@ -6,7 +6,7 @@ import math
 
 from tunesmith.budget import Budget, Stop
 from tunesmith.tuning.clock import RunClock
-from tunesmith.tuning.standing import Standing
+from tunesmith.tuning.incumbents import Incumbents
 
 # How long to wait for a measurement before looking at the clock again, in seconds.
 LOOK_UP = 0.25
@@ -16,7 +16,7 @@ LATE_TRIALS = 16
 
 
 class Deadline:
-    """The budget of a run, by its clock and how it stands.
+    """The budget of a run, by its clock and its incumbents.
 
     When the time is up before anything valid was measured, the run is ``late``: it waits for what
     is pending, and where all of that fails it has ``LATE_TRIALS`` more. All other limits hold
@@ -24,11 +24,11 @@ class Deadline:
     """
 
     def __init__(
-        self, budget: Budget, clock: RunClock, standing: Standing, flops: float | None
+        self, budget: Budget, clock: RunClock, incumbents: Incumbents, flops: float | None
     ) -> None:
         self._budget = budget
         self._clock = clock
-        self._standing = standing
+        self._incumbents = incumbents
         self._flops = flops
         self._late_trials = 0
         self._was_late = False
@@ -38,7 +38,7 @@ class Deadline:
         """Whether the time is up, and nothing to end with."""
         seconds = self._budget.seconds
         up = seconds is not None and self._clock.elapsed >= seconds
-        late = up and math.isinf(self._standing.best_seconds)
+        late = up and math.isinf(self._incumbents.best_seconds)
         self._was_late = self._was_late or late
         return late
 
@@ -51,9 +51,9 @@ class Deadline:
         """Why to stop now, with so many trials pending, or None."""
         stop = self._budget.stop(
             elapsed=self._clock.elapsed,
-            trials=self._standing.trials,
-            best_seconds=self._standing.best_seconds,
-            since_improvement=self._standing.since_improvement,
+            trials=self._incumbents.trials,
+            best_seconds=self._incumbents.best_seconds,
+            since_improvement=self._incumbents.since_improvement,
             flops=self._flops,
         )
         hopeful = pending > 0 or self._late_trials < LATE_TRIALS
@@ -62,7 +62,7 @@ class Deadline:
     def allowed(self, wanted: int, pending: int) -> int:
         """How many of the trials that are wanted may be begun now."""
         if self._budget.trials is not None:
-            wanted = min(wanted, self._budget.trials - self._standing.trials - pending)
+            wanted = min(wanted, self._budget.trials - self._incumbents.trials - pending)
         if self.late:
             wanted = 0 if pending else min(wanted, LATE_TRIALS - self._late_trials)
         return max(0, wanted)

@@ -6,10 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tunesmith.candidate import sketch_and_config
-from tunesmith.measurement import Measurement, Outcome
-from tunesmith.space import Config
-from tunesmith.tuning.standing import Standing
+from tunesmith.measurement import Candidate, Measurement, Outcome
+from tunesmith.tuning.incumbents import Incumbents
 
 # Each round runs every contestant once, in turn.
 MAX_ROUNDS = 15
@@ -32,34 +30,35 @@ _VERDICTS = (Outcome.NO_ERROR, Outcome.WRONG_ANSWER, Outcome.RUNTIME_DEVICE)
 class PlayOff:
     """Who takes part, and how often each is measured. Not worth holding if nobody does."""
 
-    configs: Sequence[Config]
+    candidates: Sequence[Candidate]
     rounds: int
 
 
-def plan(standing: Standing, elapsed: float, cost: Callable[[Measurement], float]) -> PlayOff:
+def plan(incumbents: Incumbents, elapsed: float, cost: Callable[[Measurement], float]) -> PlayOff:
     """The play-off that a run of ``elapsed`` seconds can afford.
 
     The close best take part and, beside them, the best of each sketch that has none among them, the
     winner of earlier runs, which luckier trials may have crowded out, and the default, to be
     compared with under the same conditions. ``cost`` tells the seconds that a round takes for a
-    measured config. Where the time does not suffice for a few rounds of all, the slowest stay out.
+    measured candidate. Where the time does not suffice for a few rounds of all, the slowest
+    stay out.
     """
-    close = [m for m in standing.finalists if m.seconds <= MARGIN * standing.best_seconds]
-    known = {measurement.config: measurement for measurement in close}
-    represented = {sketch_and_config(config)[0] for config in known}
-    for sketch, its_best in standing.best_of_sketch.items():
-        if sketch not in represented and its_best.seconds <= DRIFT * standing.best_seconds:
-            known[its_best.config] = its_best
-    for other in (standing.champion, standing.default):
+    close = [m for m in incumbents.finalists if m.seconds <= MARGIN * incumbents.best_seconds]
+    known = {measurement.candidate: measurement for measurement in close}
+    represented = {candidate.sketch for candidate in known}
+    for sketch, its_best in incumbents.best_of_sketch.items():
+        if sketch not in represented and its_best.seconds <= DRIFT * incumbents.best_seconds:
+            known[its_best.candidate] = its_best
+    for other in (incumbents.champion, incumbents.default):
         if other is not None and other.valid:
-            known.setdefault(other.config, other)
+            known.setdefault(other.candidate, other)
     contestants = list(known.values())
     allowance = min(LONGEST, max(SHORTEST, SHARE * elapsed))
     while contestants:
         round_cost = sum(cost(measurement) for measurement in contestants)
         rounds = math.floor(min(MAX_ROUNDS, allowance / max(round_cost, 1e-9)))
         if rounds >= MIN_ROUNDS:
-            return PlayOff([measurement.config for measurement in contestants], rounds)
+            return PlayOff([measurement.candidate for measurement in contestants], rounds)
         contestants.remove(max(contestants, key=lambda measurement: measurement.seconds))
     return PlayOff([], 0)
 
@@ -69,13 +68,13 @@ def verdicts(measured: Sequence[Measurement]) -> list[Measurement]:
     return [measurement for measurement in measured if measurement.outcome in _VERDICTS]
 
 
-def apply(standing: Standing, measured: Sequence[Measurement]) -> None:
+def apply(incumbents: Incumbents, measured: Sequence[Measurement]) -> None:
     """Let the times of a play-off replace those of the trials; what failed in it is out."""
-    again = {measurement.config: measurement for measurement in verdicts(measured)}
-    if standing.default is not None:
-        newer = again.get(standing.default.config)
+    again = {measurement.candidate: measurement for measurement in verdicts(measured)}
+    if incumbents.default is not None:
+        newer = again.get(incumbents.default.candidate)
         if newer is not None and newer.valid:
-            standing.default = newer
+            incumbents.default = newer
     confirmed = [measurement for measurement in again.values() if measurement.valid]
     if confirmed:
-        standing.replace_best(confirmed)
+        incumbents.replace_best(confirmed)

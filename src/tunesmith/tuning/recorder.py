@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tunesmith.budget import Stop
-from tunesmith.candidate import of_plain_config, sketch_and_config
 from tunesmith.errors import StoreError
 from tunesmith.measurement import Measurement
 from tunesmith.store import Record, Session, rescue
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 class Recorder:
     """The records of one session. ``failure`` says why the store took no more, if it did not.
 
-    ``by_sketch`` is the session as the records of each sketch see it, by what candidates call
-    that sketch.
+    ``by_sketch`` is the session as the records of each sketch see it.
     """
 
     def __init__(self, store: Store, session: Session, by_sketch: Mapping[str, Session]) -> None:
@@ -43,8 +41,7 @@ class Recorder:
         self._unsaved = []
 
     def _record(self, measurement: Measurement, play_off: bool) -> Record:
-        name, _ = sketch_and_config(measurement.config)
-        return self._by_sketch[name].record(of_plain_config(measurement), play_off=play_off)
+        return self._by_sketch[measurement.sketch].record(measurement, play_off=play_off)
 
     def close(self, stop: Stop, time_split: Mapping[str, float]) -> Path | None:
         """Note how the run ended. Returns the file that holds what the store did not take."""

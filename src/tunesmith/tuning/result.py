@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.budget import Stop
-from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.errors import TunesmithError
 from tunesmith.kernel.kernel import Kernel
-from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import Measurable, Problem
 from tunesmith.space import Config
@@ -42,14 +41,13 @@ class Found:
 
     def compile(self) -> Kernel:
         """Build the kernel of this config. Raises ``UsageError`` unless the problem is a task."""
-        if not isinstance(self.problem, TaskProblem):
-            raise UsageError("only a task has kernels to compile; use the config itself")
-        return self.problem.kernel(self.config)
+        kernel: Kernel = self.problem.kernel(self.config)
+        return kernel
 
     @property
     def sketch(self) -> str:
-        """The name of the sketch, empty where the problem is no task."""
-        return self.problem.sketch.name if isinstance(self.problem, TaskProblem) else ""
+        """The name of the sketch, empty where the problem has none."""
+        return self.measurement.sketch
 
     def to_json(self) -> dict[str, Any]:
         """``seconds``, ``gflops`` and ``config``, and the ``sketch`` of a task."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,15 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.space import Config, Space, Value
+from tunesmith.tuners.view import View
 
 # Only so many of the best are looked at for some that are unlike each other.
 _POOL = 400
 
 # By how much a copy of a start is thought slower than estimated, so that others come first.
 _ALIKE = 0.5
-
-Estimate = Callable[[Config], float | None]
-"""About how many seconds a call with a config takes; None: no idea."""
 
 
 class Start(NamedTuple):
@@ -44,32 +42,23 @@ class StartFinder:
     neighbours: int = 40
     rounds: int = 8
 
-    def find(self, space: Space, estimate: Estimate, count: int, seed: int) -> list[Start]:
-        """Up to ``count`` starts, the best first; none where the estimate has no idea."""
+    def find(self, view: View, count: int, seed: int) -> list[Start]:
+        """Up to ``count`` starts, the best first; none where there are no estimates."""
+        if view.estimates([]) is None:
+            return []
         rng = np.random.default_rng(seed)
         known: dict[Config, float] = {}
-        self._add(known, estimate, space.sample_many(self.samples, rng))
+        _estimate(known, view, view.space.sample_many(self.samples, rng))
         expanded: set[Config] = set()
         for _ in range(self.rounds):
-            best = diverse(self._starts(known), self.beam)
+            best = diverse(_starts(known), self.beam)
             around = [start.config for start in best if start.config not in expanded]
             if not around:
                 break
             expanded.update(around)
             for config in around:
-                self._add(known, estimate, self._some_neighbours(space, config, rng))
-        return diverse(self._starts(known), count)
-
-    @staticmethod
-    def _starts(known: dict[Config, float]) -> list[Start]:
-        return [Start(config, time) for config, time in known.items() if time < math.inf]
-
-    @staticmethod
-    def _add(known: dict[Config, float], estimate: Estimate, configs: Iterable[Config]) -> None:
-        for config in configs:
-            if config not in known:
-                time = estimate(config)
-                known[config] = math.inf if time is None else time
+                _estimate(known, view, self._some_neighbours(view.space, config, rng))
+        return diverse(_starts(known), count)
 
     def _some_neighbours(
         self, space: Space, config: Config, rng: np.random.Generator
@@ -78,6 +67,18 @@ class StartFinder:
         if len(around) <= self.neighbours:
             return around
         return [around[i] for i in rng.choice(len(around), self.neighbours, replace=False)]
+
+
+def _estimate(known: dict[Config, float], view: View, configs: Iterable[Config]) -> None:
+    """Add the estimates of configs to those known; NaN where there is no idea."""
+    new = list(dict.fromkeys(config for config in configs if config not in known))
+    estimates = view.estimates(new)
+    assert estimates is not None
+    known.update(zip(new, estimates.tolist(), strict=True))
+
+
+def _starts(known: dict[Config, float]) -> list[Start]:
+    return [Start(config, time) for config, time in known.items() if math.isfinite(time)]
 
 
 def diverse(starts: Sequence[Start], count: int) -> list[Start]:

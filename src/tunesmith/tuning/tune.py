@@ -10,16 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tunesmith.budget import Budget, Stop
-from tunesmith.candidate import of_plain_config, sketch_and_config
 from tunesmith.errors import StoreError, UsageError
-from tunesmith.measure.local.server_process import prepare_early, started_early
+from tunesmith.measure.local.measurers import LocalMeasurers
 from tunesmith.measure.milestones import reached
 from tunesmith.measure.task.portfolio import Portfolio, joined, problems_of
 from tunesmith.measure.task.problem import TaskProblem
-from tunesmith.measurement import Measurement, Outcome
-from tunesmith.problem import Measurer, MeasureSettings, Problem
+from tunesmith.measurement import Candidate, Measurement, Outcome
+from tunesmith.problem import Measurable, Measurer, MeasureSettings
 from tunesmith.progress import PHASES, Progress
-from tunesmith.space import Config
 from tunesmith.store import open_store
 from tunesmith.task import Task
 from tunesmith.tuners import Tuner
@@ -28,16 +26,17 @@ from tunesmith.tuning import play_off
 from tunesmith.tuning.branches import Branches, resume, sketch_of
 from tunesmith.tuning.clock import RunClock
 from tunesmith.tuning.deadline import Deadline
+from tunesmith.tuning.incumbents import Incumbents
 from tunesmith.tuning.recorder import Recorder, uninterrupted
 from tunesmith.tuning.result import Found, Result, SketchTrials
-from tunesmith.tuning.standing import Standing
 
 if TYPE_CHECKING:
+    from tunesmith.measure.trial.measurers import Measurers
     from tunesmith.store import Store
 
 
 def tune(
-    problem: Problem | Portfolio | Task,
+    problem: Measurable | Task,
     tuner: str | Tuner = "auto",
     budget: Budget | None = None,
     *,
@@ -48,6 +47,7 @@ def tune(
     without_sketches: Iterable[str] = (),
     prior: bool = True,
     settings: MeasureSettings | None = None,
+    measurers: Measurers | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Result:
     """Search for the fastest config of a problem.
@@ -61,6 +61,8 @@ def tune(
     A task is tuned with all sketches that can schedule it, or those that ``sketch`` names, but none
     of ``without_sketches``; each has a search of its own, and most trials go to those that are
     ahead. With ``prior`` a search begins with configs that the sketch's model of the machine likes.
+    ``measurers`` measure a task, on this machine unless they are given; its records are filed under
+    the machine that they name.
 
     The default is measured first. ``budget.seconds`` ends no run that has nothing valid yet: it
     waits for what was begun, and if all of that fails, for a few more; see ``Deadline``.
@@ -73,24 +75,37 @@ def tune(
     _check_kind("problem", problem, "a Task or a problem", is_problem)
     _check_kind("tuner", algorithm, "a name or a Tuner", isinstance(algorithm, Tuner))
     _check_kind("budget", budget, "a Budget", budget is None or isinstance(budget, Budget))
+    is_task = isinstance(problem, Task | TaskProblem | Portfolio)
+    if measurers is not None and not is_task:
+        raise UsageError(f"measurers are for tasks: {problem!r} measures itself")
     with contextlib.ExitStack() as stack:
-        if isinstance(problem, Task):
+        if measurers is None and isinstance(problem, Task):
             problem.target.check_measurable()
-        if isinstance(problem, Task | TaskProblem | Portfolio):
-            stack.enter_context(started_early())
+        if is_task and measurers is None:
+            measurers = stack.enter_context(LocalMeasurers())
         if isinstance(problem, Task):
             names = [sketch] if isinstance(sketch, str) else sketch or ()
             problem = joined(problems_of(problem, names, without_sketches))
         settings = settings or MeasureSettings()
-        if isinstance(problem, TaskProblem | Portfolio):
-            prepare_early(problem.job(settings))
+        measurer: Measurer  # before the rest: it may need its time to get ready
+        if measurers is not None and isinstance(problem, TaskProblem | Portfolio):
+            measurer = measurers.measurer(problem.job(settings))
+        else:
+            measurer = problem.measurer(settings)
+        stack.enter_context(contextlib.closing(measurer))
         if store is None or isinstance(store, str | Path):
-            lasting = store is not None or isinstance(problem, TaskProblem | Portfolio)
+            lasting = store is not None or is_task
             store = stack.enter_context(open_store(store if lasting else "sqlite://"))
         run = _Run(
-            problem, algorithm, budget or Budget(), store=store, seed=seed, progress=progress
+            problem,
+            measurer,
+            algorithm,
+            budget or Budget(),
+            store=store,
+            seed=seed,
+            progress=progress,
         )
-        return run.go(settings, fresh=fresh, prior=prior)
+        return run.go(fresh=fresh, prior=prior)
 
 
 def _check_kind(what: str, value: object, expected: str, fits: bool) -> None:
@@ -99,14 +114,12 @@ def _check_kind(what: str, value: object, expected: str, fits: bool) -> None:
 
 
 class _Run:
-    """One tuning run: its searches, a measurer and a recorder, and how it stands.
-
-    In here all configs are candidates; see ``candidate``.
-    """
+    """One tuning run: its searches, a measurer and a recorder, and its incumbents."""
 
     def __init__(
         self,
-        problem: Problem | Portfolio,
+        problem: Measurable,
+        measurer: Measurer,
         tuner: Tuner,
         budget: Budget,
         *,
@@ -115,33 +128,32 @@ class _Run:
         progress: Callable[[Progress], None] | None,
     ) -> None:
         self.problem = problem
+        self.measurer = measurer
         self.tuner = tuner
         self.budget = budget
         self.store = store
-        self.seed = seed
         self.progress = progress
-        self.standing = Standing(problem.default, problem.finalists)
         self.resumed = 0
-        self.clock = RunClock()
-        self.deadline = Deadline(budget, self.clock, self.standing, problem.flops)
-
-    def go(self, settings: MeasureSettings, *, fresh: bool, prior: bool) -> Result:
-        """The whole run. Whatever ends it, the session in the store says so."""
+        self.clock = RunClock(measurer)
+        self.seed = seed
         with self.clock.thinking():
-            search = Branches(self.problem, self.tuner, self.seed)
+            self.search = Branches(problem, tuner, seed)
+        self.incumbents = Incumbents(self.search.default, problem.finalists)
+        self.deadline = Deadline(budget, self.clock, self.incumbents, problem.flops)
+
+    def go(self, *, fresh: bool, prior: bool) -> Result:
+        """The whole run. Whatever ends it, the session in the store says so."""
         with self.clock.bookkeeping():
             if not fresh:
-                resume(search, self.standing, self.store, self.problem)
-                self.resumed = self.standing.trials
-            recorder = self._begin_recorder(search, prior=prior)
+                machine = self.measurer.machine["fingerprint"]
+                resume(self.search, self.incumbents, self.store, self.problem.key, machine)
+                self.resumed = self.incumbents.trials
+            recorder = self._begin_recorder(prior=prior)
         reached("spaces, tuner, earlier records")
-        stop = Stop.FAILED
         with contextlib.ExitStack() as shield:
-            measurer = self.problem.measurer(settings, self.standing.best_seconds)
-            self.clock.measurer = measurer
             try:
-                with measurer:
-                    stop = self._measure(search, measurer, recorder, prior=prior)
+                with contextlib.closing(self.measurer):
+                    stop = self._measure(recorder, prior=prior)
                     shield.enter_context(uninterrupted())
                     split = self.clock.split()
             except BaseException as error:
@@ -149,22 +161,20 @@ class _Run:
                 ended = Stop.FAILED if isinstance(error, Exception) else Stop.TERMINATED
                 recorder.close(ended, {})
                 raise
-            return self._finish(search, recorder, stop, split)
+            return self._finish(recorder, stop, split)
 
-    def _measure(
-        self, search: Branches, measurer: Measurer, recorder: Recorder, *, prior: bool
-    ) -> Stop:
+    def _measure(self, recorder: Recorder, *, prior: bool) -> Stop:
         """The loop and the play-off; Ctrl-C and a failing store end them early."""
         try:
-            if self.deadline.stop(measurer.pending) is None:
-                self._submit(measurer, search.propose_defaults)
+            if self.deadline.stop(self.measurer.pending) is None:
+                self._submit(self.search.propose_defaults)
                 if prior:
                     with self.clock.thinking():  # while the measurer gets ready, and builds those
-                        search.find_starts()
+                        self.search.find_starts()
                 reached("estimates")
-            stop = self._loop(search, measurer, recorder)
-            measurer.cancel()
-            self._play_off(measurer, recorder)
+            stop = self._loop(recorder)
+            self.measurer.cancel()
+            self._play_off(recorder)
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         except StoreError as error:
@@ -172,106 +182,110 @@ class _Run:
             return Stop.STORE
         return stop
 
-    def _begin_recorder(self, search: Branches, *, prior: bool) -> Recorder:
+    def _begin_recorder(self, *, prior: bool) -> Recorder:
         described = self.problem.describe()
-        default = self.problem.default
-        plain = None if default is None else sketch_and_config(default)[1].to_json()
+        default = self.search.default
         session = self.store.begin_session(
             self.problem.key,
             tuner=self.tuner.name,
             seed=self.seed,
-            description={**described, "default": plain, "prior": prior},
+            description={
+                **described,
+                "default": None if default is None else default.config.to_json(),
+                "prior": prior,
+            },
             target=described.get("target"),
             tuner_settings=asdict(self.tuner),
             budget=self.budget.to_json(),
+            machine=self.measurer.machine,
             **sketch_of(self.problem),
         )
-        identities = {branch.name: branch.identity for branch in search.branches}
         views = {
-            name: session.by(identity["sketch"], identity["sketch_version"])
-            for name, identity in identities.items()
+            branch.sketch: session.by(branch.sketch, branch.identity["sketch_version"])
+            for branch in self.search.branches
         }
         return Recorder(self.store, session, views)
 
-    def _loop(self, search: Branches, measurer: Measurer, recorder: Recorder) -> Stop:
+    def _loop(self, recorder: Recorder) -> Stop:
         exhausted = False
         while True:
-            stop = self.deadline.stop(measurer.pending)
+            stop = self.deadline.stop(self.measurer.pending)
             if stop is not None:
                 return stop
-            exhausted = exhausted or not self._submit(measurer, search.propose)
-            if measurer.pending == 0:
+            exhausted = exhausted or not self._submit(self.search.propose)
+            if self.measurer.pending == 0:
                 return Stop.EXHAUSTED
-            measurements = measurer.collect(self.deadline.time_to_wait())
+            measurements = self.measurer.collect(self.deadline.time_to_wait())
             if measurements:
                 try:
                     with self.clock.bookkeeping():
                         recorder.save(measurements)
                 finally:  # saved or not, it was measured
-                    self._learn(search, measurements)
+                    self._learn(measurements)
             with self.clock.bookkeeping():
-                self._tell(search)
+                self._tell()
 
-    def _submit(self, measurer: Measurer, propose: Callable[[int], list[Config]]) -> bool:
+    def _submit(self, propose: Callable[[int], list[Candidate]]) -> bool:
         """Have measured what the measurer likes and the budget allows; False if none is left."""
-        wanted = self.deadline.allowed(measurer.batch - measurer.pending, measurer.pending)
+        pending = self.measurer.pending
+        wanted = self.deadline.allowed(self.measurer.batch - pending, pending)
         with self.clock.thinking():
-            configs = propose(wanted)
-        self.deadline.begun(len(configs))
-        measurer.submit(configs)
-        return bool(configs) or wanted == 0
+            candidates = propose(wanted)
+        self.deadline.begun(len(candidates))
+        self.measurer.submit(candidates, self.incumbents.best_seconds)
+        return bool(candidates) or wanted == 0
 
-    def _learn(self, search: Branches, measurements: Sequence[Measurement]) -> None:
+    def _learn(self, measurements: Sequence[Measurement]) -> None:
         with self.clock.thinking():
-            search.observe(measurements)
+            self.search.observe(measurements)
         for measurement in measurements:
-            self.standing.count(measurement)
+            self.incumbents.count(measurement)
 
-    def _play_off(self, measurer: Measurer, recorder: Recorder) -> None:
-        if self.problem.finalists == 0 or self.standing.trials == self.resumed:
+    def _play_off(self, recorder: Recorder) -> None:
+        if self.problem.finalists == 0 or self.incumbents.trials == self.resumed:
             return
-        planned = play_off.plan(self.standing, self.clock.elapsed, measurer.round_cost)
-        needless = self.deadline.was_late and len(planned.configs) == 1
-        if planned.configs and not needless:
-            measured = measurer.play_off(planned.configs, planned.rounds)
-            play_off.apply(self.standing, measured)
+        planned = play_off.plan(self.incumbents, self.clock.elapsed, self.measurer.round_cost)
+        needless = self.deadline.was_late and len(planned.candidates) == 1
+        if planned.candidates and not needless:
+            measured = self.measurer.play_off(planned.candidates, planned.rounds)
+            play_off.apply(self.incumbents, measured)
             with self.clock.bookkeeping():
                 recorder.save(play_off.verdicts(measured), play_off=True)
 
     # -- what others are told --------------------------------------------------------------------
 
-    def _tell(self, search: Branches) -> None:
+    def _tell(self) -> None:
         if self.progress is None:
             return
-        spent, standing = self.clock.split(), self.standing
-        best = next(iter(standing.finalists), None)
+        spent, incumbents = self.clock.split(), self.incumbents
+        best = next(iter(incumbents.finalists), None)
         self.progress(
             Progress(
-                trials=standing.trials,
-                valid=standing.outcomes[Outcome.NO_ERROR],
-                outcomes=dict(standing.outcomes),
-                best_seconds=None if math.isinf(standing.best_seconds) else standing.best_seconds,
-                default_seconds=_seconds(standing.default),
+                trials=incumbents.trials,
+                valid=incumbents.outcomes[Outcome.NO_ERROR],
+                outcomes=dict(incumbents.outcomes),
+                best_seconds=None
+                if math.isinf(incumbents.best_seconds)
+                else incumbents.best_seconds,
+                default_seconds=_seconds(incumbents.default),
                 time={phase: spent[phase] for phase in PHASES},
                 elapsed=spent["total"],
-                sketches=search.trials,
-                best_sketch="" if best is None else search.branch_of(best.config).sketch,
+                sketches=self.search.trials,
+                best_sketch="" if best is None else best.sketch,
             )
         )
 
-    def _finish(
-        self, search: Branches, recorder: Recorder, stop: Stop, split: dict[str, float]
-    ) -> Result:
+    def _finish(self, recorder: Recorder, stop: Stop, split: dict[str, float]) -> Result:
         rescued = recorder.close(stop, {phase: split[phase] for phase in PHASES})
-        standing = self.standing
-        best = next(iter(standing.finalists), None)
-        default = standing.default
+        incumbents = self.incumbents
+        best = next(iter(incumbents.finalists), None)
+        default = incumbents.default
         return Result(
             problem=self.problem,
-            best=None if best is None else _found(search, best),
-            default=None if default is None or not default.valid else _found(search, default),
-            trials=standing.trials,
-            outcomes=dict(standing.outcomes),
+            best=None if best is None else self._found(best),
+            default=None if default is None or not default.valid else self._found(default),
+            trials=incumbents.trials,
+            outcomes=dict(incumbents.outcomes),
             time=split,
             stopped=Stop.STORE if recorder.failure else stop,
             resumed=self.resumed,
@@ -280,17 +294,15 @@ class _Run:
             session=recorder.session,
             sketches={
                 branch.sketch: SketchTrials(branch.trials, branch.best_seconds)
-                for branch in search.branches
-                if isinstance(branch.problem, TaskProblem)
+                for branch in self.search.branches
+                if branch.sketch
             },
-            failures=dict(standing.failures),
-            repeated=standing.repeated,
+            failures=dict(incumbents.failures),
+            repeated=incumbents.repeated,
         )
 
-
-def _found(search: Branches, measurement: Measurement) -> Found:
-    branch = search.branch_of(measurement.config)
-    return Found(branch.problem, of_plain_config(measurement))
+    def _found(self, measurement: Measurement) -> Found:
+        return Found(self.search.branch_of(measurement.sketch).problem, measurement)
 
 
 def _seconds(measurement: Measurement | None) -> float | None:

@@ -192,7 +192,7 @@ def test_a_folder_that_cannot_be_written_to_ends_it(make: Make, tmp_path: Path) 
     comparison = make("random")
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "runs").write_text("")
-    with pytest.raises(TunesmithError, match=r"runs.* is no folder"):
+    with pytest.raises(TunesmithError, match=r"runs.* is not a folder"):
         done(comparison)
 
 

@@ -10,13 +10,11 @@ import pytest
 from tunesmith.bench.gpu.sketches import SketchCheck
 from tunesmith.bench.gpu.workloads import DTYPES, small_operators
 from tunesmith.bench.timing.gpu_time import Deadline
-from tunesmith.candidate import sketch_and_config
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.task.portfolio import Portfolio
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.operators import Operator, conv2d, matmul, softmax
 from tunesmith.sketches import sketches
-from tunesmith.space import Config
 from tunesmith.target import Target
 
 TARGET = Target("cuda", arch="sm_90")
@@ -30,21 +28,23 @@ class Measurer:
 
     outcome: Callable[[str], Outcome]
     operator: Operator
-    waiting: list[Config] = field(default_factory=list)
+    waiting: list[Candidate] = field(default_factory=list)
     closed: bool = False
 
-    def submit(self, configs: Sequence[Config]) -> None:
-        self.waiting += configs
+    def submit(self, candidates: Sequence[Candidate]) -> None:
+        self.waiting += candidates
 
     @property
     def pending(self) -> int:
         return len(self.waiting)
 
     def collect(self, timeout: float) -> list[Measurement]:
-        config = self.waiting.pop()
-        outcome = self.outcome(sketch_and_config(config)[0])
+        candidate = self.waiting.pop()
+        outcome = self.outcome(candidate.sketch)
         seconds = (1e-3,) if outcome is Outcome.NO_ERROR else ()
-        return [Measurement(config, outcome, seconds, message="why")]
+        return [
+            Measurement(candidate.config, outcome, seconds, message="why", sketch=candidate.sketch)
+        ]
 
     def close(self) -> None:
         self.closed = True

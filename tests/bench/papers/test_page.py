@@ -100,7 +100,7 @@ def test_a_file_that_lost_a_part_is_broken(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(TunesmithError, match=r"file is no folder: name another"):
+    with pytest.raises(TunesmithError, match=r"file is not a folder: name another"):
         open_folder(tmp_path / "file")
     (tmp_path / "search-nose.json").mkdir()
     with pytest.raises(TunesmithError, match=r"cannot read .*search-nose\.json: is a directory"):

@@ -11,6 +11,7 @@ import numpy as np
 import psutil
 import pytest
 
+from tests.patience import PATIENCE
 from tunesmith.bench.peers import metaschedule, metaschedule_build
 from tunesmith.bench.peers.metaschedule import MetaSchedule, MetaScheduleRun, batch_size
 from tunesmith.bench.peers.metaschedule_kernel import (
@@ -27,6 +28,7 @@ from tunesmith.target import Target
 TARGET = Target(cores=1)
 LAYER = conv2d(ci=8, h=6, w=6, co=16, kernel=3, padding=1, constant_weights=True)
 PRODUCT = matmul(m=16, n=16, k=16)
+CONSTANT = matmul(m=16, n=16, k=16, constant_weights=True)
 OURS = {
     "kind": "kernel",
     "operator": PRODUCT.to_json(),
@@ -137,15 +139,16 @@ def test_real_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         patched.setattr(TARGET.__class__, "__post_init__", lambda self: None)
         unknown = Target(kind="tpu", cores=1)
         patched.undo()
-        run = rival.tune(LAYER, TARGET, 0.01, tmp_path, batch=4)
+        patched.setattr(metaschedule, "_GRACE_SECONDS", PATIENCE)
+        run = rival.tune(CONSTANT, TARGET, 0.01, tmp_path, batch=4)
         assert len(processes()) == 1, "no worker is left of a run"
         with pytest.raises(TunesmithError, match="MetaSchedule failed: UsageError: unknown target"):
             rival.tune(PRODUCT, unknown, 1.0, tmp_path, batch=4)
     assert processes() == []
     assert run.rounds == 2, "the least"
     assert 0 < run.valid <= run.trials <= 8
-    check(LAYER, tmp_path)
-    assert metaschedule_call(LAYER, TARGET, str(tmp_path))() is None
+    check(CONSTANT, tmp_path)
+    assert metaschedule_call(CONSTANT, TARGET, str(tmp_path))() is None
 
 
 def check(operator: Any, folder: Path) -> None:

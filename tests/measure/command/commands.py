@@ -11,6 +11,7 @@ from tunesmith.measure.command.measurer import CommandMeasurer, CommandProblem
 from tunesmith.measurement import Measurement
 from tunesmith.problem import MeasureSettings
 from tunesmith.space import Categorical, Config, Ordinal, Space
+from tunesmith.testing.trials import candidates
 
 SPACE = Space(
     [Ordinal("n", tuple(range(1, 9))), Categorical("word", ("plain", "; touch x", "$(touch x)"))]
@@ -41,7 +42,7 @@ def measure(
     """The measurement of one config."""
     problem = CommandProblem(SPACE, command, cwd=directory, **options)
     with problem.measurer(settings) as measurer:
-        measurer.submit([config])
+        measurer.submit(candidates([config]))
         [measurement] = measurer.collect(0.0)
         assert measurement.config == config
         assert "\n" not in measurement.message

@@ -24,6 +24,7 @@ from tunesmith.measure.command.measurer import CommandProblem
 from tunesmith.measurement import Outcome
 from tunesmith.problem import Measurer, MeasureSettings, Problem
 from tunesmith.space import Categorical, Config, Factorization, Ordinal, Space
+from tunesmith.testing.trials import candidates
 
 # --- Costs
 
@@ -130,7 +131,7 @@ def test_a_value_that_no_argument_can_hold(tmp_path: Path) -> None:
     space = Space([Categorical("word", ("a\0b", "c"))])
     measurer = CommandProblem(space, "echo {word}", cwd=tmp_path).measurer(QUICK)
     with measurer:
-        measurer.submit([Config({"word": "a\0b"}), Config({"word": "c"})])
+        measurer.submit(candidates([Config({"word": "a\0b"}), Config({"word": "c"})]))
         [bad], [good] = measurer.collect(0.0), measurer.collect(0.0)
     assert (bad.outcome, bad.message) == (Outcome.RUNTIME_DEVICE, "embedded null byte")
     assert good.valid
@@ -139,7 +140,7 @@ def test_a_value_that_no_argument_can_hold(tmp_path: Path) -> None:
 def test_a_field_without_a_value_makes_no_command(tmp_path: Path) -> None:
     space = Space([Categorical("pair", ((1, 2), (1,)))])
     with CommandProblem(space, "echo {pair[1]}", cwd=tmp_path).measurer(QUICK) as measurer:
-        measurer.submit([Config({"pair": (1,)})])
+        measurer.submit(candidates([Config({"pair": (1,)})]))
         [measurement] = measurer.collect(0.0)
     assert measurement.outcome is Outcome.INSTANTIATION_ERROR
     assert measurement.message == "pair is (1,): it has no [1]"
@@ -206,7 +207,7 @@ def test_the_directory_is_the_current_one_of_construction(
     problem = CommandProblem(SPACE, "touch made")
     monkeypatch.chdir("/")
     with problem.measurer(QUICK) as measurer:
-        measurer.submit([ONE])
+        measurer.submit(candidates([ONE]))
         assert [m.valid for m in measurer.collect(0.0)] == [True]
     assert (tmp_path / "made").exists()
 
@@ -215,6 +216,7 @@ def test_the_directory_is_the_current_one_of_construction(
 
 COUNTER = """
 import os
+from tunesmith.testing.trials import candidates
 calls = int(open("calls").read()) + 1 if os.path.exists("calls") else 1
 print(calls, file=open("calls", "w"))
 print("cost", {n} * 100 + calls)
@@ -224,7 +226,7 @@ print("cost", {n} * 100 + calls)
 def test_the_run_is_repeated_and_the_build_is_not(tmp_path: Path) -> None:
     measurer = measurer_of(tmp_path, python(COUNTER), build="rm -f calls", parse=NUMBER)
     with measurer:
-        measurer.submit([ONE])
+        measurer.submit(candidates([ONE]))
         [measurement] = measurer.collect(0.0)
     assert measurement.run_seconds == (101.0, 102.0, 103.0)
     assert not measurement.cut_off
@@ -234,7 +236,7 @@ def test_the_hopeless_are_run_once(tmp_path: Path) -> None:
     measurer = measurer_of(tmp_path, printing("cost {n}"), parse=NUMBER)
     six, seven = (Config({"n": n, "word": "plain"}) for n in (6, 7))
     with measurer:
-        measurer.submit([seven, TWO, six, seven])
+        measurer.submit(candidates([seven, TWO, six, seven]))
         first, best, bearable, hopeless = (measurer.collect(0.0)[0] for _ in range(4))
     assert [m.cut_off for m in (first, best, bearable, hopeless)] == [False, False, False, True]
     assert [len(m.run_seconds) for m in (first, best, bearable, hopeless)] == [3, 3, 3, 1]
@@ -245,7 +247,7 @@ def test_a_play_off_takes_turns_and_builds_each_time(tmp_path: Path) -> None:
     build = python("print({n}, file=open('built', 'w')); print({n}, file=open('log', 'a'))")
     measurer = measurer_of(tmp_path, command, build=build, parse=NUMBER)
     with measurer:
-        first, second = measurer.play_off([ONE, TWO], rounds=3)
+        first, second = measurer.play_off(candidates([ONE, TWO]), rounds=3)
     assert first.run_seconds == (1.0, 1.0, 1.0)
     assert second.run_seconds == (2.0, 2.0, 2.0)
     assert (tmp_path / "log").read_text().split() == ["1", "2"] * 3
@@ -253,7 +255,7 @@ def test_a_play_off_takes_turns_and_builds_each_time(tmp_path: Path) -> None:
 
 def test_time_is_build_run_or_idle(tmp_path: Path) -> None:
     with measurer_of(tmp_path, "sleep 0.05 && sleep 0.1") as measurer:
-        measurer.submit([ONE])
+        measurer.submit(candidates([ONE]))
         [measurement] = measurer.collect(0.0)
     split = measurer.time_split()
     assert split["build"] >= measurement.build_time
@@ -310,7 +312,7 @@ def test_the_description_is_json_ready(tmp_path: Path) -> None:
         ("echo {n} | cat", {}, "needs a shell"),
         ("true", {"build": "nowhere"}, "cannot run 'nowhere'"),
         ("true", {"cwd": "/no/such/place"}, "the directory /no/such/place does not exist"),
-        ("true", {"parse": "("}, "is no regular expression"),
+        ("true", {"parse": "("}, "is not a regular expression"),
         ("true", {"parse": r"\d+"}, "has 0 groups: put one around the number"),
         ("true", {"parse": r"(\d)(\d)"}, "has 2 groups"),
         ("true", {"env": {"PATH": "/nowhere"}}, "cannot run 'true'"),
@@ -351,10 +353,12 @@ def test_a_c_program_is_compiled_and_run(tmp_path: Path) -> None:
     problem = CommandProblem(space, command, cwd=tmp_path, parse=NUMBER)
     with problem.measurer(QUICK) as measurer:
         measurer.submit(
-            [
-                Config({"level": 2, "step": 1, "tile": (1, 8)}),
-                Config({"level": 0, "step": 2, "tile": (2, 4)}),
-            ]
+            candidates(
+                [
+                    Config({"level": 2, "step": 1, "tile": (1, 8)}),
+                    Config({"level": 0, "step": 2, "tile": (2, 4)}),
+                ]
+            )
         )
         [fast], [slow] = measurer.collect(0.0), measurer.collect(0.0)
     assert (fast.message, fast.run_seconds) == ("", (499500.0,))

@@ -19,6 +19,10 @@ from tunesmith.measure.command.process import OUTPUT_LIMIT
 from tunesmith.measurement import Outcome
 from tunesmith.problem import MeasureSettings
 from tunesmith.space import Config
+from tunesmith.testing.trials import candidates
+
+# Commands have tenths of a second to start.
+pytestmark = pytest.mark.alone
 
 T = TypeVar("T")
 
@@ -104,11 +108,13 @@ import os, sys, time
 from tunesmith.measure.command.measurer import CommandProblem
 from tunesmith.problem import MeasureSettings
 from tunesmith.space import Config, Ordinal, Space
+from tunesmith.testing.trials import candidates
+from tunesmith.testing.trials import candidates
 
 trial = 'sh -c "echo $$ > pids; sleep {n} & echo $! >> pids; mv pids ready; wait"'
 problem = CommandProblem(Space([Ordinal("n", (0, 60))]), trial)
 measurer = problem.measurer(MeasureSettings(run_timeout=60.0, repeats=1))
-measurer.submit([Config({"n": 0}), Config({"n": 60})])
+measurer.submit(candidates([Config({"n": 0}), Config({"n": 60})]))
 measurer.collect(0.0)
 if sys.argv[1] == "fork" and os.fork() == 0:
     time.sleep(4.0)
@@ -152,7 +158,7 @@ def test_a_measurer_goes_on_after_its_launcher_was_killed(tmp_path: Path) -> Non
     killing, harmless = (Config({"n": number, "word": "plain"}) for number in (9, 0))
     command = python("import os; os.kill(os.getppid(), {n})")
     with measurer_of(tmp_path, command) as measurer:
-        measurer.submit([killing, harmless])
+        measurer.submit(candidates([killing, harmless]))
         [lost], [found] = measurer.collect(0.0), measurer.collect(0.0)
     assert lost.outcome is Outcome.UNKNOWN_ERROR
     assert lost.message == "the process that starts the commands has died"
@@ -161,7 +167,7 @@ def test_a_measurer_goes_on_after_its_launcher_was_killed(tmp_path: Path) -> Non
 
 def test_no_process_is_left_after_closing(tmp_path: Path) -> None:
     measurer = measurer_of(tmp_path, python("import os; print('cost', os.getppid())"), parse=NUMBER)
-    measurer.submit([ONE])
+    measurer.submit(candidates([ONE]))
     [measurement] = measurer.collect(0.0)
     launcher = int(measurement.seconds)
     assert launcher != os.getpid()

@@ -20,6 +20,7 @@ from tunesmith.space import (
     Permutation,
     Space,
 )
+from tunesmith.testing.trials import candidates
 
 FULL = """
 [command]
@@ -133,7 +134,7 @@ def test_the_least_there_can_be(read: Read, tmp_path: Path) -> None:
     assert spec.settings == MeasureSettings()
     assert spec.tune == TuneOptions()
     with spec.problem.measurer(spec.settings) as measurer:
-        measurer.submit([Config({"level": 1})])
+        measurer.submit(candidates([Config({"level": 1})]))
         assert [m.valid for m in measurer.collect(0.0)] == [True]
 
 
@@ -166,7 +167,7 @@ def test_the_least_there_can_be(read: Read, tmp_path: Path) -> None:
         ("[[par", "shell = 1\n[[par", "[command]: shell must be true or false, not 1"),
         ("[[par", 'cwd = "none"\n[[par', "does not exist"),
         ("[[par", "repeats = 0\n[[par", "[command]: repeats must be a positive integer, not 0"),
-        ("[0, 1]", "[0, 1", "is no TOML"),
+        ("[0, 1]", "[0, 1", "is not TOML"),
         ("template =", "template", "line 3"),
     ],
 )
@@ -196,7 +197,7 @@ def test_a_file_without_parameters(read: Read) -> None:
     [
         (lambda path: None, "cannot read .*: No such file or directory"),
         (lambda path: path.mkdir(), "cannot read .*: Is a directory"),
-        (lambda path: path.write_bytes(b"\xff\xfe"), "is no TOML"),
+        (lambda path: path.write_bytes(b"\xff\xfe"), "is not TOML"),
     ],
 )
 def test_a_file_that_cannot_be_read(

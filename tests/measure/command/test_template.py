@@ -114,7 +114,7 @@ def test_open_quotes_are_refused(template: str) -> None:
         ("a {tile.0}", "did you mean tile?"),
         ("a {tile[-1]}", "did you mean tile?"),
         ("a {tile[3]}", "field '{tile[3]}': the members of tile are 0 to 2"),
-        ("a {unroll[0]}", "field '{unroll[0]}': unroll is no tuple: write {unroll}"),
+        ("a {unroll[0]}", "field '{unroll[0]}': unroll is not a tuple: write {unroll}"),
         ("a {unroll", "lone '{': double it"),
         ("a unroll}", "lone '}': double it"),
     ],

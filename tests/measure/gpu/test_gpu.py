@@ -18,13 +18,14 @@ from tunesmith.measurement import DeviceState, Measurement, Outcome
 from tunesmith.operators import matmul
 from tunesmith.problem import MeasureSettings
 from tunesmith.target import Target
+from tunesmith.testing.trials import candidates
 
 __all__ = ["have_gpus"]
 
 pytestmark = needs_compiler
 
 SETTINGS = MeasureSettings(build_timeout=60.0, run_timeout=2.0, min_repeat_time=0.001, workers=2)
-JOB = Job(matmul(m=16, n=16, k=16), FaultyGpuSketch(), Target("cuda"), SETTINGS)
+JOB = Job(matmul(m=16, n=16, k=16), (FaultyGpuSketch(),), Target("cuda"), SETTINGS)
 
 _numbers = itertools.count(1)
 
@@ -58,9 +59,9 @@ def test_each_fault_costs_one_trial(measurer: LocalMeasurer) -> None:
         "endless": (Outcome.RUN_TIMEOUT, "not done after 2 s"),
         "large_workspace": (Outcome.RUNTIME_DEVICE, "CUDA_ERROR_OUT_OF_MEMORY"),
     }
-    measurer.submit(healthy(2))
+    measurer.submit(candidates(healthy(2)))
     for fault in expected:
-        measurer.submit([config(fault), *healthy(1)])
+        measurer.submit(candidates([config(fault), *healthy(1)]))
     found = collect_all(measurer)
     valid = found.pop("none")
     assert len(valid) == 2 + len(expected)
@@ -76,7 +77,7 @@ def test_each_fault_costs_one_trial(measurer: LocalMeasurer) -> None:
 
 def test_a_play_off_goes_on_after_a_fault(measurer: LocalMeasurer) -> None:
     good, other = healthy(2)
-    figures = measurer.play_off([good, config("illegal_address"), other], 3)
+    figures = measurer.play_off(candidates([good, config("illegal_address"), other]), 3)
     assert [len(it.run_seconds) for it in figures] == [3, 0, 3]
     assert figures[1].outcome is Outcome.RUNTIME_DEVICE
 
@@ -84,9 +85,9 @@ def test_a_play_off_goes_on_after_a_fault(measurer: LocalMeasurer) -> None:
 def test_several_gpus_run_at_the_same_time(have_gpus: Gpus) -> None:
     have_gpus(2)
     with LocalMeasurer(JOB) as measurer:
-        measurer.submit(healthy(1))
+        measurer.submit(candidates(healthy(1)))
         collect_all(measurer)
-        measurer.submit([config("endless", 1), config("endless", 2), *healthy(2)])
+        measurer.submit(candidates([config("endless", 1), config("endless", 2), *healthy(2)]))
         found = collect_all(measurer)
         # One after the other would be four seconds.
         split = measurer.time_split()
@@ -99,24 +100,24 @@ def test_several_gpus_run_at_the_same_time(have_gpus: Gpus) -> None:
 def test_a_gpu_that_others_have_is_left_alone(have_gpus: Gpus) -> None:
     have_gpus(2, busy=1)
     with LocalMeasurer(JOB) as measurer:
-        measurer.submit(healthy(4))
+        measurer.submit(candidates(healthy(4)))
         assert all(it.valid for it in collect_all(measurer)["none"])
 
 
 def test_the_only_gpu_is_in_use_by_others(have_gpus: Gpus) -> None:
     have_gpus(busy=0)
     with LocalMeasurer(JOB) as measurer:
-        measurer.submit(healthy(1))
+        measurer.submit(candidates(healthy(1)))
         with pytest.raises(TunesmithError, match=r"GPU 0 cannot be used: it is in use by others"):
             collect_all(measurer)
 
 
 def test_what_is_cancelled_does_not_keep_a_play_off_from_its_gpu(measurer: LocalMeasurer) -> None:
     good, *others = healthy(5)
-    measurer.submit(others)
+    measurer.submit(candidates(others))
     measurer.collect(60.0)
     measurer.cancel()
-    (figure,) = measurer.play_off([good], 2)
+    (figure,) = measurer.play_off(candidates([good]), 2)
     assert len(figure.run_seconds) == 2
     assert measurer.pending == 0
 
@@ -125,7 +126,7 @@ def test_calls_with_an_empty_cache(have_gpus: Gpus) -> None:
     have_gpus()
     job = replace(JOB, settings=replace(SETTINGS, flush_cache=True))
     with LocalMeasurer(job) as measurer:
-        measurer.submit(healthy(1))
+        measurer.submit(candidates(healthy(1)))
         (measurement,) = collect_all(measurer)["none"]
     assert len(measurement.run_seconds) >= SETTINGS.repeats
 
@@ -136,11 +137,11 @@ def test_a_gpu_that_vanishes_ends_measuring_and_blames_nobody(
     gone = tmp_path / "gone"
     have_gpus(gone=gone)
     with LocalMeasurer(JOB) as measurer:
-        measurer.submit(healthy(2))
+        measurer.submit(candidates(healthy(2)))
         found = collect_all(measurer)
         assert all(it.valid for it in found["none"])
         gone.touch()
-        measurer.submit(healthy(2))
+        measurer.submit(candidates(healthy(2)))
         with pytest.raises(TunesmithError, match=r"^cannot measure: no NVIDIA GPU can be used"):
             collect_all(measurer)
 
@@ -148,7 +149,7 @@ def test_a_gpu_that_vanishes_ends_measuring_and_blames_nobody(
 def test_too_little_memory_for_the_data_is_said(have_gpus: Gpus) -> None:
     have_gpus(memory=1024)
     with LocalMeasurer(JOB) as measurer:
-        measurer.submit(healthy(1))
+        measurer.submit(candidates(healthy(1)))
         with pytest.raises(TunesmithError, match="GPU 0 has too little free memory"):
             collect_all(measurer)
 
@@ -156,7 +157,7 @@ def test_too_little_memory_for_the_data_is_said(have_gpus: Gpus) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"gpus": 0}, "no NVIDIA GPU can be used: no NVIDIA GPU is there, or CUDA_VISIBLE"),
+        ({"gpus": 0}, "no NVIDIA GPU can be used: there is no NVIDIA GPU, or CUDA_VISIBLE"),
         ({"driver": 11080}, "the NVIDIA driver is for CUDA 11.8: update it to one for CUDA 12.0"),
         ({"arch": 80}, r"this machine's GPU \(Emulated GPU\) does not run code for sm_90"),
     ],
@@ -165,15 +166,15 @@ def test_what_cannot_be_measured_with(
     have_gpus: Gpus, settings: dict[str, int], message: str
 ) -> None:
     have_gpus(**settings)
-    job = Job(JOB.operator, JOB.sketch, Target("cuda", arch="sm_90"), SETTINGS)
+    job = Job(JOB.operator, JOB.sketches, Target("cuda", arch="sm_90"), SETTINGS)
     with LocalMeasurer(job) as measurer, pytest.raises(UsageError, match=message):
-        measurer.submit(healthy(1))
+        measurer.submit(candidates(healthy(1)))
 
 
 def test_nothing_is_left_behind(have_gpus: Gpus) -> None:
     have_gpus(2)
     with LocalMeasurer(JOB) as measurer:
-        measurer.submit([*healthy(1), config("endless")])
+        measurer.submit(candidates([*healthy(1), config("endless")]))
         measurer.collect(60.0)
         children = psutil.Process().children(recursive=True)
         assert children

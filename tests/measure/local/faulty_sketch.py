@@ -14,7 +14,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tunesmith.errors import InstantiationError
+from tunesmith.measurement import Outcome
 from tunesmith.operators import Operator
+from tunesmith.problem import MeasureSettings
 from tunesmith.sketches.sketch import Sketch
 from tunesmith.space import Categorical, Config, Ordinal, Space
 from tunesmith.target import Target
@@ -241,3 +243,38 @@ RESULT_FAULTS: dict[str, Callable[[Any], Any]] = {
     "negated": _changed(lambda i, j, right: -right),
     "nan": _changed(_one_nan),
 }
+
+
+# -- what comes of them ---------------------------------------------------------------------------
+
+SETTINGS = MeasureSettings(
+    build_timeout=2.0, run_timeout=1.0, memory_limit=256 << 20, min_repeat_time=0.001, workers=2
+)
+"""Short limits, which the faults are tried with."""
+
+FAULTS: dict[str, tuple[Outcome, str]] = {
+    "instantiation_error": (Outcome.INSTANTIATION_ERROR, "the tile is larger than the matrix"),
+    "schedule_error": (Outcome.INSTANTIATION_ERROR, "find a block with the name: no such block"),
+    "python_error": (Outcome.UNKNOWN_ERROR, "ZeroDivisionError: by zero in two lines"),
+    "system_exit": (Outcome.UNKNOWN_ERROR, "SystemExit: bye"),
+    "no_program": (Outcome.COMPILE_HOST, "Error"),
+    "exit_in_build": (Outcome.COMPILE_HOST, "exit status 3"),
+    "segfault_in_build": (Outcome.COMPILE_HOST, "killed by SIGSEGV"),
+    "hang_build": (Outcome.BUILD_TIMEOUT, "not done after 2 s"),
+    "spin_build": (Outcome.BUILD_TIMEOUT, "not done after 2 s"),
+    "allocate_in_build": (Outcome.COMPILE_HOST, "out of memory (limit 256 MiB)"),
+    "segfault": (Outcome.RUNTIME_DEVICE, "killed by SIGSEGV"),
+    "abort": (Outcome.RUNTIME_DEVICE, "killed by SIGABRT"),
+    "unknown_symbol": (Outcome.RUNTIME_DEVICE, "no_such_function_anywhere"),
+    "exit_in_run": (Outcome.RUNTIME_DEVICE, "exit status 0"),
+    "hang_run": (Outcome.RUN_TIMEOUT, "not done after 1 s"),
+    "allocate": (Outcome.RUNTIME_DEVICE, "out of memory (limit 256 MiB)"),
+    "huge_buffer": (Outcome.RUNTIME_DEVICE, "out of memory (limit 256 MiB)"),
+    "write_to_inputs": (Outcome.WRONG_ANSWER, "256 of 256 elements wrong"),
+    "wrong": (Outcome.WRONG_ANSWER, "256 of 256 elements wrong, the largest error 1 at"),
+    "negated": (Outcome.WRONG_ANSWER, "256 of 256 elements wrong"),
+    "nan": (Outcome.WRONG_ANSWER, "4 of 256 elements wrong, 4 of them NaN or never written"),
+    "garbage_to_server": (Outcome.UNKNOWN_ERROR, "sent garbage to the server"),
+    "close_descriptors": (Outcome.RUNTIME_DEVICE, "killed by SIGKILL"),
+}
+"""What must come of each fault but those of whole servers: the class, and part of the message."""

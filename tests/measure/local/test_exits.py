@@ -10,10 +10,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 import pytest
+
+from tests.families import family
 
 # A client whose server has one program running and another one being built, both for ever.
 CLIENT = """
@@ -23,11 +24,12 @@ from tunesmith.measure import Job, LocalMeasurer
 from tunesmith.operators import matmul
 from tunesmith.problem import MeasureSettings
 from tunesmith.target import Target
+from tunesmith.testing.trials import candidates
 
 def work(measurer):
-    measurer.submit([config("none", 1)])
+    measurer.submit(candidates([config("none", 1)]))
     assert measurer.collect(60.0)[0].valid
-    measurer.submit([config("hang_run"), config("leave_a_process_and_spin")])
+    measurer.submit(candidates([config("hang_run"), config("leave_a_process_and_spin")]))
     while not measurer._running:
         measurer._pump(1.0)
     print("busy", flush=True)
@@ -40,7 +42,7 @@ def work(measurer):
         measurer.collect(60.0)
 
 settings = MeasureSettings(build_timeout=50.0, run_timeout=50.0, workers=2)
-job = Job(matmul(m=16, n=16, k=16), FaultySketch(), Target(), settings)
+job = Job(matmul(m=16, n=16, k=16), (FaultySketch(),), Target(), settings)
 if sys.argv[1] == "closing":
     with LocalMeasurer(job) as measurer:
         work(measurer)
@@ -61,13 +63,7 @@ class Client:
 
     def family(self) -> list[psutil.Process]:
         """All living processes that have inherited the client's environment, itself included."""
-        wanted = f"{MARK}={self.mark}".encode()
-        family = []
-        for directory in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError, psutil.NoSuchProcess):
-                if wanted in (directory / "environ").read_bytes().split(b"\0"):
-                    family.append(psutil.Process(int(directory.name)))
-        return family
+        return family(MARK, self.mark)
 
     def say(self, line: str) -> None:
         assert self.process.stdin is not None

@@ -8,18 +8,18 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from tests.measure.local.faulty_sketch import SLEEPER, FaultySketch, config
+from tests.measure.local.faulty_sketch import FAULTS, SETTINGS, SLEEPER, FaultySketch, config
 from tunesmith.measure import Job, LocalMeasurer
 from tunesmith.measure.local import measurer as local_module
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import matmul
-from tunesmith.problem import MeasureSettings
 from tunesmith.target import Target
+from tunesmith.testing.trials import candidates
 
-SETTINGS = MeasureSettings(
-    build_timeout=2.0, run_timeout=1.0, memory_limit=256 << 20, min_repeat_time=0.001, workers=2
-)
-JOB = Job(matmul(m=16, n=16, k=16), FaultySketch(), Target(), SETTINGS)
+# Healthy trials must keep the limits of time too.
+pytestmark = pytest.mark.alone
+
+JOB = Job(matmul(m=16, n=16, k=16), (FaultySketch(),), Target(), SETTINGS)
 
 _numbers = itertools.count(1)
 
@@ -46,7 +46,7 @@ def measure_among_healthy(
     """Submit the faults between healthy configs, which must be measured right; in order."""
     before = [config("none", next(_numbers)) for _ in range(healthy)]
     after = [config("none", next(_numbers)) for _ in range(healthy)]
-    measurer.submit([*before, *(config(fault) for fault in faults), *after])
+    measurer.submit(candidates([*before, *(config(fault) for fault in faults), *after]))
     measurements = collect_all(measurer)
     valid = measurements.pop("none")
     assert {m.config for m in valid} == {*before, *after}
@@ -58,36 +58,7 @@ def measure_among_healthy(
 
 
 @pytest.mark.parametrize(
-    ("fault", "outcome", "message"),
-    [
-        ("instantiation_error", Outcome.INSTANTIATION_ERROR, "the tile is larger than the matrix"),
-        (
-            "schedule_error",
-            Outcome.INSTANTIATION_ERROR,
-            "find a block with the name: no such block",
-        ),
-        ("python_error", Outcome.UNKNOWN_ERROR, "ZeroDivisionError: by zero in two lines"),
-        ("system_exit", Outcome.UNKNOWN_ERROR, "SystemExit: bye"),
-        ("no_program", Outcome.COMPILE_HOST, "Error"),
-        ("exit_in_build", Outcome.COMPILE_HOST, "exit status 3"),
-        ("segfault_in_build", Outcome.COMPILE_HOST, "killed by SIGSEGV"),
-        ("hang_build", Outcome.BUILD_TIMEOUT, "not done after 2 s"),
-        ("spin_build", Outcome.BUILD_TIMEOUT, "not done after 2 s"),
-        ("allocate_in_build", Outcome.COMPILE_HOST, "out of memory (limit 256 MiB)"),
-        ("segfault", Outcome.RUNTIME_DEVICE, "killed by SIGSEGV"),
-        ("abort", Outcome.RUNTIME_DEVICE, "killed by SIGABRT"),
-        ("unknown_symbol", Outcome.RUNTIME_DEVICE, "no_such_function_anywhere"),
-        ("exit_in_run", Outcome.RUNTIME_DEVICE, "exit status 0"),
-        ("hang_run", Outcome.RUN_TIMEOUT, "not done after 1 s"),
-        ("allocate", Outcome.RUNTIME_DEVICE, "out of memory (limit 256 MiB)"),
-        ("huge_buffer", Outcome.RUNTIME_DEVICE, "out of memory (limit 256 MiB)"),
-        ("write_to_inputs", Outcome.WRONG_ANSWER, "256 of 256 elements wrong"),
-        ("wrong", Outcome.WRONG_ANSWER, "256 of 256 elements wrong, the largest error 1 at"),
-        ("negated", Outcome.WRONG_ANSWER, "256 of 256 elements wrong"),
-        ("nan", Outcome.WRONG_ANSWER, "4 of 256 elements wrong, 4 of them NaN or never written"),
-        ("garbage_to_server", Outcome.UNKNOWN_ERROR, "sent garbage to the server"),
-        ("close_descriptors", Outcome.RUNTIME_DEVICE, "killed by SIGKILL"),
-    ],
+    ("fault", "outcome", "message"), [(fault, *said) for fault, said in FAULTS.items()]
 )
 def test_a_fault_costs_one_trial(
     measurer: LocalMeasurer, fault: str, outcome: Outcome, message: str
@@ -124,14 +95,16 @@ def test_an_instantiation_error_compiles_and_runs_nothing(measurer: LocalMeasure
 
 def test_programs_are_told_apart_by_their_hash(measurer: LocalMeasurer) -> None:
     first, second = measure_among_healthy(measurer, "wrong", "negated")
-    measurer.submit([config("none", 1), config("none", 2)])
+    measurer.submit(candidates([config("none", 1), config("none", 2)]))
     right = {m.program_hash for m in collect_all(measurer)["none"]}
     assert len(right) == 1
     assert len({first.program_hash, second.program_hash, *right}) == 3
 
 
 def test_a_hanging_build_does_not_hold_up_the_others(measurer: LocalMeasurer) -> None:
-    measurer.submit([config("hang_build"), *(config("none", next(_numbers)) for _ in range(3))])
+    measurer.submit(
+        candidates([config("hang_build"), *(config("none", next(_numbers)) for _ in range(3))])
+    )
     order = []
     while measurer.pending:
         order += [str(m.config["fault"]) for m in measurer.collect(60.0)]
@@ -170,7 +143,7 @@ def test_all_faults_at_once(measurer: LocalMeasurer) -> None:
 
 def test_a_play_off_survives_its_contestants(measurer: LocalMeasurer) -> None:
     faults = ("none", "hang_run", "kill_worker", "none", "wrong")
-    measurements = measurer.play_off([config(fault) for fault in faults], rounds=3)
+    measurements = measurer.play_off(candidates([config(fault) for fault in faults]), rounds=3)
     assert [m.config["fault"] for m in measurements] == list(faults)
     assert [m.outcome for m in measurements] == [
         Outcome.NO_ERROR,

@@ -15,9 +15,10 @@ from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import conv2d, matmul
 from tunesmith.problem import MeasureSettings
 from tunesmith.target import Target
+from tunesmith.testing.trials import candidates
 
 MATMUL = matmul(m=16, n=16, k=16)
-JOB = Job(MATMUL, FaultySketch(), Target(), MeasureSettings(workers=2))
+JOB = Job(MATMUL, (FaultySketch(),), Target(), MeasureSettings(workers=2))
 
 
 def collect_all(measurer: LocalMeasurer) -> list[Measurement]:
@@ -46,13 +47,13 @@ def _fail() -> None:
 
 def test_a_sketch_that_cannot_be_sent() -> None:
     with pytest.raises(TunesmithError, match=r"make it picklable \(TypeError: no way\)$"):
-        LocalMeasurer(Job(MATMUL, Unpicklable(), Target(), MeasureSettings()))
+        LocalMeasurer(Job(MATMUL, (Unpicklable(),), Target(), MeasureSettings()))
 
 
 def test_a_sketch_that_cannot_be_received() -> None:
-    job = Job(MATMUL, BadPickle(), Target(), MeasureSettings())
+    job = Job(MATMUL, (BadPickle(),), Target(), MeasureSettings())
     with LocalMeasurer(job) as measurer:
-        measurer.submit([config("none")])
+        measurer.submit(candidates([config("none")]))
         with pytest.raises(TunesmithError, match=r"^cannot measure: LookupError: lost$"):
             measurer.collect(60.0)
         assert measurer.pending == 0
@@ -72,17 +73,19 @@ def test_a_server_without_a_working_tvm(
     (tmp_path / "tvm.py").write_text(module)
     monkeypatch.syspath_prepend(str(tmp_path))
     with LocalMeasurer(JOB) as measurer:
-        measurer.submit([config("none")])
+        measurer.submit(candidates([config("none")]))
         with pytest.raises(TunesmithError, match=f"^cannot measure: {message}$"):
             collect_all(measurer)
         with pytest.raises(TunesmithError, match="closed"):
-            measurer.submit([config("none")])
+            measurer.submit(candidates([config("none")]))
 
 
 def test_an_operator_that_the_sketch_does_not_support() -> None:
-    job = Job(conv2d(ci=1, h=4, w=4, co=1, kernel=1), FaultySketch(), Target(), MeasureSettings())
+    job = Job(
+        conv2d(ci=1, h=4, w=4, co=1, kernel=1), (FaultySketch(),), Target(), MeasureSettings()
+    )
     with LocalMeasurer(job) as measurer:
-        measurer.submit([config("none")])
+        measurer.submit(candidates([config("none")]))
         with pytest.raises(TunesmithError, match=r"'faulty' cannot schedule conv2d\("):
             measurer.collect(60.0)
 
@@ -93,10 +96,12 @@ def test_an_operator_that_the_sketch_does_not_support() -> None:
 def test_a_culprit_among_several_suspects_is_found() -> None:
     """Two trials build when the server dies: each is tried again alone."""
     settings = MeasureSettings(workers=2, build_timeout=30.0)
-    with LocalMeasurer(Job(MATMUL, FaultySketch(), Target(), settings)) as measurer:
-        measurer.submit([config("none", number) for number in range(2)])
+    with LocalMeasurer(Job(MATMUL, (FaultySketch(),), Target(), settings)) as measurer:
+        measurer.submit(candidates([config("none", number) for number in range(2)]))
         assert all(m.valid for m in collect_all(measurer))
-        measurer.submit([config("slow_build"), config("kill_worker_late"), config("none", 3)])
+        measurer.submit(
+            candidates([config("slow_build"), config("kill_worker_late"), config("none", 3)])
+        )
         outcomes = {m.config["fault"]: m.outcome for m in collect_all(measurer)}
     assert outcomes == {
         "slow_build": Outcome.NO_ERROR,
@@ -108,7 +113,7 @@ def test_a_culprit_among_several_suspects_is_found() -> None:
 def test_servers_that_die_again_and_again_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_module, "_DEATHS", 2)
     with LocalMeasurer(JOB) as measurer:
-        measurer.submit([config("kill_worker", number) for number in range(4)])
+        measurer.submit(candidates([config("kill_worker", number) for number in range(4)]))
         with pytest.raises(TunesmithError, match=r"^cannot measure: .*dies$"):
             collect_all(measurer)
 
@@ -116,34 +121,34 @@ def test_servers_that_die_again_and_again_are_given_up(monkeypatch: pytest.Monke
 def test_a_server_that_is_killed_from_outside_is_replaced() -> None:
     before = {child.pid for child in psutil.Process().children()}
     with LocalMeasurer(JOB) as measurer:
-        measurer.submit([config("none", 0)])
+        measurer.submit(candidates([config("none", 0)]))
         assert collect_all(measurer)[0].valid
         (server,) = (c for c in psutil.Process().children() if c.pid not in before)
         server.kill()
-        measurer.submit([config("none", number) for number in range(3)])
+        measurer.submit(candidates([config("none", number) for number in range(3)]))
         assert [m.outcome for m in collect_all(measurer)] == [Outcome.NO_ERROR] * 3
 
 
 def test_a_server_may_be_silent_while_it_has_no_work() -> None:
     with LocalMeasurer(JOB) as measurer:
-        measurer.submit([config("none", 0)])
+        measurer.submit(candidates([config("none", 0)]))
         assert collect_all(measurer)[0].valid
         server = measurer._server
         measurer._heard -= 1e6
         assert measurer.collect(0.0) == []
-        measurer.submit([config("none", 1)])
+        measurer.submit(candidates([config("none", 1)]))
         assert collect_all(measurer)[0].valid
         assert measurer._server is server
 
 
 def test_a_death_after_a_cancelled_run_is_nobody_elses_fault() -> None:
     settings = MeasureSettings(workers=1)
-    with LocalMeasurer(Job(MATMUL, FaultySketch(), Target(), settings)) as measurer:
-        measurer.submit([config("hang_run")])
+    with LocalMeasurer(Job(MATMUL, (FaultySketch(),), Target(), settings)) as measurer:
+        measurer.submit(candidates([config("hang_run")]))
         while not measurer._running:
             measurer._pump(60.0)
         measurer.cancel()
-        measurer.submit([config("kill_worker_late"), config("none")])
+        measurer.submit(candidates([config("kill_worker_late"), config("none")]))
         outcomes = {m.config["fault"]: m.outcome for m in collect_all(measurer)}
     assert outcomes == {
         "kill_worker_late": Outcome.UNKNOWN_ERROR,
@@ -155,8 +160,8 @@ def test_a_death_after_a_cancelled_run_is_nobody_elses_fault() -> None:
 
 
 def test_what_is_slower_than_the_best_known_is_cut_off() -> None:
-    with LocalMeasurer(JOB, best=1e-12) as measurer:
-        measurer.submit([config("none")])
+    with LocalMeasurer(JOB) as measurer:
+        measurer.submit(candidates([config("none")]), best=1e-12)
         (measurement,) = collect_all(measurer)
     assert measurement.valid and measurement.cut_off
     assert len(measurement.run_seconds) == 1
@@ -164,10 +169,10 @@ def test_what_is_slower_than_the_best_known_is_cut_off() -> None:
 
 def test_repeats_flushed_caches_and_no_verification() -> None:
     settings = MeasureSettings(repeats=5, flush_cache=True, verify=False)
-    with LocalMeasurer(Job(MATMUL, FaultySketch(), Target(), settings)) as measurer:
-        measurer.submit([config("none"), config("wrong")])
+    with LocalMeasurer(Job(MATMUL, (FaultySketch(),), Target(), settings)) as measurer:
+        measurer.submit(candidates([config("none"), config("wrong")]))
         measurements = collect_all(measurer)
-        (played,) = measurer.play_off([config("wrong")], rounds=2)
+        (played,) = measurer.play_off(candidates([config("wrong")]), rounds=2)
     assert all(m.valid for m in measurements)
     counts = [len(m.run_seconds) for m in measurements if not m.cut_off]
     assert counts and all(count in (5, 10, 15, 20) for count in counts), "one to four series"
@@ -176,9 +181,9 @@ def test_repeats_flushed_caches_and_no_verification() -> None:
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "int8"])
 def test_operators_of_every_type(dtype: str) -> None:
-    job = Job(matmul(m=8, n=8, k=8, dtype=dtype), FaultySketch(), Target(), MeasureSettings())
+    job = Job(matmul(m=8, n=8, k=8, dtype=dtype), (FaultySketch(),), Target(), MeasureSettings())
     with LocalMeasurer(job) as measurer:
-        measurer.submit([config("none"), config("negated")])
+        measurer.submit(candidates([config("none"), config("negated")]))
         outcomes = {m.config["fault"]: (m.outcome, m.message) for m in collect_all(measurer)}
     assert outcomes["none"] == (Outcome.NO_ERROR, "")
     assert outcomes["negated"][0] is Outcome.WRONG_ANSWER
@@ -189,7 +194,7 @@ def test_a_play_off_needs_a_round() -> None:
         LocalMeasurer(JOB) as measurer,
         pytest.raises(UsageError, match="at least one round, not 0"),
     ):
-        measurer.play_off([config("none")], rounds=0)
+        measurer.play_off(candidates([config("none")]), rounds=0)
 
 
 # -- long runs ------------------------------------------------------------------------------------
@@ -199,11 +204,11 @@ def test_a_play_off_needs_a_round() -> None:
 def test_memory_does_not_grow_with_trials() -> None:
     before = {child.pid for child in psutil.Process().children()}
     settings = MeasureSettings(min_repeat_time=0.001, repeats=1)
-    with LocalMeasurer(Job(MATMUL, FaultySketch(), Target(), settings)) as measurer:
+    with LocalMeasurer(Job(MATMUL, (FaultySketch(),), Target(), settings)) as measurer:
         faults = ("none", "schedule_error", "wrong", "segfault")
 
         def measure(count: int) -> tuple[int, int, int]:
-            measurer.submit([config(faults[i % len(faults)], i) for i in range(count)])
+            measurer.submit(candidates([config(faults[i % len(faults)], i) for i in range(count)]))
             collect_all(measurer)
             (server,) = (c for c in psutil.Process().children() if c.pid not in before)
             return server.memory_info().rss, server.num_fds(), len(server.children())

@@ -53,8 +53,8 @@ class Stage:
             on_run=lambda trial: self.announced.append(trial.request.id),
             workers=workers,
             cut_off=3.0,
-            best=best,
         )
+        self.scheduler.submit([], best)
 
     def _start(self, request: Request) -> Trial:
         if self.no_process:
@@ -63,7 +63,7 @@ class Stage:
 
     def submit(self, count: int, rounds: int = 0, first: int = 0) -> None:
         ids = range(first, first + count)
-        self.scheduler.submit(Request(id, {}, rounds) for id in ids)
+        self.scheduler.submit(Request(id, {}, rounds=rounds) for id in ids)
         self.scheduler.advance()
 
     def trial(self, id: int) -> Trial:

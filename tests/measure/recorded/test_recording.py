@@ -123,8 +123,8 @@ def test_what_is_no_value(tmp_path: Path, value: Any) -> None:
         ({"block": 17, "unroll": 0}, "parameter 'block' has no value 17"),
         ({"block": 64, "unroll": 1}, "config violates 'block < 64 or unroll == 0'"),
         ({"block": 16}, "config lacks parameter 'unroll'"),
-        ({"block": 16, "unroll": 0, "x": 1}, "config has 'x', which is no parameter"),
-        ({"block": 16, "x": 0}, "config has 'x', which is no parameter"),
+        ({"block": 16, "unroll": 0, "x": 1}, "config has 'x', which is not a parameter"),
+        ({"block": 16, "x": 0}, "config has 'x', which is not a parameter"),
     ],
 )
 def test_configs_that_are_not_in_the_space(

@@ -20,6 +20,7 @@ from tunesmith.progress import Progress
 from tunesmith.space import Config, Ordinal, Space, read_t1
 from tunesmith.store import open_store
 from tunesmith.testing.measurer import MeasurerConformance
+from tunesmith.testing.trials import candidates
 from tunesmith.tuning.tune import tune
 
 
@@ -32,8 +33,8 @@ def failing_at(block: int, time: str = "RuntimeFailedConfig") -> Any:
 
 
 class TestReplayMeasurer(MeasurerConformance):
-    healthy = (config(16), config(16, 1), config(32))
-    failing = (config(64),)
+    healthy = candidates([config(16), config(16, 1), config(32)])
+    failing = candidates([config(64)])
     folder: ClassVar[Path]
 
     @pytest.fixture(scope="class", autouse=True)
@@ -214,7 +215,7 @@ def test_a_search_that_meets_nothing_recorded_is_given_up(
 def test_a_measurer_alone_drops_what_is_unknown(tmp_path: Path) -> None:
     problem = ReplayProblem(recorded(tmp_path, configs=[(16, 0), (32, 0)]))
     measurer = problem.measurer(MeasureSettings())
-    measurer.submit([config(16), config(64), config(32), config(64)])
+    measurer.submit(candidates([config(16), config(64), config(32), config(64)]))
     assert [m.config for m in measurer.collect(0.0)] == [config(16)]
     assert measurer.pending == 3
     assert measurer.batch == 1

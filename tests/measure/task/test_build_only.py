@@ -15,15 +15,19 @@ from tunesmith.measurement import Outcome
 from tunesmith.operators import matmul
 from tunesmith.problem import MeasureSettings
 from tunesmith.target import Target
+from tunesmith.testing.trials import candidates
+
+# Healthy builds must keep the limit of time too.
+pytestmark = pytest.mark.alone
 
 SETTINGS = MeasureSettings(build_timeout=2.0, memory_limit=256 << 20, workers=2)
-JOB = Job(matmul(m=16, n=16, k=16), FaultySketch(), Target(), SETTINGS)
+JOB = Job(matmul(m=16, n=16, k=16), (FaultySketch(),), Target(), SETTINGS)
 
 
 def build(*faults: str) -> dict[str, BuildResult]:
     """What came of configs with these faults, by fault."""
     with LocalMeasurer(JOB) as measurer:
-        results = list(measurer.build([config(fault) for fault in faults]))
+        results = list(measurer.build(candidates([config(fault) for fault in faults])))
         assert measurer.pending == 0
     assert len(results) == len(faults)
     return {str(result.config["fault"]): result for result in results}
@@ -63,10 +67,10 @@ def test_a_build_that_kills_the_worker_costs_itself_alone() -> None:
 
 def test_what_is_not_asked_for_is_given_up_and_the_measurer_goes_on() -> None:
     with LocalMeasurer(JOB) as measurer:
-        for result in measurer.build([config("none", n) for n in range(50)]):
+        for result in measurer.build(candidates([config("none", n) for n in range(50)])):
             assert result.built
             break
-        measurer.submit([config("none")])
+        measurer.submit(candidates([config("none")]))
         measurements = []
         while measurer.pending:
             measurements += measurer.collect(60.0)
@@ -78,7 +82,7 @@ def test_what_is_not_asked_for_is_given_up_and_the_measurer_goes_on() -> None:
 @pytest.mark.parametrize("ending", ["close", "cancel"])
 def test_no_result_comes_after_the_end(ending: str) -> None:
     with LocalMeasurer(JOB) as measurer:
-        results = measurer.build([config("none", n) for n in range(20)])
+        results = measurer.build(candidates([config("none", n) for n in range(20)]))
         assert next(results).built
         getattr(measurer, ending)()
         assert list(results) == []
@@ -86,8 +90,8 @@ def test_no_result_comes_after_the_end(ending: str) -> None:
 
 def test_what_was_submitted_before_is_measured() -> None:
     with LocalMeasurer(JOB) as measurer:
-        measurer.submit([config("none", n) for n in range(3)])
-        for _ in measurer.build([config("none", n) for n in range(5, 9)]):
+        measurer.submit(candidates([config("none", n) for n in range(3)]))
+        for _ in measurer.build(candidates([config("none", n) for n in range(5, 9)])):
             if measurer._finished:
                 break
         measurements = []
@@ -100,7 +104,7 @@ def test_a_closed_measurer_builds_nothing() -> None:
     measurer = LocalMeasurer(JOB)
     measurer.close()
     with pytest.raises(TunesmithError, match="closed"):
-        next(measurer.build([config("none")]))
+        next(measurer.build(candidates([config("none")])))
 
 
 @pytest.mark.parametrize("ending", ["it is closed", "its server is killed"])
@@ -112,9 +116,9 @@ def test_nothing_is_left_in_the_folder_of_temporary_files(
     with LocalMeasurer(JOB) as measurer:
         (folder,) = tmp_path.iterdir()
         (folder / "left").write_text("by a compiler")
-        assert next(measurer.build([config("none")])).built
+        assert next(measurer.build(candidates([config("none")]))).built
         if ending == "its server is killed":
             fault = config("kill_worker_in_build")
-            assert [one.built for one in measurer.build([fault])] == [False]
+            assert [one.built for one in measurer.build(candidates([fault]))] == [False]
             (folder,) = tmp_path.iterdir()
     assert list(tmp_path.iterdir()) == []

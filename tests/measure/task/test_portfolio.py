@@ -8,11 +8,10 @@ from typing import ClassVar
 import pytest
 
 from tests.measure.local.faulty_sketch import FaultySketch, config
-from tunesmith.candidate import candidate
 from tunesmith.errors import UsageError
 from tunesmith.measure import TaskProblem
 from tunesmith.measure.task.portfolio import Portfolio, joined, problems_of
-from tunesmith.measurement import Outcome
+from tunesmith.measurement import Candidate, Outcome
 from tunesmith.operators import matmul, softmax
 from tunesmith.problem import MeasureSettings
 from tunesmith.target import Target
@@ -34,7 +33,7 @@ PORTFOLIO = Portfolio((TaskProblem(TASK, FaultySketch()), TaskProblem(TASK, Seco
 
 def test_it_is_what_its_problems_are() -> None:
     assert (PORTFOLIO.key, PORTFOLIO.flops) == (TASK.key, 2 * 16**3)
-    assert PORTFOLIO.default == candidate("faulty", config("none"))
+    assert PORTFOLIO.alternatives == PORTFOLIO.problems
     described = PORTFOLIO.describe()
     assert described["sketch"] == {"name": "faulty", "version": 1}
     assert described["sketches"] == [
@@ -45,12 +44,12 @@ def test_it_is_what_its_problems_are() -> None:
 
 def test_one_measurer_measures_candidates_of_all_sketches() -> None:
     wanted = [
-        candidate("faulty", config("none")),
-        candidate("second", config("none")),
-        candidate("second", config("instantiation_error")),
+        Candidate(config("none"), "faulty"),
+        Candidate(config("none"), "second"),
+        Candidate(config("instantiation_error"), "second"),
     ]
     with PORTFOLIO.measurer(MeasureSettings()) as measurer:
-        measured = {it.config: it for it in measurer.play_off(wanted, rounds=2)}
+        measured = {it.candidate: it for it in measurer.play_off(wanted, rounds=2)}
     assert [measured[it].outcome for it in wanted] == [
         Outcome.NO_ERROR,
         Outcome.NO_ERROR,

@@ -13,6 +13,7 @@ from tunesmith.operators import conv2d, matmul
 from tunesmith.problem import MeasureSettings, Problem
 from tunesmith.target import Target
 from tunesmith.task import Task
+from tunesmith.testing.trials import candidates
 
 TASK = Task(matmul(m=16, n=16, k=16), Target(cores=1))
 
@@ -50,7 +51,7 @@ def test_its_measurer_measures_on_this_machine() -> None:
     problem = TaskProblem(TASK, FaultySketch())
     with problem.measurer(MeasureSettings()) as measurer:
         assert isinstance(measurer, LocalMeasurer)
-        (measurement,) = measurer.play_off([config("none")], rounds=1)
+        (measurement,) = measurer.play_off(candidates([config("none")]), rounds=1)
     assert measurement.valid
 
 

@@ -14,10 +14,14 @@ from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import matmul
 from tunesmith.problem import MeasureSettings
 from tunesmith.target import Target
+from tunesmith.testing.trials import candidates
 
 OPERATOR = matmul(m=5, n=6, k=7, constant_weights=True)
+# Healthy trials must keep the limit of time too.
+pytestmark = pytest.mark.alone
+
 SETTINGS = MeasureSettings(run_timeout=1.0, min_repeat_time=0.001, workers=1)
-JOB = Job(OPERATOR, PreparingSketch(), Target(), SETTINGS)
+JOB = Job(OPERATOR, (PreparingSketch(),), Target(), SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +39,7 @@ def measurer(notes: Path) -> Iterator[LocalMeasurer]:
 
 
 def measured(measurer: LocalMeasurer, behaviour: str) -> Measurement:
-    measurer.submit([config(behaviour)])
+    measurer.submit(candidates([config(behaviour)]))
     collected: list[Measurement] = []
     while measurer.pending:
         collected += measurer.collect(60.0)
@@ -75,13 +79,13 @@ def test_weights_are_prepared_once_for_all_trials_that_lay_them_out_alike(
     assert measurement.outcome is Outcome.NO_ERROR, measurement.message
     assert notes.read_text() == "prepared\n"
     # Finalists run again in processes of their own, with the weights that were kept.
-    (again,) = measurer.play_off([config("note")], rounds=3)
+    (again,) = measurer.play_off(candidates([config("note")]), rounds=3)
     assert again.outcome is Outcome.NO_ERROR, again.message
     assert notes.read_text() == "prepared\n"
 
 
 def test_weights_that_may_change_are_laid_out_in_each_call() -> None:
-    job = Job(matmul(m=5, n=6, k=7), PreparingSketch(), Target(), SETTINGS)
+    job = Job(matmul(m=5, n=6, k=7), (PreparingSketch(),), Target(), SETTINGS)
     with LocalMeasurer(job) as measurer:
         measurement = measured(measurer, "right")
         assert measurement.outcome is Outcome.NO_ERROR, measurement.message
@@ -100,7 +104,7 @@ def test_a_program_that_was_measured_is_not_measured_again() -> None:
         # What failed is tried again.
         assert measured(measurer, "abort").run_time > 0.0
         assert measured(measurer, "abort").run_time > 0.0
-        (again,) = measurer.play_off([config("right")], rounds=3)
+        (again,) = measurer.play_off(candidates([config("right")]), rounds=3)
         assert len(again.run_seconds) == 3
         assert again.run_time > 0.0
         assert not again.repeated
@@ -109,7 +113,7 @@ def test_a_program_that_was_measured_is_not_measured_again() -> None:
 def test_a_program_is_measured_again_if_asked() -> None:
     operator = matmul(m=5, n=6, k=7)
     settings = replace(SETTINGS, measure_again=True)
-    with LocalMeasurer(Job(operator, PreparingSketch(), Target(), settings)) as measurer:
+    with LocalMeasurer(Job(operator, (PreparingSketch(),), Target(), settings)) as measurer:
         first, second = (measured(measurer, "right") for _ in range(2))
     assert second.program_hash == first.program_hash != ""
     assert min(first.run_time, second.run_time) > 0.0

@@ -15,6 +15,7 @@ from tunesmith.errors import InstantiationError
 from tunesmith.operators import Argument
 from tunesmith.sketches.cpu.gemm.blocking import share
 from tunesmith.sketches.tir import emit, shuffles
+from tunesmith.sketches.tir.registers import Registers
 from tunesmith.target import Target
 
 
@@ -41,6 +42,11 @@ def test_a_number_is_a_sum_of_powers_of_two(number: int, largest: int) -> None:
     assert sum(size for _, size in parts) == number
     assert all(size <= largest and size & (size - 1) == 0 for _, size in parts)
     assert [size for _, size in parts] == sorted((size for _, size in parts), reverse=True)
+
+
+def test_powers_of_two_and_divisors_up_to_a_limit() -> None:
+    assert [emit.powers_up_to(limit) for limit in (0, 1, 9)] == [(), (1,), (1, 2, 4, 8)]
+    assert [emit.largest_divisor(extent, 6) for extent in (12, 7, 35, 4)] == [6, 1, 5, 4]
 
 
 @pytest.mark.parametrize("extent, size", [(12, 4), (13, 4), (4, 4), (7, 5)])
@@ -89,7 +95,7 @@ def test_registers_keep_values_across_loops_and_prefetches() -> None:
 
     def body(buffers: list[Any]) -> None:
         source, result = buffers
-        sums = emit.Registers("sums", 2, lanes, "float32")
+        sums = Registers("sums", 2, lanes, "float32")
         for number in range(2):
             sums[number] = emit.constant(number, "float32", lanes)
         with emit.serial(steps, "step") as step:
@@ -106,7 +112,7 @@ def test_registers_keep_values_across_loops_and_prefetches() -> None:
 
 def test_what_happens_only_where_a_condition_holds() -> None:
     def body(buffers: list[Any]) -> None:
-        with emit.serial(4, "step") as step, emit.when(step > 1):
+        with emit.serial(4, "step") as step, emit.when(step > 1), emit.when(None), emit.when(True):
             emit.store(buffers[0], emit.constant(7, "int32"), [step])
 
     (result,) = _run(body, np.zeros(4, np.int32))

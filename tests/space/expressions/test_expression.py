@@ -283,7 +283,7 @@ def test_what_is_no_text_is_refused(text: object) -> None:
         ("a < 'x'", {"a": 1}, "not supported between"),
         ("a[2] > 1", {"a": (1, 2)}, "'a' has 2 parts, none is [2]"),
         ("a[0] > 1", {"a": 5}, "'a' has no parts"),
-        ("a + 1 > 1", {"a": "word"}, "arithmetic on 'word', which is no number"),
+        ("a + 1 > 1", {"a": "word"}, "arithmetic on 'word', which is not a number"),
         ("2 ** a > 1", {"a": 65}, "a power too large"),
         ("1 in a", {"a": 5}, "not iterable"),
         ("max(a) > 1", {"a": 5}, "not iterable"),

@@ -74,7 +74,7 @@ def _row(problem: TaskProblem, settings: BuildsSettings) -> Row:
     rng = np.random.default_rng(settings.seed)
     others = problem.space.sample_many(settings.configs, rng)
     configs = list(dict.fromkeys([problem.default, *others]))[: settings.configs]
-    job = Job(problem.task.operator, problem.sketch, problem.task.target, MeasureSettings())
+    job = problem.job(MeasureSettings())
     builds: list[Row] = []
     divided: list[dict[str, dict[str, float]]] = []
     failed, lines = 0, []

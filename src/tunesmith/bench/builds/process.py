@@ -23,6 +23,7 @@ def main(task: dict[str, Any]) -> None:
     from tunesmith.measure.devices.device import CpuDevice
     from tunesmith.measure.trial.job import Job
     from tunesmith.measure.trial.prepared import load_compiler
+    from tunesmith.measurement import Candidate
     from tunesmith.space import Config
 
     load_compiler()
@@ -32,16 +33,16 @@ def main(task: dict[str, Any]) -> None:
     plain = job.target.to_json()
     traced = {**plain, "cl-opt": [*plain["cl-opt"], *_TRACING]}
     CpuDevice().warm_up(tvm.target.Target(plain))
-    for config in map(Config.from_json, task["configs"]):
+    for candidate in (Candidate(Config.from_json(config)) for config in task["configs"]):
         for target in (plain, traced):
             start = time.perf_counter()
             if os.fork() == 0:
-                _build(job, config, tvm.target.Target(target), time.perf_counter() - start)
+                _build(job, candidate, tvm.target.Target(target), time.perf_counter() - start)
                 os._exit(0)
             os.wait()
 
 
-def _build(job: Any, config: Any, target: Any, forking: float) -> None:
+def _build(job: Any, candidate: Any, target: Any, forking: float) -> None:
     """Build, and say what each part took, in seconds."""
     from tvm.ir.transform import PassContext
 
@@ -51,7 +52,7 @@ def _build(job: Any, config: Any, target: Any, forking: float) -> None:
     clock = time.perf_counter
     try:
         start = clock()
-        program = job.sketch.program(job.operator, job.target, config)
+        program = job.program(candidate)
         emitted = clock()
         passes, timer = _pass_timer()
         with PassContext(instruments=[timer]):

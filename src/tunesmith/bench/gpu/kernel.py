@@ -12,7 +12,6 @@ from tunesmith.errors import TunesmithError
 from tunesmith.measure.devices.device import Build
 from tunesmith.measure.gpu.program import GpuData, LoadedGpuProgram
 from tunesmith.measure.task.problem import TaskProblem
-from tunesmith.measure.trial.job import Job
 from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measure.trial.verify import find_mismatch
 from tunesmith.operators import operator_from_json
@@ -34,7 +33,7 @@ class GpuKernel:
         problem = TaskProblem.of(Task(operator, Target(**described["target"])), described["sketch"])
         # Verified below: of one call, that is faster than to prepare for many.
         settings = MeasureSettings(verify=False)
-        prepared = Prepared.of(Job(operator, problem.sketch, problem.task.target, settings))
+        prepared = Prepared.of(problem.job(settings))
         program = problem.program(Config.from_json(described["config"]))
         built = prepared.device.build(Build(program, prepared.target, described["program_hash"]))
         assert built.code is not None

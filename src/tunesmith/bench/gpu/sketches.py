@@ -12,16 +12,13 @@ from typing import Any
 import numpy as np
 
 from tunesmith.bench.timing.gpu_time import Deadline
-from tunesmith.candidate import candidate, sketch_and_config
 from tunesmith.errors import TunesmithError, unknown_name
-from tunesmith.measure.local.measurer import LocalMeasurer
 from tunesmith.measure.task.portfolio import Portfolio
 from tunesmith.measure.task.problem import TaskProblem
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.operators import Operator
-from tunesmith.problem import MeasureSettings
+from tunesmith.problem import Measurer, MeasureSettings
 from tunesmith.sketches import Sketch, sketches
-from tunesmith.space import Config
 from tunesmith.target import Target
 from tunesmith.task import Task
 
@@ -56,7 +53,7 @@ class _Tally:
     unfinished: int = 0
     failures: list[dict[str, Any]] = field(default_factory=list)
 
-    def count(self, operator: Operator, config: Config, measurement: Measurement) -> None:
+    def count(self, operator: Operator, measurement: Measurement) -> None:
         outcome = measurement.outcome
         self.outcomes[outcome] += 1
         fine = outcome in (Outcome.NO_ERROR, Outcome.INSTANTIATION_ERROR)
@@ -64,7 +61,7 @@ class _Tally:
             self.failures.append(
                 {
                     "operator": operator.key,
-                    "config": config.to_json(),
+                    "config": measurement.config.to_json(),
                     "outcome": outcome.name,
                     "message": measurement.message,
                 }
@@ -92,8 +89,8 @@ class _Started:
     """A measurer at work on all that is to be tried on an operator."""
 
     operator: Operator
-    measurer: LocalMeasurer
-    candidates: Sequence[Config]
+    measurer: Measurer
+    candidates: Sequence[Candidate]
 
 
 @dataclass
@@ -163,7 +160,7 @@ class SketchCheck:
             raise TunesmithError(broken[0])
 
     def _start(self, portfolio: Portfolio, stack: contextlib.ExitStack) -> _Started:
-        measurer = stack.enter_context(portfolio.measurer(_SETTINGS))
+        measurer = stack.enter_context(contextlib.closing(portfolio.measurer(_SETTINGS)))
         candidates = self._candidates(portfolio)
         measurer.submit(candidates)
         return _Started(portfolio.task.operator, measurer, candidates)
@@ -178,9 +175,8 @@ class SketchCheck:
             while measurer.pending:
                 late = deadline.left <= 0  # what has been measured by then still counts
                 for measurement in measurer.collect(0.0 if late else _LOOK_UP):
-                    name, config = sketch_and_config(measurement.config)
-                    self._tallies[name].count(operator, config, measurement)
-                    unfinished[name] -= 1
+                    self._tallies[measurement.sketch].count(operator, measurement)
+                    unfinished[measurement.sketch] -= 1
                 if late:
                     break
         finally:
@@ -202,16 +198,16 @@ class SketchCheck:
             made += [Portfolio(fitting)] if fitting else []
         return made
 
-    def _candidates(self, portfolio: Portfolio) -> list[Config]:
+    def _candidates(self, portfolio: Portfolio) -> list[Candidate]:
         """The default and random configs of each sketch, none twice."""
-        found: dict[Config, None] = {}
+        found: dict[Candidate, None] = {}
         for problem in portfolio.problems:
             rng = np.random.default_rng(self.seed)
             drawn = [problem.space.sample(rng) for _ in range(self.samples)]
             for config in (problem.default, *drawn):
-                found[candidate(problem.sketch.name, config)] = None
+                found[Candidate(config, problem.sketch.name)] = None
         return list(found)
 
 
-def _by_sketch(candidates: Sequence[Config]) -> Counter[str]:
-    return Counter(sketch_and_config(one)[0] for one in candidates)
+def _by_sketch(candidates: Sequence[Candidate]) -> Counter[str]:
+    return Counter(candidate.sketch for candidate in candidates)

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tunesmith.bench.compare.problems import MeasuredProblem
 from tunesmith.errors import SpaceError
 from tunesmith.operators import Operator
+from tunesmith.problem import BaseProblem
 from tunesmith.space import Config, Space
 
 if TYPE_CHECKING:
-    from tunesmith.measure.local.measurer import LocalMeasurer
     from tunesmith.measure.task.problem import TaskProblem
-    from tunesmith.problem import MeasureSettings
+    from tunesmith.problem import Measurer, MeasureSettings
     from tunesmith.task import Task
 
 
 @dataclass(frozen=True)
-class WithoutDefault:
+class WithoutDefault(BaseProblem):
     """A task with one sketch, whose default is not tried before the tuner's own configs."""
 
     problem: TaskProblem
@@ -51,8 +51,8 @@ class WithoutDefault:
     def describe(self) -> Mapping[str, Any]:
         return self.problem.describe()
 
-    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> LocalMeasurer:
-        return self.problem.measurer(settings, best)
+    def measurer(self, settings: MeasureSettings) -> Measurer:
+        return self.problem.measurer(settings)
 
 
 @dataclass(frozen=True)

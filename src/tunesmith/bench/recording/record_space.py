@@ -7,7 +7,6 @@ are made they become a T4 file, with the space in a T1 file beside it.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -26,7 +25,7 @@ from tunesmith.measure.recorded.recording import SPACE_FILE
 from tunesmith.measure.recorded.t4_reader import read_t4
 from tunesmith.measure.recorded.t4_writer import check_name, write_t4
 from tunesmith.measurement import Measurement, Outcome
-from tunesmith.problem import Measurer, MeasureSettings, Problem
+from tunesmith.problem import BaseProblem, Measurer, MeasureSettings, Problem
 from tunesmith.progress import Progress
 from tunesmith.space import Config, Constraint, Space, read_t1, t1_text
 from tunesmith.store import Store
@@ -42,7 +41,7 @@ _KEY = "recording"
 
 
 @dataclass(frozen=True)
-class SpacePart:
+class SpacePart(BaseProblem):
     """A problem of whose space a part is to be recorded, always measured with these settings.
 
     Its records are its own: other runs of the problem measure differently, and more than this part.
@@ -68,8 +67,8 @@ class SpacePart:
     def describe(self) -> Mapping[str, Any]:
         return {**self.problem.describe(), "recorded": identify(self.space)}
 
-    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> Measurer:
-        return self.problem.measurer(settings, best)
+    def measurer(self, settings: MeasureSettings) -> Measurer:
+        return self.problem.measurer(settings)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from tunesmith.errors import TunesmithError
@@ -87,10 +86,5 @@ class LineProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

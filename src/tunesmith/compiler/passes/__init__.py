@@ -1,1 +1,1 @@
-"""How programs are lowered: TVM's passes, and what is done besides."""
+"""The pass pipelines that lower programs, and our own passes."""

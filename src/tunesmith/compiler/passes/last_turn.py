@@ -1,20 +1,20 @@
-"""The last turn of a loop that does not come out even, split off."""
+"""Peels the last iteration off a loop."""
 
 from __future__ import annotations
 
 from typing import Any
 
 LAST_TURN = "tunesmith_last_turn"
-"""The annotation of loops whose last turn alone has to ask what is left to do."""
+"""The annotation of loops in which only the last iteration needs its bounds checks."""
 
 
 def last_turns() -> Any:
-    """The pass: loops annotated with ``LAST_TURN`` end one turn earlier, and that turn follows.
+    """A pass that peels the last iteration off each loop annotated with ``LAST_TURN``.
 
-    What all but the last turn ask then always holds, which TVM's simplifier sees. TVM's own
-    ``LoopPartition`` splits at every condition in a loop, those of a padded image among them; where
-    these depend on outer loops its parts pass the end of the loop, and write outside of what was
-    allocated (0.27).
+    TVM's simplifier can then remove the bounds checks from the other iterations. TVM's own
+    ``LoopPartition`` splits at every condition in a loop, including those of a padded image; if
+    these depend on outer loops, its parts run past the end of the loop and write out of bounds
+    (TVM 0.27).
     """
     from tvm.tirx import transform
 
@@ -43,11 +43,11 @@ def _split(loop: Any) -> Any:
 
 
 def _turn(loop: Any, number: int) -> Any:
-    """What one turn of a loop does."""
+    """The body of one iteration of a loop."""
     import tvm_ffi
     from tvm.tirx import Var
 
-    def numbered(variable: Any) -> Any:
+    def substitute(variable: Any) -> Any:
         return loop.min + number if variable.same_as(loop.loop_var) else variable
 
-    return tvm_ffi.structural_map(loop.body, (Var, numbered))
+    return tvm_ffi.structural_map(loop.body, (Var, substitute))

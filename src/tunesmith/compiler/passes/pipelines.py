@@ -1,4 +1,4 @@
-"""Which passes lower a program: alike for measuring and for kernels."""
+"""The passes that lower a program, the same for measurements and for kernels."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tunesmith.compiler.passes.unconditional_loads import unconditional_loads
 from tunesmith.compiler.passes.whole_warps import whole_warps
 
 Pipeline = tuple[Any, Callable[[], Any], Callable[[], Any]]
-"""The pass that lowers a module, and what makes those that finish its functions of the processor
-and of the GPU."""
+"""The pass that lowers a module, and factories of the passes that finalize its host and its device
+functions."""
 
 
 def pipeline_name(program: Any, target: Any) -> str:
-    """The name by which TVM finds the passes for a module on a ``tvm.target.Target``."""
+    """Registers with TVM the passes for a module on a ``tvm.target.Target``; returns their name."""
     from tvm.tirx.compilation_pipeline import register_tir_pipeline
 
     blocks, kind = _has_blocks(program), target.kind.name
@@ -27,20 +27,20 @@ def pipeline_name(program: Any, target: Any) -> str:
 
 
 def pipeline_of(program: Any, target: Any) -> Pipeline:
-    """The passes themselves."""
+    """The passes for a module on a ``tvm.target.Target``."""
     return _pipeline(blocks=_has_blocks(program), kind=target.kind.name)
 
 
 def lowering_for(target: Any, *, checked: bool = True) -> AbstractContextManager[Any]:
-    """TVM's context in which programs are lowered for a ``tvm.target.Target``.
+    """TVM's ``PassContext`` for lowering programs for a ``tvm.target.Target``.
 
-    Unless ``checked``, what they are called with is not compared with what they declare.
+    Unless ``checked``, the code does not check its arguments.
     """
     from tvm.ir.transform import PassContext
 
     config = {} if checked else {"tirx.disable_assert": True}
     if target.kind.name == "cuda":
-        # Only such copies become asynchronous as the program says.
+        # Makes only those copies asynchronous that the program annotates.
         config["tirx.use_async_copy"] = True
     current = PassContext.current()
     context: AbstractContextManager[Any] = PassContext(
@@ -52,7 +52,7 @@ def lowering_for(target: Any, *, checked: bool = True) -> AbstractContextManager
 
 
 def _has_blocks(program: Any) -> bool:
-    """Whether a function of a module has blocks, which only TVM's own passes can lower."""
+    """Whether a function of a module has blocks, which need TVM's passes for blocks."""
     from tvm.s_tir import SBlockRealize
 
     return any(isinstance(function.body, SBlockRealize) for function in program.functions.values())
@@ -74,11 +74,11 @@ def _pipeline(*, blocks: bool, kind: str) -> Pipeline:
 
 
 def _passes_for_loops() -> Any:
-    """Those of TVM's passes that loops need, in its order.
+    """TVM's passes for programs that are plain loops, in TVM's order.
 
-    Left out are those that lower blocks, and what LLVM and nvcc do again: on long straight code
-    these take half of the time of a build, and the machine code is as fast without. They add no
-    barriers: a program for a GPU has its own.
+    Without the passes that lower blocks, and those whose work LLVM and nvcc repeat: on long
+    straight-line code these take half of the build time, and the machine code is no faster. None
+    of them adds barriers: GPU programs contain their own.
     """
     from tvm.ir.transform import Sequential
     from tvm.tirx import transform
@@ -101,8 +101,8 @@ def _passes_for_loops() -> Any:
 
 
 def _passes_for_blocks_on_gpus() -> Any:
-    """TVM's passes in its order, but ``LastTurns`` in place of ``LoopPartition``, and without those
-    that concern other devices than NVIDIA's GPUs, or options of TVM's that we do not set."""
+    """TVM's passes in TVM's order, with ``LastTurns`` instead of ``LoopPartition``, and without
+    those for devices other than NVIDIA's GPUs and for TVM options that we do not set."""
     from tvm.ir.transform import Sequential
     from tvm.s_tir import transform as blocks
     from tvm.tirx import transform

@@ -1,4 +1,4 @@
-"""Arguments that start anywhere in memory, as people's arrays do."""
+"""Lets a program take unaligned arrays."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 
 def unaligned_arguments() -> Any:
-    """The pass: a function's arrays need not start at whole vectors.
+    """A pass that declares a function's arrays to have an alignment of one byte.
 
-    TVM lets LLVM take for granted that they start at multiples of 64 bytes. The code then has
-    instructions that fail elsewhere. On processors with AVX those that do not fail are as fast.
+    TVM tells LLVM that they are aligned to 64 bytes, so LLVM emits aligned moves, which fault on
+    other addresses. On processors with AVX unaligned moves are as fast.
     """
     from tvm.tirx import transform
 
@@ -25,12 +25,12 @@ def _with_unaligned(function: Any, _module: Any, _context: Any) -> Any:
 
 def _replace_parameters(function: Any, mutator: Any) -> Any:
     for parameter in function.params:
-        mutator.var_remap_set(parameter, _anywhere(parameter))
+        mutator.var_remap_set(parameter, _unaligned(parameter))
     return mutator.default_mutate(function)
 
 
-def _anywhere(buffer: Any) -> Any:
-    """A buffer like another one, of which no more is known than that it starts at some byte."""
+def _unaligned(buffer: Any) -> Any:
+    """A copy of a buffer with an alignment of one byte."""
     from tvm.tirx import decl_buffer
 
     kind = buffer.ty

@@ -1,22 +1,22 @@
-"""Loads that depend on a condition, such as those of padded images, without a branch."""
+"""Makes conditional loads, such as those of padded images, branch-free."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# What TVM calls a value that is computed only where a condition holds.
+# TVM's if_then_else expression.
 _CONDITIONAL = "prim.if_then_else"
 
 
 def unconditional_loads() -> Any:
-    """The pass: a value is loaded in any case, and chosen then.
+    """A pass that loads unconditionally and then selects the value.
 
-    What is loaded in a branch has to be there before the branch ends, so that a thread waits for
-    one element of a padded image after the other. Without branches nvcc has all loads under way.
-    Where there is nothing to load it is the first element, which every buffer has.
+    A load in a branch must finish before the branch ends, so a thread would wait for the elements
+    of a padded image one by one. Without branches nvcc overlaps the loads. Where the condition is
+    false, the first element of the buffer is loaded instead.
 
-    A load stays as it is that depends on more than its own condition (in a branch of another one),
-    or whose condition or index is loaded itself.
+    Loads inside another condition stay as they are, and so do those whose condition or index
+    contains a load.
     """
     from tvm.tirx import transform
 
@@ -48,7 +48,7 @@ def _bind(bind: Any) -> Any:
 
 
 def _loads_before(value: Any) -> tuple[list[Any], Any]:
-    """The statements that load what a value needs, and the value by what they loaded."""
+    """The statements that load a value's inputs, and the value in terms of what they loaded."""
     import tvm_ffi
     from tvm.ir import Call
     from tvm.tirx import And, Let, Or, Select
@@ -60,15 +60,15 @@ def _loads_before(value: Any) -> tuple[list[Any], Any]:
             return mutator.default_mutate(call)
         return _chosen(call, loads)
 
-    def as_it_is(expression: Any, _mutator: Any) -> Any:
-        return expression  # parts of it may not be computed, or use what it names
+    def unchanged(expression: Any, _mutator: Any) -> Any:
+        return expression  # its parts may be unevaluated, or use variables that it binds
 
-    kept = ((And, Or, Select, Let), as_it_is)
+    kept = ((And, Or, Select, Let), unchanged)
     return loads, tvm_ffi.structural_mutate(value, [(Call, chosen), kept])
 
 
 def _chosen(conditional: Any, loads: list[Any]) -> Any:
-    """What a conditional load is once its load, which is added to ``loads``, has been made."""
+    """A conditional load as a select; appends its load to ``loads``."""
     from tvm.ir import TensorLoad
     from tvm.tirx import Bind, BufferLoad, Select, Var, const
 
@@ -78,7 +78,7 @@ def _chosen(conditional: Any, loads: list[Any]) -> Any:
     (index,) = load.indices
     if _has_loads(condition) or _has_loads(index) or index.ty.dtype != "int32":
         return conditional
-    condition = _all_at_once(condition)
+    condition = _without_short_circuit(condition)
     loaded = Var("loaded", load.ty.dtype)
     place = Select(condition, index, const(0, "int32"))
     loads.append(Bind(loaded, BufferLoad(load.source, [place])))
@@ -94,11 +94,11 @@ def _has_loads(expression: Any) -> bool:
     return bool(found)
 
 
-def _all_at_once(condition: Any) -> Any:
-    """A condition whose parts are all computed: C++ would branch after each one that is false."""
+def _without_short_circuit(condition: Any) -> Any:
+    """A condition with ``&`` instead of ``&&``, as C++ would branch after each false operand."""
     from tvm.tirx import And, Cast
 
     if not isinstance(condition, And):
         return condition
-    first, second = (Cast("int32", _all_at_once(part)) for part in (condition.a, condition.b))
-    return (first & second) != 0
+    a, b = (Cast("int32", _without_short_circuit(part)) for part in (condition.a, condition.b))
+    return (a & b) != 0

@@ -1,20 +1,19 @@
-"""Shuffles that wait for all threads of a warp."""
+"""Makes warp shuffles wait for all threads of the warp."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# What TVM calls the threads of a warp that happen to be together, and the type of such a set.
-_TOGETHER, _SET = "tirx.tvm_warp_activemask", "uint32"
-_ALL = 0xFFFFFFFF
+# TVM's intrinsic for the mask of a warp's active threads, and the mask of all of them.
+_ACTIVE_MASK, _ALL = "tirx.tvm_warp_activemask", 0xFFFFFFFF
 
 
 def whole_warps() -> Any:
-    """The pass: where TVM shuffles, all threads of a warp are named.
+    """A pass that gives TVM's shuffles the mask of all threads of a warp.
 
-    TVM names those that happen to be together. After a branch that may be some of them, though all
-    are about to come: who names all has them waited for (CUDA programming guide, "Warp Shuffle
-    Functions").
+    TVM uses the mask of the active threads. After a branch these may be only some of those that are
+    to take part; with the full mask the shuffle waits for all of them (CUDA programming guide,
+    "Warp Shuffle Functions").
     """
     from tvm.tirx import transform
 
@@ -25,10 +24,10 @@ def _with_whole_warps(function: Any, _module: Any, _context: Any) -> Any:
     import tvm_ffi
     from tvm.ir import Call
 
-    return function.with_body(tvm_ffi.structural_map(function.body, (Call, _named)))
+    return function.with_body(tvm_ffi.structural_map(function.body, (Call, _full_mask)))
 
 
-def _named(call: Any) -> Any:
+def _full_mask(call: Any) -> Any:
     from tvm.tirx import const
 
-    return const(_ALL, _SET) if getattr(call.op, "name", None) == _TOGETHER else call
+    return const(_ALL, "uint32") if getattr(call.op, "name", None) == _ACTIVE_MASK else call

@@ -1,20 +1,19 @@
-"""How the cost of a command is found: its wall clock, or a number that it prints."""
+"""The cost of a command: its wall-clock seconds, or a number that it prints."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-from tunesmith.errors import UsageError
+from tunesmith.errors import UsageError, describe, one_line
 from tunesmith.measure.command.process import CommandResult
-from tunesmith.measure.failure import describe, one_line
 
-# A callable on the text of the standard output, or a regular expression with one group.
+# A callable on the standard output, or a regular expression with one group.
 Parse = Callable[[str], float] | str
 
 
 def cost_reader(parse: Parse | None) -> Callable[[CommandResult], object]:
-    """How a run's cost is found. Raises ``UsageError`` for a bad regular expression."""
+    """A function from a run's result to its cost. Raises ``UsageError`` for an invalid regex."""
     if parse is None:
         return lambda result: result.seconds
     if not isinstance(parse, str):
@@ -22,7 +21,7 @@ def cost_reader(parse: Parse | None) -> Callable[[CommandResult], object]:
     try:
         pattern = re.compile(parse, re.MULTILINE)
     except re.error as error:
-        raise UsageError(f"parse: '{parse}' is no regular expression: {error}") from None
+        raise UsageError(f"parse: '{parse}' is not a regular expression: {error}") from None
     if pattern.groups != 1:
         raise UsageError(f"parse: '{parse}' has {pattern.groups} groups: put one around the number")
     return lambda result: _last_number(pattern, result.stdout)
@@ -46,7 +45,7 @@ def _last_number(pattern: re.Pattern[str], text: str) -> float:
 
 
 def parse_name(parse: Parse | None) -> str | None:
-    """What identifies a way to read the cost: the expression, or the callable's name."""
+    """An identifier of ``parse``: the regular expression, or the callable's name."""
     if parse is None or isinstance(parse, str):
         return parse
     return getattr(parse, "__qualname__", type(parse).__qualname__)

@@ -1,9 +1,9 @@
-"""Runs one command after another for a measurer, each contained, timed and cut short if need be.
+"""Runs commands one after the other for a measurer, each confined, timed and with a timeout.
 
-A program of its own, started by ``process``: small and single-threaded, so that forking
-from it is quick and safe whatever the tuning process has loaded. It reads one JSON request a line
-and answers each with one JSON line. When the tuning process is gone, be it by SIGKILL, it kills
-what it has running and ends. Standard library only: nothing of the package is on its path.
+This is a separate program, started by ``process``. It is small and single-threaded, so forking from
+it is fast and safe, whatever the tuning process has loaded. It reads one JSON request per line and
+answers each with one JSON line. If the tuning process ends, even by SIGKILL, it kills the running
+command and ends. It uses the standard library only: the package is not on its path.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ _LINUX = sys.platform == "linux"
 _CHUNK = 1 << 16
 _PIPE_CAPACITY = 1 << 20
 
-# How often to look whether the parent is still there, where no end of file shows because a fork of
-# it holds the connection open; in seconds.
+# How often, in seconds, to check whether the parent is alive: if a fork of it holds the connection
+# open, there is no end of file.
 _LOOK_UP = 1.0
 
 
 class ParentGoneError(Exception):
-    """The tuning process has ended, or wants no answer any more."""
+    """The tuning process has ended, or has closed the connection."""
 
 
 class Tail:
-    """The last ``limit`` bytes of a stream: a program may print for ever."""
+    """The last ``limit`` bytes of a stream, which may be endless."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -61,7 +61,7 @@ class Launcher:
         self._parent = os.getppid()
         self._libc = ctypes.CDLL(None) if _LINUX else None
         if self._libc is not None:
-            # What a command leaves behind in a session of its own becomes our child: see _sweep.
+            # Orphans of a command in other sessions become our children: see _sweep.
             self._libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
         self._woken, wake = os.pipe()
         for end in (self._woken, wake):
@@ -88,12 +88,12 @@ class Launcher:
         memory_limit: int,
         keep: int,
     ) -> dict[str, Any]:
-        """Run a command to its end or the timeout, and leave nothing of it behind."""
+        """Run a command until its end or the timeout, and kill all its descendants."""
 
         def contain() -> None:  # in the child, before the command
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            # What a program allocates. Its address space would be no measure: GPU drivers and
-            # sanitizers reserve far more of it than any machine has memory.
+            # Limits what a program allocates. Address space would be the wrong measure: GPU drivers
+            # and sanitizers reserve far more of it than any machine has memory.
             hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
             limit = memory_limit if hard == resource.RLIM_INFINITY else min(memory_limit, hard)
             resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
@@ -120,7 +120,7 @@ class Launcher:
         try:
             seconds = self._watch(child, outputs, start, start + timeout)
         finally:
-            # Kill the group before its leader is reaped: its id may be given away after that.
+            # Kill the group before its leader is reaped: afterwards its id may be reused.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(child.pid, signal.SIGKILL)
             status = child.wait()
@@ -141,7 +141,7 @@ class Launcher:
         start: float,
         deadline: float,
     ) -> float | None:
-        """Seconds until the command ended; None when the deadline came first."""
+        """Seconds until the command ended; None if the deadline came first."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._requests, selectors.EVENT_READ)
             selector.register(self._woken, selectors.EVENT_READ)
@@ -167,23 +167,23 @@ class Launcher:
 
 
 def _has_ended(pid: int) -> bool:
-    """Whether a child has ended; it is not reaped."""
+    """Whether a child has ended, without reaping it."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _drain(child: subprocess.Popen[bytes], outputs: tuple[Tail, Tail]) -> None:
-    """Take what the dead command left in its pipes."""
+    """Read what the dead command left in its pipes."""
     for stream, tail in zip((child.stdout, child.stderr), outputs, strict=True):
         assert stream is not None
         os.set_blocking(stream.fileno(), False)
         with contextlib.suppress(BlockingIOError), stream:
-            # A bound, for where something that cannot be killed goes on printing.
+            # Bounded, in case a process that cannot be killed keeps printing.
             for _ in range(_PIPE_CAPACITY // _CHUNK):
                 tail.add(os.read(stream.fileno(), _CHUNK))
 
 
 def _sweep() -> None:
-    """Kill what left the command's process group and so became our child (Linux only)."""
+    """Kill the command's orphans outside its process group, now our children (Linux only)."""
     children = Path(f"/proc/self/task/{os.getpid()}/children")
     with contextlib.suppress(OSError):
         while pids := children.read_text().split():
@@ -199,6 +199,6 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 if __name__ == "__main__":
-    # The measurer closes the connection to be rid of us at any moment: no failure of ours.
+    # The measurer may close the connection at any time to end this process.
     with contextlib.suppress(ParentGoneError, ConnectionError):
         Launcher(sys.stdin.fileno(), sys.stdout.fileno()).serve()

@@ -1,4 +1,4 @@
-"""Any command line as something to tune."""
+"""Command lines as problems to tune."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from tunesmith.measure.activity import Activity
 from tunesmith.measure.command.cost import Parse, cost_reader, parse_name
 from tunesmith.measure.command.process import CommandResult, CommandRunner
 from tunesmith.measure.command.template import Stage, parse_shell_stage, parse_stages
+from tunesmith.measure.failure import FailedTrialError
 from tunesmith.measure.identity import digest, identify
 from tunesmith.measure.inline import InlineMeasurer, as_cost, check_default
-from tunesmith.measurement import Measurement, Outcome
-from tunesmith.problem import MeasureSettings
+from tunesmith.measurement import Candidate, Measurement, Outcome
+from tunesmith.problem import BaseProblem, MeasureSettings
 from tunesmith.space import Config, Space
 
 
-class CommandProblem:
+class CommandProblem(BaseProblem):
     """A command line whose fields are a config's values, such as ``gcc -O{level} x.c && ./a.out``.
 
-    ``command`` is a template (see ``command_template``): ``{name}``, or ``{name[0]}`` for a
-    member of a tuple. It is split into arguments first and filled in afterwards, so a value is
-    always part of one argument. ``&&`` separates stages that run one after the other; all but the
-    last are the build, the last is the run. The stages of ``build``, if given, come before them.
-    With ``shell=True`` each of the two templates is given to ``/bin/sh`` as it is, with quoted
-    values, and ``build`` is the only way to have a build stage.
+    ``command`` is a template (see ``template``): ``{name}``, or ``{name[0]}`` for a member of a
+    tuple. It is split into arguments before values are filled in, so a value is always part of one
+    argument. ``&&`` separates stages, which run one after the other: the last is the run, all
+    others are the build. The stages of ``build``, if given, precede them. With ``shell=True`` each
+    of the two templates is passed to ``/bin/sh`` with quoted values, and only ``build`` can define
+    a build stage.
 
-    The cost is the wall-clock seconds of the run, start of the process included, which takes
-    milliseconds; or, with ``parse``, what that makes of its standard output: a callable on the
-    text, or a regular expression whose one group is the number, at its last match.
+    The cost is the wall-clock seconds of the run, including a few milliseconds to start the
+    process. With ``parse`` it is read from the standard output: by a callable on the text, or by a
+    regular expression whose single group is the number, at its last match.
 
     Trials run one at a time in ``cwd`` (by default the directory current at construction), with
-    the environment of this process and ``env`` on top of it. Of each output the last MiB is kept.
-    Of the ``MeasureSettings``, ``build_timeout`` holds for all build stages of a trial together,
-    ``run_timeout`` for each run, ``memory_limit`` for what each process allocates, and
-    ``repeats`` and ``cut_off`` as described there. ``verify``, ``flush_cache``,
-    ``min_repeat_time`` and ``workers`` do not apply: let the command check its own result and
-    fail, or print no number.
+    the environment of this process, extended by ``env``. The last MiB of each output is kept. Of
+    the ``MeasureSettings``, ``build_timeout`` applies to all build stages of a trial together,
+    ``run_timeout`` to each run, ``memory_limit`` to each process, and ``repeats`` and ``cut_off``
+    as described there. ``verify``, ``flush_cache``, ``min_repeat_time`` and ``workers`` do not
+    apply: the command should check its own result, and fail or print no number.
 
-    ``name`` identifies the command in the store together with its templates, ``parse``, ``env``
-    and the space. Without one the directory takes its place, so records are comparable within it.
+    ``name`` identifies the command in the store, together with its templates, ``parse``, ``env``
+    and the space. Without a name the directory is used instead, so only its records are comparable.
 
-    ``finalists`` of the best are measured again, in turn, at the end of a run; 0 is for a cost that
-    does not vary.
+    At the end of a run the best ``finalists`` are measured again, in turn; 0 suits a deterministic
+    cost.
 
-    Raises ``UsageError`` for a bad template or regular expression, a directory that does not
+    Raises ``UsageError`` for an invalid template or regular expression, a directory that does not
     exist, or a first program that cannot be found, and ``SpaceError`` if ``default`` is not in
     the space.
     """
@@ -111,12 +111,12 @@ class CommandProblem:
             "space": identify(self.space),
         }
 
-    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> CommandMeasurer:
-        return CommandMeasurer(self, settings, best)
+    def measurer(self, settings: MeasureSettings) -> CommandMeasurer:
+        return CommandMeasurer(self, settings)
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that the commands see."""
+        """The environment variables of the commands."""
         return {**os.environ, **self._env}
 
     def cost(self, result: CommandResult) -> float:
@@ -140,54 +140,41 @@ class CommandProblem:
 class CommandMeasurer(InlineMeasurer):
     """Runs the stages of one trial at a time.
 
-    A build stage that fails is ``COMPILE_HOST``, a failing run ``RUNTIME_DEVICE``, an output
-    without a cost ``WRONG_ANSWER``. A round of a play-off builds again, since the trials share a
-    directory.
+    A failing build stage is ``COMPILE_HOST``, a failing run ``RUNTIME_DEVICE``, an output without a
+    cost ``WRONG_ANSWER``. Each round of a play-off builds again, because trials share a directory.
     """
 
-    def __init__(
-        self, problem: CommandProblem, settings: MeasureSettings, best: float = math.inf
-    ) -> None:
+    def __init__(self, problem: CommandProblem, settings: MeasureSettings) -> None:
         super().__init__()
         self._problem = problem
         self._settings = settings
         self._runner = CommandRunner()
-        self._best = best
 
-    def measure(self, config: Config) -> Measurement:
-        measurement = self._trial(config, self._settings.repeats, self._settings.cut_off)
-        self._best = min(self._best, measurement.seconds)
-        return measurement
+    def measure(self, candidate: Candidate) -> Measurement:
+        slowest = self._settings.cut_off * self.best
+        return self._trial(candidate.config, self._settings.repeats, slowest)
 
-    def measure_once(self, config: Config) -> Measurement:
-        return self._trial(config, 1, float("inf"))
+    def measure_once(self, candidate: Candidate) -> Measurement:
+        return self._trial(candidate.config, 1, math.inf)
 
     def close(self) -> None:
         super().close()
         self._runner.close()
 
-    def _trial(self, config: Config, repeats: int, cut_off: float) -> Measurement:
+    def _trial(self, config: Config, repeats: int, slowest: float) -> Measurement:
         trial = _Trial(self._problem, self._settings, self._runner, config)
         try:
             with self.spending(Activity.BUILD):
                 trial.build()
             with self.spending(Activity.RUN):
-                trial.run(repeats, slowest=cut_off * self._best)
-        except _FailedTrialError as failure:
+                trial.run(repeats, slowest)
+        except FailedTrialError as failure:
             return trial.measurement(failure.outcome, str(failure))
         return trial.measurement(Outcome.NO_ERROR)
 
 
-class _FailedTrialError(Exception):
-    """Ends a trial with its outcome class."""
-
-    def __init__(self, outcome: Outcome, message: str) -> None:
-        super().__init__(message)
-        self.outcome = outcome
-
-
 class _Trial:
-    """One config on its way through the stages."""
+    """The stages of one config."""
 
     def __init__(
         self,
@@ -206,40 +193,40 @@ class _Trial:
         self._cut_off = False
 
     def build(self) -> None:
-        """Run all stages but the last; they share the build timeout."""
+        """Run all stages except the last; they share the build timeout."""
         allowed = self._settings.build_timeout
         for stage in self._problem.stages[:-1]:
             result = self._start(stage, allowed - self._build_time)
             self._build_time += result.seconds
             if result.timed_out:
-                raise _FailedTrialError(
+                raise FailedTrialError(
                     Outcome.BUILD_TIMEOUT, f"the build took longer than {allowed:g} s"
                 )
             if result.failure:
-                raise _FailedTrialError(Outcome.COMPILE_HOST, result.failure)
+                raise FailedTrialError(Outcome.COMPILE_HOST, result.failure)
 
     def run(self, repeats: int, slowest: float) -> None:
-        """Run the last stage; once only if its cost is above ``slowest``."""
+        """Run the last stage ``repeats`` times, or once if its cost is above ``slowest``."""
         allowed = self._settings.run_timeout
         for _ in range(repeats):
             result = self._start(self._problem.stages[-1], allowed)
             self._run_time += result.seconds
             if result.timed_out:
-                raise _FailedTrialError(
+                raise FailedTrialError(
                     Outcome.RUN_TIMEOUT, f"the run took longer than {allowed:g} s"
                 )
             if result.failure:
-                raise _FailedTrialError(Outcome.RUNTIME_DEVICE, result.failure)
+                raise FailedTrialError(Outcome.RUNTIME_DEVICE, result.failure)
             try:
                 self._costs.append(self._problem.cost(result))
             except ValueError as error:
-                raise _FailedTrialError(Outcome.WRONG_ANSWER, str(error)) from None
+                raise FailedTrialError(Outcome.WRONG_ANSWER, str(error)) from None
             if self._costs[0] > slowest:
                 self._cut_off = True
                 return
 
     def measurement(self, outcome: Outcome, message: str = "") -> Measurement:
-        """What came of it."""
+        """The measurement so far, with this outcome."""
         return Measurement(
             config=self._config,
             outcome=outcome,
@@ -254,7 +241,7 @@ class _Trial:
         try:
             arguments = stage.arguments(self._config)
         except InstantiationError as error:
-            raise _FailedTrialError(Outcome.INSTANTIATION_ERROR, str(error)) from None
+            raise FailedTrialError(Outcome.INSTANTIATION_ERROR, str(error)) from None
         result = self._runner.run(
             arguments,
             cwd=self._problem.cwd,
@@ -263,5 +250,5 @@ class _Trial:
             memory_limit=self._settings.memory_limit,
         )
         if result.lost:
-            raise _FailedTrialError(Outcome.UNKNOWN_ERROR, result.error)
+            raise FailedTrialError(Outcome.UNKNOWN_ERROR, result.error)
         return result

@@ -1,4 +1,4 @@
-"""Starts commands through a launcher process, so that each is contained and timed exactly."""
+"""Starts commands through a launcher process, which confines and times them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tunesmith.measure.failure import one_line, signal_name
+from tunesmith.errors import one_line
+from tunesmith.measure.failure import signal_name
 
-# Bytes kept of each of a command's two outputs: the last ones, where results and errors stand.
+# The bytes kept of each of a command's two outputs: the last ones, with results and errors.
 OUTPUT_LIMIT = 1 << 20
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
@@ -21,11 +22,11 @@ _LAUNCHER = Path(__file__).with_name("launcher.py")
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What came of one command.
+    """The result of one command.
 
     ``status`` is the exit status, or minus the number of the signal that ended it. ``seconds`` is
-    the wall-clock time from before the process was made until it ended, or until the timeout.
-    ``error`` says why the command could not be started, and ``lost`` that nothing is known of it.
+    the wall-clock time from before the start of the process to its end or the timeout. ``error`` is
+    the reason why the command could not be started; ``lost`` means that its fate is unknown.
     """
 
     status: int = 0
@@ -38,7 +39,7 @@ class CommandResult:
 
     @property
     def failure(self) -> str:
-        """One line on why the command failed; empty if it succeeded. Not for timeouts."""
+        """Why the command failed, in one line; empty if it succeeded. Does not cover timeouts."""
         if self.error:
             return self.error
         if self.status == 0:
@@ -53,12 +54,11 @@ class CommandResult:
 
 
 class CommandRunner:
-    """Runs commands one at a time, all from one launcher that starts with the first.
+    """Runs commands one at a time through a launcher, which starts with the first command.
 
-    Each command is the leader of its own session and is killed with all its descendants when it
-    ends, when its time is up, when ``run`` is interrupted, and when this process dies. Its
-    standard input is empty. The launcher is started by spawning, never by forking this process,
-    which may be large and have threads.
+    Each command leads its own session. It is killed with all its descendants when it ends, at its
+    timeout, when ``run`` is interrupted, and when this process dies. Its standard input is empty.
+    The launcher is spawned, not forked, because this process may be large and have threads.
     """
 
     def __init__(self) -> None:
@@ -96,7 +96,7 @@ class CommandRunner:
     def close(self) -> None:
         """Kill what runs and end the launcher. Safe to call twice; ``run`` starts a new one."""
         if self._connection is not None:
-            # Closing alone would tell it nothing if a fork of this process has the socket too.
+            # Closing alone has no effect if a fork of this process has the socket, too.
             with contextlib.suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)
             self._connection.close()
@@ -121,7 +121,7 @@ class CommandRunner:
                 [sys.executable, "-I", "-S", str(_LAUNCHER)],
                 stdin=its_end.fileno(),
                 stdout=its_end.fileno(),
-                # Ctrl-C is for us: we decide what becomes of the command.
+                # Ctrl-C must reach only this process, which then ends the command.
                 start_new_session=True,
             )
         return self._connection

@@ -1,4 +1,4 @@
-"""Reads a command line, its space and how to tune it from a TOML file.
+"""Reads a command line, its space and its tuning options from a TOML file.
 
 ::
 
@@ -46,28 +46,13 @@ from typing import Any
 from tunesmith.errors import TunesmithError, UsageError, unknown_name
 from tunesmith.measure.command.measurer import CommandProblem
 from tunesmith.problem import MeasureSettings
-from tunesmith.space import (
-    Categorical,
-    Config,
-    Constraint,
-    Factorization,
-    Ordinal,
-    Parameter,
-    Permutation,
-    Space,
-)
-
-_KINDS: dict[str, type[Parameter]] = {
-    "categorical": Categorical,
-    "factorization": Factorization,
-    "ordinal": Ordinal,
-    "permutation": Permutation,
-}
+from tunesmith.space import Config, Constraint, Parameter, Space
+from tunesmith.space.parameters.kinds import KINDS
 
 
 @dataclasses.dataclass(frozen=True)
 class TuneOptions:
-    """What a spec says on how to tune; None where it says nothing."""
+    """The tuning options of a spec; None if not given."""
 
     tuner: str | None = None
     trials: int | None = None
@@ -77,7 +62,7 @@ class TuneOptions:
 
 @dataclasses.dataclass(frozen=True)
 class CommandSpec:
-    """A problem, the settings to measure it with, and how to tune it."""
+    """A problem, its measurement settings, and its tuning options."""
 
     problem: CommandProblem
     settings: MeasureSettings
@@ -86,7 +71,7 @@ class CommandSpec:
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """What a key's value has to be."""
+    """The valid values of a key: in words that follow "must be", and as a predicate."""
 
     words: str
     fits: Callable[[Any], bool]
@@ -142,8 +127,8 @@ _TUNE = {"tuner": _TEXT, "trials": _COUNT, "seconds": _SECONDS, "seed": _NATURAL
 def read_command_spec(path: str | Path) -> CommandSpec:
     """The command problem that a TOML file describes.
 
-    Raises ``UsageError``, naming the file, for one that cannot be read, is no TOML, has an unknown
-    or wrong key, or describes a space or command that cannot be.
+    Raises ``UsageError``, which names the file, if it cannot be read, is not TOML, has an unknown
+    key or a wrong value, or describes an invalid space or command.
     """
     path = Path(path)
     try:
@@ -152,7 +137,7 @@ def read_command_spec(path: str | Path) -> CommandSpec:
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is no TOML: {error}") from None
+        raise UsageError(f"{path} is not TOML: {error}") from None
     except TunesmithError as error:
         raise type(error)(f"{path}: {error}") from None
 
@@ -188,14 +173,14 @@ def _space(content: Mapping[str, Any]) -> Space:
 def _parameter(entry: Mapping[str, Any]) -> Parameter:
     kind = entry.get("kind")
     if not isinstance(kind, str):
-        raise UsageError(f"a [[parameter]] has no kind: write one of {', '.join(_KINDS)}")
-    if kind not in _KINDS:
-        raise unknown_name("kind of parameter", kind, _KINDS)
-    known = ["kind", *(field.name for field in dataclasses.fields(_KINDS[kind]))]
+        raise UsageError(f"a [[parameter]] has no kind: write one of {', '.join(sorted(KINDS))}")
+    if kind not in KINDS:
+        raise unknown_name("kind of parameter", kind, KINDS)
+    known = ["kind", *(field.name for field in dataclasses.fields(KINDS[kind]))]
     for key in entry:
         if key not in known:
             raise unknown_name(f"key of {kind} parameter", key, known)
-    return _KINDS[kind].from_json(entry)
+    return KINDS[kind].from_json(entry)
 
 
 def _check(
@@ -204,7 +189,7 @@ def _check(
     place: str,
     required: tuple[str, ...] = (),
 ) -> None:
-    """Raise ``UsageError`` for an unknown, a missing or a wrong key."""
+    """Raise ``UsageError`` for an unknown or missing key, or a wrong value."""
     for key, value in table.items():
         if key not in kinds:
             raise unknown_name(f"key in {place}", key, kinds)

@@ -1,8 +1,8 @@
-"""Command lines with fields: how a config becomes argument lists, and nothing else.
+"""Templates of command lines, which turn a config into argument lists.
 
-A field is ``{name}`` for the value of a parameter or ``{name[0]}`` for a member of a tuple, from
-0; ``{{`` and ``}}`` are literal braces. Numbers are written as Python does, booleans as ``true``
-and ``false``, a whole tuple as its members with commas between them.
+A field is ``{name}`` for the value of a parameter or ``{name[0]}`` for a member of a tuple, counted
+from 0; ``{{`` and ``}}`` are literal braces. Numbers are written as in Python, booleans as ``true``
+and ``false``, a whole tuple as its members separated by commas.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _QUOTES = r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\""""
 _WORD = re.compile(rf"(?:{_QUOTES}|[^\s'\"\\;|&<>])+", re.DOTALL)
 _OPERATOR = re.compile(r"[;|&<>]+")
 
-# Where the shell would not take a quoted value for one literal word.
+# The places where the shell would not read a quoted value as one literal word.
 _NO_PLACE_FOR_FIELDS = re.compile(
     rf"{_QUOTES}|`[^`]*`|(?<![^\s;&|()])#[^\n]*|\$\{{(?!\{{)", re.DOTALL
 )
@@ -30,13 +30,13 @@ _NO_PLACE_FOR_FIELDS = re.compile(
 
 @dataclass(frozen=True)
 class Field:
-    """A place for a parameter's value, or for one member of it."""
+    """A field for a parameter's value, or for one member of it."""
 
     parameter: str
     index: int | None = None
 
     def value(self, config: Config) -> str:
-        """The text of the value; raises ``InstantiationError`` for a member that is not there."""
+        """The text of the value. Raises ``InstantiationError`` for a member that does not exist."""
         value = config[self.parameter]
         if self.index is None:
             return _text(value)
@@ -56,7 +56,7 @@ class Stage:
     quote: Callable[[str], str] = str
 
     def arguments(self, config: Config) -> list[str]:
-        """The argument list for a config, program first. A value never leaves its argument."""
+        """The argument list for a config, program first."""
         return [
             "".join(
                 self.quote(piece.value(config)) if isinstance(piece, Field) else piece
@@ -67,17 +67,17 @@ class Stage:
 
     @property
     def program(self) -> str | None:
-        """The program, where it is the same for all configs."""
+        """The program; None if it depends on the config."""
         first = self.words[0]
         return "".join(map(str, first)) if not any(isinstance(p, Field) for p in first) else None
 
 
 def parse_stages(template: str, space: Space) -> tuple[Stage, ...]:
-    """The stages of a command line that runs without a shell: ``&&`` stands between them.
+    """The stages of a command line that runs without a shell, separated by ``&&``.
 
-    It is split into words as a shell would, quotes and backslashes included, but nothing is
-    expanded: no ``$NAME``, no ``*``, no ``~``. Fields are filled in only after that. Raises
-    ``UsageError`` for an empty stage, any other operator, an open quote or a bad field.
+    It is split into words like in a shell, with quotes and backslashes, but nothing is expanded: no
+    ``$NAME``, no ``*``, no ``~``. Fields are filled in afterwards. Raises ``UsageError`` for an
+    empty stage, any other operator, an open quote or an invalid field.
     """
     stages: list[list[str]] = [[]]
     for token in _tokens(template):
@@ -96,10 +96,10 @@ def parse_stages(template: str, space: Space) -> tuple[Stage, ...]:
 
 
 def parse_shell_stage(template: str, space: Space) -> Stage:
-    """A whole command line for ``/bin/sh -c``, each value quoted for it.
+    """A whole command line for ``/bin/sh -c``, with quoted values.
 
-    Raises ``UsageError`` for an empty command, a bad field, or a field where the shell would read
-    a quoted value as something else: in quotes, backticks, comments, or beside a here-document.
+    Raises ``UsageError`` for an empty command, an invalid field, or a field where the shell would
+    not read a quoted value literally: in quotes, backticks, comments, or with a here-document.
     """
     if not template.strip():
         raise UsageError("the command is empty: write a program")
@@ -125,7 +125,7 @@ def _tokens(template: str) -> Iterator[str]:
 
 
 def _pieces(text: str, space: Space) -> Pieces:
-    """Literal text and fields in turn."""
+    """The literal texts and fields of a template, in order."""
     pieces: list[str | Field] = []
     position = 0
     for match in _BRACES.finditer(text):
@@ -151,14 +151,14 @@ def _field(text: str, space: Space) -> Field:
     value = space.parameters[space.names.index(name)].value_at(0)
     index = int(indexed.group(2))
     if not isinstance(value, tuple):
-        raise UsageError(f"field '{{{text}}}': {name} is no tuple: write {{{name}}}")
+        raise UsageError(f"field '{{{text}}}': {name} is not a tuple: write {{{name}}}")
     if index >= len(value):
         raise UsageError(f"field '{{{text}}}': the members of {name} are 0 to {len(value) - 1}")
     return Field(name, index)
 
 
 def _check_places(template: str) -> None:
-    """Raise ``UsageError`` for a field where the shell would not take a quoted value as it is."""
+    """Raise ``UsageError`` for a field where the shell would not read a quoted value literally."""
     places = [match.span() for match in _NO_PLACE_FOR_FIELDS.finditer(template)]
     for match in _BRACES.finditer(template):
         if match.group(1) is None:

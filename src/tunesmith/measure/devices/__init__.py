@@ -1,1 +1,1 @@
-"""What programs are measured on."""
+"""The devices that programs are built for."""

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs as devices that programs are built for, by nvcc."""
+"""Builds programs for NVIDIA GPUs, with nvcc."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from tunesmith.cuda.cache import ProgramCache, default_folder
 from tunesmith.cuda.compiler import (
     Cubin,
     compile_cuda,
@@ -14,7 +15,6 @@ from tunesmith.cuda.compiler import (
     options_for,
     summary,
 )
-from tunesmith.cuda.kept import KeptPrograms, default_folder
 from tunesmith.cuda.lowering import cuda_code
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.devices.device import Build, BuiltProgram, DeviceCodeError, small_schedule
@@ -23,20 +23,20 @@ from tunesmith.sketches.tir.weights import prepared_weights
 
 
 class CudaDevice:
-    """A GPU with an instruction set such as ``sm_90``, on this machine or not.
+    """A GPU of an architecture such as ``sm_90``, which need not be in this machine.
 
-    Where there is no nvcc, programs are not compiled beyond CUDA C++; none can be called then.
+    Without nvcc, programs are only lowered to CUDA C++, and cannot be called.
     """
 
     def __init__(self, arch: str) -> None:
         self._arch = arch
-        self._kept: KeptPrograms | None = None
+        self._cache: ProgramCache | None = None
 
     def warm_up(self, target: Any) -> None:
         if has_nvcc():
             compiler = " ".join([compiler_text(), *options_for(self._arch)])
-            self._kept = KeptPrograms(default_folder(), compiler)
-            self._kept.shrink()
+            self._cache = ProgramCache(default_folder(), compiler)
+            self._cache.shrink()
         schedule = small_schedule()
         i, j, _ = schedule.get_loops(schedule.get_sblock("b"))
         schedule.bind(i, "blockIdx.x")
@@ -48,9 +48,9 @@ class CudaDevice:
 
     def build(self, build: Build) -> BuiltProgram:
         code = cuda_code(build.program, build.target)
-        if self._kept is None:
+        if self._cache is None:
             return BuiltProgram()
-        cubin, path = self._compiled(self._kept, build.hash, code.source)
+        cubin, path = self._compiled(self._cache, build.hash, code.source)
         functions = {name: dataclasses.asdict(one) for name, one in code.functions.items()}
         weights = prepared_weights(build.program)
         return BuiltProgram(
@@ -66,14 +66,16 @@ class CudaDevice:
     def compile_check(
         self, output: Any, reference: Any, tolerance: tuple[float, float]
     ) -> bytes | None:
-        if self._kept is None:
+        if self._cache is None:
             return None
         source = check_source(output, reference, tolerance)
-        cubin, _ = self._compiled(self._kept, "check", source)
+        cubin, _ = self._compiled(self._cache, "check", source)
         return cubin.code
 
-    def _compiled(self, kept: KeptPrograms, name: str, source: str) -> tuple[Cubin, Path]:
+    def _compiled(self, cache: ProgramCache, name: str, source: str) -> tuple[Cubin, Path]:
         try:
-            return kept.compiled(name, self._arch, source, lambda: compile_cuda(source, self._arch))
+            return cache.compiled(
+                name, self._arch, source, lambda: compile_cuda(source, self._arch)
+            )
         except TunesmithError as error:
             raise DeviceCodeError(str(error)) from error

@@ -1,4 +1,4 @@
-"""What is different for a CPU and for a GPU when a program is built."""
+"""The device-dependent part of builds: the protocol, and its implementation for CPUs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tunesmith.sketches.tir.weights import PREPARE, prepared_weights
 
 
 class DeviceCodeError(TunesmithError):
-    """The compiler of the device's own code refuses it."""
+    """The compiler of the device's code failed."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """What is to be built: a program, for a ``tvm.target.Target``, and the program's hash.
+    """A program to build for a ``tvm.target.Target``, and its hash.
 
-    ``weights`` is where its weights are kept once they are laid out, None if it has none.
+    ``weights`` is the file that caches its prepared weights, None if it has none.
     """
 
     program: Any
@@ -32,11 +32,12 @@ class Build:
 
 @dataclass(frozen=True)
 class BuiltProgram:
-    """What came of it: for a CPU TVM's module and its functions, for a GPU its code.
+    """A built program: TVM's module and its functions for a CPU, ``code`` for a GPU.
 
-    ``weights`` is there if weights are laid out once: by ``prepare``, or where that is None as an
-    earlier trial has left them. ``resources`` is what the program takes of the device where the
-    compiler tells, and ``code`` where its machine code is and how it is called; both as JSON.
+    ``weights`` is the tensor of prepared weights, None if there is none. ``prepare`` computes it;
+    if that is None, an earlier trial has cached it. ``resources`` are the device's resources that
+    the program uses, if the compiler reports them. ``code`` is the path of the machine code and its
+    launches. Both are JSON-ready.
     """
 
     module: Any = None
@@ -48,12 +49,12 @@ class BuiltProgram:
 
 
 class Device(Protocol):
-    """What programs are built for."""
+    """A device that programs are built for."""
 
     def warm_up(self, target: Any) -> None:
-        """Load the compiler's passes and back end. Runs nothing: a fork is to follow.
+        """Load the compiler's passes and back end. Must not run a kernel: a fork follows.
 
-        Raises ``UsageError`` where nothing can be built for the device.
+        Raises ``UsageError`` if nothing can be built for the device.
         """
         ...
 
@@ -67,15 +68,16 @@ class Device(Protocol):
     def compile_check(
         self, output: Any, reference: Any, tolerance: tuple[float, float]
     ) -> bytes | None:
-        """Machine code that compares outputs of a NumPy type with a reference on the device.
+        """Machine code that compares outputs with a reference on the device.
 
-        None where NumPy does that. Raises like ``build``.
+        ``output`` is their NumPy type, ``tolerance`` is (relative, absolute). None if NumPy
+        compares. Raises like ``build``.
         """
         ...
 
 
 class CpuDevice:
-    """This machine's processor."""
+    """This machine's CPU."""
 
     def warm_up(self, target: Any) -> None:
         import tvm
@@ -93,12 +95,12 @@ class CpuDevice:
         import tvm
 
         program, weights = build.program, prepared_weights(build.program)
-        kept = build.weights is not None and build.weights.exists()
-        if kept:
+        cached = build.weights is not None and build.weights.exists()
+        if cached:
             program = tvm.IRModule({"main": program["main"]})
         module = compiled(program, build.target, checked=False).jit()
-        # TVM generates code at the look-up.
-        prepare = None if weights is None or kept else module[PREPARE]
+        # TVM generates code at the look-up of a function.
+        prepare = None if weights is None or cached else module[PREPARE]
         return BuiltProgram(module, module["main"], prepare, weights)
 
     def compile_check(self, *_: Any) -> None:
@@ -106,7 +108,7 @@ class CpuDevice:
 
 
 def small_schedule() -> Any:
-    """A product to be scheduled: its block is named ``b`` and has the loops i, j and k."""
+    """An unscheduled matrix product with the block ``b`` and its loops i, j and k."""
     import tvm
     from tvm import te
 
@@ -117,7 +119,7 @@ def small_schedule() -> Any:
 
 
 def _small_loops() -> Any:
-    """A program as sketches write them that need no schedule."""
+    """A program of plain loops, as sketches without schedules write them."""
     vector = [Argument(name, (64,), "float32") for name in "ab"]
     with (
         emit.module() as made,

@@ -1,6 +1,6 @@
-"""Is an output on the GPU right? Compared with the reference there, element by element.
+"""Compares outputs with the reference on the GPU, element by element.
 
-By the rule of ``verify.find_mismatch``, which then says what is wrong with an output that is not.
+The rule is that of ``verify.find_mismatch``, which describes the mismatch if there is one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ extern "C" __global__ void $kernel(void* output, void* reference, void* wrong) {
 }
 """)
 
-# How C++ reads elements of each type: their type there, and what makes a number of one.
+# For each element type its C++ type, and the function that converts it to double.
 _TYPES = {
     "float64": ("double", "of_number"),
     "float32": ("float", "of_number"),
@@ -63,9 +63,9 @@ Array = npt.NDArray[Any]
 
 
 class GpuCheck:
-    """A reference on a GPU, and the program that compares outputs with it.
+    """A reference on a GPU, and a program that compares outputs with it.
 
-    ``cubin`` is the machine code of ``check_source``. Raises ``CudaError``.
+    ``cubin`` is the compiled ``check_source``. Raises ``CudaError``.
     """
 
     def __init__(self, gpu: Gpu, cubin: bytes, reference: Array) -> None:
@@ -77,7 +77,7 @@ class GpuCheck:
         self._wrong = gpu.allocate(_NONE.nbytes)
 
     def passes(self, output: int) -> bool:
-        """Whether every element at that address is right."""
+        """Whether every element of the output at that address is right."""
         self._gpu.fill(self._wrong, 0, _NONE.nbytes)
         self._program.call(_KERNEL, [output, self._reference, self._wrong])
         return not self._gpu.read(self._wrong, _NONE).any()
@@ -88,7 +88,10 @@ class GpuCheck:
 
 
 def check_source(output: Any, reference: Array, tolerance: tuple[float, float]) -> str:
-    """The CUDA C++ that compares outputs of a NumPy type with a reference."""
+    """CUDA C++ that compares outputs of a NumPy type with a reference.
+
+    ``tolerance`` is (relative, absolute).
+    """
     (output_type, of_output), (reference_type, of_reference) = (
         _TYPES[str(dtype)] for dtype in (output, reference.dtype)
     )

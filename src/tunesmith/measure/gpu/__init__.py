@@ -1,1 +1,1 @@
-"""Trials on a GPU, which has one process."""
+"""Trials on GPUs, each with a worker process."""

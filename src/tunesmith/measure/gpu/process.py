@@ -1,4 +1,4 @@
-"""The workers of this machine's GPUs as the server sees them, and the trials that they run."""
+"""The server's side of GPU trials: the worker process of each GPU, and the trials they run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from tunesmith.errors import TunesmithError
-from tunesmith.measure.failure import Verdict, describe_exit, one_line
+from tunesmith.errors import TunesmithError, one_line
+from tunesmith.measure.failure import Verdict, describe_exit
 from tunesmith.measure.gpu.worker import run_worker
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
 from tunesmith.measure.processes.child import Child
@@ -19,25 +19,25 @@ from tunesmith.measure.trial.process import TrialProcess
 from tunesmith.measure.trial.request import Phase
 from tunesmith.measurement import Outcome
 
-# How long a worker may take to get hold of its GPU, in seconds.
+# How long a worker may take to initialise its GPU, in seconds.
 _START = 30.0
 
 
 class GpuTrial(TrialProcess):
-    """A trial whose own process builds, and then waits while a GPU's worker runs what it built.
+    """A trial whose own process builds the program, and then waits while a GPU's worker runs it.
 
-    ``worker`` is set before it is told to run.
+    ``worker`` must be set before ``run``.
     """
 
     worker: WorkerProcess | None = None
 
     def cancel(self, verdict: Verdict) -> None:
-        """What is running ends by itself, in less time than it takes to replace its worker."""
+        """End the trial unless it is running: replacing its worker takes longer than the run."""
         if self.phase is not Phase.RUN:
             super().cancel(verdict)
 
     def wait_again(self) -> None:
-        """Its GPU has gone while it was running: be ready for another one."""
+        """Wait for another GPU, after the one it ran on was lost."""
         if self.verdict is None:
             self._get_ready()
 
@@ -47,46 +47,46 @@ class GpuTrial(TrialProcess):
 
 
 class WorkerProcess:
-    """The process that has one GPU, and the trial that it is running.
+    """The process that uses a GPU, and the trial that it runs.
 
-    ``refusal`` is why it cannot use the GPU. A failure that leaves a worker of no more use is the
-    trial's, unless the GPU itself has gone: so it counts once another worker has been able to take
-    the GPU, which has it as its ``inheritance``. Raises ``OSError`` if the system does not let a
-    process be made.
+    ``error`` is the reason why it cannot use the GPU. A failure that breaks the worker is the
+    trial's fault, unless the GPU itself was lost. So it is the ``pending_failure`` of the next
+    worker, and delivered when that worker could initialise the GPU. Raises ``OSError`` if the
+    system cannot create a process.
     """
 
     def __init__(
-        self, prepared: Prepared, gpu: int, inheritance: tuple[GpuTrial, Message] | None = None
+        self, prepared: Prepared, gpu: int, pending_failure: tuple[GpuTrial, Message] | None = None
     ) -> None:
         self.gpu = gpu
-        self.inheritance = inheritance
+        self.pending_failure = pending_failure
         self.ready = False
-        self.refusal = ""
+        self.error = ""
         self.trial: GpuTrial | None = None
         self.others: list[int] = []
         self.deadline = time.monotonic() + _START
         threads = prepared.job.target.core_count
-        # Without a limit of memory: a context takes much of what would count, and uses little.
+        # No memory limit: a context reserves much memory that it does not use.
         self.child = Child(lambda end: run_worker(prepared, end, gpu), None, threads)
         self.ending = False
         self._known: set[int] = set()
 
     @property
     def free(self) -> bool:
-        """Whether it could run something now."""
+        """Whether it can run a trial now."""
         return self.ready and not self.ending and self.trial is None
 
     def run(self, trial: GpuTrial, command: Message) -> None:
         """Run a trial's program."""
         self.trial = trial
         self._known.add(trial.request.id)
-        with contextlib.suppress(ChannelClosedError):  # it is dying then, which shows by itself
+        with contextlib.suppress(ChannelClosedError):  # it is dying: its ``handle`` will tell
             self.child.channel.send({**command, "id": trial.request.id, "code": trial.code})
 
     def forget(self, trial: GpuTrial) -> None:
-        """The trial has ended. If it is still running here, nothing else would stop it."""
-        if self.inheritance is not None and self.inheritance[0] is trial:
-            self.inheritance = None
+        """Drop a trial that has ended. If it still runs here, only killing the worker stops it."""
+        if self.pending_failure is not None and self.pending_failure[0] is trial:
+            self.pending_failure = None
         if self.trial is trial:
             self.trial = None
             self.kill()
@@ -96,17 +96,17 @@ class WorkerProcess:
                 self.child.channel.send({"kind": "forget", "id": trial.request.id})
 
     def receive(self) -> None:
-        """Take over what it says."""
+        """Handle its messages."""
         try:
             for message in self.child.channel.receive():
                 self._take(message)
         except ChannelClosedError:
             self.kill()
         except (AttributeError, GarbledError, KeyError, TypeError, ValueError):
-            self.kill()  # a program may have written over its memory
+            self.kill()  # a program may have corrupted its memory
 
     def kill(self) -> None:
-        """End it; it takes a moment, in which it runs nothing more."""
+        """Kill it; it gets no more trials."""
         self.ending = True
         self.child.kill()
 
@@ -115,26 +115,26 @@ class WorkerProcess:
             case "ready":
                 self.ready = True
                 self.others = [int(gpu) for gpu in message["gpus"] if int(gpu) != self.gpu]
-                if self.inheritance is not None:
-                    trial, failure = self.inheritance
-                    self.inheritance = None
+                if self.pending_failure is not None:
+                    trial, failure = self.pending_failure
+                    self.pending_failure = None
                     trial.take(failure)
             case "refused":
-                self.refusal = one_line(str(message["message"]))
+                self.error = one_line(str(message["message"]))
             case _ if self.trial is not None and message["id"] == self.trial.request.id:
                 trial, self.trial = self.trial, None
                 if message.get("broken"):
                     self.ending = True
-                    self.inheritance = trial, message
+                    self.pending_failure = trial, message
                 else:
                     trial.take(message)
 
 
 class GpuPool:
-    """A worker for each GPU of this machine that is as the first one; begun when it is needed.
+    """A worker for each GPU of this machine that is of the first one's model, started on demand.
 
-    ``watch`` has a function called whenever something can be read from a descriptor, and
-    ``unwatch`` ends that. Its methods raise ``TunesmithError`` if no GPU can be used any more.
+    ``watch(descriptor, function)`` calls the function whenever the descriptor is readable, until
+    ``unwatch(descriptor)``. Methods raise ``TunesmithError`` if no GPU can be used any more.
     """
 
     def __init__(
@@ -149,64 +149,64 @@ class GpuPool:
         self._workers: list[WorkerProcess] = []
 
     def begin(self) -> None:
-        """Start the first worker, unless there is one. Raises ``OSError`` like it."""
+        """Start the first worker if there is none. Raises ``OSError`` like ``WorkerProcess``."""
         if not self._workers:
             self._start(0)
 
     @property
     def free(self) -> Iterator[WorkerProcess]:
-        """Those that could run something now."""
+        """The workers that can run a trial now."""
         return (worker for worker in self._workers if worker.free)
 
     @property
     def running(self) -> bool:
-        """Whether a GPU is in use."""
+        """Whether a trial is running."""
         return any(worker.trial is not None for worker in self._workers)
 
     @property
     def first(self) -> WorkerProcess | None:
-        """The one for comparisons, which are fair on a single GPU only."""
+        """The worker for play-offs, which are fair on a single GPU only."""
         return self._workers[0] if self._workers else None
 
     @property
     def pids(self) -> set[int]:
-        """Their processes."""
+        """The process ids of all workers."""
         return {worker.child.pid for worker in self._workers}
 
     @property
     def wait_left(self) -> float:
-        """Seconds until one has taken too long to start; infinity if none starts."""
+        """Seconds until the first start times out; infinity if no worker is starting."""
         starting = (worker for worker in self._workers if not (worker.ready or worker.ending))
         deadlines = [worker.deadline for worker in starting]
         return min(deadlines, default=math.inf) - time.monotonic()
 
     def forget(self, trial: GpuTrial) -> None:
-        """A trial has ended."""
+        """Drop a trial that has ended."""
         for worker in self._workers:
             worker.forget(trial)
 
     def check_starts(self) -> None:
-        """End workers that take too long to start."""
+        """Kill workers that take too long to start."""
         for worker in self._workers:
             if not worker.ready and not worker.ending and time.monotonic() > worker.deadline:
-                worker.refusal = f"GPU {worker.gpu} does not answer for {_START:g} s"
+                worker.error = f"GPU {worker.gpu} does not answer for {_START:g} s"
                 worker.kill()
 
     def kill(self) -> set[int]:
-        """Kill them all. Returns their processes, which are to be waited for."""
+        """Kill all workers. Returns their process ids, to wait for."""
         for worker in self._workers:
             worker.kill()
         return self.pids
 
-    def _start(self, gpu: int, inheritance: tuple[GpuTrial, Message] | None = None) -> None:
-        worker = WorkerProcess(self._prepared, gpu, inheritance)
+    def _start(self, gpu: int, pending_failure: tuple[GpuTrial, Message] | None = None) -> None:
+        worker = WorkerProcess(self._prepared, gpu, pending_failure)
         self._workers.append(worker)
         self._workers.sort(key=lambda worker: worker.gpu)
         self._watch(worker.child.channel, partial(self._hear, worker))
         self._watch(worker.child.handle, partial(self._on_exit, worker))
 
     def _hear(self, worker: WorkerProcess) -> None:
-        if worker not in self._workers:  # its death may have been the event before
+        if worker not in self._workers:  # its exit may have been the previous event
             return
         worker.receive()
         if worker.ready:
@@ -217,20 +217,20 @@ class GpuPool:
             worker.others = []
 
     def _on_exit(self, worker: WorkerProcess) -> None:
-        """A worker has ended: so has its trial, and another one takes its place."""
-        worker.receive()  # its last words, if it had any
+        """Decide the trial of a worker that has ended, and start another worker."""
+        worker.receive()  # its last messages
         self._unwatch(worker.child.channel)
         self._unwatch(worker.child.handle)
         ended = worker.child.reap()
         self._workers.remove(worker)
-        reason = worker.refusal or describe_exit(ended.status, ended.words)
+        reason = worker.error or describe_exit(ended.status, ended.last_line)
         if worker.trial is not None and ended.status == 0:
-            worker.trial.wait_again()  # it was of no use any more before it began with this one
+            worker.trial.wait_again()  # the worker was broken before it started this trial
         elif worker.trial is not None:
             worker.trial.decide(Verdict(Outcome.RUNTIME_DEVICE, reason))
         if worker.ready:
-            self._start(worker.gpu, worker.inheritance)
+            self._start(worker.gpu, worker.pending_failure)
         elif not self._workers:
-            raise TunesmithError(worker.refusal or f"GPU {worker.gpu} cannot be used: {reason}")
-        elif worker.inheritance is not None:
-            worker.inheritance[0].wait_again()
+            raise TunesmithError(worker.error or f"GPU {worker.gpu} cannot be used: {reason}")
+        elif worker.pending_failure is not None:
+            worker.pending_failure[0].wait_again()

@@ -1,4 +1,4 @@
-"""A program on a GPU, with an operator's inputs there, and a check of its output on the GPU."""
+"""A program on a GPU with its inputs, and the verification of its output on the GPU."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Array = npt.NDArray[Any]
 
 
 class GpuData:
-    """What all programs of a job share on a GPU: the inputs, the output, and how that is checked.
+    """The data that all programs of a job share on a GPU: inputs, output, and its verification.
 
-    Raises ``CudaError``, of a GPU with too little memory for one.
+    Raises ``CudaError``, for example if the GPU has too little memory.
     """
 
     def __init__(self, gpu: Gpu, prepared: Prepared) -> None:
@@ -39,7 +39,7 @@ class GpuData:
             self._check = GpuCheck(gpu, prepared.check, prepared.reference)
 
     def clear_output(self) -> None:
-        """Fill the output with what is wrong everywhere."""
+        """Fill the output with values that are wrong everywhere."""
         self.gpu.copy(self.output, self._blank, self._unwritten.nbytes)
 
     def mismatch(self) -> str | None:
@@ -49,7 +49,7 @@ class GpuData:
         return self._prepared.mismatch(self.read_output())
 
     def read_output(self) -> Array:
-        """The output as it is."""
+        """The output as a NumPy array."""
         return self.gpu.read(self.output, self._unwritten)
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class GpuData:
             self.gpu.free(address)
 
     def restore(self) -> None:
-        """Copy everything to the GPU again: a program may have written over it."""
+        """Copy everything to the GPU again, in case a program has overwritten it."""
         for address, array in zip(self.inputs, self._arrays, strict=True):
             self.gpu.write(address, array)
         self.gpu.write(self._blank, self._unwritten)
@@ -67,9 +67,9 @@ class GpuData:
 
 
 class LoadedGpuProgram:
-    """A ``LoadedProgram``: what comes before the first call of ``main`` is done when it is made.
+    """A ``LoadedProgram``. The constructor does all work before the first call of ``main``.
 
-    ``code`` is that of ``BuiltProgram``. ``close`` lets go of all that it has on the GPU. Raises
+    ``code`` is that of ``BuiltProgram``. ``close`` frees everything on the GPU. Raises
     ``CudaError``.
     """
 
@@ -90,10 +90,10 @@ class LoadedGpuProgram:
             self._held = stack.pop_all()
 
     def _begin(self) -> None:
-        """Lay weights out, and see that nothing is in the output that could pass."""
+        """Prepare the weights, and clear the output."""
         if self._weights_bytes:
             laid_out = self._inputs[WEIGHT]
-            self._data.gpu.spoil(laid_out, self._weights_bytes)
+            self._data.gpu.poison(laid_out, self._weights_bytes)
             self._program.call(PREPARE, [self._data.inputs[WEIGHT], laid_out])
         self._data.clear_output()
 
@@ -102,7 +102,8 @@ class LoadedGpuProgram:
         self._data.gpu.wait()
 
     def mismatch(self) -> str | None:
-        """Of two runs: an earlier program may have written over what this one was given."""
+        """As in ``LoadedProgram``. Retries once with restored data: an earlier program may have
+        overwritten it."""
         if self._data.mismatch() is None:
             return None
         self._data.restore()

@@ -1,21 +1,19 @@
-"""The process that a GPU is measured with: it has the only context there, and runs what was built.
+"""The worker process of a GPU, which has our only context on it and runs built programs.
 
-It is forked from the server, like a trial, and ends with the first error that leaves the context
-unusable; the server then replaces it.
+It is forked from the server, like a trial. It ends after the first error that leaves the context
+unusable, and the server replaces it.
 """
 
 from __future__ import annotations
 
 import math
-import os
-from typing import NoReturn
 
 from tunesmith.cuda.clocks import Clocks
-from tunesmith.cuda.devices import alike, gpus
+from tunesmith.cuda.devices import gpus, same_model
 from tunesmith.cuda.driver import OUT_OF_MEMORY, CudaError, driver
 from tunesmith.cuda.gpu import Gpu
-from tunesmith.errors import TunesmithError
-from tunesmith.measure.failure import FailedTrialError, describe, one_line
+from tunesmith.errors import TunesmithError, describe, one_line
+from tunesmith.measure.failure import FailedTrialError
 from tunesmith.measure.gpu.program import GpuData, LoadedGpuProgram
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
 from tunesmith.measure.trial.execution import Execution, guarded
@@ -23,36 +21,37 @@ from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measurement import Outcome
 
 
-def run_worker(prepared: Prepared, channel: Channel, gpu: int) -> NoReturn:
-    """Take the GPU, say so, then run what the server says until it closes the channel."""
+def run_worker(prepared: Prepared, channel: Channel, gpu: int) -> None:
+    """Take the GPU, say so, then run what the server says until the GPU is of no more use here.
+
+    Raises ``ChannelClosedError`` when the server is gone.
+    """
     try:
         _work(prepared, channel, gpu)
     except ChannelClosedError:
-        pass
+        raise
     except BaseException as error:
         channel.send({"kind": "refused", "message": describe(error)})
-    finally:
-        os._exit(0)
 
 
 def _work(prepared: Prepared, channel: Channel, index: int) -> None:
     worker = _Worker(prepared, index)
-    channel.send({"kind": "ready", "gpus": [one.index for one in alike(gpus())]})
+    channel.send({"kind": "ready", "gpus": [one.index for one in same_model(gpus())]})
     while True:
         channel.wait()
         for command in channel.receive():
             if command["kind"] == "forget":
                 worker.forget(command["id"])
             else:
-                channel.send(worker.obey(command))
+                channel.send(worker.execute(command))
             if worker.broken:
                 return
 
 
 class _Worker:
-    """A GPU with a job's data, and the programs that are loaded there.
+    """A GPU with a job's data, and the programs loaded on it.
 
-    Raises ``TunesmithError`` where the GPU cannot be used for the job.
+    Raises ``TunesmithError`` if the GPU cannot be used for the job.
     """
 
     def __init__(self, prepared: Prepared, index: int) -> None:
@@ -75,20 +74,21 @@ class _Worker:
         self._clocks = Clocks(self._gpu.info.bus)
         self._loaded: dict[int, tuple[LoadedGpuProgram, Execution]] = {}
 
-    def obey(self, command: Message) -> Message:
-        """Run a program as the server commands, and return the answer.
+    def execute(self, command: Message) -> Message:
+        """Execute a command of the server, and return the answer.
 
-        What has been forgotten, or was run by the worker before, is loaded first.
+        A program that is not loaded (any more, or only in an earlier worker) is loaded first.
         """
         id = command["id"]
         try:
             if id not in self._loaded:
                 self._loaded[id] = self._load(command)
-            answer = self._loaded[id][1].obey(command)
+            answer = self._loaded[id][1].execute(command)
             state = self._clocks.read()
             return {**answer, "id": id, "state": None if state is None else state.to_json()}
         except FailedTrialError as failure:
-            self._notice(failure)
+            cause = failure.__cause__
+            self.broken = isinstance(cause, CudaError) and cause.sticky
             answer = {"kind": "failed", "outcome": failure.outcome.value, "broken": self.broken}
             return {**answer, "id": id, "message": one_line(str(failure))}
 
@@ -106,16 +106,11 @@ class _Worker:
                 raise
         return program, execution
 
-    def _notice(self, failure: FailedTrialError) -> None:
-        """Find out whether anything more can be done in this process."""
-        cause = failure.__cause__
-        self.broken = isinstance(cause, CudaError) and cause.sticky
-
     def forget(self, id: int) -> None:
-        """Let go of a program, if it is there."""
+        """Unload a program, if it is loaded."""
         loaded = self._loaded.pop(id, None)
         if loaded is not None:
             try:
                 loaded[0].close()
             except CudaError:
-                self.broken = True  # by whom is not known any more
+                self.broken = True  # which program is at fault is unknown

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tunesmith.measure.local.build_result import BuildResult
 from tunesmith.measure.processes.channel import Message
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.space import Config
 
 _NO_CONFIG = Config.from_values({})
@@ -18,10 +18,10 @@ KILLED: Message = {
 """Of a trial whose server cannot tell any more."""
 
 
-def build_result_of(config: Config, message: Message) -> BuildResult:
-    """What came of a config that was to be built alone."""
+def build_result_of(candidate: Candidate, message: Message) -> BuildResult:
+    """What came of a candidate that was to be built alone."""
     return BuildResult(
-        config=config,
+        candidate=candidate,
         outcome=Outcome(message["outcome"]),
         message=message["message"],
         seconds=message["build_time"],

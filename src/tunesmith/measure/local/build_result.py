@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.measurement import Outcome
+from tunesmith.measurement import Candidate, Outcome
 from tunesmith.space import Config
 
 
 @dataclass(frozen=True)
 class BuildResult:
-    """How the build of a config ended; ``NO_ERROR`` says that there is a program.
+    """How the build of a candidate ended; ``NO_ERROR`` says that there is a program.
 
     ``resources`` is what it takes of the device, where the compiler tells: for a GPU ``registers``
     of a thread, ``spilled_bytes`` of a thread, ``shared_bytes`` and ``threads`` of a block, and the
@@ -20,12 +20,16 @@ class BuildResult:
     wall clock of the build.
     """
 
-    config: Config
+    candidate: Candidate
     outcome: Outcome
     message: str = ""
     seconds: float = 0.0
     program_hash: str = ""
     resources: Mapping[str, Any] | None = None
+
+    @property
+    def config(self) -> Config:
+        return self.candidate.config
 
     @property
     def built(self) -> bool:

@@ -27,9 +27,8 @@ class GpuScheduler(BuildQueue[GpuTrial]):
         on_run: Callable[[GpuTrial], None],
         workers: int,
         cut_off: float,
-        best: float,
     ) -> None:
-        super().__init__(start, on_run, workers, cut_off, best)
+        super().__init__(start, on_run, workers, cut_off)
         self._pool = pool
 
     def advance(self) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterator, Sequence, Set
-from types import TracebackType
-from typing import Self
+from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import cached_property
+from typing import Any, Self
 
 from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.machine import machine_for
 from tunesmith.measure.activity import Activity, ActivityClock
 from tunesmith.measure.local.answer import KILLED, build_result_of
 from tunesmith.measure.local.build_result import BuildResult
@@ -18,8 +19,7 @@ from tunesmith.measure.local.server_process import ServerProcess
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
 from tunesmith.measure.trial.job import Job
 from tunesmith.measure.trial.request import Request
-from tunesmith.measurement import Measurement
-from tunesmith.space import Config
+from tunesmith.measurement import Candidate, Measurement
 
 # After so many deaths of the server without a trial measured in between, we give up.
 _DEATHS = 5
@@ -35,21 +35,21 @@ _SILENCE = 30.0
 class LocalMeasurer:
     """A ``Measurer`` for a job. Each trial has a process of its own, so none can harm another.
 
-    Builds run in parallel, runs have the machine to themselves. ``best`` is the least seconds of
-    a call known from before: see ``MeasureSettings.cut_off``. The server starts at once, is first
-    waited for in ``collect``, and is started again should a candidate kill it.
+    Builds run in parallel, runs have the machine to themselves. The server, ``server`` if that
+    has the job already, starts at once, is first waited for in ``collect``, and is started again
+    should a candidate kill it.
 
     Raises ``TunesmithError`` for a sketch that cannot be sent to another process; ``collect``,
     ``play_off`` and ``time_split`` do so if measuring cannot start, or breaks down again and
     again.
     """
 
-    def __init__(self, job: Job, best: float = math.inf) -> None:
+    def __init__(self, job: Job, server: ServerProcess | None = None) -> None:
         self._job = job
-        self._best = best
+        self._best = math.inf
         self._next_id = 0
         self._requests: dict[int, Request] = {}
-        self._configs: dict[int, Config] = {}
+        self._candidates: dict[int, Candidate] = {}
         self._unsent: set[int] = set()
         self._suspects: list[int] = []
         self._building: set[int] = set()
@@ -60,13 +60,21 @@ class LocalMeasurer:
         self._deaths = 0
         self._clock = ActivityClock()
         self._heard = time.monotonic()
-        self._server: ServerProcess | None = ServerProcess.with_job(job, best)
+        self._server: ServerProcess | None = server or ServerProcess.with_job(job)
 
     # -- the protocol ----------------------------------------------------------------------------
 
+    @cached_property
+    def machine(self) -> Mapping[str, Any]:
+        return machine_for(self._job.target.kind)
+
     @property
     def batch(self) -> int:
-        return READY_BATCH + 2 * self._job.workers
+        # While programs run on the processor nobody else should think, and nothing is built: those
+        # that wait for a worker then are enough.
+        waiting = 2 * self._job.workers
+        alone = self._clock.activity is Activity.RUN and self._job.target.kind != "cuda"
+        return waiting if alone else READY_BATCH + waiting
 
     @property
     def pending(self) -> int:
@@ -75,9 +83,10 @@ class LocalMeasurer:
         )
         return len(self._finished) + sum(waiting)
 
-    def submit(self, configs: Sequence[Config]) -> None:
-        """Queue configs. Raises ``TunesmithError`` once the measurer is closed."""
-        self._order(configs)
+    def submit(self, candidates: Sequence[Candidate], best: float = math.inf) -> None:
+        """As in ``Measurer``. Raises ``TunesmithError`` once the measurer is closed."""
+        self._best = min(self._best, best)
+        self._order(candidates)
 
     def collect(self, timeout: float) -> list[Measurement]:
         deadline = time.monotonic() + timeout
@@ -95,21 +104,21 @@ class LocalMeasurer:
         self._finished.clear()
         self._built.clear()
 
-    def play_off(self, configs: Sequence[Config], rounds: int) -> list[Measurement]:
+    def play_off(self, candidates: Sequence[Candidate], rounds: int) -> list[Measurement]:
         """As in ``Measurer``, after all that was submitted before. Each round is one repeat."""
         if rounds < 1:
             raise UsageError(f"a play-off needs at least one round, not {rounds}")
-        ids = self._order(configs, rounds)
+        ids = self._order(candidates, rounds)
         while any(id in self._requests for id in ids):
             self._pump(math.inf)
         return [self._played.pop(id) for id in ids]
 
-    def build(self, configs: Sequence[Config]) -> Iterator[BuildResult]:
-        """Build the programs of configs and run none; each as it ends, in any order.
+    def build(self, candidates: Sequence[Candidate]) -> Iterator[BuildResult]:
+        """Build the programs of candidates and run none; each as it ends, in any order.
 
         What is not asked for any more is given up. Raises ``TunesmithError`` like ``collect``.
         """
-        ids = set(self._order(configs, build_only=True))
+        ids = set(self._order(candidates, build_only=True))
         try:
             while ids & (self._requests.keys() | self._built.keys()):
                 if ready := ids & self._built.keys():
@@ -142,29 +151,25 @@ class LocalMeasurer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # -- requests --------------------------------------------------------------------------------
 
     def _order(
-        self, configs: Sequence[Config], rounds: int = 0, *, build_only: bool = False
+        self, candidates: Sequence[Candidate], rounds: int = 0, *, build_only: bool = False
     ) -> list[int]:
         if self._server is None:
             raise TunesmithError("this measurer is closed: make a new one")
         if not build_only:
             self._job.target.check_measurable()
         self._clock.start(time.monotonic())
-        ids = list(range(self._next_id, self._next_id + len(configs)))
-        self._next_id += len(configs)
-        for id, config in zip(ids, configs, strict=True):
-            self._configs[id] = config
-            self._requests[id] = Request(id, config.to_json(), rounds, build_only)
+        ids = list(range(self._next_id, self._next_id + len(candidates)))
+        self._next_id += len(candidates)
+        for id, candidate in zip(ids, candidates, strict=True):
+            self._candidates[id] = candidate
+            config = candidate.config.to_json()
+            self._requests[id] = Request(id, config, candidate.sketch, rounds, build_only)
         self._unsent.update(ids)
         self._dispatch()
         return ids
@@ -176,27 +181,27 @@ class LocalMeasurer:
             requests = [dataclasses.asdict(self._requests[id]) for id in sorted(ids)]
             self._unsent = self._unsent - ids
             self._heard = time.monotonic()  # it had nothing to say while it had no work
-            self._server.send({"kind": "measure", "requests": requests})
+            self._server.send({"kind": "measure", "requests": requests, "best": self._best})
 
     def _forget(self, ids: Set[int]) -> None:
         """Give up these requests, and what came of them already."""
         waiting = ids & self._requests.keys()
         if self._server is not None and waiting:
             self._server.send({"kind": "cancel", "ids": sorted(waiting)})
-        for by_id in (self._requests, self._configs, self._built):
+        for by_id in (self._requests, self._candidates, self._built):
             for id in ids & by_id.keys():
                 del by_id[id]
         self._unsent = self._unsent - ids
         self._suspects = [id for id in self._suspects if id not in ids]
 
     def _settle(self, id: int, message: Message) -> None:
-        request, config = self._requests.pop(id), self._configs.pop(id)
+        request, candidate = self._requests.pop(id), self._candidates.pop(id)
         if id in self._suspects:
             self._suspects.remove(id)
         if request.build_only:
-            self._built[id] = build_result_of(config, message)
+            self._built[id] = build_result_of(candidate, message)
             return
-        measurement = Measurement.from_json(config, message)
+        measurement = Measurement.from_json(candidate, message)
         if measurement.valid and not measurement.cut_off:
             self._best = min(self._best, measurement.seconds)
         if request.rounds:
@@ -271,7 +276,7 @@ class LocalMeasurer:
         self._running.clear()
         self._unsent = set(self._requests)
         self._heard = time.monotonic()
-        self._server = ServerProcess.with_job(self._job, self._best)
+        self._server = ServerProcess.with_job(self._job)
 
     def _blame(self, ids: Set[int]) -> None:
         """One of these trials has killed the server: if it is but one, that was its trial."""

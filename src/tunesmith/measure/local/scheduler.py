@@ -39,8 +39,8 @@ class BuildQueue(Generic[T]):
     """Requests that wait, and the trials of those that were started: ``workers`` build at once.
 
     ``start`` makes a trial, which then builds; ``on_run`` is told of each that is about to run.
-    ``best`` is the least seconds of a call known so far: what takes more than ``cut_off`` times as
-    long is measured only briefly.
+    What takes more than ``cut_off`` times the least seconds of a call so far is measured only
+    briefly.
     """
 
     def __init__(
@@ -49,18 +49,18 @@ class BuildQueue(Generic[T]):
         on_run: Callable[[T], None],
         workers: int,
         cut_off: float,
-        best: float = math.inf,
     ) -> None:
         self.live: list[T] = []
         self._start = start
         self._on_run = on_run
         self._workers = workers
         self._cut_off = cut_off
-        self._best = best
+        self._best = math.inf
         self._queue: deque[Request] = deque()
 
-    def submit(self, requests: Iterable[Request]) -> None:
-        """Queue requests."""
+    def submit(self, requests: Iterable[Request], best: float = math.inf) -> None:
+        """Queue requests. ``best`` is the least seconds of a call that their sender knows of."""
+        self._best = min(self._best, best)
         self._queue.extend(requests)
 
     def cancel(self, ids: Set[int]) -> None:

@@ -46,11 +46,10 @@ _CANCELLED = Verdict(Outcome.UNKNOWN_ERROR, "cancelled")
 class Server:
     """Takes requests from a channel and answers with measurements.
 
-    It works for its parent, the process ``client_pid``. ``best`` is the least seconds of a call
-    that the client knows of.
+    It works for its parent, the process ``client_pid``.
     """
 
-    def __init__(self, prepared: Prepared, client: Channel, client_pid: int, best: float) -> None:
+    def __init__(self, prepared: Prepared, client: Channel, client_pid: int) -> None:
         self._prepared = prepared
         self._client = client
         self._client_pid = client_pid
@@ -58,11 +57,11 @@ class Server:
         self._selector = selectors.DefaultSelector()
         self._activity = Activity.IDLE
         self._pool = GpuPool(prepared, self._watch, self._selector.unregister)
-        self._scheduler = self._make_scheduler(best)
+        self._scheduler = self._make_scheduler()
         # What came of programs that were valid. Many configs differ in what changes nothing.
         self._measured: dict[str, Verdict] = {}
 
-    def _make_scheduler(self, best: float) -> Scheduler[TrialProcess] | GpuScheduler:
+    def _make_scheduler(self) -> Scheduler[TrialProcess] | GpuScheduler:
         job = self._prepared.job
 
         def on_run(trial: TrialProcess) -> None:
@@ -73,7 +72,6 @@ class Server:
             "on_run": on_run,
             "workers": job.workers,
             "cut_off": job.settings.cut_off,
-            "best": best,
         }
         if job.target.kind == "cuda":
             start = partial(self._start_trial, GpuTrial)
@@ -102,7 +100,8 @@ class Server:
     def obey(self, message: Message) -> None:
         """Do what the client says: measure more, or give up some of it."""
         if message["kind"] == "measure":
-            self._scheduler.submit(Request(**request) for request in message["requests"])
+            requests = (Request(**request) for request in message["requests"])
+            self._scheduler.submit(requests, message["best"])
         else:
             ids = frozenset(message["ids"])
             self._scheduler.cancel(ids)
@@ -165,6 +164,9 @@ class Server:
             self._measured.setdefault(trial.program_hash, verdict)
         self._scheduler.end(trial, verdict.seconds)  # type: ignore[arg-type] # it made this one
         self._kill_orphans(but=self._pool.pids | {other.pid for other in self._scheduler.live})
+        # First what happens next: the client has time to think while programs are built.
+        self._scheduler.advance()
+        self._tell_activity()
         self._tell("measured", **trial.result())
         reached("server: a trial ends")
 
@@ -218,7 +220,7 @@ def _serve(client: Channel, client_pid: int) -> int:
         prepared = Prepared.of(job)
         reached("server: warm compiler, inputs, reference")
         client.send({"kind": "started"})
-        server = Server(prepared, client, client_pid, _next(client, messages)["best"])
+        server = Server(prepared, client, client_pid)
         for message in messages:
             server.obey(message)
         server.serve()

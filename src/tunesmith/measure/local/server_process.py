@@ -10,8 +10,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -27,20 +25,15 @@ _FAREWELL = 5.0
 _TAIL = 1 << 12
 
 
-# The server that gets ready for the next measurer of this context.
-_early: ContextVar[ServerProcess | None] = ContextVar("early", default=None)
-
-
 class ServerProcess:
     """A running server, which loads the compiler and then waits for its job.
 
-    ``started`` tells whether it has got so far as to take requests, ``job`` is what it was told.
+    ``started`` tells whether it has got so far as to take requests.
     """
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         self.started = False
-        self.job: Job | None = None
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 # open as long as the server
         # What compilers leave behind when they are killed goes with it. The server removes it too:
         # whoever comes last may be either.
@@ -65,21 +58,16 @@ class ServerProcess:
         self._channel = Channel(ours)
 
     @classmethod
-    def with_job(cls, job: Job, best: float) -> ServerProcess:
-        """A server for this job: the one that was started early, if there is one.
-
-        ``best`` is the least seconds of a call known from before. Raises like ``Job.to_text``.
-        """
-        prepare_early(job)
-        server = _early.get()
-        if server is not None and server.job == job:
-            _early.set(None)
-        else:  # its job may be another one
-            text = job.to_text()
-            server = cls()
-            server.send({"job": text})
-        server.send({"best": best})
+    def with_job(cls, job: Job) -> ServerProcess:
+        """A new server for a job. Raises like ``Job.to_text``."""
+        text = job.to_text()
+        server = cls()
+        server.send({"job": text})
         return server
+
+    def prepare(self, job: Job) -> None:
+        """Let it get ready for its job. Raises like ``Job.to_text``."""
+        self.send({"job": job.to_text()})
 
     def send(self, message: Message) -> None:
         """Send a message. What does not fit goes out in ``receive``, which tells of a death too."""
@@ -118,37 +106,6 @@ class ServerProcess:
             return bool(select.select([handle], [], [], seconds)[0])
         finally:
             os.close(handle)
-
-
-@contextlib.contextmanager
-def started_early() -> Iterator[None]:
-    """Start the server for a measurer that is made within the block.
-
-    It loads the compiler while the caller finds out what to measure, and ends with the block if
-    there was nothing.
-    """
-    if _early.get() is not None:  # whoever started it ends it
-        yield
-        return
-    _early.set(ServerProcess())
-    try:
-        yield
-    finally:
-        unused = _early.get()
-        _early.set(None)
-        if unused is not None:
-            unused.stop(grace=0.0)
-
-
-def prepare_early(job: Job) -> None:
-    """Let the server that was started early, if there is one, get ready for this job.
-
-    Raises like ``Job.to_text``.
-    """
-    server = _early.get()
-    if server is not None and server.job is None:
-        server.send({"job": job.to_text()})
-        server.job = job
 
 
 def _module_path() -> str:

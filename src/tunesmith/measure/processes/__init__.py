@@ -1,1 +1,1 @@
-"""Processes that may crash or hang, and those that look after them."""
+"""Processes that may crash or hang, and their supervision."""

@@ -1,4 +1,4 @@
-"""Messages between the processes that measure: JSON objects, one a line, over a stream socket."""
+"""Messages between measuring processes: JSON objects, one per line, over a stream socket."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _CHUNK = 1 << 16
 
 
 class ChannelClosedError(Exception):
-    """The other side is gone."""
+    """The other end is closed."""
 
 
 class GarbledError(Exception):
-    """The other side sent what is no message: a candidate may have written over its memory."""
+    """The other end sent an invalid message: a candidate may have corrupted its memory."""
 
 
 class Channel:
-    """One end of a connection. Sending never blocks; what does not fit waits for ``flush``.
+    """One end of a connection. Sending never blocks; data that does not fit waits for ``flush``.
 
-    JSON rather than pickle, because what a trial sends cannot be trusted: it has run a candidate.
-    A line of more than ``limit`` bytes is garbled.
+    Messages are JSON and not pickled, because a trial that has run a candidate cannot be trusted. A
+    line of more than ``limit`` bytes is garbled.
     """
 
     def __init__(self, end: socket.socket, limit: int = 1 << 26) -> None:
@@ -45,16 +45,16 @@ class Channel:
 
     @property
     def unsent(self) -> bool:
-        """Whether something waits to be sent."""
+        """Whether data waits to be sent."""
         return bool(self._unsent)
 
     def send(self, message: Message) -> None:
-        """Send now, or as much as fits. Raises ``ChannelClosedError``."""
+        """Send as much as fits and queue the rest. Raises ``ChannelClosedError``."""
         self._unsent += json.dumps(message, separators=(",", ":")).encode() + b"\n"
         self.flush()
 
     def flush(self) -> None:
-        """Send what fits of what waits. Raises ``ChannelClosedError``."""
+        """Send as much of the queue as fits. Raises ``ChannelClosedError``."""
         try:
             while self._unsent:
                 del self._unsent[: self._socket.send(self._unsent)]
@@ -65,20 +65,20 @@ class Channel:
             raise ChannelClosedError from error
 
     def wait(self, timeout: float = math.inf) -> None:
-        """Wait so many seconds, but an hour at most, for something to receive.
+        """Wait up to ``timeout`` seconds, at most an hour, for data to receive.
 
-        Meanwhile send what waits to be sent; that may end the waiting too.
+        Also sends queued data, and returns when it can.
         """
         poll = select.poll()
         poll.register(self._socket, select.POLLIN | (select.POLLOUT if self._unsent else 0))
         poll.poll(1000.0 * min(max(timeout, 0.0), 3600.0))
-        with contextlib.suppress(ChannelClosedError):  # there may be last words to receive
+        with contextlib.suppress(ChannelClosedError):  # there may still be messages to receive
             self.flush()
 
     def receive(self) -> list[dict[str, Any]]:
-        """The messages that are there, without blocking; maybe none.
+        """The messages that have arrived, without blocking.
 
-        Raises ``ChannelClosedError`` when there are none and there will be none, and
+        Raises ``ChannelClosedError`` if there are none and the other end is closed, and
         ``GarbledError``.
         """
         closed = False

@@ -1,4 +1,4 @@
-"""What a trial's process does to itself before it touches a candidate (Linux)."""
+"""Confines a trial's process before it runs a candidate (Linux)."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pathlib import Path
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
-# Address space that the stack of a thread takes.
+# The address space of a thread's stack.
 _STACK = 8 << 20
 
 _libc = ctypes.CDLL(None)
 
 
 def adopt_orphans() -> None:
-    """Make this process the parent of whatever its children leave behind."""
+    """Make this process the parent of orphaned descendants."""
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def children() -> set[int]:
-    """The processes whose parent is this one; empty where the system does not tell."""
+    """The children of this process; empty if the system does not list them."""
     with contextlib.suppress(OSError):
         return set(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()))
     return set()
 
 
 def kill_session(leader: int) -> None:
-    """Kill all processes of the session that a child of ours leads, which was not waited for."""
+    """Kill all processes of the session led by a child that has not been waited for."""
     for folder in Path("/proc").glob("[0-9]*"):
         pid = int(folder.name)
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -40,17 +40,22 @@ def kill_session(leader: int) -> None:
                 os.kill(pid, signal.SIGKILL)
 
 
-def contain(parent: int, keep: int, errors: int, memory_limit: int | None, threads: int) -> None:
-    """Confine this process, a fresh child of ``parent``.
-
-    It leads a process group of its own and dies with its parent. It may allocate ``memory_limit``
-    bytes on top of what it inherited, or what it likes with None. Of the inherited descriptors only
-    ``keep`` stays open; the standard error goes to ``errors``, the standard output nowhere.
-    """
-    os.setpgid(0, 0)
+def die_with(parent: int) -> None:
+    """Have this process, a child of ``parent``, killed when that one is gone."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the line above
         os._exit(1)
+
+
+def contain(parent: int, keep: int, errors: int, memory_limit: int | None, threads: int) -> None:
+    """Confine this process, a fresh child of ``parent``.
+
+    It leads its own process group and dies with its parent. It may allocate ``memory_limit`` bytes
+    on top of what it inherited, without limit for None. Of the inherited descriptors only ``keep``
+    stays open; standard error goes to ``errors``, standard output is discarded.
+    """
+    os.setpgid(0, 0)
+    die_with(parent)
     # TVM's own handlers walk the stack to print it, slowly, in a process that is broken already.
     for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT):
         signal.signal(number, signal.SIG_DFL)
@@ -66,26 +71,26 @@ def _redirect(keep: int, errors: int) -> None:
     os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
     os.dup2(errors, 2)
-    # Above all the server's own connections: its peer must see the end of file when it dies.
+    # Especially the server's connections: their peers must see the end of file when it dies.
     last = os.sysconf("SC_OPEN_MAX")
     os.closerange(3, keep)
     os.closerange(keep + 1, last)
 
 
 def _limit_memory(extra: int) -> None:
-    # Private writable memory, what a program allocates. The whole address space would be no
-    # measure: threads reserve much of it that they never use.
+    # Private writable memory is what a program allocates. Address space would be the wrong measure:
+    # threads reserve much of it that they never use.
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     limit = memory_status("VmData") + extra
     if hard != resource.RLIM_INFINITY:
         limit = min(limit, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    with contextlib.suppress(OSError):  # if the machine runs out of memory, take this process
+    with contextlib.suppress(OSError):  # if the machine runs out of memory, kill this process first
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def memory_status(name: str) -> int:
-    """A figure of this process's memory in bytes, by its name in ``/proc/self/status``."""
+    """A memory figure of this process in bytes, by its name in ``/proc/self/status``."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) << 10

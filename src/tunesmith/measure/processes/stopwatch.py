@@ -1,4 +1,4 @@
-"""Measures how long something was active, pauses left out."""
+"""A stopwatch that can be paused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 class Stopwatch:
-    """Seconds of ``time.monotonic``. It stands at zero until it is started."""
+    """Counts seconds of ``time.monotonic`` while it runs. It starts paused at zero."""
 
     def __init__(self) -> None:
         self._seconds = 0.0
@@ -24,16 +24,16 @@ class Stopwatch:
         return self._seconds + time.monotonic() - self._since
 
     def start(self) -> None:
-        """Go on, from where it stands."""
+        """Run, or continue after a pause."""
         if self._since is None:
             self._since = time.monotonic()
 
     def stop(self) -> None:
-        """Stand still."""
+        """Pause."""
         self._seconds, self._since = self.seconds, None
 
     def reset(self) -> float:
-        """Stand still at zero. Returns what it stood at."""
+        """Stop and set to zero. Returns the seconds so far."""
         seconds = self.seconds
         self._seconds, self._since = 0.0, None
         return seconds

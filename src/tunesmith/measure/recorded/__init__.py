@@ -1,1 +1,1 @@
-"""Recorded spaces: written, read, and tuned in place of hardware."""
+"""Recorded spaces: written, read, and replayed instead of hardware."""

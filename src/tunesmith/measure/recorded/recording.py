@@ -1,4 +1,4 @@
-"""A recorded space: configs with what was measured of them, from a T4 file and its space."""
+"""A recorded space: configs with their measurements, from a T4 file and its space."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tunesmith.space.columns import Frame, column_of, magnitude
 from tunesmith.space.value import identity, quote
 
 SPACE_FILE = "space.T1.json"
-"""What the file of a space is called where it lies beside the records of that space."""
+"""The name of the file of a space beside its recordings."""
 
-# So many recordings stay in memory for whoever asks for them again: repeats of a search, say.
-_KEPT = 16
+# The number of recordings cached in memory, for repeated searches.
+_CACHED = 16
 
 Mask = npt.NDArray[np.bool_]
 A = TypeVar("A", bound=npt.NDArray[Any])
@@ -31,10 +31,10 @@ A = TypeVar("A", bound=npt.NDArray[Any])
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """The N recorded configs of a space, with arrays of shape (N,) that nobody can write to.
+    """The N recorded configs of a space, with read-only arrays of shape (N,).
 
-    ``outcomes`` are the codes of ``Outcome``; ``seconds`` is what a config takes, infinite where it
-    is invalid; ``build_times`` and ``run_times`` are the seconds that its trial cost.
+    ``outcomes`` are the codes of ``Outcome``; ``seconds`` are those of a call, infinite for an
+    invalid config; ``build_times`` and ``run_times`` are the seconds of its trial.
     """
 
     space: Space
@@ -48,20 +48,20 @@ class Recording:
 
     @cached_property
     def costs(self) -> Seconds:
-        """Seconds that the trial of each config cost."""
-        return _fixed(self.build_times + self.run_times)
+        """The seconds of each config's trial."""
+        return _read_only(self.build_times + self.run_times)
 
     @cached_property
     def _rows(self) -> dict[Config, int]:
         return {config: row for row, config in enumerate(self.configs)}
 
     def row(self, config: Config) -> int | None:
-        """The place of a config in the arrays; None if it is not recorded."""
+        """The index of a config in the arrays; None if it is not recorded."""
         return self._rows.get(config)
 
     @cached_property
     def size(self) -> int | None:
-        """How many valid configs the space has; None where they cannot be counted."""
+        """The number of valid configs of the space; None if they cannot be counted."""
         try:
             return self.space.size
         except SpaceError:
@@ -71,9 +71,9 @@ class Recording:
 def load_recording(path: str | Path, space: str | Path | Space | None = None) -> Recording:
     """The recording in a T4 file; ``space`` is by default the ``space.T1.json`` beside it.
 
-    A result that says of a config outside of the space that constraints rule it out is left out.
-    Raises ``UsageError``, one line, for files that cannot be read or do not fit each other, configs
-    that are recorded twice, and a record without any valid result.
+    Results of configs outside the space are dropped if they say that a constraint is violated.
+    Raises ``UsageError`` for files that cannot be read or do not match, configs that are recorded
+    twice, and a recording without any valid result.
     """
     path = Path(path).absolute()
     if isinstance(space, Space):
@@ -85,15 +85,15 @@ def load_recording(path: str | Path, space: str | Path | Space | None = None) ->
 
 
 def _state(path: Path) -> tuple[int, int] | None:
-    """What changes when a file does."""
+    """The modification time and size of a file, which change with its content."""
     try:
         state = path.stat()
     except OSError:
-        return None  # reading it will say what is wrong
+        return None  # reading the file will raise the error
     return state.st_mtime_ns, state.st_size
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHED)
 def _loaded(path: Path, _of: object, space: Path | Space, _space_of: object) -> Recording:
     results = read_t4(path)
     known = space if isinstance(space, Space) else read_t1(space)
@@ -101,7 +101,7 @@ def _loaded(path: Path, _of: object, space: Path | Space, _space_of: object) -> 
         recording = _recording(results, known)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
-    _ = recording.size  # counted now, not while the first tuner is on the clock
+    _ = recording.size  # count now, so that it does not count as the first tuner's time
     return recording
 
 
@@ -118,23 +118,23 @@ def _recording(results: T4Results, space: Space) -> Recording:
     return Recording(
         space=space,
         configs=configs,
-        outcomes=_fixed(results.outcomes[rows]),
-        seconds=_fixed(results.seconds[rows]),
-        build_times=_fixed(results.build_times[rows]),
-        run_times=_fixed(results.run_times[rows]),
+        outcomes=_read_only(results.outcomes[rows]),
+        seconds=_read_only(results.seconds[rows]),
+        build_times=_read_only(results.build_times[rows]),
+        run_times=_read_only(results.run_times[rows]),
         digest=results.digest,
         metadata=results.metadata,
     )
 
 
-def _fixed(array: A) -> A:
-    """An array that is shared by many, and therefore read-only."""
+def _read_only(array: A) -> A:
+    """The array made read-only, because recordings are shared."""
     array.flags.writeable = False
     return array
 
 
 def _configs(results: T4Results, space: Space) -> tuple[npt.NDArray[np.intp], tuple[Config, ...]]:
-    """The rows whose configs are of the space, and these configs."""
+    """The rows whose configs are in the space, and these configs."""
     listed = results.configurations
     fits = np.array([len(each) == len(space.names) for each in listed])
     read = []
@@ -164,14 +164,14 @@ def _configs(results: T4Results, space: Space) -> tuple[npt.NDArray[np.intp], tu
 
 
 class _ValueReader:
-    """Finds the values of a parameter in what JSON has of them."""
+    """Converts JSON values to a parameter's values, with a cache."""
 
     def __init__(self, parameter: Parameter) -> None:
         self._parameter = parameter
         self._known: dict[object, Value | None] = {}
 
     def read(self, raw: Any) -> Value | None:
-        """The value that is written as ``raw``; None if it is none of the parameter."""
+        """The value written as ``raw``; None if the parameter has no such value."""
         if isinstance(raw, list):
             raw = tuple(raw)
         try:
@@ -185,20 +185,20 @@ class _ValueReader:
     def _find(self, raw: Any) -> Value | None:
         if self._parameter.contains(raw):
             return raw  # type: ignore[no-any-return]
-        if isinstance(raw, str):  # how T1 has tuples
+        if isinstance(raw, str):  # T1's form of tuples
             try:
                 listed = json.loads(raw)
             except ValueError:
                 return None
             value = tuple(listed) if isinstance(listed, list) else None
             return value if self._parameter.contains(value) else None
-        if isinstance(self._parameter, Choice):  # 1, 1.0 and true are one in some languages
+        if isinstance(self._parameter, Choice):  # some languages do not distinguish 1, 1.0, true
             return next((value for value in self._parameter.values if value == raw), None)
         return None
 
 
 def _satisfying(space: Space, columns: Sequence[Sequence[Value]]) -> Mask:
-    """Which of the configs, given as a column a parameter, meet all constraints."""
+    """Which configs meet all constraints; ``columns`` has one column per parameter."""
     count = len(columns[0])
     holds = np.ones(count, dtype=bool)
     if not count:
@@ -208,7 +208,7 @@ def _satisfying(space: Space, columns: Sequence[Sequence[Value]]) -> Mask:
         frame = Frame({name: column_of(of[name]) for name in constraint.names}, count)
         bounds = {name: magnitude(column) for name, column in frame.columns.items()}
         mask = constraint.holds_columns(frame, bounds)
-        if mask is None:  # only one by one
+        if mask is None:  # it can only be evaluated row by row
             rows = zip(*(of[name] for name in constraint.names), strict=True)
             mask = np.array(
                 [constraint.holds(dict(zip(constraint.names, row, strict=True))) for row in rows]

@@ -1,8 +1,7 @@
-"""Recorded spaces as problems: a record answers in place of hardware, and a clock is simulated."""
+"""Recorded spaces as problems: replays recorded measurements with a simulated clock."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,30 +13,29 @@ from tunesmith.measure.identity import digest, identify
 from tunesmith.measure.inline import InlineMeasurer
 from tunesmith.measure.recorded.recording import Recording, load_recording
 from tunesmith.measure.recorded.t4_reader import Seconds
-from tunesmith.measurement import Measurement, Outcome
-from tunesmith.problem import MeasureSettings
+from tunesmith.measurement import Candidate, Measurement, Outcome
+from tunesmith.problem import BaseProblem, MeasureSettings
 from tunesmith.space import Config, Space
 
-# A search that meets no recorded config in so many proposals in a row will not meet any more.
+# A search without a recorded config in this many consecutive proposals is stopped.
 MOST_UNKNOWN = 100_000
 
 
-class ReplayProblem:
+class ReplayProblem(BaseProblem):
     """A space whose configs were measured before, in a T4 file.
 
-    ``space`` is the space or its T1 file, by default ``space.T1.json`` beside the record. A config
-    takes the time that is recorded as its objective, in every repeat, so none is measured again at
-    the end of a run (``finalists`` is 0) and no ``MeasureSettings`` applies. Nothing is waited for:
-    a simulated clock advances by the recorded cost of a trial and by the time that the tuner really
-    thinks, and a budget of seconds is a budget of those.
+    ``space`` is the space or its T1 file, by default ``space.T1.json`` beside the recording. Every
+    repeat of a config takes its recorded time, so there is no play-off (``finalists`` is 0) and no
+    ``MeasureSettings`` applies. Replay does not wait: a simulated clock advances by the recorded
+    cost of a trial and by the real time of the tuner. A budget of seconds is in this clock.
 
-    A record may be sparse: have some configs of the space only. A config that is not recorded is no
-    trial. It costs nothing, the tuner never hears of it, and ``unknown`` counts it. Where the whole
-    record has been asked for, a run ends.
+    A recording may be sparse, with only some configs of the space. A config that is not recorded is
+    not a trial: it costs nothing, the tuner never observes it, and ``unknown`` counts it. A run
+    ends when all recorded configs were tried.
 
-    ``seconds``, ``costs``, ``outcomes`` and the like are arrays over the recorded ``configs``.
-    Pickling sends the paths alone, and a process reads each file once. Raises ``UsageError``, one
-    line, for a record that cannot be used: see ``load_recording``.
+    ``seconds`` and ``costs`` are arrays over the recorded ``configs``. Pickling transfers only the
+    paths, and a process reads each file once. Raises ``UsageError`` for a recording that cannot be
+    used; see ``load_recording``.
     """
 
     flops = None
@@ -52,7 +50,7 @@ class ReplayProblem:
 
     @property
     def name(self) -> str:
-        """The names of the record's folder and file, as ``convolution/A100``."""
+        """The names of the recording's folder and file, such as ``convolution/A100``."""
         return f"{self.path.parent.name}/{self.path.name.split('.')[0]}"
 
     @property
@@ -65,17 +63,17 @@ class ReplayProblem:
 
     @property
     def configs(self) -> Sequence[Config]:
-        """The recorded configs; the arrays are over these."""
+        """The recorded configs."""
         return self.recording.configs
 
     @property
     def seconds(self) -> Seconds:
-        """What each config takes, infinite where it is invalid, shape (len(configs),)."""
+        """Seconds of a call of each config, infinite if invalid, shape (len(configs),)."""
         return self.recording.seconds
 
     @property
     def costs(self) -> Seconds:
-        """Seconds that the trial of each config took, shape (len(configs),)."""
+        """Seconds of each config's trial, shape (len(configs),)."""
         return self.recording.costs
 
     @property
@@ -92,7 +90,7 @@ class ReplayProblem:
         }
 
     def measurement(self, config: Config) -> Measurement:
-        """What is recorded of a config. Raises ``UsageError`` where nothing is."""
+        """A config's recorded measurement. Raises ``UsageError`` if there is none."""
         row = self.recording.row(config)
         if row is None:
             self.space.check(config)
@@ -117,15 +115,11 @@ class ReplayProblem:
 
     @property
     def extent(self) -> str:
-        """How much of the space is recorded, in words."""
+        """The recorded part of the space in words."""
         size = self.recording.size
         return f"{len(self.configs):,} of {'countless' if size is None else f'{size:,}'} configs"
 
-    def measurer(
-        self,
-        settings: MeasureSettings,  # noqa: ARG002 # see the class
-        best: float = math.inf,  # noqa: ARG002 # nothing is cut off
-    ) -> ReplayMeasurer:
+    def measurer(self, settings: MeasureSettings) -> ReplayMeasurer:  # noqa: ARG002 # see the class
         return ReplayMeasurer(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -133,7 +127,7 @@ class ReplayProblem:
 
 
 class ReplayMeasurer(InlineMeasurer):
-    """Looks configs up, and adds up what their trials cost. One a call, as they were proposed."""
+    """Looks configs up, one per call in the order of their proposals, and adds up their costs."""
 
     def __init__(self, problem: ReplayProblem) -> None:
         super().__init__()
@@ -155,15 +149,15 @@ class ReplayMeasurer(InlineMeasurer):
         return {**self._spent, "idle": 0.0}
 
     def collect(self, timeout: float) -> list[Measurement]:  # noqa: ARG002 # nothing is waited for
-        """The next recorded one of the configs; those that are not are counted and dropped.
+        """The measurement of the next recorded config; others are counted and dropped.
 
-        Raises ``TunesmithError`` where a search no longer meets any that is recorded.
+        Raises ``TunesmithError`` after too many consecutive proposals that are not recorded.
         """
         while self._queue:
-            config = self._queue.popleft()
-            if self._problem.recording.row(config) is not None:
+            candidate = self._queue.popleft()
+            if self._problem.recording.row(candidate.config) is not None:
                 self._unknown_in_a_row = 0
-                return [self.measure(config)]
+                return [self.measure(candidate)]
             self._problem.unknown += 1
             self._unknown_in_a_row += 1
         if self._unknown_in_a_row >= MOST_UNKNOWN:
@@ -173,9 +167,9 @@ class ReplayMeasurer(InlineMeasurer):
             )
         return []
 
-    def measure(self, config: Config) -> Measurement:
-        measurement = self._problem.measurement(config)
-        row = self._problem.recording.row(config)
+    def measure(self, candidate: Candidate) -> Measurement:
+        measurement = self._problem.measurement(candidate.config)
+        row = self._problem.recording.row(candidate.config)
         if not self._asked[row]:
             self._asked[row] = True
             self._left -= 1

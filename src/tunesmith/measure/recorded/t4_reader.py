@@ -1,8 +1,7 @@
-"""Reads results in the T4 format of public autotuning benchmarks: what each config took and cost.
+"""Reads results in the T4 format of public autotuning benchmarks.
 
-A file is JSON, compressed with gzip or not. Of each result it tells the configuration, the times
-that were spent on it, how it failed if it did, and measurements, of which the objectives are those
-to be minimised.
+A file is JSON, optionally compressed with gzip. Each result has a configuration, the times spent on
+it, its failure if any, and measurements, of which the objectives are to be minimised.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from tunesmith.space.value import quote
 Seconds = npt.NDArray[np.float64]
 
 SCHEMA = "1.0.0"
-"""The version of the schema that we write. Of version 1 all are read."""
+"""The version of the schema that we write. All versions 1.x are read."""
 
-# A bound on what a file can make us hold: far above what any published space has.
+# The largest file in bytes, decompressed: far above any published one.
 MAX_BYTES = 1 << 30
 
 INVALIDITIES: Final[Mapping[str, Outcome]] = {
@@ -41,16 +40,16 @@ INVALIDITIES: Final[Mapping[str, Outcome]] = {
     "correctness": Outcome.WRONG_ANSWER,
     "timeout": Outcome.RUN_TIMEOUT,
 }
-"""What the format calls the ways to fail."""
+"""The format's names of outcomes."""
 
-# What Kernel Tuner has in the place of a time.
+# Values that Kernel Tuner writes instead of a time.
 _ERROR_VALUES = {
     "InvalidConfig": Outcome.INSTANTIATION_ERROR,
     "CompilationFailedConfig": Outcome.COMPILE_DEVICE,
     "RuntimeFailedConfig": Outcome.RUNTIME_DEVICE,
 }
 
-# Seconds in a unit, by all the names that files have for it; published ones misspell milliseconds.
+# Seconds in a unit, by the names that files use; published ones misspell milliseconds.
 _UNITS = {
     **dict.fromkeys(("s", "sec", "second", "seconds"), 1.0),
     **dict.fromkeys(("ms", "millisecond", "milliseconds", "miliseconds"), 1e-3),
@@ -58,7 +57,7 @@ _UNITS = {
     **dict.fromkeys(("ns", "nanosecond", "nanoseconds"), 1e-9),
 }
 
-# What was spent before anything ran; all other times belong to the run.
+# The times of the build; all others belong to the run.
 _BUILD = ("compilation", "compilation_time")
 
 
@@ -66,9 +65,9 @@ _BUILD = ("compilation", "compilation_time")
 class T4Results:
     """The N results of a file in their order.
 
-    ``outcomes`` are the codes of ``Outcome``, ``seconds`` the objective, infinite where a config is
-    invalid, ``build_times`` and ``run_times`` what the trial cost: all of shape (N,), the last
-    three in seconds. ``digest`` identifies the file's contents.
+    ``outcomes`` are the codes of ``Outcome``, ``seconds`` the objective, infinite for invalid
+    configs, ``build_times`` and ``run_times`` the costs of the trials. All have the shape (N,), the
+    last three are in seconds. ``digest`` identifies the file's contents.
     """
 
     configurations: Sequence[Mapping[str, Any]]
@@ -84,9 +83,9 @@ def read_t4(path: str | Path) -> T4Results:
     """The results in a T4 file.
 
     The objective is the first of a result's objectives that is a time, else the measurement called
-    ``time``. A trial's cost is all that the file has under ``times`` but the search algorithm's
-    part: replay has a search of its own. Raises ``UsageError``, one line that names the file, for
-    one that cannot be read, is cut off, or is not in the format.
+    ``time``. A trial's cost is the sum of its ``times`` except the search algorithm's, as replay
+    has its own search. Raises ``UsageError``, which names the file, if it cannot be read, is cut
+    off, or is invalid.
     """
     path = Path(path)
     try:
@@ -99,7 +98,7 @@ def read_t4(path: str | Path) -> T4Results:
 
 
 class _FormatError(Exception):
-    """What is wrong with the contents of a file."""
+    """Invalid contents of a file."""
 
 
 def _document(raw: bytes) -> Mapping[str, Any]:
@@ -151,7 +150,7 @@ _Row = tuple[Mapping[str, Any], Outcome, float, float, float]
 
 
 def _result(row: Any, part: str, scale: float) -> _Row:
-    """A result's configuration, outcome and objective in seconds; build and run as they stand."""
+    """A result's configuration, outcome, objective in seconds, and build and run in file units."""
     configuration = _field(row, "configuration", part, dict)
     outcome = _outcome(row, part)
     seconds = math.inf
@@ -168,7 +167,7 @@ def _result(row: Any, part: str, scale: float) -> _Row:
 
 
 def _outcome(row: Mapping[str, Any], part: str) -> Outcome:
-    named = row.get("outcome")  # ours, which are more than the format has words for
+    named = row.get("outcome")  # our extension: the format has fewer classes
     if isinstance(named, str) and named in Outcome.__members__:
         return Outcome[named]
     word = _field(row, "invalidity", part, str)
@@ -181,7 +180,7 @@ def _outcome(row: Mapping[str, Any], part: str) -> Outcome:
 
 
 def _objective(row: Mapping[str, Any], part: str, scale: float) -> tuple[Any, float]:
-    """The value to be minimised, and how many seconds its unit has."""
+    """The value to be minimised, and the seconds in its unit."""
     found = {}
     for each in _field(row, "measurements", part, list):
         name = _field(each, "name", f"{part}.measurements", str)
@@ -197,16 +196,16 @@ def _objective(row: Mapping[str, Any], part: str, scale: float) -> tuple[Any, fl
 
 
 def _scale(unit: object) -> float | None:
-    """Seconds in a unit of time; None for anything else."""
+    """The seconds in a unit of time; None for anything else."""
     return _UNITS.get(unit.strip().lower()) if isinstance(unit, str) else None
 
 
 def _spent(times: Mapping[str, Any], part: str) -> tuple[float, float]:
-    """What was spent on building, and on running and all else that a trial has besides."""
+    """The times of the build, and of the run with everything else."""
     build = run = 0.0
     for name, value in times.items():
         if name == "search_algorithm" or (name == "runtimes" and "benchmark" in times):
-            continue  # the benchmark's time has those of the runs in it
+            continue  # the benchmark's time includes the runs
         spent = _sum(value) if isinstance(value, list) else _number(value)
         if not 0.0 <= spent < math.inf:
             raise _FormatError(f"{part}: '{name}' of its times is {quote(value)}")
@@ -218,7 +217,7 @@ def _spent(times: Mapping[str, Any], part: str) -> tuple[float, float]:
 
 
 def _sum(values: list[Any]) -> float:
-    """The sum of numbers, NaN where there is anything else among them."""
+    """The sum of numbers; NaN if there is anything else among them."""
     try:
         return _number(sum(values))
     except (TypeError, OverflowError):
@@ -226,15 +225,15 @@ def _sum(values: list[Any]) -> float:
 
 
 def _number(value: object) -> float:
-    """A number as it is, NaN for anything else."""
+    """A number as a float; NaN for anything else."""
     try:
         return float(value) if type(value) in (float, int) else math.nan  # type: ignore[arg-type]
-    except OverflowError:  # an integer of hundreds of digits
+    except OverflowError:  # an integer with hundreds of digits
         return math.inf
 
 
 def _field(owner: Any, key: str, part: str, kind: type[Any]) -> Any:
-    """``owner[key]``, checked; ``part`` is what ``owner`` is called in a complaint."""
+    """``owner[key]``, checked; ``part`` names ``owner`` in the error."""
     if not isinstance(owner, dict):
         raise _FormatError(f"{part} is {quote(owner)}, not an object")
     if key not in owner:

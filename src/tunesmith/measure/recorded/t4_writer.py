@@ -1,4 +1,4 @@
-"""Writes measurements in the T4 format, so that they can be replayed, here or by other tools."""
+"""Writes measurements in the T4 format, for replay here or in other tools."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tunesmith.whole_file import write_whole
 
 SUFFIXES = (".json.gz", ".json")
 
-# The format's word for each outcome, and what Kernel Tuner would have in the place of a time.
-_WORDS = {
+# The format's name of each outcome, and the value that Kernel Tuner would write instead of a time.
+_NAMES = {
     Outcome.NO_ERROR: ("correct", ""),
     Outcome.INSTANTIATION_ERROR: ("constraints", "InvalidConfig"),
     Outcome.COMPILE_HOST: ("compile", "CompilationFailedConfig"),
@@ -36,14 +36,14 @@ def write_t4(
     results: Iterable[tuple[Measurement, datetime]],
     metadata: Mapping[str, Any],
 ) -> None:
-    """Write measurements, each with when it was made, as a whole file or none.
+    """Write measurements and the times at which they were made, atomically.
 
-    A config's objective is its median seconds. Under ``framework`` stands all of the run that is
-    not in its repeats, so the times of a result add up to what the trial cost. Times are
-    milliseconds of seven digits. The same results give the same file, byte by byte.
+    A config's objective is its median seconds. ``framework`` is the part of the run outside the
+    repeats, so the times of a result add up to the trial's cost. Times are milliseconds with seven
+    digits. The same results give the same file, byte by byte.
 
-    Raises ``UsageError`` for a name that does not end like a T4 file's, and ``TunesmithError``
-    where it cannot be written.
+    Raises ``UsageError`` for a name that a T4 file cannot have, and ``TunesmithError`` if it cannot
+    be written.
     """
     path = Path(path)
     check_name(path)
@@ -64,14 +64,14 @@ def write_t4(
 
 
 def check_name(path: Path) -> None:
-    """Raise ``UsageError`` unless this is what a T4 file can be called."""
+    """Raise ``UsageError`` unless a T4 file can have this name."""
     if not path.name.endswith(SUFFIXES) or path.name in SUFFIXES:
         raise UsageError(f"{path}: a T4 file is called NAME{SUFFIXES[0]} or NAME{SUFFIXES[1]}")
 
 
 def _result(measurement: Measurement, made: datetime) -> dict[str, Any]:
     outcome = measurement.outcome
-    word, error = _WORDS[outcome]
+    name, error = _NAMES[outcome]
     runs = [_milliseconds(seconds) for seconds in measurement.run_seconds]
     rest = max(0.0, measurement.run_time - sum(measurement.run_seconds))
     value = _milliseconds(measurement.seconds) if measurement.valid else error
@@ -85,9 +85,9 @@ def _result(measurement: Measurement, made: datetime) -> dict[str, Any]:
             "validation": 0,
             "runtimes": runs,
         },
-        "invalidity": word,
-        # The format has fewer words than we have classes.
-        **({} if INVALIDITIES[word] is outcome else {"outcome": outcome.name}),
+        "invalidity": name,
+        # The format has fewer classes than we have.
+        **({} if INVALIDITIES[name] is outcome else {"outcome": outcome.name}),
         "correctness": int(measurement.valid),
         "measurements": [{"name": "time", "value": value, "unit": "ms"}],
         "objectives": ["time"],
@@ -95,5 +95,5 @@ def _result(measurement: Measurement, made: datetime) -> dict[str, Any]:
 
 
 def _milliseconds(seconds: float) -> float:
-    """More digits would be noise, which does not compress."""
+    """Milliseconds with seven digits: more would be noise, which does not compress."""
     return float(f"{1e3 * seconds:.7g}")

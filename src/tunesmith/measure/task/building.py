@@ -8,17 +8,16 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
 
-from tunesmith.candidate import candidate, sketch_and_config
 from tunesmith.errors import UsageError
 from tunesmith.measure.local.build_result import BuildResult
 from tunesmith.measure.task.portfolio import joined
 from tunesmith.measure.task.problem import TaskProblem
-from tunesmith.measurement import Outcome
+from tunesmith.measurement import Candidate, Outcome
 from tunesmith.problem import MeasureSettings
 from tunesmith.space import Config
 
@@ -69,21 +68,19 @@ def build_sample(
     problem = joined(problems)
     with problem.measurer(settings or MeasureSettings()) as measurer:
         for done, result in enumerate(measurer.build(_sample(problems, count, seed)), 1):
-            sketch, config = sketch_and_config(result.config)
-            results[sketch or problems[0].sketch.name].append(replace(result, config=config))
+            results[result.candidate.sketch].append(result)
             progress(done)
             if seconds is not None and time.monotonic() - start >= seconds:
                 break
     return Builds(problem.key, results, time.monotonic() - start)
 
 
-def _sample(problems: Sequence[TaskProblem], count: int, seed: int) -> list[Config]:
+def _sample(problems: Sequence[TaskProblem], count: int, seed: int) -> list[Candidate]:
     """As many configs of each sketch, as far as its space has them, in turn."""
     share = -(-count // len(problems))
-    several = len(problems) > 1
     in_turn = zip_longest(*(_configs(problem, share, seed) for problem in problems))
     return [
-        candidate(problem.sketch.name, config) if several else config
+        Candidate(config, problem.sketch.name)
         for turn in in_turn
         for problem, config in zip(problems, turn, strict=True)
         if config is not None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
 
 from tunesmith.errors import UsageError
 from tunesmith.measure.local.measurer import LocalMeasurer
@@ -20,9 +23,12 @@ if TYPE_CHECKING:
     from tunesmith.kernel.kernel import Kernel
 
 
+Array = npt.NDArray[np.float64]
+
+
 @dataclass(frozen=True)
 class TaskProblem:
-    """The configs of a sketch for a task, measured on this machine.
+    """The configs of a sketch for a task.
 
     The sketch must support the task; ``of`` sees to it.
     """
@@ -58,6 +64,10 @@ class TaskProblem:
     def finalists(self) -> int:
         return 5
 
+    @property
+    def alternatives(self) -> Sequence[TaskProblem]:
+        return (self,)
+
     def describe(self) -> Mapping[str, Any]:
         return {
             "operator": self.task.operator.to_json(),
@@ -65,13 +75,20 @@ class TaskProblem:
             "sketch": {"name": self.sketch.name, "version": self.sketch.version},
         }
 
-    def measurer(self, settings: MeasureSettings, best: float = math.inf) -> LocalMeasurer:
-        """A new measurer. ``best`` is the least seconds of a call known from before, if any."""
-        return LocalMeasurer(self.job(settings), best)
+    def measurer(self, settings: MeasureSettings) -> LocalMeasurer:
+        """A new measurer on this machine."""
+        return LocalMeasurer(self.job(settings))
 
     def job(self, settings: MeasureSettings) -> Job:
-        """What a measuring server has to know."""
-        return Job(self.task.operator, self.sketch, self.task.target, settings)
+        """What a measurer has to know."""
+        return Job(self.task.operator, (self.sketch,), self.task.target, settings)
+
+    def estimates(self, configs: Sequence[Config]) -> Array:
+        found = (self.estimate(config) for config in configs)
+        return np.array([math.nan if one is None else one for one in found])
+
+    def features(self, configs: Sequence[Config]) -> None:  # noqa: ARG002 # none are known yet
+        return None
 
     def estimate(self, config: Config) -> float | None:
         """About how many seconds a call takes, by the sketch's model; None: it has none."""

@@ -1,4 +1,4 @@
-"""A program on this machine's processor, called and timed by TVM's runtime."""
+"""A program on this machine's CPU, called and timed by TVM's runtime."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 from tunesmith.kernel import arrays
 from tunesmith.measure.devices.device import BuiltProgram
-from tunesmith.measure.trial import kept_weights, timing
+from tunesmith.measure.trial import timing, weight_cache
 from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.sketches.tir.weights import WEIGHT, with_weights
 
 
 class CpuProgram:
-    """A ``LoadedProgram``: what comes before the first call of ``main`` is done when it is made."""
+    """A ``LoadedProgram``. The constructor does all work before the first call of ``main``."""
 
     def __init__(self, prepared: Prepared, built: BuiltProgram, weights: Path | None) -> None:
-        """``weights`` is where those that are laid out are kept."""
+        """``weights`` is the file that caches prepared weights."""
         self._prepared = prepared
         self._module, self._main = built.module, built.main
         inputs = prepared.inputs
@@ -32,7 +32,7 @@ class CpuProgram:
         return self._prepared.mismatch(self._arguments[-1].numpy())
 
     def late_mismatch(self) -> str | None:
-        return None  # looking at all of it takes as long as measuring
+        return None  # checking all of the output takes as long as measuring
 
     def estimate(self, first: float, hopeless: float) -> float:
         return timing.estimate(self.call, self._time_calls, first, hopeless)
@@ -45,12 +45,12 @@ class CpuProgram:
 
 
 def _laid_out(plain: Any, built: BuiltProgram, file: Path) -> Any:
-    """The weights as ``main`` takes them, by ``prepare`` or as an earlier trial has left them."""
+    """The prepared weights, from ``prepare`` or from the cache."""
     assert built.weights is not None
     if built.prepare is None:
-        return kept_weights.load(file, built.weights)
-    # What the program leaves unset there must not matter, whatever the memory held before.
+        return weight_cache.load(file, built.weights)
+    # If the program reads elements that it did not write, its output must be wrong.
     tensor = arrays.poisoned_tensor(built.weights)
     built.prepare(plain, tensor)
-    kept_weights.keep(file, tensor)
+    weight_cache.store(file, tensor)
     return tensor

@@ -1,6 +1,6 @@
-"""Runs a built program: once to see whether it is right, then until it is known how long it takes.
+"""Runs a built program: once to verify it, then to time it.
 
-The same on every device; what a device does by itself is a ``LoadedProgram``.
+This is the same for all devices; the device-dependent part is a ``LoadedProgram``.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from tunesmith.errors import TunesmithError
+from tunesmith.errors import TunesmithError, describe
 from tunesmith.measure.devices.device import DeviceCodeError
-from tunesmith.measure.failure import FailedTrialError, describe, out_of_memory, tells_no_memory
+from tunesmith.measure.failure import FailedTrialError, out_of_memory, tells_no_memory
 from tunesmith.measure.processes.channel import Message
 from tunesmith.measure.trial import timing
 from tunesmith.measurement import Outcome
@@ -21,26 +21,26 @@ T = TypeVar("T")
 
 
 class LoadedProgram(Protocol):
-    """A program where it can be called, with its inputs and an output."""
+    """A program that can be called, with its inputs and an output."""
 
     def call(self) -> None:
-        """Call it once, and wait until it has ended."""
+        """Call it once, and wait for its end."""
         ...
 
     def mismatch(self) -> str | None:
-        """What is wrong with its output in one line, or None where it is right or not verified."""
+        """What is wrong with its output in one line; None if it is right or not verified."""
         ...
 
     def late_mismatch(self) -> str | None:
-        """The same of another call, after all that were timed; None where it is not looked at."""
+        """The same for another call after all timed ones; None if that is not verified."""
         ...
 
     def estimate(self, first: float, hopeless: float) -> float:
-        """Seconds of a call, given those of the first one: see ``timing.estimate``."""
+        """The estimated seconds of a call; see ``timing.estimate``."""
         ...
 
     def seconds(self, calls: int, repeats: int, flush_cache: bool) -> list[float]:
-        """Mean seconds of a call, one figure for each repeat of so many calls."""
+        """Mean seconds of a call, one figure for each repeat of ``calls`` calls."""
         ...
 
 
@@ -52,17 +52,18 @@ class Execution:
         self._settings = settings
         self._calls = 1
 
-    def obey(self, command: Message) -> Message:
-        """Do what the server commands and return the answer."""
+    def execute(self, command: Message) -> Message:
+        """Execute a command of the server, and return the answer."""
         if command["kind"] == "run again":
             return {"kind": "ran again", "run_seconds": self.repeat(1)}
         run_seconds, cut_off = self.run(command["cut_off_seconds"])
         return {"kind": "ran", "run_seconds": run_seconds, "cut_off": cut_off}
 
     def run(self, cut_off_seconds: float) -> tuple[list[float], bool]:
-        """Run the program for the first time, check its output, and time it.
+        """Run the program for the first time, verify its output, and time it.
 
-        Seconds of a call, one figure a repeat; and whether it is so slow that there is but one.
+        Returns the seconds of a call, one figure per repeat, and whether it was cut off: measured
+        only once because it is slow.
         """
         settings, program = self._settings, self._program
         start = time.perf_counter()
@@ -70,7 +71,7 @@ class Execution:
         self._judge(self._guard(program.mismatch))
         seconds = self._guard(lambda: program.estimate(first, cut_off_seconds))
         self._calls = timing.calls_a_repeat(seconds, settings.min_repeat_time)
-        # One figure of a slow program is worth more than a run that times out.
+        # A single figure of a slow program is better than a timeout.
         spent = time.perf_counter() - start
         needed = (1 + settings.repeats * self._calls) * seconds
         if seconds > cut_off_seconds or spent + needed > settings.run_timeout:
@@ -89,7 +90,7 @@ class Execution:
             raise FailedTrialError(Outcome.WRONG_ANSWER, mismatch)
 
     def repeat(self, repeats: int) -> list[float]:
-        """So many repeats more, of as many calls each as the first run has found."""
+        """Further repeats, with the number of calls that the first run determined."""
         flush = self._settings.flush_cache
         return self._guard(lambda: self._program.seconds(self._calls, repeats, flush))
 
@@ -98,9 +99,10 @@ class Execution:
 
 
 def guarded(outcome: Outcome, step: Callable[[], T], memory_limit: int) -> T:
-    """The result of a step of a trial whose exceptions mean ``outcome``.
+    """The result of a step of a trial; its exceptions become a ``FailedTrialError``.
 
-    Raises ``FailedTrialError``, which tells of memory where that is the reason.
+    Its outcome is ``outcome``, or ``COMPILE_DEVICE`` for a ``DeviceCodeError``. Its message says so
+    if memory ran out.
     """
     try:
         return step()
@@ -108,7 +110,7 @@ def guarded(outcome: Outcome, step: Callable[[], T], memory_limit: int) -> T:
         raise FailedTrialError(Outcome.COMPILE_DEVICE, describe(error)) from error
     except BaseException as error:
         message = describe(error)
-        ours = isinstance(error, TunesmithError)  # whose message says of which memory
+        ours = isinstance(error, TunesmithError)  # its message already names the memory
         if isinstance(error, MemoryError) or (tells_no_memory(message) and not ours):
             message = out_of_memory(memory_limit)
         raise FailedTrialError(outcome, message) from error

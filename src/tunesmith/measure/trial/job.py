@@ -1,4 +1,4 @@
-"""What the measuring server is to measure: sent to it once, when it starts."""
+"""The job of a measuring server, which it gets once, when it starts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import base64
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from tunesmith.errors import TunesmithError
-from tunesmith.measure.failure import describe
+from tunesmith.errors import TunesmithError, UsageError, describe
+from tunesmith.measurement import Candidate
 from tunesmith.operators import Operator
 from tunesmith.problem import MeasureSettings
 from tunesmith.space import Config
@@ -15,7 +15,7 @@ from tunesmith.target import Target
 
 
 class Programs(Protocol):
-    """What measuring has to know of a sketch, or of several; see ``Sketch``."""
+    """What measuring has to know of a sketch; see ``Sketch``."""
 
     @property
     def name(self) -> str: ...
@@ -27,24 +27,40 @@ class Programs(Protocol):
 
 @dataclass(frozen=True)
 class Job:
-    """An operator, the sketch that schedules it, the target, and how trials are measured."""
+    """An operator, the sketches that schedule it, the target, and how trials are measured."""
 
     operator: Operator
-    sketch: Programs
+    sketches: tuple[Programs, ...]
     target: Target
     settings: MeasureSettings
 
     @property
     def workers(self) -> int:
-        """How many programs are built at a time."""
+        """The number of programs that are built in parallel."""
         return self.settings.workers or self.target.core_count
 
-    def to_text(self) -> str:
-        """The job pickled, with classes of the user's main module by value.
+    def program(self, candidate: Candidate) -> Any:
+        """The scheduled ``tvm.IRModule`` of a candidate by one of the sketches.
 
-        It names a GPU's instruction set: who takes the job is going to fork, and must not ask the
-        driver, which would be of no use in its children. Raises ``TunesmithError`` for a sketch
-        that cannot be pickled, ``UsageError`` for a GPU that is not there.
+        Where there is one sketch the candidate need not name it. Raises ``InstantiationError``
+        where the config cannot be scheduled, ``UsageError`` for another sketch.
+        """
+        named = {sketch.name: sketch for sketch in self.sketches}
+        if len(named) == 1:
+            named[""] = self.sketches[0]
+        if candidate.sketch not in named:
+            raise UsageError(
+                f"cannot measure a config of the sketch '{candidate.sketch}': this job has "
+                f"{', '.join(sketch.name for sketch in self.sketches)}"
+            )
+        return named[candidate.sketch].program(self.operator, self.target, candidate.config)
+
+    def to_text(self) -> str:
+        """The pickled job, with classes of the user's main module by value.
+
+        The target's GPU architecture is resolved here: the server forks, and if it queried the
+        driver first, its children could not use it. Raises ``TunesmithError`` for a sketch that
+        cannot be pickled, ``UsageError`` if there is no GPU.
         """
         import cloudpickle
 
@@ -53,7 +69,7 @@ class Job:
             return base64.b64encode(cloudpickle.dumps(job)).decode()
         except Exception as error:
             raise TunesmithError(
-                f"cannot send the sketch {self.sketch!r:.80} to the measuring process: "
+                f"cannot send the sketch {self.sketches[0]!r:.80} to the measuring process: "
                 f"make it picklable ({describe(error)})"
             ) from error
 

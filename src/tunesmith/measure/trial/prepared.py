@@ -1,4 +1,4 @@
-"""What every trial inherits from the server: computed once, before the first trial is forked."""
+"""The state that every trial inherits from the server, computed before the first fork."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy.typing as npt
 from tunesmith.errors import UsageError
 from tunesmith.measure.devices.device import CpuDevice, Device
 from tunesmith.measure.trial.job import Job
-from tunesmith.measure.trial.kept_weights import KeptWeights
 from tunesmith.measure.trial.verify import find_mismatch, poison_like
+from tunesmith.measure.trial.weight_cache import WeightCache
 from tunesmith.target import Target
 
 _SEED = 0
@@ -22,11 +22,11 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Prepared:
-    """The job, the device, the target as TVM knows it, inputs as TVM tensors, what must come out.
+    """The job, the device, TVM's target, the inputs as TVM tensors, and the expected result.
 
-    ``reference`` and ``poison`` (see ``poison_like``) are None where outputs are not verified;
-    ``check`` is the machine code that compares with the reference on a device with its own memory,
-    ``kept`` has the weights that trials have laid out.
+    ``reference`` and ``poison`` (see ``poison_like``) are None if outputs are not verified.
+    ``check`` is the machine code that compares with the reference on a GPU, None for CPUs.
+    ``weight_cache`` has the weights that trials have prepared.
     """
 
     job: Job
@@ -36,19 +36,21 @@ class Prepared:
     reference: npt.NDArray[Any] | None
     poison: npt.NDArray[Any] | None
     check: bytes | None = None
-    kept: KeptWeights = field(default_factory=KeptWeights.of_new_folder)
+    weight_cache: WeightCache = field(default_factory=WeightCache.of_new_folder)
 
     @classmethod
     def of(cls, job: Job) -> Prepared:
         """Warm TVM up, make the inputs, compute the reference.
 
-        No kernel may run here: TVM's threads would not survive the fork.
+        No kernel may run here, because TVM's threads do not survive a fork. Raises ``UsageError``
+        if the sketch does not support the operator on the target, and like ``Device.warm_up``.
         """
         import tvm
 
-        if not job.sketch.supports(job.operator, job.target):
+        unfit = [one for one in job.sketches if not one.supports(job.operator, job.target)]
+        if unfit:
             raise UsageError(
-                f"the sketch '{job.sketch.name}' cannot schedule {job.operator.key} "
+                f"the sketch '{unfit[0].name}' cannot schedule {job.operator.key} "
                 f"on {job.target.key}: take another sketch"
             )
         target, device = job.target.to_tvm(), _device_of(job.target)
@@ -68,20 +70,20 @@ class Prepared:
             output = prepared.new_output().numpy()
             check = device.compile_check(output.dtype, reference, job.operator.tolerance)
             prepared = replace(prepared, check=check)
-        # Collected objects would write to memory that parent and children share until then.
+        # A later collection in children would write to pages that they share with the parent.
         gc.collect()
         gc.freeze()
         return prepared
 
     def mismatch(self, output: npt.NDArray[Any]) -> str | None:
-        """What is wrong with an output in one line, or None where it is right or not verified."""
+        """What is wrong with an output in one line; None if it is right or not verified."""
         if self.reference is None:
             return None
         relative, absolute = self.job.operator.tolerance
         return find_mismatch(output, self.reference, relative, absolute)
 
     def new_output(self) -> Any:
-        """A tensor for the result, filled with the poison."""
+        """A tensor for the result, filled with ``poison``, or zeros if that is None."""
         import tvm
 
         if self.poison is not None:
@@ -93,15 +95,15 @@ class Prepared:
 
 
 def load_compiler() -> None:
-    """Import TVM, but not PyTorch, which TVM imports wherever it is installed.
+    """Import TVM without PyTorch, which TVM imports if it is installed.
 
-    That takes three times as long to start and to fork, and trials have no use for it.
+    With PyTorch, importing and forking take three times as long, and trials do not need it.
     """
     collecting = gc.isenabled()
-    gc.disable()  # there is nothing to collect among modules
-    hidden = "torch" not in sys.modules  # it cannot be imported twice
+    gc.disable()  # importing modules creates no garbage
+    hidden = "torch" not in sys.modules  # if it is loaded already, it must stay
     if hidden:
-        sys.modules["torch"] = None  # type: ignore[assignment] # for imports: "there is none"
+        sys.modules["torch"] = None  # type: ignore[assignment] # makes its import fail
     try:
         import tvm  # noqa: F401
     finally:
@@ -112,10 +114,7 @@ def load_compiler() -> None:
 
 
 def _rehearse(prepared: Prepared) -> None:
-    """Do once what needs no kernel: NumPy loads parts of itself at their first use.
-
-    In a trial that would come on top of the run, which has the machine to itself.
-    """
+    """Trigger lazy imports of TVM and NumPy, which would otherwise lengthen each trial's run."""
     from tvm.runtime.module import BenchmarkResult
 
     BenchmarkResult((1.0,))
@@ -124,7 +123,7 @@ def _rehearse(prepared: Prepared) -> None:
 
 
 def _device_of(target: Target) -> Device:
-    """The device of a target."""
+    """The device for a target."""
     if target.kind == "cuda":
         from tunesmith.measure.devices.cuda_device import CudaDevice
 

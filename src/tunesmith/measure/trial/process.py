@@ -1,4 +1,4 @@
-"""A trial as the server sees it: a child process to command, pause, watch and end."""
+"""The server's side of a trial: a child process to command, pause, watch and end."""
 
 from __future__ import annotations
 
@@ -8,13 +8,8 @@ import signal
 import time
 from typing import Any
 
-from tunesmith.measure.failure import (
-    Verdict,
-    describe_exit,
-    one_line,
-    out_of_memory,
-    tells_no_memory,
-)
+from tunesmith.errors import one_line
+from tunesmith.measure.failure import Verdict, describe_exit, out_of_memory, tells_no_memory
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
 from tunesmith.measure.processes.child import Child, Exit
 from tunesmith.measure.processes.stopwatch import Stopwatch
@@ -22,20 +17,19 @@ from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measure.trial.request import Phase, Request
 from tunesmith.measure.trial.trial import run_trial
 from tunesmith.measurement import DeviceState, Measurement, Outcome
-from tunesmith.space import Config
 
-# A trial that dies with this share of its memory limit in use has died of it.
+# A trial that dies with this share of its memory limit in use is assumed to have run out of memory.
 _NEARLY_ALL = 0.9
 
 _GARBAGE = Verdict(Outcome.UNKNOWN_ERROR, "the trial's process sent garbage to the server")
 
 
 class TrialProcess:
-    """A forked child, which builds at once. Forking needs a single thread and no kernel ever run.
+    """A trial in a forked child, which starts to build at once. See ``Child`` on forking.
 
     ``verdict`` is None until the trial is decided. ``handle`` becomes readable when the child has
-    ended; it is gone after ``reap``. ``own_memory`` is what the server itself has allocated, in
-    bytes. Raises ``OSError`` if the system does not let a process be made.
+    ended, and is closed by ``reap``. ``own_memory`` is the server's memory in bytes. Raises
+    ``OSError`` if the system cannot create a process.
     """
 
     def __init__(self, request: Request, prepared: Prepared, own_memory: int) -> None:
@@ -53,7 +47,8 @@ class TrialProcess:
         self._spent = dict.fromkeys(Phase, 0.0)
         self._watch = Stopwatch()
         limit, threads = self._settings.memory_limit, prepared.job.target.core_count
-        self._child = Child(lambda end: run_trial(prepared, end, request.config), limit, threads)
+        self._candidate = request.candidate
+        self._child = Child(lambda end: run_trial(prepared, end, self._candidate), limit, threads)
         self.pid, self.handle = self._child.pid, self._child.handle
         self.channel = self._child.channel
         self._watch.start()
@@ -61,61 +56,61 @@ class TrialProcess:
     # -- commands --------------------------------------------------------------------------------
 
     def run(self, cut_off_seconds: float) -> None:
-        """Run for the first time, only briefly if a call takes more than ``cut_off_seconds``."""
+        """Run for the first time; only once if a call takes more than ``cut_off_seconds``."""
         self._command({"kind": "run", "cut_off_seconds": cut_off_seconds})
 
     def run_again(self) -> None:
-        """Run for one more repeat."""
+        """Run one more repeat."""
         self._command({"kind": "run again"})
 
     def pause(self) -> None:
-        """Stand still with all threads, and so does the clock."""
+        """Stop all threads of the child, and its clock."""
         self._watch.stop()
         self._child.signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Continue after a pause."""
         self._watch.start()
         self._child.signal(signal.SIGCONT)
 
     def decide(self, verdict: Verdict) -> None:
-        """End the trial with this verdict, unless it has one."""
+        """End the trial with this verdict, unless it already has one."""
         if self.verdict is None:
             self.verdict = verdict
             self.kill()
 
     def cancel(self, verdict: Verdict) -> None:
-        """Nobody wants to know any more what comes of it."""
+        """End a trial whose result is no longer needed."""
         self.decide(verdict)
 
     def kill(self) -> None:
-        """Kill the child with all its descendants that did not leave its group."""
+        """Kill the child's process group."""
         self._child.kill()
 
     def _command(self, command: Message) -> None:
         self.phase = Phase.RUN
         self.resume()
-        with contextlib.suppress(ChannelClosedError):  # it is dying then, which shows by itself
+        with contextlib.suppress(ChannelClosedError):  # the child is dying: ``handle`` will tell
             self._send(command)
 
     def _send(self, command: Message) -> None:
-        """Give a command to the process that runs the program, this trial's own."""
+        """Send a command to the process that runs the program."""
         self.channel.send(command)
 
-    # -- what comes of it ------------------------------------------------------------------------
+    # -- results ---------------------------------------------------------------------------------
 
     def receive(self) -> None:
-        """Take over what the child says."""
+        """Handle the child's messages."""
         try:
             for message in self.channel.receive():
                 self.take(message)
         except ChannelClosedError:
-            self.kill()  # it has died, or it has closed its side and is of no use any more
+            self.kill()  # it has died, or closed its end and is useless
         except GarbledError:
             self.decide(_GARBAGE)
 
     def take(self, message: Message) -> None:
-        """Take over a message of whoever builds or runs the program."""
+        """Handle a message of the process that builds or runs the program."""
         try:
             self._take(message)
         except (AttributeError, KeyError, TypeError, ValueError):
@@ -144,7 +139,7 @@ class TrialProcess:
     def _take_times(self, message: Message) -> None:
         match message["kind"]:
             case "ran" if self.request.rounds:
-                self._rest()  # it was only to verify and to warm up
+                self._rest()  # this run was only to verify and to warm up
             case "ran":
                 figures = _figures(message)
                 self.decide(Verdict(Outcome.NO_ERROR, "", figures, bool(message["cut_off"])))
@@ -161,7 +156,7 @@ class TrialProcess:
 
     def _rest(self) -> None:
         self._enter(Phase.RESTING)
-        self.pause()  # TVM's threads spin on for a while, and would disturb the next
+        self.pause()  # TVM's threads spin for a while, and would disturb the next trial
 
     def _enter(self, phase: Phase) -> None:
         self._spent[self.phase] += self._watch.reset()
@@ -169,7 +164,7 @@ class TrialProcess:
 
     @property
     def time_left(self) -> float:
-        """Seconds until the time of this phase is up; infinity where none runs."""
+        """Seconds until the timeout of this phase; infinity if none applies."""
         if self.verdict is not None or not self._watch.running:
             return math.inf
         return self._timeout - self._watch.seconds
@@ -180,14 +175,14 @@ class TrialProcess:
         return self._settings.build_timeout if building else self._settings.run_timeout
 
     def time_out(self) -> None:
-        """End the trial because its time is up."""
+        """End the trial because of its timeout."""
         building = self.phase is Phase.BUILD
         outcome = Outcome.BUILD_TIMEOUT if building else Outcome.RUN_TIMEOUT
         self.decide(Verdict(outcome, f"not done after {self._timeout:g} s"))
 
     def reap(self) -> Verdict:
-        """The child has ended, as ``handle`` tells: let go of all that is left of it."""
-        self.receive()  # its last words, if it had any
+        """Free the resources of the child, which has ended (see ``handle``)."""
+        self.receive()  # its last messages
         ended = self._child.reap()
         self._enter(self.phase)
         if self.verdict is None:
@@ -195,21 +190,21 @@ class TrialProcess:
         return self.verdict
 
     def _judge(self, ended: Exit) -> Verdict:
-        """The verdict on a child that died."""
+        """The verdict on a child that died by itself."""
         building = self.phase is Phase.BUILD
         outcome = Outcome.COMPILE_HOST if building else Outcome.RUNTIME_DEVICE
         limit = self._settings.memory_limit
         memory = ended.memory - self._own_memory
-        if memory > _NEARLY_ALL * limit or tells_no_memory(ended.words):
+        if memory > _NEARLY_ALL * limit or tells_no_memory(ended.last_line):
             return Verdict(outcome, out_of_memory(limit))
-        return Verdict(outcome, describe_exit(ended.status, ended.words))
+        return Verdict(outcome, describe_exit(ended.status, ended.last_line))
 
     def result(self) -> dict[str, Any]:
         """The measurement for the client, as JSON, once the trial is decided."""
         verdict = self.verdict
         assert verdict is not None
         measurement = Measurement(
-            config=Config.from_json(self.request.config),
+            config=self._candidate.config,
             outcome=verdict.outcome,
             run_seconds=verdict.run_seconds,
             build_time=self._spent[Phase.BUILD],
@@ -223,7 +218,7 @@ class TrialProcess:
 
 
 def _failure(message: Message) -> Verdict:
-    """The verdict in a message. Raises ``ValueError`` where it is none."""
+    """The verdict of a message. Raises ``ValueError`` if it is invalid."""
     outcome = Outcome(message["outcome"])
     if outcome is Outcome.NO_ERROR:
         raise ValueError
@@ -231,7 +226,7 @@ def _failure(message: Message) -> Verdict:
 
 
 def _figures(message: Message) -> tuple[float, ...]:
-    """The times in a message. Raises ``ValueError`` where they are none."""
+    """The times of a message. Raises ``ValueError`` if they are invalid."""
     figures = tuple(float(figure) for figure in message["run_seconds"])
     if not figures or not all(0.0 < figure < math.inf for figure in figures):
         raise ValueError
@@ -239,8 +234,8 @@ def _figures(message: Message) -> tuple[float, ...]:
 
 
 def _resources(message: Message) -> dict[str, float | None] | None:
-    """What a program takes of the device. Raises ``ValueError`` where that is something else."""
-    told = message["resources"]
-    if told is None:
+    """The resources of a message. Raises ``ValueError`` if they are invalid."""
+    used = message["resources"]
+    if used is None:
         return None
-    return {str(name): None if figure is None else float(figure) for name, figure in told.items()}
+    return {str(name): None if figure is None else float(figure) for name, figure in used.items()}

@@ -1,4 +1,4 @@
-"""What a trial is asked to do, and where it stands."""
+"""The request for a trial, and the trial's phases."""
 
 from __future__ import annotations
 
@@ -6,24 +6,33 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
+from tunesmith.measurement import Candidate
+from tunesmith.space import Config
+
 
 @dataclass(frozen=True)
 class Request:
-    """A config to measure, as JSON. With ``rounds`` it is for a play-off of so many rounds.
+    """A candidate to measure, its config as JSON. ``rounds`` is 0 unless it is for a play-off.
 
-    With ``build_only`` its program is built and never run.
+    With ``build_only`` its program is built but not run.
     """
 
     id: int
     config: dict[str, Any]
+    sketch: str = ""
     rounds: int = 0
     build_only: bool = False
 
+    @property
+    def candidate(self) -> Candidate:
+        """What is to be measured."""
+        return Candidate(Config.from_json(self.config), self.sketch)
+
 
 class Phase(enum.Enum):
-    """Where a trial stands until its process has ended.
+    """The phase of a trial.
 
-    ``READY``: built, waits for the device. ``RESTING``: in a play-off, waits for its next round.
+    ``READY``: built, waits for the device. ``RESTING``: waits for its next round of a play-off.
     """
 
     BUILD = enum.auto()

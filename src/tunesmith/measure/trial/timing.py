@@ -1,4 +1,4 @@
-"""How long a built function takes: a quick estimate, then repeats of a proper length."""
+"""Times a built function: a quick estimate, then repeats of sufficient length."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-# How long to call a function for an estimate, where a single call is shorter; in seconds. Python
-# cannot time a single short call: making it takes longer.
+# The least seconds of calls for an estimate. Python cannot time a single shorter call: its overhead
+# is longer.
 _ESTIMATE_TIME = 0.001
 
-# What the first call may lose in seconds on starting threads, page faults and cold caches.
+# The first call may take this many seconds longer: thread start, page faults, cold caches.
 _WARM_UP = 0.02
 
-# What the first call on a device may lose on loading its code, in seconds.
+# The first call on a GPU may take this many seconds longer to load its code.
 _LOADING = 0.2
 
-# Repeats that differ by more than this factor were disturbed by something else on the machine.
+# Repeats that differ by more than this factor were disturbed by other load on the machine.
 _SPREAD = 1.25
 
-# How many series of repeats are made at most where they are disturbed.
+# The most series of repeats if they are disturbed.
 MOST_SERIES = 4
 
-# A program so many times as slow as the best known has one series only: exact figures decide
-# among the fast ones.
+# A program this many times as slow as the best known gets one series only: precision matters for
+# fast ones.
 _CONTENDER = 1.5
 
-# Writes over the caches before a repeat, but leaves the first argument (the data) in them.
+# TVM's function that flushes the caches before a repeat, except for the first argument (the data).
 _FLUSH = "cache_flush_cpu_non_first_arg"
 
 
@@ -41,11 +41,10 @@ def seconds_of(call: Callable[[], object]) -> float:
 def estimate(
     call: Callable[[], object], time_calls: Callable[[int], float], first: float, hopeless: float
 ) -> float:
-    """Seconds of a call, given those of the first one.
+    """The estimated seconds of a call, given those of the first one.
 
-    One more call is made, unless the first took so much longer than ``hopeless`` seconds that no
-    warm-up can be the reason. ``time_calls`` gives the mean seconds of so many calls; it is asked
-    where a single call is short.
+    It makes one more call, unless the first one exceeds ``hopeless`` seconds by more than a warm-up
+    can explain. If a call is short, it uses ``time_calls(n)``, the mean seconds of n calls.
     """
     if first > hopeless + _WARM_UP:
         return first
@@ -56,10 +55,10 @@ def estimate(
 
 
 def estimate_by_device(time_calls: Callable[[int], float], first: float, hopeless: float) -> float:
-    """The same by a device's own clock alone.
+    """Like ``estimate``, with the device's own clock only.
 
-    The processor's would count what else it is doing; so would a single look, and what seems to
-    take more than ``hopeless`` seconds is looked at twice.
+    The host's clock would include other work of the host. To rule out other work on the device, an
+    estimate above ``hopeless`` seconds is repeated once.
     """
     if first > hopeless + _LOADING:
         return first
@@ -74,10 +73,10 @@ def estimate_by_device(time_calls: Callable[[int], float], first: float, hopeles
 def until_steady(
     repeats: Callable[[], list[float]], most_series: int, best: float = math.inf
 ) -> list[float]:
-    """The seconds of a series of repeats, and of further ones until one is undisturbed.
+    """The seconds of a series of repeats, and of further series until one is undisturbed.
 
-    So the median outlives a disturbance that is shorter than the last series. What is much slower
-    than the ``best`` seconds known is not worth the time.
+    So a short disturbance does not change the median. A program that is much slower than ``best``
+    seconds gets one series only.
     """
     seconds = series = repeats()
     for _ in range(most_series - 1):
@@ -89,17 +88,17 @@ def until_steady(
 
 
 def calls_a_repeat(seconds: float, min_repeat_time: float) -> int:
-    """How many calls of so many seconds make a repeat of at least ``min_repeat_time`` seconds."""
+    """The number of calls of ``seconds`` for a repeat of at least ``min_repeat_time`` seconds."""
     return max(1, math.ceil(min_repeat_time / max(seconds, 1e-9)))
 
 
 def time_repeats(
     module: Any, arguments: list[Any], calls: int, repeats: int, flush_cache: bool
 ) -> list[float]:
-    """Mean seconds of one call of ``main``, one figure a repeat, by TVM's own timer.
+    """Mean seconds of one call of ``main``, one figure per repeat, by TVM's timer.
 
-    TVM makes one more call before the first repeat. With ``flush_cache`` the caches are emptied
-    before each repeat, which then is a single call.
+    TVM makes one more call before the first repeat. With ``flush_cache`` a repeat is a single call,
+    with flushed caches.
     """
     import tvm
 

@@ -1,41 +1,34 @@
-"""One trial, in its own process: make the program, build it, and on command run and time it."""
+"""A trial in its own process: instantiates and builds a program, and runs it on command."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
-from tunesmith.errors import InstantiationError
+from tunesmith.errors import InstantiationError, describe, one_line
 from tunesmith.measure.devices.device import Build
-from tunesmith.measure.failure import FailedTrialError, describe, one_line, out_of_memory
+from tunesmith.measure.failure import FailedTrialError, out_of_memory
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
 from tunesmith.measure.trial.cpu_program import CpuProgram
 from tunesmith.measure.trial.execution import Execution, guarded
 from tunesmith.measure.trial.prepared import Prepared
-from tunesmith.measurement import Outcome
+from tunesmith.measurement import Candidate, Outcome
 from tunesmith.sketches.tir.weights import prepared_weights
-from tunesmith.space import Config
 
 
-def run_trial(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> NoReturn:
-    """Build, say so, then obey the server until it closes the channel or kills this process."""
+def run_trial(prepared: Prepared, channel: Channel, candidate: Candidate) -> None:
+    """Build, then execute the server's commands until it kills this process.
+
+    Raises ``ChannelClosedError`` when the server is gone.
+    """
     try:
-        _answer(prepared, channel, config)
-    except ChannelClosedError:
-        pass
-    finally:
-        os._exit(0)
-
-
-def _answer(prepared: Prepared, channel: Channel, config: dict[str, Any]) -> None:
-    try:
-        trial = Trial(prepared, Config.from_json(config), channel.send)
-        channel.send({"kind": "built", **trial.told})
+        trial = Trial(prepared, candidate, channel.send)
+        built = trial.built
+        channel.send({"kind": "built", "resources": built.resources, "code": built.code})
         while True:
             channel.wait()
             for command in channel.receive():
-                channel.send(trial.obey(command))
+                channel.send(trial.execute(command))
     except ChannelClosedError:
         raise
     except FailedTrialError as failure:
@@ -50,51 +43,43 @@ def _report(channel: Channel, outcome: Outcome, message: str) -> None:
 
 
 class Trial:
-    """A built program. Making one builds it; raises ``FailedTrialError``.
+    """A built program. The constructor builds it; raises ``FailedTrialError``.
 
-    ``tell`` sends the server the program's hash before the build: it may know what will come of it.
+    ``send`` reports the program's hash before the build: the server may know its result.
     """
 
-    def __init__(self, prepared: Prepared, config: Config, tell: Callable[[Message], None]) -> None:
+    def __init__(
+        self, prepared: Prepared, candidate: Candidate, send: Callable[[Message], None]
+    ) -> None:
         self._prepared = prepared
         self._limit = prepared.job.settings.memory_limit
-        program = self._instantiate(config)
-        self._hash = _hash(program)
-        tell({"kind": "instantiated", "program_hash": self._hash})
+        program = self._instantiate(candidate)
+        program_hash = _hash(program)
+        send({"kind": "instantiated", "program_hash": program_hash})
         has_weights = prepared_weights(program) is not None
-        self._weights = prepared.kept.file(program) if has_weights else None
-        build = Build(program, prepared.target, self._hash, self._weights)
-        self._built = guarded(
+        self._weights = prepared.weight_cache.file(program) if has_weights else None
+        build = Build(program, prepared.target, program_hash, self._weights)
+        self.built = guarded(
             Outcome.COMPILE_HOST, lambda: prepared.device.build(build), self._limit
         )
         self._execution: Execution | None = None
 
-    @property
-    def told(self) -> Message:
-        """What the server is told of the build: see ``BuiltProgram``."""
-        built = self._built
-        return {
-            "resources": built.resources,
-            "code": built.code,
-        }
-
-    def obey(self, command: Message) -> Message:
-        """Do what the server commands and return the answer. Raises ``FailedTrialError``."""
+    def execute(self, command: Message) -> Message:
+        """Execute a command of the server, and return the answer. Raises ``FailedTrialError``."""
         if self._execution is None:
             program = guarded(
                 Outcome.RUNTIME_DEVICE,
-                lambda: CpuProgram(self._prepared, self._built, self._weights),
+                lambda: CpuProgram(self._prepared, self.built, self._weights),
                 self._limit,
             )
             self._execution = Execution(program, self._prepared.job.settings)
-        return self._execution.obey(command)
+        return self._execution.execute(command)
 
-    def _instantiate(self, config: Config) -> Any:
+    def _instantiate(self, candidate: Candidate) -> Any:
         from tvm.s_tir.schedule.schedule import ScheduleError
 
-        job = self._prepared.job
         try:
-            return job.sketch.program(job.operator, job.target, config)
+            return self._prepared.job.program(candidate)
         except (InstantiationError, ScheduleError) as error:
             raise FailedTrialError(Outcome.INSTANTIATION_ERROR, describe(error)) from error
         except MemoryError as error:
@@ -103,7 +88,7 @@ class Trial:
 
 
 def _hash(program: Any) -> str:
-    """TVM's structural hash: 16 digits, the same in every process."""
+    """TVM's structural hash: 16 hex digits, the same in every process."""
     import tvm_ffi
 
     return f"{tvm_ffi.structural_hash(program) & 0xFFFFFFFFFFFFFFFF:016x}"

@@ -1,4 +1,4 @@
-"""Is an output right? Compared with the reference by NumPy alone, element by element."""
+"""Compares outputs with the reference in NumPy, element by element."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-# Elements compared at once: bounds the memory that float64 copies take.
+# Elements compared at a time, to bound the memory of float64 copies.
 _BLOCK = 1 << 20
 
 
 def find_mismatch(output: Array, reference: Array, relative: float, absolute: float) -> str | None:
-    """What is wrong with ``output`` in one line, or None where it is right.
+    """What is wrong with ``output`` in one line; None if it is right.
 
-    An element is right if ``|output - reference| <= absolute + relative * |reference|``, or if it
-    equals the reference (infinities), or if both are NaN. Types may differ in precision only.
+    An element is right if ``|output - reference| <= absolute + relative * |reference|``, if it
+    equals the reference (infinities), or if both are NaN. Types may differ only in precision.
     """
     if output.shape != reference.shape:
         return f"the output has shape {output.shape} instead of {reference.shape}"
@@ -49,15 +49,12 @@ def find_mismatch(output: Array, reference: Array, relative: float, absolute: fl
 
 
 def _errors(output: Array, reference: Array, relative: float, absolute: float) -> Array:
-    """The absolute errors of the elements that are wrong, NaN for those that are right.
-
-    The error of an undefined element is infinite.
-    """
+    """The absolute errors of wrong elements, infinite if undefined, and NaN for right ones."""
     actual, expected = output.astype(np.float64), reference.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(actual - expected)
         right = error <= absolute + relative * np.abs(expected)
-    # An infinite bound would accept anything: infinities are right only where they are equal.
+    # An infinite bound would accept anything: infinities are right only if they are equal.
     right &= np.isfinite(expected) & np.isfinite(actual)
     right |= actual == expected
     right |= np.isnan(actual) & np.isnan(expected)
@@ -67,10 +64,10 @@ def _errors(output: Array, reference: Array, relative: float, absolute: float) -
 
 
 def poison_like(reference: Array) -> Array:
-    """What to fill an output with before the first call, wrong in every element.
+    """The initial content of an output, wrong in every element.
 
-    NaN for floats and the complement of each element for integers, so that elements that a
-    program leaves out, or adds to without setting them first, are found out.
+    It is NaN for floats and the complement of each element for integers. So it shows if a program
+    does not write elements, or adds to uninitialised ones.
     """
     if np.issubdtype(reference.dtype, np.integer) or reference.dtype == np.bool_:
         return np.invert(reference)

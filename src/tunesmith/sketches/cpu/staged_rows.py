@@ -107,7 +107,7 @@ def _element_cycles(stages: RowStages, machine: Machine, size: float, config: Co
     """Cycles of all stages for one element of a row."""
 
     def passes(lanes: int, least: float) -> float:
-        """Cycles an element where ``lanes`` of them take as long as the vectors that hold them."""
+        """Cycles an element in vectors of ``lanes``."""
         return max(least / lanes, size / machine.vector_bytes)
 
     cycles = 3 * passes(_number(config, "lanes_output"), 1.0)
@@ -135,7 +135,7 @@ def _block_names(schedule: Any) -> list[str]:
 
 
 def _split_reductions(schedule: Any, stages: RowStages, config: Config) -> list[str]:
-    """Let reductions keep ``lanes`` partial results; returns the names of the stages with those."""
+    """Split reductions into ``lanes`` partial results; returns the names of their stages."""
     partial = []
     for name in stages.reductions:
         lanes = _number(config, f"lanes_{name}")

@@ -1,4 +1,4 @@
-"""What a block of threads may use on a GPU, checked before anything is compiled."""
+"""The limits of a block of threads on a GPU, checked before anything is compiled."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.target import Target
 
 WARP = 32
-"""Threads that run together, and see each other's registers."""
+"""Threads of a warp."""
 
-# The compute capability from which on there is the instruction cp.async.
+# The first compute capability with the instruction cp.async.
 _ASYNCHRONOUS = 80
-# What every GPU has that has this instruction, if a launch asks for it.
+# Shared memory of a block that every such GPU has, if the launch requests it.
 _LEAST_SHARED_BYTES = 99 * 1024
 
 
@@ -23,8 +23,8 @@ class BlockUse:
     """What one block takes of a GPU.
 
     ``threads`` and ``grid`` are threads of a block and blocks of the grid along x, y and z.
-    ``vthreads`` is how many virtual threads each thread stands for, ``register_bytes`` what the
-    sums and copies of each take in registers, and ``shared_bytes`` the shared memory of the block.
+    ``vthreads`` is the number of virtual threads of a thread, ``register_bytes`` the registers of
+    its sums and copies, and ``shared_bytes`` the shared memory of the block.
     """
 
     threads: tuple[int, int, int]
@@ -39,9 +39,9 @@ class BlockLimits:
     """The most that a block may take.
 
     The figures are those of the CUDA programming guide's table of compute capabilities, the same on
-    every GPU that CUDA 13 compiles for; shared memory is what a block has without asking for more
-    at the launch. A thread has 255 registers of four bytes. Virtual threads are copies of a
-    thread's code, so many of them are a program that takes minutes to compile.
+    every GPU that CUDA 13 compiles for. Shared memory is what a block has unless the launch
+    requests more. A thread has 255 registers of four bytes. Virtual threads are copies of a
+    thread's code: with too many of them, a program takes minutes to compile.
     """
 
     threads: int = 1024
@@ -52,7 +52,7 @@ class BlockLimits:
     shared_bytes: int = 48 * 1024
 
     def check(self, use: BlockUse) -> None:
-        """Raises ``InstantiationError`` with what is too much."""
+        """Raises ``InstantiationError`` for what exceeds the limits."""
         threads = math.prod(use.threads)
         if threads > self.threads:
             raise InstantiationError(
@@ -83,7 +83,7 @@ class BlockLimits:
             )
 
     def allow(self, use: BlockUse) -> bool:
-        """Whether it is not too much."""
+        """Whether it is within the limits."""
         try:
             self.check(use)
         except InstantiationError:
@@ -96,11 +96,11 @@ LIMITS = BlockLimits()
 
 
 def limits_of(target: Target) -> BlockLimits:
-    """The limits of a target: with all the shared memory that a block may have there.
+    """The limits of a target, with all shared memory that a block may request.
 
-    A GPU that is not known, or not there to be asked, has what every GPU has.
+    For an unknown GPU, and without one, they are the limits of every GPU.
     """
-    arch = _arch(target)
+    arch = arch_of(target)
     known = multiprocessor(arch) if arch else None
     if known is None:
         return LIMITS
@@ -108,12 +108,13 @@ def limits_of(target: Target) -> BlockLimits:
 
 
 def copies_asynchronously(target: Target) -> bool:
-    """Whether threads can have memory copied to shared memory, and go on in the meantime."""
-    arch = _arch(target)
+    """Whether the GPU has asynchronous copies to shared memory (``cp.async``)."""
+    arch = arch_of(target)
     return arch is not None and capability(arch) >= _ASYNCHRONOUS
 
 
-def _arch(target: Target) -> str | None:
+def arch_of(target: Target) -> str | None:
+    """The architecture of a target's GPU, such as ``sm_90``; None where there is none."""
     try:
         return target.gpu_arch
     except UsageError:
@@ -121,9 +122,9 @@ def _arch(target: Target) -> str | None:
 
 
 def shared_bytes_of(arch: str) -> int:
-    """What shared memory a block can have on a GPU such as ``sm_90``; 0 before ``sm_80``.
+    """The most shared memory of a block on a GPU such as ``sm_90``; 0 before ``sm_80``.
 
-    Of GPUs that are not known it is what all of them have.
+    For unknown GPUs it is what all since ``sm_80`` have.
     """
     if capability(arch) < _ASYNCHRONOUS:
         return 0
@@ -132,5 +133,5 @@ def shared_bytes_of(arch: str) -> int:
 
 
 def shared_scope(bytes_of_a_block: int) -> str:
-    """Where TVM puts shared memory of that size: what a launch has to ask for is another place."""
+    """TVM's scope for shared memory of that size: dynamic where the launch has to request it."""
     return "shared" if bytes_of_a_block <= LIMITS.shared_bytes else "shared.dyn"

@@ -1,4 +1,4 @@
-"""Kernels written down loop by loop, as stages of a function whose other stages are scheduled."""
+"""Kernels written loop by loop, as stages of a function whose other stages are scheduled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tunesmith.sketches.tir import emit
 def kernel(
     name: str, steps: int, threads: int, reads: Sequence[Any], writes: Sequence[Any]
 ) -> Iterator[Any]:
-    """Around what a thread does for one of so many steps; yields the number of the step.
+    """Around the code of a thread for one of ``steps`` steps; yields the number of the step.
 
     It is a stage that schedules leave as it is. Neighbouring threads of a block have neighbouring
     steps. ``reads`` and ``writes`` are all buffers that it accesses; it need not fill the latter.
@@ -37,8 +37,8 @@ def kernel(
 
 
 def register(name: str, value: Any) -> Any:
-    """A value in a register of its own. Variables (``emit.bind``) TVM writes out wherever they are
-    used, so that what is built of many of them grows without end."""
+    """A value in a register. TVM substitutes variables (``emit.bind``) wherever they are used, so
+    that expressions of many of them grow exponentially."""
     kept = emit.buffer(name, (1,), str(value.ty.dtype), scope="local")
     emit.store(kept, value, [0])
     return kept[0]

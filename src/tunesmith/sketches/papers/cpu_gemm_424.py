@@ -8,16 +8,17 @@ import math
 from typing import Any, ClassVar
 
 from tunesmith.operators import Matmul, Operator
-from tunesmith.sketches.cpu.tiled.schedule import LANES, output_stage
-from tunesmith.sketches.sketch import Sketch, instantiating
-from tunesmith.sketches.tir.loop_nest import LoopNest, lower, main_loop_nest
+from tunesmith.sketches.cpu.tiled.schedule import LANES
+from tunesmith.sketches.sketch import Sketch, instantiating, known
+from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.loop_nest import LoopNest, known_loop_nest, lower, output_stage
 from tunesmith.space import Config, Factorization, Space
 from tunesmith.target import Target
 
-# So many multiply-adds of vectors are straight code at the most. A register tile of more does not
-# fit the registers of any machine (32), and longer code takes longer to build.
+# The most multiply-adds of vectors in straight code. A larger register tile does not fit the
+# registers of any machine (32), and longer code takes longer to build.
 MAX_UNROLLED = 64
-# The default's register tile has as many rows at the most, so that 16 registers hold it.
+# The most rows of the default's register tile, so that 16 registers hold it.
 _DEFAULT_ROWS = 6
 
 Tiles = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
@@ -41,33 +42,27 @@ class CpuGemm424(Sketch):
         return target.kind == "cpu" and isinstance(operator, Matmul)
 
     def space(self, operator: Operator, target: Target) -> Space:
-        assert isinstance(operator, Matmul)
+        product = known(self, operator, Matmul)
         return Space(
             [
-                Factorization("tile_m", operator.m, 4),
-                Factorization("tile_k", operator.k, 2),
-                Factorization("tile_n", operator.n, 4),
+                Factorization("tile_m", product.m, 4),
+                Factorization("tile_k", product.k, 2),
+                Factorization("tile_n", product.n, 4),
             ]
         )
 
     def default(self, operator: Operator, target: Target) -> Config:
         """A register tile that suits any machine, its sums complete when it is left."""
-        assert isinstance(operator, Matmul)
-        m, k, n = operator.m, operator.k, operator.n
-        rows, columns = _divisor(m, _DEFAULT_ROWS), _divisor(n, LANES)
+        product = known(self, operator, Matmul)
+        m, k, n = product.m, product.k, product.n
+        rows, columns = emit.largest_divisor(m, _DEFAULT_ROWS), emit.largest_divisor(n, LANES)
         tile_m, tile_n = (m // rows, 1, 1, rows), (1, n // columns, 1, columns)
         return Config({"tile_m": tile_m, "tile_k": (1, k), "tile_n": tile_n})
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         with instantiating(self.space(operator, target), config):
-            nest = main_loop_nest(operator)
-            assert nest is not None, "a product has one reduction"
+            nest = known_loop_nest(operator, self.name)
             return _schedule(operator, nest, _tiles(config))
-
-
-def _divisor(extent: int, most: int) -> int:
-    """The largest divisor of an extent that is no more than ``most``."""
-    return max(d for d in range(1, most + 1) if extent % d == 0)
 
 
 def _tiles(config: Config) -> Tiles:
@@ -83,7 +78,7 @@ def _schedule(operator: Operator, nest: LoopNest, tiles: Tiles) -> Any:
     sums = schedule.get_sblock(nest.block)
     output = output_stage(schedule, sums, nest)
     (m0, m1, m2, m3), (k0, k1), (n0, n1, n2, n3) = tiles
-    lanes = _divisor(n3, LANES)
+    lanes = emit.largest_divisor(n3, LANES)
 
     rows, columns = schedule.get_loops(output)
     outer_m, middle_m, rows = schedule.split(rows, [m0, m1, m2 * m3])

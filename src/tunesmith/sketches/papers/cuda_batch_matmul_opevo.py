@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tunesmith.operators import BatchMatmul, Operator
+from tunesmith.operators import BatchMatmul
 from tunesmith.sketches.cuda.tiled.tiled_sketch import Loops, TiledSketch
-from tunesmith.sketches.tir.loop_nest import LoopNest
-from tunesmith.target import Target
-
-_LOOPS = Loops(
-    {"b": "z", "i": "y", "j": "x"}, pairs=frozenset({"b"}), names={"i": "m", "j": "n"}, depth=3
-)
 
 
 class CudaBatchMatmulOpEvo(TiledSketch):
@@ -25,9 +19,7 @@ class CudaBatchMatmulOpEvo(TiledSketch):
     name: ClassVar[str] = "cuda_batch_matmul_opevo"
     version: ClassVar[int] = 2
     only_by_name: ClassVar[bool] = True
-
-    def supports(self, operator: Operator, target: Target) -> bool:
-        return target.kind == "cuda" and isinstance(operator, BatchMatmul)
-
-    def loops(self, nest: LoopNest) -> Loops:  # noqa: ARG002 - the same for all
-        return _LOOPS
+    operators = BatchMatmul
+    fixed_loops = Loops(
+        {"b": "z", "i": "y", "j": "x"}, pairs=frozenset({"b"}), names={"i": "m", "j": "n"}, depth=3
+    )

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from tunesmith.sketches.cuda.conv2d_direct import CudaConv2dDirect
-from tunesmith.sketches.tir.loop_nest import LoopNest
 from tunesmith.space import Categorical, Ordinal, Parameter
-from tunesmith.target import Target
 
 
 class CudaConv2dOpEvo(CudaConv2dDirect):
@@ -23,13 +21,7 @@ class CudaConv2dOpEvo(CudaConv2dDirect):
     version: ClassVar[int] = 2
     only_by_name: ClassVar[bool] = True
     choices: ClassVar[Mapping[str, Any]] = {**CudaConv2dDirect.choices, "auto_unroll_max_step": 125}
-
-    def parameters(
-        self,
-        nest: LoopNest,  # noqa: ARG002 - the same for all
-        target: Target,  # noqa: ARG002
-    ) -> Sequence[Parameter]:
-        return (
-            Ordinal("auto_unroll_max_step", (0, 125, 256)),
-            Categorical("unroll_explicit", (0, 1)),
-        )
+    fixed_parameters: ClassVar[Sequence[Parameter]] = (
+        Ordinal("auto_unroll_max_step", (0, 125, 256)),
+        Categorical("unroll_explicit", (0, 1)),
+    )

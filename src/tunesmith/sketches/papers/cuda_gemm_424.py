@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tunesmith.operators import Matmul, Operator
+from tunesmith.operators import Matmul
 from tunesmith.sketches.cuda.tiled.tiled_sketch import Loops, TiledSketch
-from tunesmith.sketches.tir.loop_nest import LoopNest
-from tunesmith.target import Target
-
-_LOOPS = Loops({"i": "y", "j": "x"}, names={"i": "m", "j": "n"})
 
 
 class CudaGemm424(TiledSketch):
@@ -24,9 +20,5 @@ class CudaGemm424(TiledSketch):
     name: ClassVar[str] = "cuda_gemm_424"
     version: ClassVar[int] = 2
     only_by_name: ClassVar[bool] = True
-
-    def supports(self, operator: Operator, target: Target) -> bool:
-        return target.kind == "cuda" and isinstance(operator, Matmul)
-
-    def loops(self, nest: LoopNest) -> Loops:  # noqa: ARG002 - the same for all
-        return _LOOPS
+    operators = Matmul
+    fixed_loops = Loops({"i": "y", "j": "x"}, names={"i": "m", "j": "n"})

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tunesmith.operators import Matmul, Operator
+from tunesmith.operators import Matmul
 from tunesmith.sketches.cuda.tiled.tiled_sketch import Loops, TiledSketch
-from tunesmith.sketches.tir.loop_nest import LoopNest
-from tunesmith.target import Target
-
-_LOOPS = Loops({"i": "y", "j": "x"}, names={"i": "m", "j": "n"}, depth=3)
 
 
 class CudaMatmulOpEvo(TiledSketch):
@@ -17,17 +13,13 @@ class CudaMatmulOpEvo(TiledSketch):
 
     Rows and columns are split in four, the sum in three ("OpEvo: An Evolutionary Method for Tensor
     Operator Optimization", section 5.1 and appendix B.1): into blocks, virtual threads, threads and
-    what a thread does by itself; and into steps, of which each stages its part in shared memory,
-    steps within that, and what a thread reads into registers at a time. It is there to repeat the
-    paper's experiments.
+    elements of a thread; and into steps, each of which stages its part in shared memory, steps
+    within that, and what a thread loads into registers at a time. It is there to repeat the paper's
+    experiments.
     """
 
     name: ClassVar[str] = "cuda_matmul_opevo"
     version: ClassVar[int] = 2
     only_by_name: ClassVar[bool] = True
-
-    def supports(self, operator: Operator, target: Target) -> bool:
-        return target.kind == "cuda" and isinstance(operator, Matmul)
-
-    def loops(self, nest: LoopNest) -> Loops:  # noqa: ARG002 - the same for all
-        return _LOOPS
+    operators = Matmul
+    fixed_loops = Loops({"i": "y", "j": "x"}, names={"i": "m", "j": "n"}, depth=3)

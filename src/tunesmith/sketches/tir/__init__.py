@@ -1,1 +1,1 @@
-"""Pieces of TVM's programs that sketches write loop by loop."""
+"""Building blocks of programs in TVM's TIR, for sketches that write them loop by loop."""

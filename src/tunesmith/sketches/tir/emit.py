@@ -1,12 +1,12 @@
-"""Writing a program loop by loop, for tiles that TVM's schedule steps have no words for.
+"""Writing a program loop by loop, for what TVM's schedule primitives cannot express.
 
-A sketch that knows its loops writes them down: ``with emit.module(): with emit.function(...)``,
-loops as ``with emit.parallel(...)`` and ``with emit.serial(...)``. What Python unrolls becomes
-straight code, so a register tile is a ``Registers`` whose elements LLVM keeps in registers.
+A sketch writes its loops as ``with emit.module(): with emit.function(...)``,
+``with emit.parallel(...)`` and ``with emit.serial(...)``. What Python unrolls becomes straight
+code: a register tile is a ``Registers``, whose elements LLVM keeps in registers.
 
 Tiles that do not divide an extent overlap: the last one starts early enough to be whole
 (``tile_start``), so there is one kernel for all tiles, without masks and without a remainder.
-What two tiles share is computed twice, with the same result.
+Elements of two tiles are computed twice, with the same result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LINE_BYTES = 64
 
 @contextmanager
 def module() -> Iterator[list[Any]]:
-    """Around the functions of a module. The list that it yields holds the module afterwards."""
+    """Around the functions of a module. It yields a list that holds the module afterwards."""
     from tvm.script.ir_builder import IRBuilder, ir
 
     made: list[Any] = []
@@ -73,7 +73,7 @@ def parallel(extent: int, name: str) -> Iterator[Any]:
 
 @contextmanager
 def thread_binding(extent: int, tag: str) -> Iterator[Any]:
-    """A loop whose steps are blocks of a grid or threads of a block: ``blockIdx.x`` and so on."""
+    """A loop whose steps are blocks of a grid or threads of a block, such as ``blockIdx.x``."""
     t = _builder()
     with t.thread_binding(0, extent, thread=tag) as variable:
         yield _named(tag.replace(".", "_"), variable)
@@ -81,8 +81,9 @@ def thread_binding(extent: int, tag: str) -> Iterator[Any]:
 
 @contextmanager
 def when(condition: Any) -> Iterator[None]:
-    """Around what happens only where a condition holds, an expression or True."""
-    if condition is True:
+    """Around what happens only where a condition holds: an expression, or True or None where
+    that is always."""
+    if condition is True or condition is None:
         yield
         return
     t = _builder()
@@ -92,8 +93,8 @@ def when(condition: Any) -> Iterator[None]:
 
 @contextmanager
 def llvm(text: str) -> Iterator[None]:
-    """Around code that calls (``called``) functions written in LLVM-IR, for instructions that
-    TIR's types cannot name. They should be ``internal`` and ``alwaysinline``."""
+    """Around code that calls (``called``) functions written in LLVM-IR, for instructions whose
+    types TIR lacks. They should be ``internal`` and ``alwaysinline``."""
     t = _builder()
     with t.attr(t.int32(0), "pragma_import_llvm", text):
         yield
@@ -136,7 +137,7 @@ def minimum(value: Any, other: Any) -> Any:
 
 
 def vector_type(dtype: str, lanes: int) -> str:
-    """The type of so many lanes."""
+    """The type of a vector."""
     return f"{dtype}x{lanes}" if lanes > 1 else dtype
 
 
@@ -146,10 +147,9 @@ def line_elements(dtype: str) -> int:
 
 
 def prefetch(source: Any, index: Sequence[Any], *, near: bool = True, write: bool = False) -> None:
-    """Ask for the cache line of an element, which may lie outside of the buffer.
+    """Prefetch the cache line of an element, which may be outside of the buffer.
 
-    ``near`` means the first level of the cache, otherwise the second is enough; ``write``: to be
-    written to.
+    ``near``: to L1, otherwise to L2; ``write``: for a store.
     """
     t = _builder()
     address = t.address_of(source[tuple(index)])
@@ -159,7 +159,7 @@ def prefetch(source: Any, index: Sequence[Any], *, near: bool = True, write: boo
 
 
 def bind(name: str, value: Any) -> Any:
-    """A variable for a value that is used more than once; a number stays one."""
+    """A variable for a value that is used more than once; an ``int`` stays one."""
     if isinstance(value, int):
         return value
     return _named(name, _builder().Bind(value))
@@ -172,29 +172,32 @@ def buffer(
     scope: str = "global",
     alignment: int | None = None,
 ) -> Any:
-    """Memory of the enclosing loop's own: the function's outside of a parallel loop, a thread's
-    inside. It begins at a multiple of ``alignment`` bytes, by default one that is enough for
-    vectors. Raises ``InstantiationError`` where 32 bits cannot number its elements."""
+    """Memory: that of the function, or of a task inside of a parallel loop. It begins at a multiple
+    of ``alignment`` bytes, by default one that is enough for vectors. Raises
+    ``InstantiationError`` where 32 bits cannot number its elements."""
     check_size(name, shape)
     align = -1 if alignment is None else alignment
     return _named(name, _builder().alloc_buffer(tuple(shape), dtype, scope=scope, align=align))
 
 
 def intermediate(name: str, shape: Sequence[int], dtype: str) -> Any:
-    """Memory that one stage of a function leaves to another, in a function that is scheduled.
-    Raises ``InstantiationError`` where 32 bits cannot number its elements."""
+    """Memory between two stages of a function that is scheduled.
+
+    Raises ``InstantiationError`` where 32 bits cannot number its elements.
+    """
     check_size(name, shape)
     return _named(name, _builder().sblock_alloc_buffer(tuple(shape), dtype))
 
 
-def flat(source: Any) -> Any:
-    """A buffer's elements in one dimension, of the same memory."""
+def flat(source: Any, name: str | None = None) -> Any:
+    """A buffer's elements in one dimension, of the same memory: indices are offsets in elements."""
     size = math.prod(int(extent) for extent in source.shape)
-    return _builder().decl_buffer((size,), source.dtype, data=source.data)
+    view = _builder().decl_buffer((size,), source.dtype, data=source.data)
+    return view if name is None else _named(name, view)
 
 
 def load(source: Any, index: Sequence[Any], lanes: int = 1, stride: int = 1) -> Any:
-    """An element, or so many lanes along the last dimension."""
+    """An element, or a vector along the last dimension with elements ``stride`` apart."""
     return source[_vector(index, lanes, stride)] if lanes > 1 else source[tuple(index)]
 
 
@@ -205,12 +208,12 @@ def store(target: Any, value: Any, index: Sequence[Any], lanes: int = 1) -> None
 
 
 def broadcast(value: Any, lanes: int) -> Any:
-    """A scalar in each of so many lanes."""
+    """A scalar in all lanes of a vector."""
     return _builder().broadcast(value, lanes) if lanes > 1 else value
 
 
 def constant(value: float, dtype: str, lanes: int = 1) -> Any:
-    """A number in each of so many lanes."""
+    """A number, or a vector with it in all lanes."""
     from tvm import tirx
 
     return broadcast(tirx.const(value, dtype), lanes)
@@ -219,6 +222,16 @@ def constant(value: float, dtype: str, lanes: int = 1) -> Any:
 def power_of_two(limit: int) -> int:
     """The largest power of two that is not above a limit."""
     return 1 << (limit.bit_length() - 1)
+
+
+def powers_up_to(limit: int) -> tuple[int, ...]:
+    """The powers of two that are not above a limit."""
+    return tuple(1 << bit for bit in range(limit.bit_length()))
+
+
+def largest_divisor(extent: int, most: int) -> int:
+    """The largest divisor of an extent that is not above a limit."""
+    return max(divisor for divisor in range(1, most + 1) if extent % divisor == 0)
 
 
 def powers_of_two(number: int, largest: int) -> list[tuple[int, int]]:
@@ -259,55 +272,6 @@ def check_size(name: str, shape: Sequence[int]) -> None:
         raise InstantiationError(
             f"{name} {tuple(shape)} has more than 2^31 - 1 elements: take another config or sketch"
         )
-
-
-class Registers:
-    """A tile of vectors that LLVM keeps in registers, as long as Python unrolls all uses."""
-
-    def __init__(self, name: str, vectors: int, lanes: int, dtype: str) -> None:
-        self.lanes = lanes
-        self._vectors = [_on_stack(name, lanes, dtype) for _ in range(vectors)]
-
-    def __getitem__(self, vector: int) -> Any:
-        return load(self._vectors[vector], [0], self.lanes)
-
-    def __setitem__(self, vector: int, value: Any) -> None:
-        store(self._vectors[vector], value, [0], self.lanes)
-
-
-class Kept:
-    """Values that others are computed from, out of TVM's sight: a ``bind`` for those.
-
-    TVM puts what a variable stands for in its place, to simplify what comes of it. Of a chain of
-    values that are used twice each it makes expressions that double with each one, and it does not
-    round as floats do. What comes from memory it leaves alone, and of this memory LLVM makes
-    registers again. To be made where the values are used, or outside.
-    """
-
-    def __init__(self, dtype: str, lanes: int) -> None:
-        widths = [1 << power for power in range(lanes.bit_length())]
-        self._memory = {width: Registers("kept", 1, width, dtype) for width in widths}
-
-    def __call__(self, name: str, value: Any, lanes: int) -> Any:
-        """A variable for a value of so many lanes, at most those of the widest."""
-        memory = self._memory[lanes]
-        memory[0] = value
-        return bind(name, memory[0])
-
-
-def _on_stack(name: str, lanes: int, dtype: str) -> Any:
-    """A vector's memory on the stack, of which LLVM always makes a register.
-
-    TVM would put a buffer on the heap, however small. Vectors there are registers only in loops
-    that LLVM knows to write no other memory: a prefetch alone makes it store all of them each step.
-    """
-    t = _builder()
-    bits = lanes * element_bits(dtype)
-    # In words of 64 bits, which is what TVM has for the shapes of arrays.
-    words = t.tvm_stack_alloca("shape", -(-bits // 64))
-    memory = type(words)(words.op, words.args, ret_ty=t.handle(dtype, "local").ty)
-    pointer = _named(f"{name}_memory", t.Bind(memory))
-    return _named(name, t.decl_buffer((lanes,), dtype, data=pointer, scope="local"))
 
 
 def _vector(index: Sequence[Any], lanes: int, stride: int) -> tuple[Any, ...]:

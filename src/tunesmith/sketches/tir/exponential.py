@@ -1,8 +1,8 @@
 """exp of whole vectors, in straight code that LLVM leaves as vectors.
 
 TVM's own exp is a call of the C library for each lane. This one is a dozen vector instructions:
-``exp(x) = 2**n * exp(r)`` with ``n`` the whole number next to ``x / ln 2``, a polynomial for
-``exp(r)``, and ``2**n`` put together from its bits.
+``exp(x) = 2**n * exp(r)`` with ``n`` the integer next to ``x / ln 2``, a polynomial for ``exp(r)``,
+and ``2**n`` made of its bits.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.registers import Kept
 
 
 @dataclass(frozen=True)
 class Exponential:
     """exp in a floating-point type, for arguments that are at most 0, times ``2**shift``.
 
-    ``least`` is where the result is 0 for all purposes: what is smaller is taken for it. ``shift``
-    keeps the results normal numbers down to there, so that tiny quotients of them round once, as
-    they should. ``coefficients`` of the polynomial begin with that of ``r``. ``log2_high`` has few
-    bits, so that its multiples are exact; ``log2_low`` is what it lacks of ln 2.
+    Arguments below ``least``, where the result is 0 for all purposes, are replaced by it. ``shift``
+    keeps the results normal numbers down to there, so that tiny quotients of them round once.
+    ``coefficients`` of the polynomial begin with that of ``r``. ``log2_high`` has few bits, so that
+    its multiples are exact; ``log2_low`` is the rest of ln 2.
     """
 
     dtype: str
@@ -34,9 +35,9 @@ class Exponential:
     log2_low: float
     coefficients: tuple[float, ...]
 
-    def of(self, values: Sequence[Any], lanes: int, kept: emit.Kept) -> list[Any]:
-        """The scaled exp of several vectors, step by step for all of them: the steps of one vector
-        wait for each other. NaN remains NaN; -inf gives what ``least`` does."""
+    def of(self, values: Sequence[Any], lanes: int, kept: Kept) -> list[Any]:
+        """The scaled exp of several vectors, step by step for all of them, since the steps of one
+        vector depend on each other. NaN remains NaN; -inf gives what ``least`` does."""
         from tvm import tirx
 
         def number(value: float) -> Any:
@@ -46,11 +47,11 @@ class Exponential:
             made = [step(*one) for one in zip(*lists, strict=True)]
             return [kept(name, one, lanes) for one in made]
 
-        # Written so that a NaN is chosen, which TIR's max may not do.
+        # A select that keeps NaN, which TIR's max may not.
         low = number(self.least)
         x = each("x", lambda value: tirx.Select(value < low, low, value), values)
-        # Added to 1.5 * 2**fraction_bits, a number becomes whole, and is in the lowest bits. There
-        # it gets the shift and the bias as well, to be the exponent of a float at once.
+        # Added to 1.5 * 2**fraction_bits, a number is rounded to an integer in the lowest bits. The
+        # shift and the bias are added there, too, so that it is the exponent of a float.
         whole = number(1.5 * 2**self.fraction_bits + self.exponent_bias + self.shift)
         moved = each("moved", lambda x: x * number(_LOG2_E) + whole, x)
         n = [one - whole for one in moved]
@@ -59,11 +60,11 @@ class Exponential:
         power = [number(self.coefficients[-1])] * len(x)
         for coefficient in (*self.coefficients[-2::-1], 1.0):
             power = each("power", lambda p, r, c=coefficient: p * r + number(c), power, r)
-        # A product, not a sum of exponents: it leaves NaN what it is.
+        # A product, not a sum of exponents: it keeps NaN.
         return each("exp", lambda power, moved: power * self._scale(moved, lanes), power, moved)
 
     def _scale(self, moved: Any, lanes: int) -> Any:
-        """2 to the whole number that is in the lowest bits of a float, its exponent."""
+        """2 to the integer in the lowest bits of a float."""
         word = emit.vector_type(self.word, lanes)
         bits = emit.reinterpreted(moved, word)
         shifted = bits << emit.constant(self.fraction_bits, self.word, lanes)

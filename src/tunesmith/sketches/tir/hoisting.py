@@ -1,4 +1,4 @@
-"""Work on constant weights alone leaves ``main``: what a schedule did at each call is done once."""
+"""Hoists work on constant weights out of ``main``: it is done once, not in each call."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class _Stage:
 def hoisted(module: Any) -> Any:
     """A scheduled module with the stages that depend on the weights alone in ``prepare``.
 
-    Stages are the statements in the root block of ``main``. The buffer that the hoisted ones leave
-    to the rest takes the weights' place among the parameters of ``main``. The module comes back as
-    it is where there are none, and where the rest needs several of their buffers, or the weights as
-    well: ``prepare`` makes one tensor.
+    Stages are the statements in the root block of ``main``. The buffer that the hoisted ones
+    compute replaces the weights among the parameters of ``main``. The module is returned unchanged
+    where there are none, and where the rest needs several of their buffers, or the weights as well:
+    ``prepare`` computes one tensor.
     """
     import tvm
 
@@ -66,7 +66,7 @@ def _stages(body: Any, buffers: Sequence[Any]) -> list[_Stage]:
 
 
 def _early(stages: Sequence[_Stage], weight: Any, inner: frozenset[Any]) -> list[_Stage]:
-    """The stages that make something of the weights alone, in buffers of their own."""
+    """The stages that depend on the weights alone, and write buffers of their own."""
     known = {weight}
     found = []
     for stage in stages:

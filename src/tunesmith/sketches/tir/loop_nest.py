@@ -1,4 +1,4 @@
-"""What a sketch has to know of an operator: the loops of its main reduction and what they touch."""
+"""The loop nest of an operator's main reduction, and its accesses, for sketches."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from tunesmith.errors import UsageError
 from tunesmith.operators import Operator
 
 
@@ -23,12 +24,12 @@ class Axis:
 class Access:
     """An input of the main reduction, of which each step reads one element.
 
-    ``indices[d]`` names the axes in the index of dimension ``d``; ``axes[d]`` is the axis that is
-    this index by itself, or None where the index is computed (a window, a group). ``produced``
-    says whether another stage of the operator computes the input (padding), not the caller.
-    ``steps[d]`` says by how much a step of each axis moves the index of dimension ``d``, as far as
-    that is the same everywhere (0 for a group). ``groups[d]`` are the axes of which several steps
-    make one group: how many, and by how much the next group moves the index.
+    ``indices[d]`` are the axes in the index of dimension ``d``; ``axes[d]`` is the axis that is
+    this index, or None where the index is computed (a window, a group). ``produced`` says whether
+    another stage of the operator computes the input (padding), not the caller. ``steps[d]`` is by
+    how much a step of each axis moves the index of dimension ``d``, where that is the same
+    everywhere (0 for a group). ``groups[d]`` are the axes of which several steps are one group: how
+    many, and by how much the next group moves the index.
     """
 
     buffer: str
@@ -40,14 +41,11 @@ class Access:
     groups: tuple[tuple[tuple[str, int, int], ...], ...]
 
     def elements(self, tiles: Mapping[str, int]) -> int:
-        """How many elements are within reach of so many steps of each axis, others standing still.
-
-        That is the box that holds them, the size of its dimensions multiplied.
-        """
+        """The elements of the bounding box that a tile of the axes reads, one step of others."""
         return math.prod(self.box(tiles))
 
     def box(self, tiles: Mapping[str, int]) -> tuple[int, ...]:
-        """The sizes of the dimensions of that box."""
+        """The extents of that box."""
         return tuple(
             min(size, 1 + _reach(steps, tiles) + _reach_of_groups(groups, tiles))
             for size, steps, groups in zip(self.shape, self.steps, self.groups, strict=True)
@@ -60,7 +58,7 @@ class Access:
 
     @property
     def computed_axes(self) -> frozenset[str]:
-        """The axes in indices that are more than one axis by itself."""
+        """The axes in computed indices."""
         pairs = zip(self.indices, self.axes, strict=True)
         return frozenset[str]().union(*(index for index, axis in pairs if axis is None))
 
@@ -110,6 +108,14 @@ def lower(operator: Operator) -> Any:
     return tvm.IRModule({"main": function.with_attr("global_symbol", "main")})
 
 
+def known_loop_nest(operator: Operator, sketch: str) -> LoopNest:
+    """The loop nest of an operator with one reduction. Raises ``UsageError`` for another."""
+    nest = main_loop_nest(operator)
+    if nest is None:
+        raise UsageError(f"sketch {sketch} needs one reduction, {operator.name} has not")
+    return nest
+
+
 @lru_cache(maxsize=64)
 def main_loop_nest(operator: Operator) -> LoopNest | None:
     """The loop nest of the operator's one reduction, or None if it has none or several."""
@@ -130,6 +136,20 @@ def main_loop_nest(operator: Operator) -> LoopNest | None:
         producers=_names(schedule, _closure(schedule.get_producers, ref)),
         consumers=_names(schedule, _closure(schedule.get_consumers, ref)),
     )
+
+
+def output_stage(schedule: Any, sums: Any, nest: LoopNest, scope: str = "global") -> Any:
+    """The stage that stores the result: the epilogue, or a copy of the sums.
+
+    The sums are in memory of ``scope``. All of the epilogue but its last stage is inlined.
+    """
+    if not nest.consumers:
+        return schedule.cache_write(sums, 0, scope)
+    if scope != "global":
+        schedule.set_scope(sums, 0, scope)
+    for name in nest.consumers[:-1]:
+        schedule.compute_inline(schedule.get_sblock(name))
+    return schedule.get_sblock(nest.consumers[-1])
 
 
 def _blocks(schedule: Any) -> list[Any]:
@@ -224,7 +244,7 @@ def _reach(steps: Sequence[tuple[str, int]], tiles: Mapping[str, int]) -> int:
 
 
 def _reach_of_groups(groups: Sequence[tuple[str, int, int]], tiles: Mapping[str, int]) -> int:
-    """A tile whose size is no multiple of a group's may begin in the middle of one."""
+    """A tile whose size is no multiple of a group's may begin inside of one."""
     reach = 0
     for axis, every, by in groups:
         tile = tiles.get(axis, 1)

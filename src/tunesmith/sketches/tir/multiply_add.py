@@ -1,9 +1,9 @@
 """Multiply-adds that leave the sum in its register.
 
-Of ``sum + scalar * vector`` LLVM makes an instruction that writes the new sum over the broadcast
-scalar where nothing else reads that. So sums move from register to register, and a tile that fills
-all of AVX2's sixteen spills them: 2x7 sums of one vector each took 1.75 times as long (Cascade
-Lake). With AVX-512 the scalar is a part of the instruction, and Arm's adds to its sum anyway.
+For ``sum + scalar * vector`` LLVM chooses an instruction that overwrites the broadcast scalar with
+the new sum where nothing else reads the scalar. So sums move from register to register, and a tile
+that fills all sixteen of AVX2 spills them: 2x7 sums of one vector each took 1.75 times as long
+(Cascade Lake). With AVX-512 the scalar is a memory operand, and Arm's instruction adds to its sum.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TYPES = {"float32": ("float", "s"), "float64": ("double", "d")}
 
 
 def moves_sums(target: Target) -> bool:
-    """Whether LLVM does that on a target."""
+    """Whether LLVM moves sums like that on a target."""
     return "fma" in target.instructions and "avx512f" not in target.instructions
 
 
@@ -30,7 +30,7 @@ def is_register(dtype: str, lanes: int) -> bool:
 
 
 def multiply_add_function(dtype: str, lanes: int) -> str:
-    """For ``emit.llvm``: what ``multiply_add`` calls."""
+    """The LLVM-IR of the function that ``multiply_add`` calls, for ``emit.llvm``."""
     element, letter = _TYPES[dtype]
     vector = f"<{lanes} x {element}>"
     return f"""

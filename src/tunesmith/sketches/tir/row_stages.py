@@ -1,4 +1,4 @@
-"""What a sketch has to know of a row-wise operator: its stages, several of them reductions."""
+"""The stages of a row-wise operator, several of them reductions, for sketches that schedule it."""
 
 from __future__ import annotations
 

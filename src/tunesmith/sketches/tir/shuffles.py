@@ -1,4 +1,4 @@
-"""Vectors whose lanes change places: programs written loop by loop, see ``emit``."""
+"""Shuffles of vectors, and transpositions made of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HALVED_LANES = 8
 
 
 def shuffled(vectors: Sequence[Any], lanes: Sequence[int]) -> Any:
-    """The lanes of that number among those of all the vectors, one after the other."""
+    """The ``lanes`` of a concatenation of vectors."""
     from tvm import tirx
 
     places = [tirx.IntImm("int32", lane) for lane in lanes]
@@ -20,11 +20,10 @@ def shuffled(vectors: Sequence[Any], lanes: Sequence[int]) -> Any:
 
 
 def riffled(vectors: Sequence[Any], lanes: int) -> list[Any]:
-    """The lanes of the first half of the vectors alternating with those of the second half.
+    """The lanes of the first half of the vectors interleaved with those of the second half.
 
-    That rotates the bits of an element's number (its vector, its lane) by one. So ``log2(count)``
-    times it turns so many rows of ``lanes`` columns around: the vectors, one after the other, then
-    hold column by column.
+    That rotates the bits of an element's number (its vector, its lane) by one. ``log2(count)``
+    times it transposes ``count`` rows of ``lanes`` columns: the vectors then hold column by column.
     """
     half = len(vectors) // 2
     low = [lane // 2 + lanes * (lane % 2) for lane in range(lanes)]
@@ -57,8 +56,8 @@ def _turned_in_halves(vectors: list[Any]) -> list[Any]:
     """``turned`` for vectors of 256 bits, of 8 lanes.
 
     AVX2 moves lanes of two vectors within halves of 128 bits, or whole halves, in one instruction.
-    A riffle takes two of these; here each step is one, a third to a half as many in all. It swaps a
-    bit of the vectors' numbers with one of the lanes'.
+    Interleaving takes two of these; here each step is one, a third to a half as many in all. It
+    swaps a bit of the vectors' numbers with one of the lanes'.
     """
     within = [0, 8, 1, 9, 4, 12, 5, 13], [2, 10, 3, 11, 6, 14, 7, 15]
     pairs = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]

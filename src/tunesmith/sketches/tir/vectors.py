@@ -1,4 +1,4 @@
-"""Vectors of which only some lanes are in memory, or whose lanes lie apart in it."""
+"""Masked and strided vectors, and vectors of bfloat16."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tunesmith.sketches.tir import emit, shuffles
 
 
 def within(start: Any, lanes: int, size: int, condition: Any = None) -> Any:
-    """Which lanes of the numbers from ``start`` on are in [0, size), and none of them unless
-    ``condition`` holds. None stands for all lanes, where a known start says so."""
+    """The mask of those numbers from ``start`` on that are in [0, size), if ``condition`` holds.
+    None stands for all lanes, where a constant start allows that."""
     from tvm.tirx.script.builder import ir
 
     known = isinstance(start, int)
@@ -30,7 +30,7 @@ def within(start: Any, lanes: int, size: int, condition: Any = None) -> Any:
 def load_masked(
     source: Any, index: Sequence[Any], lanes: int, mask: Any | None, fill: float = 0
 ) -> Any:
-    """Lanes along the last dimension of a buffer, ``fill`` in those that a mask leaves out."""
+    """Load lanes along the last dimension of a buffer, ``fill`` in those outside of a mask."""
     if mask is None:
         return emit.load(source, index, lanes)
     if lanes == 1:
@@ -54,7 +54,7 @@ def load_masked(
 def store_masked(
     target: Any, value: Any, index: Sequence[Any], lanes: int, mask: Any | None
 ) -> None:
-    """Write the lanes of a mask along the last dimension of a buffer."""
+    """Store the lanes of a mask along the last dimension of a buffer."""
     if mask is None:
         emit.store(target, value, index, lanes)
         return
@@ -69,7 +69,7 @@ def store_masked(
 
 
 def store_apart(target: Any, value: Any, at: Any, lanes: int, stride: int) -> None:
-    """Write lanes to a flat buffer, ``stride`` elements apart."""
+    """Store lanes to a flat buffer, ``stride`` elements apart."""
     if lanes == 1 or stride == 1:
         emit.store(target, value, [at], lanes)
         return
@@ -79,8 +79,8 @@ def store_apart(target: Any, value: Any, at: Any, lanes: int, stride: int) -> No
 
 
 def bits_of(buffer: Any) -> Any:
-    """A flat buffer of bfloat16 as one of uint16, which masks and shuffles can move; others as
-    they are: TIR computes with bfloat16 as float32."""
+    """A flat buffer of bfloat16 as one of uint16, which masks and shuffles can move, since TIR
+    computes with bfloat16 as float32; other buffers as they are."""
     if str(buffer.dtype) != "bfloat16":
         return buffer
     from tvm.tirx.script.builder import ir

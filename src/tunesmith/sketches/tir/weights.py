@@ -1,4 +1,7 @@
-"""Programs that lay out weights first: once and apart where they are constant, in ``main`` else."""
+"""Programs written loop by loop, with and without weights that are laid out first.
+
+Constant weights are laid out once, in a function ``prepare``; others in ``main``, in each call.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from tunesmith.operators import Argument, Operator, ProductOperator
 from tunesmith.sketches.tir import emit
 
 PREPARE = "prepare"
-"""The function over the weights and what becomes of them."""
+"""The function over the weights and the tensor that it lays out."""
 
 # Of the two operands of a product, the second one is the weights.
 WEIGHT = 1
@@ -23,7 +26,7 @@ def has_constant_weights(operator: Operator) -> bool:
 
 
 def without_weights(values: Sequence[T]) -> list[T]:
-    """What is left of an operator's arguments, or of something for each, if the weights go."""
+    """``values``, one for each argument of an operator, without that of the weights."""
     return [value for place, value in enumerate(values) if place != WEIGHT]
 
 
@@ -32,13 +35,26 @@ def with_weights(values: Sequence[T], weights: T) -> list[T]:
     return [weights if place == WEIGHT else value for place, value in enumerate(values)]
 
 
+def program_of(operator: Operator, main: Callable[[list[Any]], None]) -> Any:
+    """A module with the one function ``main``.
+
+    ``main`` emits its body, given the buffers of the operator's arguments and its result.
+    """
+    with (
+        emit.module() as made,
+        emit.function("main", [*operator.arguments, operator.result]) as buffers,
+    ):
+        main(buffers)
+    return made[0]
+
+
 def program_with_weights(
     operator: ProductOperator,
     prepared: Argument,
     prepare: Callable[[Any, Any], None],
     main: Callable[[Sequence[Any]], None],
 ) -> Any:
-    """A module whose ``main`` works on weights that were laid out anew.
+    """A module whose ``main`` reads weights in another layout.
 
     ``prepare`` emits the code that fills the buffer ``prepared`` from the plain weights; ``main``
     emits the rest, given the buffers of the operator's arguments, ``prepared`` in place of the
@@ -62,7 +78,7 @@ def program_with_weights(
 
 
 def prepared_weights(module: Any) -> Argument | None:
-    """What ``prepare`` of a program makes of the weights; None where there is no such function."""
+    """The tensor that ``prepare`` of a program lays out; None where there is no such function."""
     names = {variable.name_hint: variable for variable in module.get_global_vars()}
     if PREPARE not in names:
         return None

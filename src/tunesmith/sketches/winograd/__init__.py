@@ -1,1 +1,1 @@
-"""What Winograd's convolution has on CPUs and on GPUs: matrices, sizes, transforms."""
+"""Winograd's convolution, as far as CPUs and GPUs share it: matrices, sizes, transforms."""

@@ -1,4 +1,4 @@
-"""The two axes of a convolution's image, each cut into tiles by itself."""
+"""The two axes of a convolution's image, each with tiles of its own."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tunesmith.sketches.winograd.minimal import (
 class Axis:
     """An axis of ``outputs`` pixels, each of ``taps`` inputs that are ``dilation`` apart.
 
-    The outputs of a tile are ``dilation`` apart, too: so its inputs are, and those in between
-    belong to other tiles. Tile ``t`` is one of phase ``t % dilation``.
+    The outputs of a tile are ``dilation`` apart, too, and so are its inputs; those in between are
+    of other tiles. Tile ``t`` is of phase ``t % dilation``.
     """
 
     inputs: int
@@ -32,7 +32,7 @@ class Axis:
     padding: int
 
     def minimal(self, size: int) -> Minimal:
-        """The transforms of tiles of so many outputs."""
+        """The transforms of tiles of ``size`` outputs."""
         return minimal(size, self.taps, self.stride)
 
     @property
@@ -52,8 +52,8 @@ class Axis:
         return self.dilation * emit.tile_count(-(-self.outputs // self.dilation), size)
 
     def first(self, tile: Any, size: int) -> Any:
-        """The first output of a tile: the last one begins early enough to be whole, if the image
-        is as large."""
+        """The first output of a tile: the last one begins early enough to be whole, unless it is
+        larger than the image."""
         if self.dilation == 1:
             return 0 if self.outputs <= size else emit.tile_start(tile, size, self.outputs)
         from tvm.tirx.script.builder import ir
@@ -67,7 +67,7 @@ class Axis:
         return output * self.stride
 
     def reach(self, size: int, tiles: int = 1) -> int:
-        """How many inputs lie under so many neighbouring tiles, with those between."""
+        """The inputs of ``tiles`` neighbouring tiles, those in between included."""
         return ((size * tiles - 1) * self.stride + self.taps - 1) * self.dilation + 1
 
     def before(self, size: int) -> int:  # noqa: ARG002 - it is that of any size
@@ -89,10 +89,10 @@ class Axis:
 
 @dataclass(frozen=True)
 class TransposedAxis:
-    """An axis of a transposed convolution: outputs take turns, ``stride`` of them.
+    """An axis of a transposed convolution: its outputs have ``stride`` phases, called turns.
 
-    A tile has as many outputs of each turn. It begins with the first output; or, if there are not
-    more tiles then, with one that is cut off, such that the windows of all turns are the same: then
+    A tile has equally many outputs of each turn. It begins with the first output, or with one that
+    is cut off, if that takes no more tiles and the windows of all turns are then the same: then
     they share the transformed data.
     """
 
@@ -104,7 +104,7 @@ class TransposedAxis:
     dilation: ClassVar[int] = 1
 
     def minimal(self, size: int) -> Minimal:
-        """The transforms of tiles of so many outputs."""
+        """The transforms of tiles of ``size`` outputs."""
         return transposed_minimal(size, self.taps, self.stride, self._origin(size))
 
     @property
@@ -131,7 +131,7 @@ class TransposedAxis:
         return output // self.stride
 
     def reach(self, size: int, tiles: int = 1) -> int:
-        """How many inputs lie under so many neighbouring tiles."""
+        """The inputs of ``tiles`` neighbouring tiles."""
         return self.minimal(size).inputs + (tiles - 1) * (size // self.stride)
 
     def before(self, size: int) -> int:

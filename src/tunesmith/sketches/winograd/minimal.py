@@ -6,14 +6,14 @@ m r (Winograd, "Arithmetic Complexity of Computations", 1980). The matrices here
 algorithm of Toom and Cook: polynomials are multiplied by their values at points, here 0, 1, -1, 2
 and so on, the last one at infinity.
 
-Taps a stride apart meet inputs a stride apart. So outputs with a stride are a sum of ``stride``
-filters without one: of 3 taps with stride 2 the first and the last make an F(m, 2), the one in the
+Taps a stride apart read inputs a stride apart. So outputs with a stride are a sum of ``stride``
+filters without one: of 3 taps with stride 2 the first and the last are an F(m, 2), the one in the
 middle is an F(m, 1), and there are (m + 1) + m products in place of 3 m. Windows of more taps than
 ``MOST_TAPS`` are likewise sums of shorter ones: the more points, the larger the numbers that cancel
 each other, and with them the rounding errors.
 
-Outputs of a transposed convolution take turns: each meets only the taps of one remainder by the
-stride. Those of a turn are filtered by themselves, without a stride and by the taps turned around.
+Outputs of a transposed convolution have phases, here turns: each depends only on the taps of one
+remainder by the stride. Those of a turn are filtered without a stride, by the reversed taps.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ class Minimal:
 
     @property
     def inputs(self) -> int:
-        """How many neighbouring inputs the outputs of a tile are made of."""
+        """How many neighbouring inputs the outputs of a tile depend on."""
         return len(self.data[0])
 
     @property
     def products(self) -> int:
-        """How many products they take."""
+        """How many products the outputs of a tile take."""
         return len(self.filter)
 
     @cached_property
@@ -78,7 +78,7 @@ def tile_sizes(taps: int, stride: int) -> tuple[int, ...]:
 
 @cache
 def minimal(outputs: int, taps: int, stride: int = 1) -> Minimal:
-    """The filtering of so many outputs, ``stride`` inputs apart, by so many taps."""
+    """F(outputs, taps) of outputs that are ``stride`` inputs apart."""
     inputs = (outputs - 1) * stride + taps
     data: list[Row] = []
     filters: list[Row] = []
@@ -115,8 +115,8 @@ def turns(taps: int, stride: int, origin: int) -> tuple[Turn, ...]:
 
 @cache
 def transposed_minimal(outputs: int, taps: int, stride: int, origin: int) -> Minimal:
-    """The filtering of so many neighbouring outputs of a transposed convolution, as many of each
-    of its ``turns``, which have a tap at least."""
+    """The filtering of neighbouring outputs of a transposed convolution, equally many of each of
+    its ``turns``, which have a tap at least."""
     every = turns(taps, stride, origin)
     start = min(turn.ahead - turn.taps for turn in every)
     inputs = max(turn.ahead for turn in every) - start + outputs // stride - 1
@@ -148,7 +148,7 @@ def _parts(taps: int, stride: int) -> Iterator[tuple[int, int]]:
 
 
 def _spread(row: Row, first: int, stride: int, length: int) -> Row:
-    """The row's elements a stride apart, the rest 0."""
+    """A row with the given one's elements a stride apart, the rest 0."""
     spread = [Fraction(0)] * length
     for place, value in enumerate(row):
         spread[first + place * stride] = value

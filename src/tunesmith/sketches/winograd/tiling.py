@@ -22,34 +22,29 @@ Filtered = Conv2d | Conv2dTranspose
 
 
 def vector_length(extent: int, lanes: int) -> int:
-    """The longest vector, a power of two of at most so many lanes, that fits an extent."""
+    """The longest vector, a power of two of at most ``lanes``, that fits an extent."""
     return emit.power_of_two(min(extent, lanes))
 
 
 MOST_TAPS, MOST_STRIDE = 7, 2
-"""Of the windows along an axis that are filtered in fewer products: of longer ones, and larger
-strides, little would be left to save."""
+"""Of the windows along an axis that are filtered in fewer products: longer ones, and larger
+strides, would save little."""
 
 
 def suits_winograd(operator: Operator) -> bool:
     """Whether an operator is a convolution that minimal filtering computes in fewer products."""
-    return (
-        isinstance(operator, Conv2d)
-        and operator.dtype == DTYPE
-        and operator.kernel != (1, 1)
-        and max(operator.kernel) <= MOST_TAPS
-        and max(operator.stride) <= MOST_STRIDE
-        and operator.groups == 1
-        and all(axis.sizes for axis in axes_of(operator))
-    )
+    return isinstance(operator, Conv2d) and operator.groups == 1 and _saves_products(operator)
 
 
 def suits_transposed(operator: Operator) -> bool:
     """Whether an operator is a transposed convolution that minimal filtering computes in fewer
     products: one whose outputs have several taps along an axis."""
+    return isinstance(operator, Conv2dTranspose) and _saves_products(operator)
+
+
+def _saves_products(operator: Filtered) -> bool:
     return (
-        isinstance(operator, Conv2dTranspose)
-        and operator.dtype == DTYPE
+        operator.dtype == DTYPE
         and operator.kernel != (1, 1)
         and max(operator.kernel) <= MOST_TAPS
         and max(operator.stride) <= MOST_STRIDE
@@ -68,8 +63,7 @@ def columns_of_tiles(operator: Filtered, tile_columns: int) -> int:
 
 
 class Tiles:
-    """What follows from an operator and the size of a tile: ``tile_rows`` x ``tile_columns``
-    outputs."""
+    """The sizes of an operator's tiles of ``tile_rows`` x ``tile_columns`` outputs."""
 
     operator: Filtered
     tile_rows: int
@@ -88,7 +82,7 @@ class Tiles:
 
     @property
     def input_tile(self) -> tuple[int, int]:
-        """Rows and columns of the inputs of a tile, of which some may lie between them."""
+        """Rows and columns of the inputs of a tile, without those between dilated ones."""
         rows, columns = self.minimal
         return rows.inputs, columns.inputs
 
@@ -119,11 +113,12 @@ class Tiles:
 
 @dataclass(frozen=True)
 class Tiling(Tiles):
-    """What follows from an operator, the target's vectors (``lanes`` floats) and a config.
+    """The sizes of an operator, the target's vectors (``lanes`` floats) and a config.
 
     The tiles of all images are rows of tiles, one after the other. A block is ``block_rows`` of
     them, and of each ``block_columns`` neighbouring tiles. Channels are read in groups of
-    ``ci_lanes`` and written in panels of ``panel`` channels. What does not divide overlaps.
+    ``ci_lanes`` and written in panels of ``panel`` channels. Blocks, groups and panels that do not
+    divide their axis overlap.
     """
 
     operator: Filtered
@@ -307,8 +302,8 @@ class Tiling(Tiles):
 
     @property
     def data_plane(self) -> int:
-        """Floats of one position of a block's transformed data: group, tile, lane; and a vector
-        more, so that positions do not all fall into the same sets of a cache."""
+        """Floats of one position of a block's transformed data: group, tile, lane; and a vector of
+        padding, so that positions are not all in the same sets of a cache."""
         return (self.groups * self.block_tiles + 1) * self.ci_lanes
 
     def products_plane(self, panels: int) -> int:

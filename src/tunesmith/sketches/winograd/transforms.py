@@ -20,8 +20,8 @@ from tunesmith.sketches.winograd.minimal import Matrix, Row
 
 Keep = Callable[[str, Any], Any]
 
-# So many operations are written as straight-line code. F(4 x 4, 3 x 3) has 144 of them in the
-# transform of data, and is up to a twentieth slower in loops where there are 32 registers.
+# The most operations in straight-line code. F(4 x 4, 3 x 3) has 144 in the transform of data, and
+# is up to a twentieth slower in loops where there are 32 registers.
 _MOST_STRAIGHT = 200
 
 
@@ -30,9 +30,8 @@ def transform(
 ) -> list[list[Any]]:
     """``rows @ tile @ columns.T`` of a tile of values (vectors, or anything with arithmetic).
 
-    ``element(i, j)`` gives the tile's values; it is asked once for each, column by column, so that
-    no more of them are alive than need be. ``keep`` says where a value is that is used more than
-    once.
+    ``element(i, j)`` gives the tile's values; it is called once for each, column by column, so that
+    few are alive at a time. ``keep`` makes a variable of a value that is used more than once.
     """
     high, wide = len(rows[0]), len(columns[0])
     turned = [product(rows, [element(i, j) for i in range(high)], keep) for j in range(wide)]
@@ -43,9 +42,9 @@ def transform(
 class StoredTransform:
     """``rows @ tile @ columns.T`` of a tile of vectors in memory, to memory.
 
-    To be made outside of the loop over tiles. Small tiles are straight-line code: LLVM keeps what
-    is between both matrices in registers. Of large ones it could not, and would compile for
-    seconds: there the columns are a loop, then the rows, and ``between`` is memory.
+    To be made outside of the loop over tiles. Small tiles are straight-line code: LLVM keeps the
+    values between both matrices in registers. For large ones it could not, and would compile for
+    seconds: there is a loop over columns, then one over rows, and ``between`` is memory.
     """
 
     rows: Matrix

@@ -1,1 +1,1 @@
-"""Valid configs of parameters that constraints tie together: counted, numbered, listed."""
+"""The valid configs of a space: counted, numbered and listed."""

@@ -1,7 +1,7 @@
-"""The independent parts of a space: parameters that no constraint ties to any other part.
+"""The independent components of a space: no constraint reads parameters of two of them.
 
-A space's valid configs are the product of those of its components, so each is counted and sampled
-by itself, and only parameters that constraints tie together ever have to be gone through.
+The valid configs of a space are the product of those of its components. So each component is
+counted and sampled separately, and only within one must combinations be enumerated.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tunesmith.space.enumeration.join import Domain, JoinLimitError, binding_con
 from tunesmith.space.parameters.parameter import Parameter, uniform_below
 from tunesmith.space.value import Value, quote
 
-# How many rows counting may look at: a few seconds of work.
+# The most rows that counting may evaluate: a few seconds of work.
 ROW_LIMIT = 20_000_000
 
-# Up to so many combinations, the valid ones are always counted before the first sample.
+# Up to this many combinations, the valid ones are always counted before the first sample.
 _COUNTED_AT_ONCE = 1 << 20
 
 _PROBES = 256
@@ -42,20 +42,20 @@ class Component(ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many valid combinations there are. Raises SpaceError if it cannot be counted."""
+        """The number of valid combinations. Raises SpaceError if they cannot be counted."""
 
     @property
     @abstractmethod
     def numbered(self) -> bool:
-        """Whether sampling goes by number; if not, counting may be long, or impossible."""
+        """Whether samples are drawn by number; if not, counting may be slow or impossible."""
 
     @abstractmethod
     def at(self, number: int) -> tuple[Value, ...]:
-        """The values of the combination of this number, in the order of ``names``."""
+        """The values of the combination with this number, in the order of ``names``."""
 
     @abstractmethod
     def columns_at(self, numbers: Array) -> list[list[Value]]:
-        """The values of the combinations of these numbers: one list for each of ``names``."""
+        """The values of the combinations with these numbers: one list for each of ``names``."""
 
     @abstractmethod
     def draw(self, rng: np.random.Generator) -> tuple[Value, ...]:
@@ -89,11 +89,11 @@ class FreeParameter(Component):
 
 
 class TiedParameters(Component):
-    """Parameters that constraints tie together.
+    """Parameters that share constraints.
 
-    Valid combinations are numbered and drawn by number, or, where there are many and a good part of
-    all combinations is valid, drawn by trying. Which of the two depends on the space alone, so that
-    a seed gives the same samples whatever was asked of the space before.
+    Valid combinations are numbered and drawn by number. If there are many and a large share of all
+    combinations is valid, they are drawn by rejection sampling instead. The choice depends only on
+    the space, so a seed always gives the same samples.
     """
 
     def __init__(self, parameters: Sequence[Parameter], constraints: Sequence[Constraint]) -> None:
@@ -104,7 +104,7 @@ class TiedParameters(Component):
 
     @cached_property
     def _diagram(self) -> Diagram | None:
-        """The valid combinations; None where they are too many to go through."""
+        """The valid combinations; None if there are too many to enumerate."""
         try:
             return Diagram(self.parameters, self.constraints, ROW_LIMIT)
         except JoinLimitError:
@@ -158,7 +158,7 @@ class TiedParameters(Component):
         )
 
     def _attempt(self, rng: np.random.Generator) -> tuple[Value, ...] | None:
-        """A random combination if it is valid; given up as soon as a constraint fails."""
+        """A random combination, or None as soon as a constraint fails."""
         values: dict[str, Value] = {}
         for parameter, complete in zip(self.parameters, self._complete, strict=True):
             values[parameter.name] = parameter.sample(rng)
@@ -175,7 +175,7 @@ class TiedParameters(Component):
 def _join_order(
     parameters: Sequence[Parameter], constraints: Sequence[Constraint]
 ) -> list[Parameter]:
-    """The order of binding that cuts early: the constraint that is cheapest to complete first."""
+    """An order of binding that prunes early: the constraint that is cheapest to complete first."""
     unbound = {parameter.name: parameter for parameter in parameters}
     waiting = list(constraints)
     order: list[Parameter] = []

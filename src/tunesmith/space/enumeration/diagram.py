@@ -1,9 +1,10 @@
 """Counts the valid combinations of parameters, and numbers them, without listing them.
 
-Parameters are bound one after the other. Of what is bound, only that matters which a constraint on
-later ones reads: beginnings that agree in it go on in the same ways. They share a state, so a few
-thousand states stand for millions of combinations. Such a graph is known as a multi-valued decision
-diagram.
+Parameters are bound one after the other. Prefixes that agree in all values that later constraints
+read have the same valid completions, so they share a state. A few thousand states can represent
+millions of combinations. Such a graph is a multi-valued decision diagram.
+
+Values and combinations are represented by their numbers.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from tunesmith.space.constraint import Constraint
 from tunesmith.space.enumeration.join import Binder
 from tunesmith.space.parameters.parameter import Parameter
 
-# Rows are told apart in a table where it has no more than so many places for each of them.
-_PLACES = 4
+# Rows are deduplicated by a lookup table if it has at most this many entries per row, else sorted.
+_TABLE_ENTRIES_PER_ROW = 4
 
 # Up to here, products and sums of counts fit into int64.
 _LARGEST = 1 << 62
@@ -29,11 +30,11 @@ _LARGEST = 1 << 62
 
 @dataclass(frozen=True)
 class _Level:
-    """The choices of one parameter, as edges between states before it and states after it.
+    """The choices of one parameter, as edges between the states before it and those after it.
 
-    Those of state ``s`` are the edges ``first[s]`` to ``first[s + 1] - 1``, in the order of the
-    numbers of their ``values``. ``before`` counts what earlier edges of the level lead to, those of
-    earlier states included; ``ends`` is how many the combinations of each state are in all.
+    State ``s`` has the edges ``first[s]`` to ``first[s + 1] - 1``, ordered by ``values``.
+    ``before`` is a running count over the level's edges: the combinations that all earlier edges
+    lead to. ``ends`` is the number of combinations from each state.
     """
 
     first: Array
@@ -44,7 +45,7 @@ class _Level:
 
     @classmethod
     def of(cls, states: int, edges: _Edges, ends: Array) -> _Level:
-        """The level before one whose states have so many ``ends``."""
+        """The level before one with the given ``ends``."""
         first = np.searchsorted(edges.origins, np.arange(states + 1))
         running = np.concatenate((np.zeros(1, ends.dtype), np.cumsum(ends[edges.targets])))
         return cls(first, edges.values, edges.targets, running, np.diff(running[first]))
@@ -52,7 +53,7 @@ class _Level:
 
 @dataclass(frozen=True)
 class _Edges:
-    """Each from one state, by a value, to another state; in the order of the first two."""
+    """Edges from a state by a value to a state, sorted by ``origins``, then ``values``."""
 
     origins: Array
     values: Array
@@ -62,15 +63,15 @@ class _Edges:
 class Diagram:
     """The valid combinations of ``parameters``, in lexicographic order of their values' numbers.
 
-    ``count`` is how many there are. Raises JoinLimitError where more than ``limit`` rows would have
-    to be looked at.
+    ``count`` is their number. Raises JoinLimitError if more than ``limit`` rows would have to be
+    evaluated.
     """
 
     def __init__(
         self, parameters: Sequence[Parameter], constraints: Sequence[Constraint], limit: int
     ) -> None:
         self._sizes = {parameter.name: parameter.cardinality for parameter in parameters}
-        # As small as the numbers in them allow: there may be millions.
+        # The smallest type that holds the numbers: there may be millions of rows.
         self._kind = np.min_scalar_type(min(max(self._sizes.values()), limit))
         fits = math.prod(self._sizes.values()) < _LARGEST
         ends = np.ones(1, dtype=np.int64 if fits else object)
@@ -81,7 +82,7 @@ class Diagram:
         self.count = int(ends[0])
 
     def at(self, number: int) -> list[int]:
-        """The numbers of the values of the combination of this number, 0 … count - 1."""
+        """The numbers of the values of combination ``number``, 0 … count - 1."""
         state, places = 0, []
         for level in self._levels:
             first, end = int(level.first[state]), int(level.first[state + 1])
@@ -93,12 +94,12 @@ class Diagram:
         return places
 
     def columns_at(self, numbers: Array) -> list[Array]:
-        """The same of many combinations: one array for each parameter."""
+        """Like ``at`` for many combinations: one array for each parameter."""
         states, columns = np.zeros(len(numbers), dtype=np.int64), []
         for level in self._levels:
             places = numbers + level.before[level.first[states]]
             edges = np.searchsorted(level.before, places, side="right") - 1
-            # Past the last edge is the sum of all.
+            # ``before`` has one more entry than there are edges: the total.
             edges = np.minimum(edges, len(level.values) - 1)
             numbers = places - level.before[edges]
             columns.append(level.values[edges])
@@ -106,7 +107,7 @@ class Diagram:
         return columns
 
     def _bound(self, binder: Binder) -> list[tuple[int, _Edges]]:
-        """For each parameter, how many states there are before it, and the edges from them."""
+        """For each parameter, the number of states before it, and the edges from them."""
         names: list[str] = []
         states = np.empty((1, 0), dtype=self._kind)
         levels = []
@@ -118,7 +119,7 @@ class Diagram:
             rows = {old: states[origins, i] for i, old in enumerate(names) if old in still_read}
             if name in still_read:
                 rows[name] = values
-            targets, examples = self._told_apart(rows, len(values))
+            targets, examples = self._deduplicated(rows, len(values))
             levels.append((len(states), _Edges(origins, values.astype(self._kind), targets)))
             names = list(rows)
             states = np.empty((len(examples), len(names)), dtype=self._kind)
@@ -126,8 +127,8 @@ class Diagram:
                 states[:, index] = column[examples]
         return levels
 
-    def _told_apart(self, columns: dict[str, Array], count: int) -> tuple[Array, Array]:
-        """A number for each of ``count`` rows, the same for equal ones; and one row of each."""
+    def _deduplicated(self, columns: dict[str, Array], count: int) -> tuple[Array, Array]:
+        """A state number for each of ``count`` rows, equal for equal rows; and a row per state."""
         keys, possible = np.zeros(count, dtype=np.int64), 1
         for name, column in columns.items():
             if possible * self._sizes[name] >= _LARGEST:
@@ -135,7 +136,7 @@ class Diagram:
                 possible = max(1, len(distinct))
             keys = keys * self._sizes[name] + column
             possible *= self._sizes[name]
-        if possible > _PLACES * count:
+        if possible > _TABLE_ENTRIES_PER_ROW * count:
             _, examples, numbers = np.unique(keys, return_index=True, return_inverse=True)
             return numbers, examples
         example = np.full(possible, -1, dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Goes through the valid combinations of parameters without going through all of them.
+"""Enumerates the valid combinations of parameters without trying all combinations.
 
 Parameters are bound one after the other, a block of rows at a time, and a constraint is applied as
-soon as all its names are bound. Blocks are taken depth first, so memory stays small, the first
-combinations come at once, and all come in lexicographic order of the values' numbers.
+soon as all its names are bound. Blocks are taken depth first: memory stays small, the first
+combinations come at once, and the order is lexicographic in the values' numbers.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ Rows = npt.NDArray[np.int64]
 
 BLOCK_ROWS = 1 << 16
 
-# A parameter of no more values than this has them all kept at hand.
+# Domains of at most this many values are cached whole.
 _FEW_VALUES = 1 << 14
 
-# What a constraint that only Python can evaluate costs on one row, in rows that NumPy evaluates.
+# The cost of one row that Python evaluates, in rows that NumPy evaluates.
 _PYTHON_COST = 20
 
 
 class JoinLimitError(Exception):
-    """More rows would have to be looked at than was allowed."""
+    """More rows than allowed would have to be evaluated."""
 
 
 class Domain:
-    """A parameter with its values kept at hand where there are few."""
+    """A parameter's values by number, cached if there are few."""
 
     def __init__(self, parameter: Parameter) -> None:
         self.parameter = parameter
@@ -42,7 +42,7 @@ class Domain:
         self._column: Column | None = None
 
     def values(self, indices: Array) -> list[Value]:
-        """The values of these numbers."""
+        """The values with these numbers."""
         if not self._few:
             return [self.parameter.value_at(index) for index in indices.tolist()]
         if self._values is None:
@@ -53,7 +53,7 @@ class Domain:
         return [known[index] for index in indices.tolist()]
 
     def column(self, indices: Array) -> Column:
-        """The column of the values of these numbers."""
+        """The column of the values with these numbers."""
         if not self._few:
             return self.parameter.columns(indices)
         if self._column is None:
@@ -75,7 +75,7 @@ def binding_constraints(
 class Binder:
     """Binds ``parameters`` one after the other, each to the values that the constraints allow.
 
-    ``limit`` bounds the rows that may be looked at before ``bind`` raises JoinLimitError.
+    ``bind`` raises JoinLimitError once it has evaluated more than ``limit`` rows.
     """
 
     def __init__(
@@ -91,10 +91,10 @@ class Binder:
         self._cost = 0
 
     def bind(self, depth: int, names: Sequence[str], rows: Array) -> Iterator[tuple[Array, Array]]:
-        """The numbers of the rows and, for each, of a value of parameter ``depth`` that fits it.
+        """Pairs of a row number and the number of a value of parameter ``depth`` that fits the row.
 
-        ``rows`` holds the numbers of the values of ``names``, which include all that the
-        constraints on this parameter read beside it. The pairs come in blocks, in order.
+        ``rows`` holds the numbers of the values of ``names``, which include all other parameters
+        that this parameter's constraints read. The pairs come in blocks, in order.
         """
         cardinality = self.domains[depth].parameter.cardinality
         self._spend(len(rows) * cardinality)
@@ -117,12 +117,12 @@ class Binder:
                     yield origins, values
 
     def read_after(self, depth: int) -> set[str]:
-        """What constraints read that can be applied only after parameter ``depth`` is bound."""
+        """The names that constraints read which are applied after parameter ``depth`` is bound."""
         later = self._complete[depth + 1 :]
         return {name for complete in later for constraint in complete for name in constraint.names}
 
     def _mask(self, constraint: Constraint, bound: Mapping[str, Array]) -> Array:
-        """Where a constraint holds, by the numbers of the values of what it reads."""
+        """The rows in which a constraint holds; ``bound`` has the numbers of its names' values."""
         numbers = {name: bound[name] for name in constraint.names}
         columns = {name: self._domain(name).column(rows) for name, rows in numbers.items()}
         bounds = {name: magnitude(column) for name, column in columns.items()}
@@ -131,7 +131,7 @@ class Binder:
         return self._mask_in_python(constraint, numbers) if mask is None else mask
 
     def _mask_in_python(self, constraint: Constraint, numbers: Mapping[str, Array]) -> Array:
-        """One call for each combination of the values that the constraint reads."""
+        """Evaluates the constraint once for each distinct combination of the values it reads."""
         block = np.stack(list(numbers.values()), axis=1)
         distinct, inverse = np.unique(block, axis=0, return_inverse=True)
         self._spend(len(distinct) * _PYTHON_COST)
@@ -157,7 +157,7 @@ class Join(Binder):
     """The valid combinations of ``parameters``, which bind all names of ``constraints``."""
 
     def blocks(self) -> Iterator[Rows]:
-        """Arrays of shape (rows, parameters): the numbers of the values of valid combinations."""
+        """The valid combinations, as arrays of shape (rows, parameters) of the values' numbers."""
         pending: list[Iterator[Rows]] = [iter([np.empty((1, 0), dtype=np.int64)])]
         while pending:
             block = next(pending[-1], None)
@@ -169,7 +169,7 @@ class Join(Binder):
                 pending.append(self._extended(block))
 
     def _extended(self, rows: Rows) -> Iterator[Rows]:
-        """The rows with one more parameter bound, where the constraints allow it."""
+        """The rows with one more parameter bound, to each value that the constraints allow."""
         depth = rows.shape[1]
         for origins, values in self.bind(depth, self._names[:depth], rows):
             yield np.concatenate((rows[origins], values[:, None]), axis=1)

@@ -1,1 +1,1 @@
-"""Expressions over parameters, for constraints: read, and evaluated on scalars or columns."""
+"""Expressions over parameters, for constraints: parsed, and evaluated on values or columns."""

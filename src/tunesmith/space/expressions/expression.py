@@ -1,7 +1,7 @@
-"""Python-like conditions on parameters, read from files and therefore never given to ``eval``.
+"""Python-like conditions on parameters. They come from files, so ``eval`` is never used.
 
-The text is parsed with ``ast`` and every part is looked up in a short list of what is allowed. The
-limits on length, depth and powers bound the time and memory that any text can cost.
+The text is parsed with ``ast``, and only the constructs listed here are accepted. Limits on length,
+depth and powers bound the time and memory that any text can cost.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.NotIn: "not in",
 }
 
-# What evaluating a well-formed expression on values of the wrong kind can raise.
+# Errors of a well-formed expression on values of the wrong type.
 _FAILURES = (ArithmeticError, TypeError, ValueError, IndexError)
 
 
 class Expression:
-    """A condition, ready to be evaluated. Raises SpaceError that names a part not allowed."""
+    """A parsed condition. Raises SpaceError that names a part which is not allowed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -76,9 +76,9 @@ class Expression:
         return tuple(sorted(self.root.names))
 
     def evaluate(self, scope: Mapping[str, Value]) -> object:
-        """The value, given that of each name.
+        """The expression's value for these values of its names.
 
-        Raises SpaceError where it has none: a division by zero, text compared with a number.
+        Raises SpaceError if it has none: division by zero, or text compared with a number.
         """
         try:
             return self.root.scalar(scope)
@@ -87,7 +87,7 @@ class Expression:
             raise SpaceError(f"{quote(self.text)} has no value for {given}: {error}") from error
 
     def evaluate_columns(self, frame: Frame, bounds: Mapping[str, float]) -> Array | None:
-        """Whether it holds in each row; None where arrays would not do exactly what Python does.
+        """Whether it holds in each row; None if arrays would not give exactly Python's results.
 
         ``bounds`` is the largest absolute value of each name.
         """
@@ -126,7 +126,7 @@ class _Reader:
             raise self._error(f"nested more than {MAX_DEPTH} deep: split it")
         node = self._inner(tree, depth - 1)
         if not node.names and not isinstance(node, Literal | Sequence):
-            # Computed now, so that a constant with no value is an error at once.
+            # Fold constants now, so that one without a value is an error at once.
             try:
                 return Literal(node.scalar({}))
             except _FAILURES as error:

@@ -1,9 +1,9 @@
-"""The parts of an expression, each evaluated on one config or on columns of many.
+"""The nodes of an expression, evaluated on one config or on columns of many.
 
-``scalar`` defines what an expression means: what Python means by it. ``column`` gives the same for
-many rows at once, or raises ``NotColumnwiseError`` (or whatever NumPy raises) where arrays cannot
-be trusted to agree; the caller then goes row by row. ``bound`` is the largest absolute value that
-a part can take, which tells whether 64-bit integers suffice.
+``scalar`` defines the meaning of an expression: Python's. ``column`` gives the same result for many
+rows at once, or raises ``NotColumnwiseError`` (or what NumPy raises) if arrays might give another
+one; the caller then evaluates row by row. ``bound`` is the largest absolute value of a node, which
+tells whether 64-bit integers suffice.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tunesmith.space.value import Value
 
 
 class Node(ABC):
-    """A part of an expression. What ``scalar`` raises is turned into a SpaceError by its caller."""
+    """A node of an expression. The caller turns what ``scalar`` raises into a SpaceError."""
 
-    @abstractmethod
     def parts(self) -> tuple[Node, ...]:
-        """The nodes that this one is made of."""
+        """The child nodes."""
+        return ()
 
     @abstractmethod
     def scalar(self, scope: Mapping[str, Value]) -> Any:
@@ -33,15 +33,15 @@ class Node(ABC):
 
     @abstractmethod
     def column(self, frame: Frame) -> Any:
-        """The values for all rows: an array, a scalar that holds for all, or a tuple of these."""
+        """The values of all rows: an array, a scalar that applies to all, or a tuple of these."""
 
     @abstractmethod
     def bound(self, bounds: Mapping[str, float]) -> float:
-        """The largest absolute value, given that of each name."""
+        """The largest absolute value, given those of the names."""
 
     @property
     def names(self) -> frozenset[str]:
-        """The parameters that this part reads."""
+        """The parameters that this node reads."""
         return frozenset().union(*(part.names for part in self.parts()))
 
 
@@ -50,9 +50,6 @@ class Literal(Node):
     """A number, a string, True or False."""
 
     value: int | float | str
-
-    def parts(self) -> tuple[Node, ...]:
-        return ()
 
     def scalar(self, scope: Mapping[str, Value]) -> Any:  # noqa: ARG002
         return self.value
@@ -69,9 +66,6 @@ class Name(Node):
     """A parameter's value."""
 
     name: str
-
-    def parts(self) -> tuple[Node, ...]:
-        return ()
 
     @property
     def names(self) -> frozenset[str]:
@@ -116,7 +110,7 @@ class Part(Node):
 
 @dataclass(frozen=True)
 class Sequence(Node):
-    """A tuple or list written out, such as the right side of ``in``."""
+    """A literal tuple or list, such as the right side of ``in``."""
 
     operands: tuple[Node, ...]
 
@@ -143,7 +137,7 @@ class Negative(Node):
         return (self.operand,)
 
     def scalar(self, scope: Mapping[str, Value]) -> Any:
-        return operations.negate(self.operand.scalar(scope))
+        return -operations.number(self.operand.scalar(scope))
 
     def column(self, frame: Frame) -> Any:
         return -operations.numbers(self.operand.column(frame))
@@ -154,7 +148,7 @@ class Negative(Node):
 
 @dataclass(frozen=True)
 class Arithmetic(Node):
-    """``left symbol right`` on numbers only: Python would repeat a string, and a tuple."""
+    """``left symbol right`` on numbers only: Python would also repeat strings and tuples."""
 
     symbol: str
     left: Node
@@ -178,7 +172,7 @@ class Arithmetic(Node):
 
 @dataclass(frozen=True)
 class Comparison(Node):
-    """A chain of comparisons, ``a < b <= c``, ``in`` and ``not in`` among them."""
+    """A chain of comparisons (``a < b <= c``), which may include ``in`` and ``not in``."""
 
     first: Node
     rest: tuple[tuple[str, Node], ...]
@@ -212,7 +206,7 @@ class Comparison(Node):
 
 @dataclass(frozen=True)
 class Logic(Node):
-    """``and`` (``all_of``) or ``or`` of two or more parts; later ones only where they decide."""
+    """``and`` (``all_of``) or ``or`` of two or more operands, with short circuit."""
 
     all_of: bool
     operands: tuple[Node, ...]
@@ -283,5 +277,5 @@ class Call(Node):
 
     def bound(self, bounds: Mapping[str, float]) -> float:
         if self.function == "len":
-            raise operations.NotColumnwiseError  # the length of a column is not that of its values
+            raise operations.NotColumnwiseError  # a column's length is not that of its values
         return max(operand.bound(bounds) for operand in self.operands)

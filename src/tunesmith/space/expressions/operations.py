@@ -1,6 +1,6 @@
-"""What the operators of an expression do to one value, and to a column of them.
+"""The operations of expressions, on single values and on columns.
 
-Each function on columns gives what Python gives on every row, or raises NotColumnwiseError.
+Functions on columns give Python's result for every row, or raise NotColumnwiseError.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_POWER_BITS = 1024
 
 
 class NotColumnwiseError(Exception):
-    """Arrays cannot evaluate this part exactly as Python would."""
+    """Arrays cannot evaluate this node exactly as Python does."""
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {"abs": abs, "len": len, "max": max, "min": min}
@@ -49,7 +49,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def broadcast(value: Any, rows: int | None) -> Array:
-    """The value as an array, repeated ``rows`` times if it is a scalar that holds for all rows."""
+    """``value`` as an array; a scalar is repeated ``rows`` times."""
     if isinstance(value, tuple):
         raise NotColumnwiseError
     array = np.asarray(value, dtype=object if isinstance(value, str) else None)
@@ -57,22 +57,17 @@ def broadcast(value: Any, rows: int | None) -> Array:
 
 
 def truth(value: Array) -> Array:
-    """What Python's ``bool`` gives for each row."""
+    """Python's ``bool`` of each row."""
     return value.astype(bool)
-
-
-def negate(value: Any) -> Any:
-    """``-value``. Raises TypeError for what is no number."""
-    return -_number(value)
 
 
 def compute(symbol: str, left: Any, right: Any) -> Any:
     """``left symbol right`` on numbers.
 
-    Raises TypeError for anything else (Python would repeat a string, or format it), and
-    OverflowError for a power that would take long to compute.
+    Raises TypeError for anything else (Python would repeat or format a string), OverflowError for a
+    power that would take long to compute, and ValueError for a complex result.
     """
-    left, right = _number(left), _number(right)
+    left, right = number(left), number(right)
     if symbol == "**":
         bits = left.bit_length() * abs(right) if isinstance(left, int) else 0
         if abs(right) > MAX_EXPONENT or bits > _MAX_POWER_BITS:
@@ -84,7 +79,7 @@ def compute(symbol: str, left: Any, right: Any) -> Any:
 
 
 def compute_columns(symbol: str, left: Any, right: Any) -> Any:
-    """``compute``, row by row. Integers have to be within ``exact_bound``."""
+    """``compute``, row by row. Integers must be within ``exact_bound``."""
     left, right = numbers(left), numbers(right)
     if symbol == "**" and not (_integral(left) and _integral(right)):
         raise NotColumnwiseError  # NumPy's powers of fractions may differ in the last bit
@@ -94,7 +89,7 @@ def compute_columns(symbol: str, left: Any, right: Any) -> Any:
 def exact_bound(symbol: str, left: float, right: float) -> float:
     """The largest absolute value of a result, given those of its operands.
 
-    Raises NotColumnwiseError where integers could leave the range that arrays hold exactly.
+    Raises NotColumnwiseError if integers could exceed the range that arrays hold exactly.
     """
     if symbol in "+-":
         return exact(left + right)
@@ -102,13 +97,13 @@ def exact_bound(symbol: str, left: float, right: float) -> float:
         return exact(left * right)
     if symbol == "**":
         return exact(max(left, 1.0) ** right if right <= MAX_EXPONENT else math.inf)
-    # A remainder is smaller than its divisor, a quotient of integers no larger than its dividend.
-    # A quotient of fractions may be larger, but is no integer that could overflow.
+    # A remainder is smaller than its divisor, and a quotient of integers at most its dividend. A
+    # quotient of fractions may be larger, but is a float and cannot overflow.
     return max(left, right)
 
 
 def exact(bound: float) -> float:
-    """``bound``, if arrays hold integers of that size exactly; NotColumnwiseError if not."""
+    """``bound``; raises NotColumnwiseError if arrays do not hold such integers exactly."""
     if bound > LARGEST_EXACT:
         raise NotColumnwiseError
     return bound
@@ -135,7 +130,7 @@ def compare_columns(symbol: str, left: Any, right: Any) -> Any:
 
 
 def call(function: str, values: list[Any]) -> Any:
-    """The function of this name, of the values."""
+    """The function with this name, applied to the values."""
     return FUNCTIONS[function](*values)
 
 
@@ -149,7 +144,7 @@ def call_columns(function: str, values: list[Any]) -> Any:
 
 
 def numbers(value: Any) -> Any:
-    """The column for arithmetic: comparisons' results count as 0 and 1."""
+    """``value`` for arithmetic: booleans become 0 and 1."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "O":
             raise NotColumnwiseError
@@ -159,10 +154,11 @@ def numbers(value: Any) -> Any:
     return value
 
 
-def _number(value: Any) -> Any:
+def number(value: Any) -> Any:
+    """``value``. Raises TypeError if it is not a number."""
     if isinstance(value, int | float):
         return value
-    raise TypeError(f"arithmetic on {quote(value)}, which is no number")
+    raise TypeError(f"arithmetic on {quote(value)}, which is not a number")
 
 
 def _integral(value: Any) -> bool:

@@ -1,1 +1,1 @@
-"""Parameters: what a config chooses."""
+"""The kinds of parameters."""

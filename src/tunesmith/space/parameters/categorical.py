@@ -14,7 +14,7 @@ from tunesmith.space.value import Value, identity
 
 @dataclass(frozen=True)
 class Categorical(Choice):
-    """Distinct values of any kind, in the order given. All are adjacent to each other."""
+    """Distinct values of any type, in the order given. Each is adjacent to all others."""
 
     kind: ClassVar[str] = "categorical"
 
@@ -34,6 +34,6 @@ class Categorical(Choice):
         return int(self.index_of(a) != self.index_of(b))
 
     def encode(self, value: Value) -> tuple[float, ...]:
-        """One number a value: 1 for this one, 0 for the others."""
+        """One number per value (one-hot): 1 for this one, 0 for the others."""
         place = self.index_of(value)
         return tuple(float(other == place) for other in range(len(self.values)))

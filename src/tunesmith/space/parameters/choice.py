@@ -14,7 +14,7 @@ from tunesmith.space.value import Value, as_values, identity, quote, value_to_js
 
 @dataclass(frozen=True)
 class Choice(Parameter):
-    """A parameter with a list of distinct values; what is adjacent is left to the subclass."""
+    """A parameter with a list of distinct values; the subclass defines which are adjacent."""
 
     values: Sequence[Value]
 
@@ -24,7 +24,7 @@ class Choice(Parameter):
         object.__setattr__(self, "values", self.arranged(values))
 
     def arranged(self, values: tuple[Value, ...]) -> tuple[Value, ...]:
-        """The values in the order in which they are numbered."""
+        """The values in the order of their numbers."""
         return values
 
     @property

@@ -1,8 +1,9 @@
-"""Ways to write a number as an ordered sum: the exponents of one prime over the parts of a split.
+"""Weak compositions: ways to write a number as an ordered sum of parts >= 0.
 
-They are numbered in lexicographic order. With ``count(t, k)`` compositions of t into k parts, those
-whose first part is at least a are ``count(t - a, k)``. So ranking takes one subtraction a part, and
-unranking one binary search a part, for what is left once that part is taken off.
+A ``Factorization`` uses them for the exponents of one prime over its parts. They are numbered in
+lexicographic order. Of the ``count(t, k)`` compositions of t into k parts, ``count(t - a, k)`` have
+a first part of at least a. So ranking takes one subtraction per part, and unranking one binary
+search per part, for the sum of the remaining parts.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def count(total: int, parts: int) -> int:
 
 
 def rank(composition: tuple[int, ...]) -> int:
-    """The number of a composition among those of the same sum and length."""
+    """The number of a composition among those with the same sum and length."""
     left, parts, number = sum(composition), len(composition), 0
     for part in composition:
         number += count(left, parts) - count(left - part, parts)
@@ -49,7 +50,7 @@ def unrank(number: int, total: int, parts: int) -> tuple[int, ...]:
 
 
 def unrank_many(numbers: Array, total: int, parts: int) -> Array:
-    """``unrank`` of each number; shape (parts, len(numbers)). All counts have to fit 64 bits."""
+    """``unrank`` of each number, shape (parts, len(numbers)). All counts must fit 64 bits."""
     compositions = np.empty((parts, len(numbers)), dtype=np.int64)
     left = np.full(len(numbers), total, dtype=np.int64)
     for place, remaining in enumerate(range(parts, 1, -1)):
@@ -65,5 +66,5 @@ def unrank_many(numbers: Array, total: int, parts: int) -> Array:
 
 @lru_cache(maxsize=4096)
 def _counts(total: int, parts: int) -> tuple[int, ...]:
-    """``count(t, parts)`` for t from 0 to ``total``, which grows with t for two parts or more."""
+    """``count(t, parts)`` for t from 0 to ``total``; ascending for two parts or more."""
     return tuple(count(left, parts) for left in range(total + 1))

@@ -1,4 +1,4 @@
-"""Ordered factors of a loop's length: how a loop is tiled (OpEvo, section 3)."""
+"""Factorizations of a loop's extent into tile sizes (OpEvo, section 3)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tunesmith.space.parameters import compositions
 from tunesmith.space.parameters.parameter import Parameter, json_field, place_below
 from tunesmith.space.value import Value, quote
 
-# Bounds that no loop nest reaches, so that a file cannot ask for hours of factoring.
+# Limits beyond any loop nest, so that no file can cause hours of factoring.
 MAX_PRODUCT = 1 << 40
 MAX_PARTS = 64
 
-# Up to so many values, all are kept in a list: drawing one is then a look-up.
+# Up to this many values all are cached in a list: drawing one is then a look-up.
 _LISTED = 1 << 14
 
 
@@ -44,8 +44,9 @@ def prime_exponents(number: int) -> tuple[tuple[int, int], ...]:
 class Factorization(Parameter):
     """Ordered tuples of ``parts`` positive integers whose product is ``product``.
 
-    Two are adjacent when one prime factor moves from one part to another. A value's number has one
-    digit a prime, the rank of how that prime's exponent is spread over the parts.
+    Two are adjacent if moving one prime factor from one part to another turns one into the other. A
+    value's number has one digit per prime: the rank of the composition of that prime's exponent
+    over the parts.
     """
 
     product: int
@@ -127,10 +128,10 @@ class Factorization(Parameter):
         """For each prime, its exponent in every part."""
         self.check(value)
         assert isinstance(value, tuple)
-        return [tuple(_exponent_in(int(part), prime) for part in value) for prime, _ in self.primes]
+        return [tuple(exponent_in(int(part), prime) for part in value) for prime, _ in self.primes]
 
     def neighbours(self, value: Value) -> list[Value]:
-        # No two of these moves end at the same value, so there is nothing to deduplicate.
+        # No two of these moves lead to the same value, so none needs deduplication.
         self.check(value)
         assert isinstance(value, tuple)
         found: list[Value] = []
@@ -147,7 +148,8 @@ class Factorization(Parameter):
         return found
 
     def _random_neighbour(self, value: Value, rng: np.random.Generator) -> Value:
-        # Every prime of every part has as many parts to go to, so each move is equally likely.
+        # Every prime of every part can move to the same number of parts: all moves are equally
+        # likely.
         assert isinstance(value, tuple)
         moved = [int(part) for part in value]
         movable = [
@@ -205,7 +207,8 @@ class Factorization(Parameter):
         )
 
 
-def _exponent_in(number: int, prime: int) -> int:
+def exponent_in(number: int, prime: int) -> int:
+    """The exponent of ``prime`` in ``number``, both positive."""
     exponent = 0
     while number % prime == 0:
         number //= prime

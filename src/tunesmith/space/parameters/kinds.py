@@ -1,4 +1,4 @@
-"""The kinds of parameter that JSON can name."""
+"""The kinds of parameters in JSON."""
 
 from __future__ import annotations
 

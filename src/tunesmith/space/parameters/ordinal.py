@@ -1,4 +1,4 @@
-"""Numbers with an order, such as unroll steps: the discrete parameter of OpEvo, section 3."""
+"""Ordered numbers, such as unroll steps: the discrete parameter of OpEvo, section 3."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tunesmith.space.value import Value, identity, quote
 
 @dataclass(frozen=True)
 class Ordinal(Choice):
-    """Distinct numbers, kept in ascending order. The next lower and higher are adjacent."""
+    """Distinct numbers in ascending order. Each is adjacent to the next lower and higher one."""
 
     values: Sequence[int | float]
 

@@ -1,7 +1,6 @@
-"""What all kinds of parameter have in common: values, an order of them, and a graph over them.
+"""The base of all parameters: numbered values, and a graph over them.
 
-The graph is the topology of OpEvo, section 3: two values are adjacent where similar speed can be
-expected of them.
+The graph is the topology of OpEvo, section 3: adjacent values are expected to be similarly fast.
 """
 
 from __future__ import annotations
@@ -32,19 +31,18 @@ def uniform_below(bound: int, rng: np.random.Generator) -> int:
 
 
 def place_below(count: int, rng: np.random.Generator) -> int:
-    """A uniform place in a list of ``count``, several times as fast as the generator's own.
+    """A uniform index below ``count``, several times as fast as ``Generator.integers``.
 
-    One place is likelier than another by less than count / 2^53; the product never rounds up to
-    ``count``.
+    Probabilities differ by less than count / 2^53; the product never rounds up to ``count``.
     """
     return int(rng.random() * count)
 
 
 @dataclass(frozen=True)
 class Parameter(ABC):
-    """One choice of a space. Values are numbered 0 … cardinality - 1.
+    """One choice of a space. Its values are numbered 0 … cardinality - 1.
 
-    All methods that take a value raise SpaceError for one that the parameter does not have.
+    Methods that take a value raise SpaceError for one that the parameter does not have.
     """
 
     name: str
@@ -60,17 +58,17 @@ class Parameter(ABC):
     @property
     @abstractmethod
     def cardinality(self) -> int:
-        """How many values there are, computed without going through them."""
+        """The number of values, computed without enumerating them."""
 
     @property
     @abstractmethod
     def expectation(self) -> str:
-        """What a value has to be, in words that complete an error message."""
+        """The valid values, in words that complete an error message."""
 
     @property
     @abstractmethod
     def encoded_names(self) -> tuple[str, ...]:
-        """One name for each number that ``encode`` gives."""
+        """One name for each feature of ``encode``."""
 
     @abstractmethod
     def contains(self, value: object) -> bool:
@@ -78,11 +76,11 @@ class Parameter(ABC):
 
     @abstractmethod
     def value_at(self, index: int) -> Value:
-        """The value of this number. Raises SpaceError outside 0 … cardinality - 1."""
+        """The value with this number. Raises SpaceError outside 0 … cardinality - 1."""
 
     @abstractmethod
     def index_of(self, value: Value) -> int:
-        """The number of this value, the inverse of ``value_at``."""
+        """The number of this value: the inverse of ``value_at``."""
 
     @abstractmethod
     def neighbours(self, value: Value) -> list[Value]:
@@ -94,7 +92,7 @@ class Parameter(ABC):
 
     @abstractmethod
     def encode(self, value: Value) -> tuple[float, ...]:
-        """Numeric features, as many for every value."""
+        """Numeric features, the same number for every value."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -110,9 +108,9 @@ class Parameter(ABC):
         return self.value_at(uniform_below(self.cardinality, rng))
 
     def random_walk(self, value: Value, q: float, rng: np.random.Generator) -> Value:
-        """Where a walk from ``value`` stops (OpEvo, section 4.3, equation 3).
+        """The end of a random walk from ``value`` (OpEvo, section 4.3, equation 3).
 
-        At every vertex the walk goes on with probability ``q``, to a neighbour chosen uniformly,
+        At every vertex the walk continues with probability ``q``, to a uniformly chosen neighbour,
         and stops with probability 1 - q. Raises SpaceError unless 0 <= q < 1.
         """
         if not 0 <= q < 1:
@@ -123,15 +121,15 @@ class Parameter(ABC):
         return value
 
     def _random_neighbour(self, value: Value, rng: np.random.Generator) -> Value:
-        """One of the neighbours, all equally likely, of a value that is known to have some.
+        """A uniformly chosen neighbour of a value that has some.
 
-        Our own kinds draw it without a list of all: walks are what an evolution spends its time on.
+        The built-in kinds draw it without listing all: evolution spends most of its time here.
         """
         around = self.neighbours(value)
         return around[place_below(len(around), rng)]
 
     def columns(self, indices: Array) -> Column:
-        """The values of these numbers, as arrays for constraints to be evaluated on."""
+        """The values with these numbers, as arrays on which constraints are evaluated."""
         return column_of([self.value_at(index) for index in indices.tolist()])
 
     def check(self, value: object) -> None:
@@ -151,12 +149,12 @@ class Parameter(ABC):
         return int(index)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The fields alone, without what was computed from them.
+        # Only the fields, without cached properties.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def json_field(obj: Mapping[str, Any], field: str) -> Any:
-    """A field of a parameter's JSON. Raises SpaceError that names it when it is missing."""
+    """A field of a parameter's JSON. Raises SpaceError if it is missing."""
     if field not in obj:
         raise SpaceError(f"parameter {quote(obj.get('name'))} lacks the field '{field}'")
     return obj[field]

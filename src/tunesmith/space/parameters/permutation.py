@@ -1,4 +1,4 @@
-"""Orders of some items: how loops are nested (OpEvo, section 3)."""
+"""Permutations, such as the order of nested loops (OpEvo, section 3)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MAX_ITEMS = 64
 
 @dataclass(frozen=True)
 class Permutation(Parameter):
-    """The orders of ``items``, which have to be distinct ints, floats or strings.
+    """The permutations of ``items``: distinct ints, floats or strings.
 
-    Two are adjacent when exchanging two items turns one into the other. A value's number is its
-    Lehmer code; number 0 is the order in which the items were given.
+    Two are adjacent if swapping two items turns one into the other. A value's number is its Lehmer
+    code; number 0 is the order in which the items were given.
     """
 
     items: Sequence[int | float | str]
@@ -83,7 +83,7 @@ class Permutation(Parameter):
         return index
 
     def _order(self, value: Value) -> list[int]:
-        """For each position, the place of its item among ``items``."""
+        """For each position, the index of its item in ``items``."""
         self.check(value)
         assert isinstance(value, tuple)
         return [self._places[identity(item)] for item in value]
@@ -108,7 +108,7 @@ class Permutation(Parameter):
         return tuple(swapped)
 
     def distance(self, a: Value, b: Value) -> int:
-        """The number of items less the number of cycles of the permutation from ``a`` to ``b``."""
+        """The number of items minus that of cycles of the permutation from ``a`` to ``b``."""
         onward = dict(zip(self._order(a), self._order(b), strict=True))
         cycles = 0
         while onward:

@@ -1,4 +1,4 @@
-"""Run by Alembic for each command: migrates over the connection that the caller hands in."""
+"""Alembic runs this for each command. It migrates over the caller's connection."""
 
 from alembic import context
 
@@ -8,7 +8,7 @@ context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
     version_table=VERSION_TABLE,
-    render_as_batch=True,  # SQLite changes a table only by making it anew
+    render_as_batch=True,  # SQLite can change a table only by recreating it
 )
 with context.begin_transaction():
     context.run_migrations()

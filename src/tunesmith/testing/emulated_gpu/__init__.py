@@ -32,6 +32,11 @@ _LIBRARIES = {
     "libnvidia-ml.so.1": ("management.cpp", []),
 }
 
+# How code for GPUs is compiled. The header that all of it includes is compiled ahead, with the same
+# options, or else the compiler would not take it: that is most of the time of a small program.
+CODE_OPTIONS = ("-O1", "-w", "-shared", "-fPIC", "-std=c++17", "-fno-strict-aliasing")
+HEADER = "device.hpp"
+
 # TVM's library asks for the runtime's functions by this version.
 _VERSIONS = "libcudart.so.13 { global: *; };\n"
 
@@ -45,8 +50,8 @@ def libraries() -> Path:
     compiler = shutil.which("g++") or shutil.which("c++")
     if compiler is None:
         raise MissingDependencyError("a C++ compiler is needed to emulate a GPU")
-    sources = ["emulation.hpp", *(source for source, _ in _LIBRARIES.values())]
-    parts = [(_HERE / source).read_bytes() for source in sources]
+    sources = sorted(path for path in _HERE.iterdir() if path.suffix in (".hpp", ".cpp"))
+    parts = [source.read_bytes() for source in sources]
     digest = hashlib.sha256(b"".join(parts) + sys.executable.encode()).hexdigest()[:16]
     folder = Path(tempfile.gettempdir(), f"tunesmith-emulated-gpu-{os.getuid()}-{digest}")
     if not folder.is_dir():
@@ -66,13 +71,18 @@ def _make(compiler: str, folder: Path) -> None:
     for name, (source, needs) in _LIBRARIES.items():
         options = ["-O1", "-shared", "-fPIC", "-std=c++17", "-w", f"-Wl,-soname,{name}"]
         command = [compiler, *options, "-o", name, str(_HERE / source), "-L.", *needs]
-        command.append("-Wl,-rpath,$ORIGIN")
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise TunesmithError(f"{source} does not compile: {done.stderr.strip()[:500]}")
+        _run([*command, "-Wl,-rpath,$ORIGIN"], folder)
+    header = ["-x", "c++-header", "-o", f"{HEADER}.gch", str(_HERE / HEADER)]
+    _run([compiler, *CODE_OPTIONS, *header], folder)
     nvcc = folder / "nvcc"
     nvcc.write_text(f'#!/bin/sh\nexec {sys.executable} -m {__name__}.nvcc "$@"\n', encoding="utf-8")
     nvcc.chmod(0o755)
+
+
+def _run(command: list[str], folder: Path) -> None:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise TunesmithError(f"a GPU cannot be emulated: {done.stderr.strip()[:500]}")
 
 
 def environment(

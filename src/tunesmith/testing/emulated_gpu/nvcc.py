@@ -6,7 +6,9 @@ others, which do not matter here.
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
 import re
 import shutil
 import subprocess
@@ -15,6 +17,7 @@ import tempfile
 from pathlib import Path
 
 from tunesmith.errors import MissingDependencyError, TunesmithError
+from tunesmith.testing.emulated_gpu import CODE_OPTIONS, libraries
 from tunesmith.testing.emulated_gpu.translate import kernels_of, to_cpp
 
 _HEADERS = Path(__file__).parent
@@ -35,19 +38,30 @@ _WARPGROUPS = "sm_90a"
 def compile_emulated(source: str, arch: str) -> bytes:
     """The code of CUDA C++ for the emulated driver, and for none else.
 
-    Raises ``MissingDependencyError`` without a C++ compiler and ``TunesmithError`` with its words
-    for code that it does not take.
+    What was compiled before is taken from the folder that ``TUNESMITH_EMULATED_KEPT`` names, where
+    it is set. Raises ``MissingDependencyError`` without a C++ compiler and ``TunesmithError`` with
+    its words for code that it does not take.
     """
     compiler = shutil.which("g++") or shutil.which("c++")
     if compiler is None:
         raise MissingDependencyError("a C++ compiler is needed to run CUDA code on the CPU")
+    code = to_cpp(source)
+    kept = _kept(code)
+    library = kept.read_bytes() if kept and kept.is_file() else _compile(compiler, code)
+    if kept and not kept.is_file():
+        _keep(kept, library)
+    number = re.sub(r"\D", "", arch)
+    return f"TUNESMITH EMULATED {number} {len(library)}\n".encode() + library
+
+
+def _compile(compiler: str, code: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         for name in _EMPTY:
             (path / name).write_text("", encoding="utf-8")
-        (path / "kernel.cpp").write_text(to_cpp(source), encoding="utf-8")
-        options = ["-O1", "-w", "-shared", "-fPIC", "-std=c++17", "-fno-strict-aliasing"]
-        options += [f"-I{folder}", f"-I{_HEADERS}"]
+        (path / "kernel.cpp").write_text(code, encoding="utf-8")
+        # First where the header lies compiled.
+        options = [*CODE_OPTIONS, f"-I{folder}", f"-I{libraries()}", f"-I{_HEADERS}"]
         done = subprocess.run(
             [compiler, *options, "-o", str(path / "kernel.so"), str(path / "kernel.cpp")],
             capture_output=True,
@@ -56,9 +70,25 @@ def compile_emulated(source: str, arch: str) -> bytes:
         )
         if done.returncode:
             raise TunesmithError(f"the CUDA code is no C++: {done.stderr.strip()[:500]}")
-        library = (path / "kernel.so").read_bytes()
-    number = re.sub(r"\D", "", arch)
-    return f"TUNESMITH EMULATED {number} {len(library)}\n".encode() + library
+        return (path / "kernel.so").read_bytes()
+
+
+def _kept(code: str) -> Path | None:
+    """Where the library of this code is kept, or will be; None if none is to be kept."""
+    folder = os.environ.get("TUNESMITH_EMULATED_KEPT")
+    if not folder:
+        return None
+    # The name of the libraries' folder is a hash of the headers.
+    text = f"{libraries().name}\n{code}"
+    return Path(folder, hashlib.sha256(text.encode()).hexdigest()[:32]).with_suffix(".so")
+
+
+def _keep(path: Path, library: bytes) -> None:
+    """Put a file in its place at once, for other processes may look for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(library)
+    Path(file.name).replace(path)
 
 
 def shared_bytes(source: str) -> int:

@@ -1,1 +1,1 @@
-"""What the neural tuners are made of, with PyTorch where it is needed."""
+"""The networks of the neural tuners, in PyTorch."""

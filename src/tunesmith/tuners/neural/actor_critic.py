@@ -1,4 +1,4 @@
-"""The actor and the critic of N-A2C, and how they learn from transitions."""
+"""The actor and the critic of N-A2C, and their training."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tunesmith.tuners.neural import pytorch
 
 
 class Transitions(NamedTuple):
-    """Steps from one state to the next, a row each.
+    """Steps from one state to the next, one per row.
 
     ``features`` and ``next_features`` have shape (batch, features), ``possible`` has (batch,
     actions), ``actions`` and ``rewards`` have (batch,).
@@ -26,10 +26,10 @@ class Transitions(NamedTuple):
 
 
 class ActorCritic:
-    """Two networks of one hidden layer: the actor prefers actions, the critic values states.
+    """Two networks with one hidden layer: the actor scores actions, the critic values states.
 
-    ``discount`` is what the value of the next state counts against the reward of getting there.
-    Raises ``MissingDependencyError`` where there is no PyTorch; ``tuner`` is who says so.
+    ``discount`` is the weight of the next state's value against the reward. Raises
+    ``MissingDependencyError`` without PyTorch; its message names the ``tuner``.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class ActorCritic:
         return probabilities
 
     def values(self, features: Floats) -> Reals:
-        """What the critic expects of each state, shape (batch,), in units of the rewards."""
+        """The critic's value of each state, shape (batch,), in units of the rewards."""
         with pytorch.one_thread(self._torch):
             values = self._critic(self._torch.from_numpy(features))
             expected: Reals = values.detach().double().numpy()[:, 0]
         return expected
 
     def losses(self, transitions: Transitions) -> tuple[Any, Any]:
-        """The actor's and the critic's loss, to be minimised: tensors of one number."""
+        """The actor's and the critic's loss: tensors of one number."""
         torch = self._torch
         features, possible, actions, rewards, following = map(torch.from_numpy, transitions)
         values = self._critic(features)[:, 0]
@@ -77,11 +77,11 @@ class ActorCritic:
         advantages = returns - values
         preferences = self._actor(features).masked_fill(~possible, -torch.inf)
         chosen = preferences.log_softmax(dim=1).gather(1, actions[:, None])[:, 0]
-        # The minus makes actions of positive advantage likelier.
+        # Minimising the negative makes actions with positive advantage likelier.
         return -(advantages.detach() * chosen).mean(), advantages.square().mean()
 
     def train(self, transitions: Transitions) -> None:
-        """One step of Adam: the critic towards the returns, the actor by their advantage."""
+        """One step of Adam on both losses."""
         with pytorch.one_thread(self._torch):
             actor_loss, critic_loss = self.losses(transitions)
             self._optimizer.zero_grad()

@@ -1,4 +1,4 @@
-"""N-A2C's memory of what was measured, which its networks learn from."""
+"""N-A2C's replay memory."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tunesmith.features.vectors import Ints, Reals
 
 
 class Memory:
-    """M: transitions (s, a, r, s') to the latest measured states s', from all s by all a for which
+    """M: transitions (s, a, r, s') to the latest measured states s', from all s by all a with
     step(s, a) = s' ("Compiler-Level Matrix Multiplication Optimization for Deep Learning",
     algorithm 2, where it stores to M).
 
-    These are more than the steps that a walk took. As r depends on s' alone (equation 8), the
-    measured states are what is kept, ``size`` of them.
+    These are more than the steps that walks took. As r depends only on s' (equation 8), only the
+    measured states are kept, the latest ``size`` of them.
     """
 
     def __init__(self, size: int, moves: Moves) -> None:
@@ -27,15 +27,16 @@ class Memory:
         return min(self._stored, len(self._speeds))
 
     def add(self, state: Ints, speed: float) -> None:
-        """Take in a state's throughput; the oldest state gives way where M is full."""
+        """Add a state and its throughput; if M is full, it replaces the oldest state."""
         place = self._stored % len(self._speeds)
         self._states[place], self._speeds[place] = state, speed
         self._stored += 1
 
     def draw(self, count: int, rng: np.random.Generator) -> tuple[Ints, Numbers, Reals, Ints]:
-        """Some transitions: states, actions, throughputs of the next states, and those.
+        """``count`` random transitions: states, actions, throughputs of the next states, and these.
 
-        A measured state is drawn, then one of the states from which a single action leads there.
+        Shapes (count, elements), (count,), (count,), (count, elements). Each is drawn by a measured
+        state, then by one of the states from which a single action leads there.
         """
         places = rng.integers(len(self), size=count)
         after = self._states[places]

@@ -1,4 +1,4 @@
-"""What the neural tuners share: PyTorch where it is needed, and left as the user has set it."""
+"""PyTorch for the neural tuners, without changes to its global state."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from tunesmith.errors import MissingDependencyError
+from tunesmith.errors import MissingDependencyError, one_line
 
 
 def load_torch(tuner: str) -> Any:
     """The module ``torch``, which takes a second to import.
 
-    Raises ``MissingDependencyError`` that says what to install for the tuner of this name.
+    Raises ``MissingDependencyError``, which says what to install for the tuner with this name.
     """
     try:
         import torch
     except (ImportError, OSError) as error:  # OSError: one of its libraries cannot be loaded
-        reason = " ".join(str(error).split())
         raise MissingDependencyError(
-            f"tuner '{tuner}' needs PyTorch, which cannot be imported ({reason}): "
+            f"tuner '{tuner}' needs PyTorch, which cannot be imported ({one_line(str(error))}): "
             "install the extra 'neural' (pip install 'tunesmith[neural]')"
         ) from error
     return torch
@@ -29,10 +28,9 @@ def load_torch(tuner: str) -> Any:
 
 @contextmanager
 def one_thread(torch: Any) -> Iterator[None]:
-    """Inside, PyTorch computes in one thread and keeps track of gradients.
+    """Within the block PyTorch uses one thread and tracks gradients; then settings are restored.
 
-    Several threads are slower for networks as small as ours, and would take turns with what is
-    being measured. On leaving, both settings are the user's again.
+    For small networks several threads are slower, and they would disturb measurements.
     """
     threads = torch.get_num_threads()
     if threads != 1:
@@ -46,21 +44,21 @@ def one_thread(torch: Any) -> Iterator[None]:
 
 
 def generator(torch: Any, rng: np.random.Generator) -> Any:
-    """A generator of PyTorch's that is seeded from ``rng``: the global one is the user's."""
+    """A PyTorch generator seeded from ``rng``, as the global one belongs to the user."""
     return torch.Generator(device="cpu").manual_seed(int(rng.integers(1 << 63)))
 
 
 def uniform(torch: Any, shape: tuple[int, ...], bound: float, generator: Any) -> Any:
-    """Weights to be trained, float32, drawn from [-bound, bound]; zero where that is 0."""
+    """Trainable float32 weights, drawn from [-bound, bound]."""
     weights = torch.empty(shape, dtype=torch.float32, device="cpu")
     return weights.uniform_(-bound, bound, generator=generator).requires_grad_()
 
 
 class Perceptron:
-    """A network of one hidden layer of rectified linear units.
+    """A network with one hidden layer of rectified linear units.
 
-    ``sizes`` are the numbers of inputs, hidden units and outputs. ``weights`` are drawn in
-    proportion to the inverse root of a layer's inputs.
+    ``sizes`` are the numbers of inputs, hidden units and outputs. Initial ``weights`` are bounded
+    by the inverse square root of a layer's inputs.
     """
 
     def __init__(self, torch: Any, sizes: tuple[int, int, int], generator: Any) -> None:

@@ -12,15 +12,16 @@ from tunesmith.tuners.neural import pytorch
 
 
 class RecurrentPolicy:
-    """One layer of LSTM: it reads the token before, and prefers some of those that may follow.
+    """An LSTM layer that reads the previous token and scores the next one.
 
-    Each place has an embedding of its tokens and an output layer of its own. The outputs are added
-    to the logarithms of how many values go on with each token (``Tokens.ways``). As they start at
-    zero, an untrained policy draws all values evenly, as random search does; and what no value
-    goes on with is masked.
+    Each place has its own embedding of tokens and its own output layer. The outputs are added to
+    the logarithms of how many values continue with each token (``Tokens.ways``). They start at
+    zero, so an untrained policy draws all values uniformly, like random search. Tokens that no
+    value continues with are masked.
 
-    ``entropy`` weighs how far the policy is from the untrained one (the Kullback-Leibler divergence
-    of each token). Raises ``MissingDependencyError`` without PyTorch; ``tuner`` is who says so.
+    ``entropy`` is the weight of the policy's divergence from the untrained one (the
+    Kullback-Leibler divergence of each token). Raises ``MissingDependencyError`` without PyTorch;
+    its message names the ``tuner``.
     """
 
     def __init__(
@@ -42,18 +43,18 @@ class RecurrentPolicy:
         # Row 0 is read before the first token; then come the tokens of each place.
         rows = 1 + places * tokens.most
         self._embedding = pytorch.uniform(torch, (rows, hidden), bound, generator)
-        # No module of PyTorch's: it would draw its first weights from the user's generator.
+        # Not torch.nn.LSTM, which would draw its initial weights from the user's generator.
         shapes = [(4 * hidden, hidden), (4 * hidden, hidden), (4 * hidden,), (4 * hidden,)]
         self._cell = [pytorch.uniform(torch, shape, bound, generator) for shape in shapes]
         self._output = pytorch.uniform(torch, (places, hidden, tokens.most), 0.0, generator)
         weights = [self._embedding, *self._cell, self._output]
-        # The usual epsilon, 1e-8, would make steps of rounding errors where there is no advantage.
+        # With the usual epsilon, 1e-8, rounding errors would cause steps if there is no advantage.
         self._optimizer = torch.optim.Adam(weights, lr=learning_rate, eps=1e-5)
 
     def draw(self, count: int, rng: np.random.Generator, temperature: float = 1.0) -> Ints:
-        """So many sentences, drawn from the policy, shape (count, places).
+        """``count`` sentences drawn from the policy, shape (count, places).
 
-        The higher the temperature, the nearer to what an untrained policy draws.
+        With rising temperature draws approach those of an untrained policy.
         """
         torch = self._torch
         drawn = np.zeros((count, len(self._tokens)), dtype=np.int32)
@@ -63,30 +64,30 @@ class RecurrentPolicy:
                 state = self._read(drawn, place, state)
                 preferences = (state[0] @ self._output[place]).double().numpy() / temperature
                 preferences += self._tokens.ways(drawn[:, :place])
-                # The largest after Gumbel noise is a draw from the softmax.
+                # The Gumbel-max trick: the argmax is a draw from the softmax.
                 noise = rng.gumbel(size=preferences.shape)
                 drawn[:, place] = (preferences + noise).argmax(axis=1)
         return drawn
 
     def log_probabilities(self, sentences: Ints) -> Reals:
-        """The logarithm of how likely each sentence is to be drawn, shape (batch,)."""
+        """The log-probability of each sentence, shape (batch,)."""
         with pytorch.one_thread(self._torch):
             chosen, _ = self._evaluate(sentences)
             logs: Reals = chosen.detach().double().numpy()
         return logs
 
     def loss(self, sentences: Ints, advantages: Reals) -> Any:
-        """REINFORCE's loss, to be minimised: a tensor of one number.
+        """The loss of REINFORCE: a tensor of one number.
 
         ``sentences`` have shape (batch, places), ``advantages`` (batch,).
         """
         chosen, divergence = self._evaluate(sentences)
         weights = self._torch.from_numpy(advantages.astype(np.float32))
-        # The minus makes what has a positive advantage likelier.
+        # Minimising the negative makes sentences with a positive advantage likelier.
         return -(weights * chosen).mean() + self._entropy * divergence.mean()
 
     def train(self, sentences: Ints, advantages: Reals) -> None:
-        """One step of Adam: sentences of positive advantage become likelier."""
+        """One step of Adam on the loss."""
         with pytorch.one_thread(self._torch):
             loss = self.loss(sentences, advantages)
             self._optimizer.zero_grad()
@@ -94,7 +95,7 @@ class RecurrentPolicy:
             self._optimizer.step()
 
     def _evaluate(self, sentences: Ints) -> tuple[Any, Any]:
-        """Log-probabilities, and the divergence from the untrained policy on the way, in nats.
+        """Log-probabilities of sentences, and their divergence from the untrained policy in nats.
 
         Both have shape (batch,).
         """
@@ -116,7 +117,7 @@ class RecurrentPolicy:
         return zeros, zeros
 
     def _read(self, sentences: Ints, place: int, state: tuple[Any, Any]) -> tuple[Any, Any]:
-        """The output and cell at a place, once the token before it is read."""
+        """The output and cell at a place, after the token before it."""
         torch = self._torch
         if place == 0:
             rows = torch.zeros(len(sentences), dtype=torch.int64, device="cpu")

@@ -20,6 +20,7 @@ from tunesmith.sketches.cpu.rows.blocking import Sweep, blocks_of
 from tunesmith.sketches.cpu.rows.sketch import CpuRows
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.exponential import exponential
+from tunesmith.sketches.tir.registers import Kept
 from tunesmith.target import Target
 from tunesmith.testing.processors import cpu_targets
 from tunesmith.testing.sketch import SketchConformance, mismatch
@@ -73,7 +74,7 @@ def exp_of(values: Any, target: Target) -> Any:
     made = exponential(dtype)
     arguments = [Argument(name, values.shape, dtype) for name in ("x", "y")]
     with emit.module() as module, emit.function("main", arguments) as (x, y):
-        kept = emit.Kept(dtype, lanes)
+        kept = Kept(dtype, lanes)
         with emit.serial(values.size // lanes, "step") as step:
             (power,) = made.of([emit.load(x, [step * lanes], lanes)], lanes, kept)
             emit.store(y, power, [step * lanes], lanes)

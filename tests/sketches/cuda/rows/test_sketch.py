@@ -93,7 +93,7 @@ def test_one_element_a_thread_is_not_kept_by_several_warps() -> None:
 def test_shared_memory_and_threads_are_those_of_the_code(operator: Operator) -> None:
     """What is counted before anything is compiled is what TVM declares in the end."""
     checked = 0
-    for config in SKETCH.space(operator, TARGET).sample_many(12, np.random.default_rng(2)):
+    for config in SKETCH.space(operator, TARGET).sample_many(8, np.random.default_rng(2)):
         try:
             source = cuda_source(SKETCH.program(operator, TARGET, config), TARGET.to_tvm())
         except InstantiationError:

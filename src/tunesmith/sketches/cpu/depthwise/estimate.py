@@ -1,11 +1,11 @@
-"""About how long a blocking takes: its register tiles, its traffic, and how it is shared."""
+"""How long a blocking takes: its register tiles, its traffic, and the parallel loop."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 from tunesmith.operators import DepthwiseConv2d
-from tunesmith.sketches.cpu.depthwise.kernel import Blocking, layout_of
+from tunesmith.sketches.cpu.depthwise.image_tiles import Blocking, layout_of
 from tunesmith.sketches.cpu.depthwise.windows import axes_of
 from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.tir import emit
@@ -14,7 +14,7 @@ from tunesmith.target import Target
 # What a step of the parallel loop and a register tile cost beside their vectors, in cycles.
 _TASK_CYCLES = 20
 _TILE_CYCLES = 4
-# What loads under masks cost that have to be made first.
+# By what factor masks slow loads down.
 _MASKING = 1.2
 # Shuffles take one of the two units that multiply-adds are done in: the part of a multiply-add
 # that one costs.
@@ -63,7 +63,7 @@ def _tile_cycles(
         registers=sums + taps + loads,
     )
     narrow = blocking.lanes < machine.lanes(operator.dtype)
-    # Where a full vector takes the core's one unit for all its width, half of one takes half.
+    # Where a core has one unit for whole vectors, a vector of half the width takes half the time.
     halves = 0.5 if narrow and machine.core.fmas <= 1 else 1.0
     masking = _MASKING if blocking.masked else 1.0
     layout = layout_of(operator, blocking)

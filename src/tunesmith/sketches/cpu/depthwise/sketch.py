@@ -6,11 +6,16 @@ import math
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from tunesmith.errors import UsageError
 from tunesmith.operators import DepthwiseConv2d, Operator
 from tunesmith.sketches.cpu.depthwise.estimate import estimated_seconds
-from tunesmith.sketches.cpu.depthwise.kernel import Blocking, depthwise_program, layout_of
-from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.cpu.depthwise.image_tiles import (
+    Blocking,
+    lanes_for,
+    layout_of,
+    tile_values,
+)
+from tunesmith.sketches.cpu.depthwise.kernel import depthwise_program
+from tunesmith.sketches.sketch import Sketch, instantiating, known
 from tunesmith.sketches.tir import emit
 from tunesmith.space import Categorical, Config, Constraint, Ordinal, Parameter, Space
 from tunesmith.target import Target
@@ -49,20 +54,22 @@ class CpuDepthwise(Sketch):
         return operator.dtype in _DTYPES and taps <= MAX_MULTIPLY_ADDS and not repeated
 
     def space(self, operator: Operator, target: Target) -> Space:
-        return _space(_known(operator), target.lanes(operator.dtype))
+        return _space(known(self, operator, DepthwiseConv2d), target.lanes(operator.dtype))
 
     def default(self, operator: Operator, target: Target) -> Config:
         """Tiles of about four rows, as many bands as cores need, edges apart if that is short."""
-        operator = _known(operator)
+        operator = known(self, operator, DepthwiseConv2d)
         lanes = max(_lanes(operator, target.lanes(operator.dtype)))
         longest = MAX_MULTIPLY_ADDS // math.prod(operator.kernel)
         rows = max(n for n in (1, 2, 4) if n <= min(operator.output_image[0], longest))
-        busy = operator.n * emit.tile_count(*_channels(operator, lanes))
+        width = 1 if operator.layout == "NCHW" else lanes
+        busy = operator.n * emit.tile_count(operator.c * operator.multiplier, width)
+        bands = [count for count in _BANDS if count <= operator.output_image[0]]
         values: dict[str, Any] = {
             "lanes": lanes,
             "rows": rows,
             "vectors": 1,
-            "bands": next((b for b in _bands(operator) if busy * b >= target.core_count), 1),
+            "bands": next((b for b in bands if busy * b >= target.core_count), 1),
             "order": ("rows", "columns"),
             "edges": "peeled" if _short_when_peeled(operator, lanes, 1, (rows,)) else "masked",
         }
@@ -71,73 +78,34 @@ class CpuDepthwise(Sketch):
         return Config(values)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        operator = _known(operator)
+        operator = known(self, operator, DepthwiseConv2d)
         with instantiating(self.space(operator, target), config):
-            return depthwise_program(operator, _blocking(config))
+            return depthwise_program(operator, Blocking.of(config))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        return estimated_seconds(_known(operator), target, _blocking(config))
-
-
-def _known(operator: Operator) -> DepthwiseConv2d:
-    if not isinstance(operator, DepthwiseConv2d):
-        raise UsageError(
-            f"sketch {CpuDepthwise.name} is for depthwise_conv2d: take another for {operator.name}"
+        return estimated_seconds(
+            known(self, operator, DepthwiseConv2d), target, Blocking.of(config)
         )
-    return operator
-
-
-def _blocking(config: Config) -> Blocking:
-    values: dict[str, Any] = dict(config)
-    return Blocking(
-        lanes=values["lanes"],
-        rows=values["rows"],
-        vectors=values["vectors"],
-        bands=values["bands"],
-        columns_outside=values["order"] == ("columns", "rows"),
-        masked=values["edges"] == "masked",
-        shuffled=values.get("shifts") == "shuffles",
-    )
 
 
 # -- the space ------------------------------------------------------------------------------------
 
 
-def _vector_extent(operator: DepthwiseConv2d) -> int:
-    """How long the axis is that vectors run along."""
-    along_columns = operator.layout == "NCHW"
-    return operator.output_image[1] if along_columns else operator.c * operator.multiplier
-
-
-def _channels(operator: DepthwiseConv2d, lanes: int) -> tuple[int, int]:
-    """How many channels there are, and how many of them a step of the parallel loop takes."""
-    return operator.c * operator.multiplier, 1 if operator.layout == "NCHW" else lanes
-
-
 def _lanes(operator: DepthwiseConv2d, widest: int) -> tuple[int, ...]:
-    """Vectors of which at least half is used, from a quarter of a register on."""
-    lengths = [lanes for lanes in (widest, widest // 2, widest // 4) if lanes >= 2]
-    used = [lanes for lanes in lengths if lanes < 2 * _vector_extent(operator)]
-    return tuple(sorted(used or lengths[-1:]))
-
-
-def _bands(operator: DepthwiseConv2d) -> tuple[int, ...]:
-    return tuple(bands for bands in _BANDS if bands <= operator.output_image[0])
+    """Lanes of vectors, which run along the columns or along the channels."""
+    along_columns = operator.layout == "NCHW"
+    extent = operator.output_image[1] if along_columns else operator.c * operator.multiplier
+    return lanes_for(extent, widest)
 
 
 @lru_cache(maxsize=64)
 def _space(operator: DepthwiseConv2d, widest: int) -> Space:
     along_columns = operator.layout == "NCHW"
-    rows, columns = operator.output_image
     lanes = _lanes(operator, widest)
-    vectors = -(-columns // lanes[0]) if along_columns else columns
-    row_counts = tuple(count for count in _ROWS if count <= rows)
-    vector_counts = tuple(count for count in _VECTORS if count <= vectors)
+    tile = tile_values(operator, lanes, _ROWS, _VECTORS, _BANDS)
+    row_counts, vector_counts = tile["rows"], tile["vectors"]
     parameters: list[Parameter] = [
-        Ordinal("lanes", lanes),
-        Ordinal("rows", row_counts),
-        Ordinal("vectors", vector_counts),
-        Ordinal("bands", _bands(operator)),
+        *(Ordinal(name, values) for name, values in tile.items()),
         Categorical("order", (("rows", "columns"), ("columns", "rows"))),
         Categorical("edges", ("peeled", "masked")),
     ]
@@ -149,13 +117,14 @@ def _space(operator: DepthwiseConv2d, widest: int) -> Space:
         Constraint(f"rows * vectors * {taps} <= {MAX_MULTIPLY_ADDS}"),
     ]
     if along_columns:
-        constraints.append(Constraint(f"(vectors - 1) * lanes < {columns}"))
+        constraints.append(Constraint(f"(vectors - 1) * lanes < {operator.output_image[1]}"))
     for each in lanes:
         for count in vector_counts:
             short = _short_when_peeled(operator, each, count, row_counts)
             if short != row_counts:
-                tile = f"lanes != {each} or vectors != {count}"
-                constraints.append(Constraint(f"{tile} or edges == 'masked' or rows in {[*short]}"))
+                other = f"lanes != {each} or vectors != {count}"
+                fits = f"edges == 'masked' or rows in {[*short]}"
+                constraints.append(Constraint(f"{other} or {fits}"))
     return Space(parameters, constraints)
 
 

@@ -16,9 +16,9 @@ from tunesmith.sketches.tir.vectors import load_masked, store_masked, within
 class Lanes:
     """Elements ``start`` to ``start + count - 1`` of a dimension of ``size``: those that exist.
 
-    ``start`` is a number, or an expression, for which all of them exist unless ``checked``.
-    ``condition``, where there is one, says whether any of them do. ``fill`` is loaded for those
-    that do not.
+    ``start`` is a number or an expression; with an expression all of them exist, unless
+    ``checked``. A ``condition`` says whether any of them do. ``fill`` is loaded for those that do
+    not.
     """
 
     start: Any
@@ -51,11 +51,11 @@ class ColumnPlan:
     """How the taps of a tile's columns are made of vectors of the data's columns.
 
     The tile has a vector of ``lanes`` outputs at each of ``offsets`` from its first column. Its
-    source vectors are ``lanes`` consecutive inputs each, at offsets from the input under its first
-    column (without padding). Where the vectors run along the channels, ``lanes`` is 1.
+    source vectors are ``lanes`` consecutive inputs each, at offsets from the first input of its
+    first column (without padding). Where the vectors run along the channels, ``lanes`` is 1.
 
-    With a stride, a tap takes each stride-th element of several sources. ``shuffled`` takes
-    sources at multiples of ``lanes`` alone and shifts them as well, in the place of loads that
+    With a stride, a tap takes each stride-th element of several sources. With ``shuffled``, sources
+    are loaded at multiples of ``lanes`` only and shifted by shuffles, instead of loads that
     straddle cache lines.
     """
 
@@ -96,8 +96,8 @@ class ColumnPlan:
 class RowOfTaps:
     """The taps of one row of inputs, each source vector loaded once.
 
-    ``load`` brings the source vector at an offset; None stands for nothing but padding. ``zero`` is
-    a vector of that.
+    ``load`` loads the source vector at an offset, or returns None if all of it is padding. ``zero``
+    is a vector of padding.
     """
 
     def __init__(self, plan: ColumnPlan, load: Callable[[int], Any | None], zero: Any) -> None:

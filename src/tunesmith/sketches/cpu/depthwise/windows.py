@@ -1,4 +1,4 @@
-"""Tiles along an image axis: which read nothing but the image, and which the padding too."""
+"""Tiles along an image axis: those inside of the image, and those at its edges."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def axes_of(operator: DepthwiseConv2d | Pool2d) -> tuple[Axis, Axis]:
 
 @dataclass(frozen=True)
 class Tiles:
-    """The tiles of so many outputs along an axis; the last one overlaps its neighbour.
+    """The tiles of ``size`` outputs along an axis; the last one overlaps its neighbour.
 
-    Those that need care at the edges of the image are written out one by one, for what they leave
-    out is then known: ``before`` and ``after`` are where they start. The others, tiles number
-    ``first`` to ``first + inner - 1``, are a loop.
+    Those at the edges of the image, which start at ``before`` and ``after``, have code of their
+    own, so that it is known which taps are padding. The others, tiles number ``first`` to
+    ``first + inner - 1``, are a loop.
     """
 
     size: int
@@ -74,8 +74,8 @@ class Tiles:
 def tiles_of(axis: Axis, size: int, low: int, high: int, *, masked: bool) -> Tiles:
     """The tiles of ``size`` outputs along an axis.
 
-    A tile that starts at output o reads the inputs from o * stride + low up to, and without,
-    o * stride + high. Where loads are ``masked`` no tile needs care.
+    A tile that starts at output o reads the inputs from o * stride + low to before
+    o * stride + high. Where loads are ``masked``, all tiles are inner ones.
     """
     count = emit.tile_count(axis.count, size)
     if masked:
@@ -108,7 +108,7 @@ def for_each(tiles: Tiles, name: str, body: Callable[[Any], None]) -> None:
 def for_each_of_band(
     tiles: Tiles, name: str, band: Any, bands: int, body: Callable[[Any], None]
 ) -> None:
-    """The same for one of so many shares of the tiles; the first and last have the edges."""
+    """The same for one of ``bands`` shares of the tiles; the first and last have the edges."""
     if bands == 1:
         for_each(tiles, name, body)
         return

@@ -1,14 +1,14 @@
-"""Loops over ranges known at run time only, conditions, and flat views of buffers."""
+"""Loops over ranges known at run time only, tasks, conditions, and memory."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from tunesmith.operators import element_bits
+from tunesmith.operators import Argument, ProductOperator, element_bits
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.weights import program_with_weights
 
 
 @contextmanager
@@ -29,10 +29,9 @@ def span(start: Any, stop: Any, name: str) -> Iterator[Any]:
 def memory(name: str, elements: int, dtype: str) -> Iterator[Any]:
     """Flat memory around its use.
 
-    It comes from TVM's runtime by a call, as that of buffers does in the end. Of buffers themselves
-    a pass of TVM's (``CompactBufferAllocation``) works out which part each access of the program
-    can reach, to keep just their union: for straight code of hundreds of accesses that takes
-    seconds.
+    It is allocated by a call of TVM's runtime, as that of buffers is in the end. For buffers a pass
+    of TVM's (``CompactBufferAllocation``) computes the region of each access, to allocate just
+    their union: for straight code of hundreds of accesses that takes seconds.
     """
     from tvm import tirx
     from tvm.script.ir_builder import IRBuilder
@@ -63,17 +62,49 @@ def outside(value: Any, stop: int) -> Any:
     return tirx.any(value < 0, value >= stop)
 
 
-def flat(buffer: Any, name: str) -> Any:
-    """A view of a buffer with a single dimension, so that indices are offsets in elements."""
-    from tvm.script.ir_builder import IRBuilder
-    from tvm.tirx.script.builder import ir
+def parts_of_task(task: Any, channels: int, others: int, order: str) -> tuple[Any, Any, Any]:
+    """The image of a task, its part of the channels, and its part of the pixels.
 
-    elements = math.prod(int(extent) for extent in buffer.shape)
-    view = ir.decl_buffer((elements,), str(buffer.dtype), data=buffer.data)
-    IRBuilder.name(name, view)
-    return view
+    Tasks that follow each other run on one core: in the order "weights" they share channels, else
+    pixels.
+    """
+    image = emit.bind("image_number", task // (channels * others))
+    if order == "weights":
+        return image, task // others % channels, task % others
+    return image, task % channels, task // channels % others
 
 
-def cast(value: Any, old: Any, new: Any, lanes: int = 1) -> Any:
-    """Lanes of type ``old`` as lanes of type ``new``."""
-    return value if str(old) == str(new) else value.astype(emit.vector_type(str(new), lanes))
+def tiles_of_task(task: Any, tiles: int, tasks: int, name: str) -> tuple[Any, Any]:
+    """The first tile of a task and the one behind its last: tasks differ by one tile at most."""
+    if tasks == 1:
+        return 0, tiles
+    if tasks == tiles:
+        return task, task + 1
+    return (
+        emit.bind(f"first_{name}", task * tiles // tasks),
+        emit.bind(f"last_{name}", (task + 1) * tiles // tasks),
+    )
+
+
+def program_of_panels(
+    operator: ProductOperator,
+    packed: Argument,
+    pack: Callable[[Any, Any], None],
+    main: Callable[[list[Any]], None],
+) -> Any:
+    """The module: ``main``, and ``prepare`` where weights are constant.
+
+    All buffers are flat views. ``pack`` fills the ``packed`` weights from the operator's; ``main``
+    is given the operator's arguments, the packed weights among them, and the result.
+    """
+
+    def body(buffers: Sequence[Any]) -> None:
+        names = ("image", "panels", *(f"extra{i}" for i in range(len(buffers) - 3)), "result")
+        main(list(map(emit.flat, buffers, names)))
+
+    return program_with_weights(
+        operator,
+        packed,
+        lambda plain, filled: pack(emit.flat(plain, "weights"), emit.flat(filled, "panels")),
+        body,
+    )

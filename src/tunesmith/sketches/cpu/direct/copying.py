@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tunesmith.sketches.cpu.direct.control import cast, outside, span, within
+from tunesmith.sketches.cpu.direct.control import memory, outside, span, within
+from tunesmith.sketches.cpu.direct.data import copied_elements
 from tunesmith.sketches.cpu.direct.plan import Plan
 from tunesmith.sketches.cpu.direct.transpose import transposed
 from tunesmith.sketches.tir import emit, shuffles
@@ -21,7 +24,7 @@ def copy_images(plan: Plan, data: Any, target: Any) -> None:
     copier = _Copier(plan, data, target, rows)
     groups = copier.groups
     alone = plan.images * groups
-    # A step for each row only where there are few channels: finding its place takes divisions.
+    # A step for each row only where there are few channels: its index takes divisions.
     fused = 1 if alone >= _MANY_STEPS else rows
     with emit.parallel(alone * fused, "copied_rows") as step:
         image, group = step // (groups * fused), step // fused % groups
@@ -32,8 +35,20 @@ def copy_images(plan: Plan, data: Any, target: Any) -> None:
                 copier.copy((image, group), row, to=(image, row))
 
 
+@contextmanager
+def copied_images(plan: Plan, data: Any) -> Iterator[Any]:
+    """Around what reads the data: yields a copy of all images, where the plan says so."""
+    if plan.copy != "image":
+        yield data
+        return
+    elements = plan.images * copied_elements(plan, plan.stored_rows)
+    with memory("copied", elements, plan.operator.accumulate_dtype) as whole:
+        copy_images(plan, data, whole)
+        yield whole
+
+
 def copy_rows(plan: Plan, data: Any, target: Any, image: Any, rows: tuple[Any, Any]) -> None:
-    """Copy rows of the data of an image, from the first on so many, into memory of a task's own."""
+    """Copy rows of an image, given the first and their number, into memory of the task."""
     first, count = rows
     copier = _Copier(plan, data, target, plan.rows_for(plan.rows_per_task))
     with emit.serial(copier.groups, "group") as group, span(0, count, "row") as row:
@@ -59,8 +74,8 @@ class _Copier:
 
     @property
     def channels(self) -> int:
-        """Channels of a group: all where their axis is the innermost one but not in the copy, for
-        vectors of channels are transposed then."""
+        """Channels of a group: all where only the source has them innermost, since vectors of
+        channels are transposed then."""
         stored = self.plan.stored_block
         turned = self.plan.operator.layout == "NHWC" and stored == 1
         return self.plan.channels_in if turned else stored
@@ -126,7 +141,7 @@ def _copy_columns(plan: Plan, row: _Block) -> None:
 
 @dataclass(frozen=True)
 class _Block:
-    """Pixels of so many channels, and where they go."""
+    """Pixels of ``channels`` channels, and their targets."""
 
     channels: int
     source: Any
@@ -137,7 +152,7 @@ class _Block:
     target_strides: _Strides
 
     def moved(self, source_pixel: int, target_pixel: int) -> _Block:
-        """The block so many pixels on."""
+        """The block moved by pixels of the source and of the target."""
         return replace(
             self,
             source_start=self.source_start + source_pixel * self.source_strides.pixel,
@@ -150,7 +165,7 @@ class _Block:
         start = self.source_start + pixel * (step * strides.pixel) + channel * strides.channel
         stride = step if strides.pixel == 1 else 1
         value = strided(self.source, start, lanes, stride)
-        return cast(value, self.source.dtype, self.target.dtype, lanes)
+        return value.astype(emit.vector_type(str(self.target.dtype), lanes))
 
     def store(self, value: Any, pixel: Any, channel: Any, lanes: int) -> None:
         strides = self.target_strides
@@ -162,7 +177,7 @@ def strided(source: Any, start: Any, lanes: int, stride: int) -> Any:
     """A vector of elements that are ``stride`` apart."""
     if stride != 2 or lanes == 1:
         return emit.load(source, [start], lanes, stride)
-    # The second half ends with the last element that is asked for: beyond may be no memory.
+    # The second half ends with the last element that is wanted: there may be no memory after it.
     halves = [emit.load(source, [start + first], lanes) for first in (0, lanes - 1)]
     even = range(0, lanes, 2)
     return shuffles.shuffled(halves, [*even, *(lanes + 1 + lane for lane in even)])
@@ -207,7 +222,7 @@ def _copy(block: _Block, count: int, step: int, lanes: int) -> None:
 
 
 def _copy_transposed(block: _Block, count: int, step: int, lanes: int, from_channels: bool) -> None:
-    """The same where the innermost axis is not that of the source: squares are transposed."""
+    """The same where source and target have different innermost axes: squares are transposed."""
     side = min(emit.power_of_two(count), emit.power_of_two(block.channels), lanes)
     tiles = [emit.tile_count(extent, side) for extent in (count, block.channels)]
     with emit.serial(tiles[0], "columns") as columns, emit.serial(tiles[1], "channels") as channels:

@@ -1,4 +1,4 @@
-"""The register tile: a sum for each of its elements, kept in registers over the whole reduction."""
+"""The microkernel: a register tile of sums, kept in registers over the whole reduction."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tunesmith.sketches.cpu.direct.data import Source
 from tunesmith.sketches.cpu.direct.plan import Plan, Tile
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.multiply_add import multiply_add, multiply_add_function
+from tunesmith.sketches.tir.registers import Registers
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Sums:
 
     def __init__(self, plan: Plan, tile: Tile) -> None:
         self.tile = tile
-        self._registers = emit.Registers(
+        self._registers = Registers(
             "sums",
             tile.rows * tile.columns * tile.channels,
             plan.unit,
@@ -79,7 +80,7 @@ def reduce(plan: Plan, tile: Tile, place: Place, source: Source, weights: Panel)
             for tap in product(range(unrolled[1]), range(unrolled[2]))
         }
         for offsets in product(*map(range, unrolled)):
-            # What is left of the addresses are numbers.
+            # From here on, the parts of addresses are constants.
             outer, ky, kx, inner = offsets
             datum = taps[ky, kx] + source.term(outer, inner, 0)
             number = _term_number(plan, offsets)
@@ -92,9 +93,9 @@ def reduce(plan: Plan, tile: Tile, place: Place, source: Source, weights: Panel)
 
 
 def _prefetch(plan: Plan, panel: Panel, number: int) -> None:
-    """Ask for the lines of weights that begin ``prefetch`` terms later than this one.
+    """Prefetch the lines of weights that begin ``prefetch`` terms later than this one.
 
-    Behind the last ones of a panel are the first ones of the next.
+    After the last ones of a panel come the first ones of the next.
     """
     elements = emit.line_elements(plan.operator.accumulate_dtype)
     first = number * plan.channel_tile
@@ -122,8 +123,8 @@ def _term_number(plan: Plan, term: Sequence[Any]) -> Any:
 def _pixels(
     plan: Plan, tile: Tile, source: Source, place: Place
 ) -> tuple[Any, dict[tuple[int, int], Any]]:
-    """Where the data of a tile begin, and how far from there those of each of its pixels (units)
-    are, by row and column in the tile."""
+    """The offset of a tile's data, and from there those of its pixels (units), by row and column in
+    the tile."""
     units = list(product(range(tile.rows), range(tile.columns)))
     if not plan.flat or plan.contiguous:
         start = emit.bind("data", source.base + _pixel(plan, source, place.row, place.column))
@@ -134,13 +135,13 @@ def _pixels(
     for unit in units:
         number = emit.bind("number", place.column + unit[1])
         offset = _pixel(plan, source, number // wide, number % wide)
-        # Like the offsets of taps, these are no concern of LLVM's.
+        # LLVM must not see how these are related, as with the offsets of taps.
         offsets[unit] = _apart(offset, several=True)
     return emit.bind("data", source.base), offsets
 
 
 def _pixel(plan: Plan, source: Source, row: Any, column: Any) -> Any:
-    """How far the data of an output pixel are from those of the first one."""
+    """The offset of an output pixel's data from those of the first pixel."""
     strides = plan.operator.stride
     return row * (strides[0] // plan.row_step * source.row) + column * (
         strides[1] // plan.column_step * source.column
@@ -148,7 +149,7 @@ def _pixel(plan: Plan, source: Source, row: Any, column: Any) -> Any:
 
 
 def _tap(plan: Plan, source: Source, first: Sequence[Any], tap: tuple[int, int]) -> Any:
-    """How far the data of the first unrolled terms are, for one of the taps among those."""
+    """The offset of the first unrolled terms' data, for one of the unrolled taps."""
     outer, ky, kx, inner = first
     row, shift = (
         (k + t) * d for k, t, d in zip((ky, kx), tap, plan.operator.dilation, strict=True)
@@ -160,17 +161,17 @@ def _tap(plan: Plan, source: Source, first: Sequence[Any], tap: tuple[int, int])
 
 
 def _apart(offset: Any, several: bool) -> Any:
-    """The offset of a tap's data, one of several, of which LLVM cannot see how it is related to
-    those of the others."""
+    """The offset of a tap's data, opaque to LLVM where there are several: it must not see how they
+    are related."""
     if not several or isinstance(offset, int):
         return emit.bind("tap", offset)
-    # In 64 bits, as addresses are: what is added to it becomes part of an instruction's address.
+    # In 64 bits, as addresses are: constants added to it become part of an instruction's address.
     return emit.bind("tap", emit.called(_APART, "int64", offset.astype("int64")))
 
 
 _APART = "tunesmith_apart"
 # Neighbouring pixels read the same data with different taps. Where LLVM sees that, it keeps dozens
-# of them in registers from one tap to the next, and spills the sums.
+# of vectors in registers from one tap to the next, and spills the sums.
 _TAPS_APART = f"""
 define internal i64 @{_APART}(i64 %offset) alwaysinline {{
   %same = call i64 asm "", "=r,0"(i64 %offset) nounwind memory(none)
@@ -213,8 +214,8 @@ def _add_products(
         value = emit.load(data, [offsets[row, column]], plan.lanes_columns)
         return value if plan.vectorize == "columns" else emit.broadcast(value, plan.unit)
 
-    # Vectors are held in registers, and each broadcast is used as soon as it is read. Or scalars
-    # are held, in all lanes, and vectors pass.
+    # Vectors are held in registers, and each broadcast is used as soon as it is loaded. Or
+    # broadcasts are held, and each vector is used as soon as it is loaded.
     pixels, channels = list(product(range(tile.rows), range(tile.columns))), range(tile.channels)
     vectors = len(channels) if plan.vectorize == "channels" else len(pixels)
     dtype, alone = plan.operator.accumulate_dtype, plan.needs_multiply_add and vectors == 1

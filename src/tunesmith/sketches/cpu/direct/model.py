@@ -1,4 +1,4 @@
-"""About how long the program of a plan takes, by figures of the machine."""
+"""How long the program of a plan takes, by the model of the machine."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tunesmith.sketches.cpu.direct.plan import Plan, Tile
 from tunesmith.sketches.cpu.direct.transpose import pieces
 from tunesmith.sketches.cpu.model.machine import ASKED, Copy, Machine
 
-# What a tile costs beside its products: clearing and addressing it, leaving the loops.
+# What a tile costs beside its products: zeros, addresses, leaving the loops.
 _TILE_CYCLES = 30.0
-# Finding the data of a pixel that may be in another row than its neighbour.
+# The address of a pixel that may be in another row than its neighbour.
 _PLACE_CYCLES = 3.0
-# Turning around a step of the innermost loop that is not unrolled.
+# The branch of a step of the innermost loop that is not unrolled.
 _LOOP_CYCLES = 1.0
 # Starting a task: its ranges, its memory.
 _TASK_CYCLES = 200.0
@@ -102,7 +102,7 @@ def _write_cycles(plan: Plan, machine: Machine, tile: Tile) -> float:
 
 
 def _traffic(plan: Plan, machine: Machine, tile: Tile) -> float:
-    """Cycles to bring a tile's weights and data from where they were left the last time."""
+    """Cycles to move a tile's weights and data from the level that holds them."""
     size = _element_bytes(plan)
     panel, window = float(size * _panel(plan)), _window_bytes(plan, tile)
     all_weights = panel * plan.channel_tiles
@@ -142,7 +142,7 @@ def _element_bytes(plan: Plan) -> int:
 
 
 def _copy_cycles(plan: Plan, machine: Machine, rows: int) -> float:
-    """Copying one image, or so many rows of it."""
+    """Copying ``rows`` rows of an image."""
     elements = plan.channels_in * rows * plan.pitch
     along_channels = plan.operator.layout == "NHWC"
     turned = along_channels != (plan.stored_block > 1)

@@ -67,7 +67,7 @@ class Plan:
 
     @property
     def images(self) -> int:
-        """Groups of channels of images: each is convolved by itself."""
+        """Groups of channels of images, which are convolved separately."""
         return self.operator.n * self.operator.groups
 
     def number_and_group(self, image: Any) -> tuple[Any, Any]:
@@ -81,14 +81,14 @@ class Plan:
 
     @property
     def contiguous(self) -> bool:
-        """Whether the data of all pixels are one axis: rows follow each other without a gap, and no
-        tap is a pixel's neighbour."""
+        """Whether the data of all pixels are one axis: rows without a gap between them, and windows
+        of one pixel."""
         plain = self.operator.stride == (1, 1) and self.operator.padding == (0, 0)
         return self.pointwise and (self.copy != "none" or plain)
 
     @property
     def flat(self) -> bool:
-        """Whether tiles take pixels as one axis, from the end of a row on to the next."""
+        """Whether tiles take pixels as one axis, across the ends of rows."""
         return self.contiguous or self.tails == "wrap"
 
     @cached_property
@@ -133,14 +133,14 @@ class Plan:
 
     @property
     def holds_vectors(self) -> bool:
-        """Whether the vectors of a step of the sums are in registers while its scalars pass by one
-        after the other, or it is the other way round."""
+        """Whether a step holds its vectors in registers and uses each broadcast as it is loaded, or
+        the other way round."""
         return True
 
     @property
     def needs_multiply_add(self) -> bool:
-        """Whether sums would be moved where a broadcast has one use. What passes by is a broadcast
-        only where vectors are held."""
+        """Whether LLVM would move sums where a broadcast has one use, which is where vectors are
+        held."""
         whole = is_register(self.operator.accumulate_dtype, self.unit)
         return self.moves_sums and self.holds_vectors and whole
 
@@ -172,14 +172,14 @@ class Plan:
 
     @property
     def tail_rows(self) -> int:
-        """Rows of the last tile, where it is one of its own; else 0."""
+        """Rows of the last tile where it is smaller than the others; else 0."""
         return self.rows % self.tile.rows if self.tails == "peel" else 0
 
     @property
     def tail_columns(self) -> int:
-        """Units along columns of the last tile, where it is one of its own; else 0.
+        """Units along columns of the last tile where it is smaller than the others; else 0.
 
-        Its vectors may overlap its neighbour's.
+        Its vectors may overlap those of its neighbour.
         """
         rest = -(-(self.columns % self.column_tile) // self.lanes_columns)
         return rest if self.tails == "peel" and rest < self.tile.columns else 0
@@ -207,8 +207,8 @@ class Plan:
 
     @property
     def phases(self) -> int:
-        """In how many sets a row's columns are kept, so that the columns that a vector reads, which
-        are a stride apart, lie side by side."""
+        """Into how many sets a row's columns are split, so that the columns that a vector reads,
+        which are a stride apart, are contiguous."""
         strided = self.vectorize == "columns" and self.copy != "none" and not self._compact(1)
         return self.operator.stride[1] if strided else 1
 
@@ -218,7 +218,7 @@ class Plan:
         return self.operator.stride[1] if self._compact(1) or self.phases > 1 else 1
 
     def _compact(self, axis: int) -> bool:
-        """Whether what no window reads is left out when data are copied."""
+        """Whether the copy leaves out what no window reads."""
         return self.copy != "none" and self.operator.kernel[axis] == 1
 
     @property
@@ -227,7 +227,7 @@ class Plan:
         return self.rows_for(self.operator.output_image[0])
 
     def rows_for(self, output_rows: int) -> int:
-        """How many rows of data it takes for so many rows of output."""
+        """How many rows of data ``output_rows`` rows of output read."""
         return int(self.first_row(output_rows - 1) + self.reach)
 
     def first_row(self, output_row: int) -> int:
@@ -248,7 +248,7 @@ class Plan:
 
     @property
     def stored_block(self) -> int:
-        """How many channels lie side by side in the copied data."""
+        """How many channels are contiguous in the copied data."""
         if self.vectorize == "columns":
             return 1
         if self.data == "blocked":

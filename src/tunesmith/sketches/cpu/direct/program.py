@@ -5,52 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tunesmith.sketches.cpu.direct import data as layouts
 from tunesmith.sketches.cpu.direct import weights as panels
-from tunesmith.sketches.cpu.direct.control import flat, memory, span
-from tunesmith.sketches.cpu.direct.copying import copy_images, copy_rows
+from tunesmith.sketches.cpu.direct.control import (
+    memory,
+    parts_of_task,
+    program_of_panels,
+    span,
+    tiles_of_task,
+)
+from tunesmith.sketches.cpu.direct.copying import copied_images, copy_rows
 from tunesmith.sketches.cpu.direct.data import Source
 from tunesmith.sketches.cpu.direct.kernel import Panel, Place, functions, reduce
 from tunesmith.sketches.cpu.direct.plan import Plan, Tile
 from tunesmith.sketches.cpu.direct.result import Result
 from tunesmith.sketches.tir import emit
-from tunesmith.sketches.tir.weights import program_with_weights
 
 
 def direct_program(plan: Plan) -> Any:
     """The module: ``main``, and ``prepare`` where weights are constant."""
-
-    def prepare(plain: Any, filled: Any) -> None:
-        panels.pack(plan, flat(plain, "weights"), flat(filled, "panels"))
-
-    return program_with_weights(
-        plan.operator, panels.packed(plan), prepare, lambda buffers: _main(plan, buffers)
+    return program_of_panels(
+        plan.operator, panels.packed(plan), partial(panels.pack, plan), partial(_main, plan)
     )
 
 
 def _main(plan: Plan, buffers: Sequence[Any]) -> None:
-    names = ("image", "panels", *(f"extra{i}" for i in range(len(buffers) - 3)), "result")
-    data, weights, *extra, output = map(flat, buffers, names)
-    with ExitStack() as held:
-        held.enter_context(emit.llvm(functions(plan)))
-        if plan.copy == "image":
-            elements = plan.images * layouts.copied_elements(plan, plan.stored_rows)
-            whole = held.enter_context(memory("copied", elements, plan.operator.accumulate_dtype))
-            copy_images(plan, data, whole)
-            data = whole
-        with emit.parallel(plan.tasks, "task") as task:
-            image, channels, pixels = _parts(plan, task)
-            result = Result.of(plan, extra, output, image)
-            _task(plan, data, weights, result, (channels, pixels))
+    data, weights, *_ = buffers
+    with (
+        emit.llvm(functions(plan)),
+        copied_images(plan, data) as read,
+        emit.parallel(plan.tasks, "task") as task,
+    ):
+        image, channels, pixels = parts_of_task(
+            task, plan.channel_tasks, plan.pixel_tasks, plan.order
+        )
+        _task(plan, read, weights, Result(plan, buffers, image), (channels, pixels))
 
 
 def _task(plan: Plan, data: Any, weights: Any, result: Result, part: tuple[Any, Any]) -> None:
     """The loops of a task, a part of the channels and of the pixels, over its tiles."""
     channel_task, pixel_task = part
-    pixels = _range(pixel_task, plan.pixel_tiles, plan.pixel_tasks, "pixel_tile")
-    channels = _range(channel_task, plan.channel_tiles, plan.channel_tasks, "channel_tile")
+    pixels = tiles_of_task(pixel_task, plan.pixel_tiles, plan.pixel_tasks, "pixel_tile")
+    channels = tiles_of_task(channel_task, plan.channel_tiles, plan.channel_tasks, "channel_tile")
     order = [(channels, "channel_tile"), (pixels, "pixel_tile")]
     if plan.order == "pixels":
         order.reverse()
@@ -58,30 +57,6 @@ def _task(plan: Plan, data: Any, weights: Any, result: Result, part: tuple[Any, 
         steps = {name: loops.enter_context(span(*among, name)) for among, name in order}
         tiles = steps["channel_tile"], steps["pixel_tile"]
         _tile(plan, source, weights, result, tiles)
-
-
-def _parts(plan: Plan, task: Any) -> tuple[Any, Any, Any]:
-    """Image, part of the channels and part of the pixels of a task.
-
-    Tasks that follow each other run on one core, and share what the outer loop goes over.
-    """
-    channels, pixels = plan.channel_tasks, plan.pixel_tasks
-    image = emit.bind("image_number", task // (channels * pixels))
-    if plan.order == "weights":
-        return image, task // pixels % channels, task % pixels
-    return image, task % channels, task // channels % pixels
-
-
-def _range(task: Any, tiles: int, tasks: int, name: str) -> tuple[Any, Any]:
-    """The first tile of a task and the one behind its last: tasks differ by one tile at most."""
-    if tasks == 1:
-        return 0, tiles
-    if tasks == tiles:
-        return task, task + 1
-    return (
-        emit.bind(f"first_{name}", task * tiles // tasks),
-        emit.bind(f"last_{name}", (task + 1) * tiles // tasks),
-    )
 
 
 @contextmanager
@@ -132,10 +107,7 @@ def _tile(plan: Plan, source: Source, weights: Any, result: Result, tiles: tuple
     )
     for row_condition, high, row in rows:
         for column_condition, wide, column in columns:
-            with ExitStack() as branch:
-                for condition in (row_condition, column_condition):
-                    if condition is not None:
-                        branch.enter_context(emit.when(condition))
+            with emit.when(row_condition), emit.when(column_condition):
                 place = Place(
                     emit.bind("row", row),
                     emit.bind("column", column),

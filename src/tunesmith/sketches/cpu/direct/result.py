@@ -6,29 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.sketches.cpu.direct.control import cast
 from tunesmith.sketches.cpu.direct.kernel import Place, Sums
 from tunesmith.sketches.cpu.direct.plan import Plan
 from tunesmith.sketches.cpu.direct.transpose import pieces, transposed
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.epilogue import epilogue_buffers, finished
 
 
 @dataclass(frozen=True)
 class Result:
-    """The output, the inputs of the epilogue, and where an image is in them."""
+    """The output, the inputs of the epilogue, and where an image is in them.
+
+    ``buffers`` are flat views of the operator's arguments and its result.
+    """
 
     plan: Plan
-    output: Any
-    bias: Any | None
-    residual: Any | None
+    buffers: Sequence[Any]
     image: Any
-
-    @classmethod
-    def of(cls, plan: Plan, extra: Sequence[Any], output: Any, image: Any) -> Result:
-        """``extra`` are the arguments of the operator's epilogue."""
-        epilogue = plan.operator.epilogue
-        bias = extra[0] if epilogue.bias else None
-        return cls(plan, output, bias, extra[-1] if epilogue.residual else None, image)
 
     def write(self, sums: Sums, place: Place) -> None:
         """Store a register tile."""
@@ -73,10 +67,8 @@ class Result:
 
     def _store(self, value: Any, place: Place, lanes: int) -> None:
         """Store lanes along the innermost axis of the output, after the epilogue."""
-        from tvm import tirx
-
         plan, op = self.plan, self.plan.operator
-        total = op.accumulate_dtype
+        bias, residual, output = epilogue_buffers(op, self.buffers)
         number, group = plan.number_and_group(self.image)
         channel = group * plan.channels_out + place.channel
         if op.layout == "NCHW":
@@ -85,13 +77,12 @@ class Result:
         else:
             pixel = (number * plan.rows + place.row) * plan.columns + place.column
             offset = pixel * op.co + channel
-        if self.bias is not None:
+        added: dict[str, Any] = {}
+        if bias is not None:
             along = lanes if op.layout == "NHWC" else 1
-            bias = cast(emit.load(self.bias, [channel], along), op.result.dtype, total, along)
-            value = value + (bias if along == lanes else emit.broadcast(bias, lanes))
-        if self.residual is not None:
-            added = emit.load(self.residual, [offset], lanes)
-            value = value + cast(added, op.result.dtype, total, lanes)
-        if op.epilogue.relu:
-            value = tirx.max(value, emit.constant(0, total, lanes))
-        emit.store(self.output, cast(value, total, op.result.dtype, lanes), [offset], lanes)
+            loaded = emit.load(bias, [channel], along)
+            loaded = loaded.astype(emit.vector_type(op.accumulate_dtype, along))
+            added["bias"] = loaded if along == lanes else emit.broadcast(loaded, lanes)
+        if residual is not None:
+            added["residual"] = emit.load(residual, [offset], lanes)
+        emit.store(output, finished(op, value, lanes, **added), [offset], lanes)

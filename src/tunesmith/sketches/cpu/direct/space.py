@@ -9,8 +9,8 @@ from itertools import product
 from tunesmith.operators import Conv2d
 from tunesmith.space import Categorical, Constraint, Ordinal, Parameter, Space
 
-# Multiply-adds of the unrolled body of the main loop. LLVM keeps all sums of 250 in registers, and
-# spills them all of 400 in straight code; and longer bodies take longer to build.
+# Multiply-adds of the unrolled body of the main loop. With 250 in straight code LLVM keeps all sums
+# in registers, with 400 it spills all. Longer bodies also take longer to build.
 MAX_STATEMENTS = 288
 # The most rows of a register tile, and the most vectors side by side.
 MAX_ROWS = 7
@@ -26,7 +26,7 @@ _FEW_SUMS = 10
 
 @lru_cache(maxsize=64)
 def direct_space(op: Conv2d, registers: int) -> Space:
-    """All configs, for a machine of so many vector registers."""
+    """All configs, for a machine with that number of vector registers."""
     ci, co = op.ci // op.groups, op.co // op.groups
     rows, columns, channels = tile_values(op, registers)
     copies = ("none",) * _readable_in_place(op) + ("image",) * _indexable(op) + ("rows",)
@@ -80,7 +80,7 @@ def _indexable(op: Conv2d) -> bool:
 
 
 def _constraints(op: Conv2d, registers: int) -> list[Constraint]:
-    """Sums, and what is multiplied, fit the registers; vectors lie side by side in memory."""
+    """Sums and operands of a step fit the registers; vectors are contiguous in memory."""
     sums = "tile_rows * tile_columns * tile_channels"
     held = {"channels": "tile_channels", "columns": "tile_rows * tile_columns"}
     constraints = [

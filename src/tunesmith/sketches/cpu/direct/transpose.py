@@ -11,7 +11,7 @@ from tunesmith.sketches.tir import emit, shuffles
 def pieces(extent: int, most: int) -> list[tuple[int, int]]:
     """Starts and lengths, powers of two up to ``most``, that cover an extent.
 
-    A remainder is covered by a piece that overlaps its neighbour, unless two exact ones do.
+    A remainder that is no power of two is covered by a piece that overlaps its neighbour.
     """
     size = min(emit.power_of_two(extent), most)
     found = [(start, size) for start in range(0, extent - size + 1, size)]

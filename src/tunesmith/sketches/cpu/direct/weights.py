@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tunesmith.operators import Argument
-from tunesmith.sketches.cpu.direct.control import cast
 from tunesmith.sketches.cpu.direct.plan import Plan
 from tunesmith.sketches.cpu.direct.transpose import transposed
 from tunesmith.sketches.tir import emit
@@ -53,9 +52,8 @@ def _pack_columns(plan: Plan, weight: Any, target: Any, start: Any, base: Any) -
         with emit.serial(emit.tile_count(width, lanes), "lane") as tile:
             channel = emit.tile_start(tile, lanes, width)
             value = emit.load(weight, [term * op.co + start + channel], lanes)
-            emit.store(
-                target, cast(value, weight.dtype, target.dtype, lanes), [place + channel], lanes
-            )
+            value = value.astype(emit.vector_type(str(target.dtype), lanes))
+            emit.store(target, value, [place + channel], lanes)
 
 
 def _pack_rows(plan: Plan, weight: Any, target: Any, start: Any, base: Any) -> None:
@@ -69,10 +67,8 @@ def _pack_rows(plan: Plan, weight: Any, target: Any, start: Any, base: Any) -> N
         term = emit.bind("term", emit.tile_start(term_tile, side, terms))
         channel = emit.bind("channel", emit.tile_start(channel_tile, side, width))
         first = emit.bind("first", (start + channel) * terms + term)
-        rows = [
-            cast(emit.load(weight, [first + row * terms], side), weight.dtype, target.dtype, side)
-            for row in range(side)
-        ]
+        kind = emit.vector_type(str(target.dtype), side)
+        rows = [emit.load(weight, [first + row * terms], side).astype(kind) for row in range(side)]
         for column, value in enumerate(transposed(rows, side)):
             place = base + _place(plan, _nchw_term(plan, term + column)) * width + channel
             emit.store(target, value, [place], side)

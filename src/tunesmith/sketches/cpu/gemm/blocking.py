@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from tunesmith.operators import Argument
@@ -12,14 +14,14 @@ from tunesmith.sketches.tir import emit
 
 
 class Packing(StrEnum):
-    """Where an operand is laid out in panels."""
+    """Where an operand is packed into panels."""
 
     NONE = "none"
-    """Nowhere: it is read where it lies."""
+    """Not at all: it is read in place."""
     WHOLE = "whole"
-    """Before everything else, in a parallel loop of its own (or once, if it never changes)."""
+    """Before the product, in a parallel loop of its own; once, if the operand is constant."""
     BLOCK = "block"
-    """Within a task, by the core that uses it, into memory of its own."""
+    """In each task, the part that it uses, into memory of the task."""
 
 
 class Side(StrEnum):
@@ -28,22 +30,27 @@ class Side(StrEnum):
     ROWS = "rows"
     COLUMNS = "columns"
 
+    @property
+    def other(self) -> Side:
+        """The direction across this one."""
+        return Side.COLUMNS if self is Side.ROWS else Side.ROWS
+
 
 @dataclass(frozen=True)
 class Blocking:
-    """How the loops of a product are cut.
+    """The tiling of a product's loops.
 
-    A register tile has ``rows`` rows of ``vectors`` vectors of ``lanes`` columns, each sum in
-    ``chains`` parts which are added up at the end (so that short tiles do not wait for their last
-    addition). Its loop over the reduction does ``unroll`` steps at a time and asks for lines of the
-    right panel ``prefetch`` steps ahead (0: never); it takes ``depth`` words and keeps the sums in
-    the cache until the next ``depth``.
+    A register tile has ``rows`` rows of ``vectors`` vectors of ``lanes`` columns. Each sum has
+    ``chains`` partial sums, added up at the end, to hide the latency of additions in small tiles.
+    The loop over the reduction is unrolled by ``unroll`` and prefetches lines of the right panel
+    ``prefetch`` steps ahead (0: never). A k tile has ``depth`` words; between k tiles the sums are
+    stored in the cache.
 
-    The tiles are cut into ``row_parts`` times ``column_parts`` tasks, of which those in the
-    direction ``outer`` differ most slowly. In a task the tiles in the direction ``inner`` change
-    fastest, ``blocks`` ranges of them one after the other, so that a range's panels stay in cache.
+    The tiles are shared among ``row_parts`` times ``column_parts`` tasks; ``outer`` is the
+    direction of the outer loop over tasks. In a task, ``inner`` is the direction of the inner loop
+    over tiles, which is cut into ``blocks`` so that the panels of a block stay in cache.
 
-    ``fetch_next``: while a product of a batch is computed, ask for the memory of the next one.
+    ``fetch_next``: prefetch the next product of a batch while one is computed.
     """
 
     rows: int
@@ -69,11 +76,35 @@ class Blocking:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A product of ``batch`` pairs of matrices, (rows, depth) times (depth, columns), and how.
+class Direction:
+    """The result's rows or columns: ``size`` of them in register tiles of ``width``.
 
-    ``panel_lanes`` is how many words a vector of the target holds. The tile of a blocking must not
-    be larger than the result, and its ``depth`` must divide that of the plan in words.
+    The tiles are shared among ``parts`` tasks. ``packing`` is that of the operand on this side.
+    """
+
+    size: int
+    width: int
+    parts: int
+    packing: Packing
+
+    @property
+    def tiles(self) -> int:
+        """Register tiles that cover them."""
+        return emit.tile_count(self.size, self.width)
+
+    @property
+    def most(self) -> int:
+        """Register tiles of the largest task."""
+        return -(-self.tiles // self.parts)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A product of ``batch`` pairs of matrices, (rows, depth) times (depth, columns), and its
+    blocking.
+
+    ``panel_lanes`` is how many words a vector of the target holds. The register tile must not be
+    larger than the result, and the ``depth`` of the blocking must divide that of the plan in words.
     """
 
     batch: int
@@ -91,18 +122,17 @@ class Plan:
 
     @property
     def depth_blocks(self) -> int:
-        """How many times the reduction goes on from sums in the cache, the first included."""
+        """The number of k tiles."""
         return self.words // self.blocking.depth
 
-    @property
-    def row_tiles(self) -> int:
-        """Register tiles one above the other."""
-        return emit.tile_count(self.rows, self.blocking.rows)
-
-    @property
-    def column_tiles(self) -> int:
-        """Register tiles side by side."""
-        return emit.tile_count(self.columns, self.blocking.columns)
+    @cached_property
+    def directions(self) -> Mapping[Side, Direction]:
+        """The result's rows and columns."""
+        cut = self.blocking
+        return {
+            Side.ROWS: Direction(self.rows, cut.rows, cut.row_parts, cut.pack_left),
+            Side.COLUMNS: Direction(self.columns, cut.columns, cut.column_parts, cut.pack_right),
+        }
 
     @property
     def tasks(self) -> int:
@@ -110,23 +140,22 @@ class Plan:
         return self.batch * self.blocking.row_parts * self.blocking.column_parts
 
     def panel_length(self, side: Side, words: int) -> int:
-        """How many words a panel takes: those of the reduction, and where sums begin."""
-        if side is Side.ROWS:
-            return words * self.blocking.rows
-        return (words + self.precision.compensates) * self.blocking.columns
+        """Words of a panel: those of the reduction, and the sums' first values."""
+        beginnings = self.precision.compensates and side is Side.COLUMNS
+        return (words + beginnings) * self.directions[side].width
 
     def panels(self, side: Side) -> Argument:
         """All panels of an operand, of its rows (the left one) or its columns (the right one)."""
-        tiles = self.row_tiles if side is Side.ROWS else self.column_tiles
-        shape = (self.batch, tiles, self.panel_length(side, self.words))
+        length = self.panel_length(side, self.words)
+        shape = (self.batch, self.directions[side].tiles, length)
         name = "left_panels" if side is Side.ROWS else "right_panels"
         return Argument(name, shape, self.precision.word)
 
 
 def share(part: Any, parts: int, total: Any) -> tuple[Any, Any]:
-    """The first and the count of those steps of a total that fall to one of so many parts.
+    """The first step and the number of steps of one of ``parts`` parts of a total.
 
-    The parts differ by one step at most. Where they are known to be equal, the count is a number.
+    Parts differ by one step at most. Where all are equal, the number of steps is an ``int``.
     """
     if parts == 1:
         return 0, total

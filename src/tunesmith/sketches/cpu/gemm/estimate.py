@@ -12,25 +12,26 @@ from tunesmith.sketches.cpu.model.machine import Copy, Machine
 
 # Cycles to begin and end the sums of a register tile: the first loads, the last additions.
 _TILE_CYCLES = 20.0
-# Cycles of a round of the loop over the reduction that multiply-adds do not hide.
+# Cycles of an iteration of the loop over the reduction that multiply-adds do not hide.
 _ROUND_CYCLES = 0.3
-# Cycles an element of turning rows into columns in registers, and of moving it alone.
+# Cycles an element: of a transposition in registers, and of a load and store of its own.
 _TURN, _GATHER = 0.35, 2.0
 _LINE, _PAGE = 64, 4096
-# Of the sums of a tile so many are never waited for: no core starts each addition in its first
-# cycle. Tiles of as many sums as additions are under way at once took a fifth longer (Zen 4).
+# The part of a tile's sums that hides the latency of additions: no core starts each addition in
+# the first possible cycle. Tiles of just as many sums as are in flight took a fifth longer (Zen 4).
 READY_SUMS = 0.8
-# Memory that begins somewhere new was not asked for ahead: so many bytes' time passes until it is.
+# The hardware prefetcher restarts where reads jump: the cost, in bytes that could be read then.
 _RESTART = 3000.0
-# Rows that lie a page apart are asked for by nobody: a piece of each takes so many times longer.
+# The hardware does not prefetch across pages: how many times longer pieces of rows that are a page
+# apart take.
 _APART = 2.5
-# Of the time that memory takes to answer, so much is lost where nobody asked ahead.
+# The part of the shorter of computing and first touch that adds up where nothing is prefetched.
 _UNASKED = 0.7
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What an estimate has to know of an operand."""
+    """How an operand lies in memory."""
 
     along: str | None
     """The direction in which it is contiguous (see ``Operand``); None: none, elements are gathered.
@@ -40,6 +41,12 @@ class Traffic:
     """Bytes from one row of its matrix to the next."""
     ready: bool = False
     """Whether its panels are filled before the call."""
+
+    @staticmethod
+    def of_matrix(along: str, size: int, depth: int, dtype: str, *, ready: bool) -> Traffic:
+        """That of a matrix of ``size`` rows or columns, contiguous in direction ``along``."""
+        itemsize = element_bits(dtype) // 8
+        return Traffic(along, itemsize, itemsize * (size if along == ALONG_SIZE else depth), ready)
 
 
 def product_seconds(plan: Plan, machine: Machine, left: Traffic, right: Traffic) -> float:
@@ -67,35 +74,22 @@ class _Model:
         return machine.seconds(cycles, 1 + sum(map(self._packed_apart, Side)))
 
     def _packing(self, side: Side) -> Packing:
-        blocking = self.plan.blocking
-        return blocking.pack_left if side is Side.ROWS else blocking.pack_right
+        return self.plan.directions[side].packing
 
     def _packed_apart(self, side: Side) -> bool:
         return self._packing(side) is Packing.WHOLE and not self.traffic[side].ready
 
     def _width(self, side: Side) -> int:
-        blocking = self.plan.blocking
-        return blocking.rows if side is Side.ROWS else blocking.columns
-
-    def _tiles(self, side: Side) -> int:
-        return self.plan.row_tiles if side is Side.ROWS else self.plan.column_tiles
-
-    def _parts(self, side: Side) -> int:
-        blocking = self.plan.blocking
-        return blocking.row_parts if side is Side.ROWS else blocking.column_parts
-
-    def _share(self, side: Side) -> int:
-        """Tiles of the largest task in one direction."""
-        return -(-self._tiles(side) // self._parts(side))
+        return self.plan.directions[side].width
 
     def _tiles_of_busiest(self) -> float:
-        tasks = self.plan.tasks
-        return self.machine.rounds(tasks) * self._share(Side.ROWS) * self._share(Side.COLUMNS)
+        rows, columns = (self.plan.directions[side].most for side in Side)
+        return self.machine.rounds(self.plan.tasks) * rows * columns
 
     # -- computing -------------------------------------------------------------------------------
 
     def _tile_cycles(self) -> float:
-        """Of one register tile over the whole reduction, its words at hand."""
+        """Of one register tile over the whole reduction, with its operands in L1."""
         plan, blocking = self.plan, self.plan.blocking
         sums = blocking.rows * blocking.vectors
         each = self.machine.vectors(blocking.lanes, plan.precision.total)
@@ -131,7 +125,7 @@ class _Model:
     # -- moving data -----------------------------------------------------------------------------
 
     def _panel_bytes(self, side: Side) -> float:
-        """What a tile reads of an operand in one stretch of the reduction."""
+        """What a tile reads of an operand in one k tile."""
         return self._width(side) * self.plan.blocking.depth * self._word_bytes
 
     @property
@@ -142,19 +136,19 @@ class _Model:
         """Of the busiest core, to bring panels to its register tiles."""
         plan, blocking = self.plan, self.plan.blocking
         inner = blocking.inner
-        outer = Side.COLUMNS if inner is Side.ROWS else Side.ROWS
+        outer = inner.other
         tiles = self._tiles_of_busiest() * plan.depth_blocks
         inside, outside = self._panel_bytes(inner), self._panel_bytes(outer)
-        block = inside * -(-self._share(inner) // blocking.blocks)
+        block = inside * -(-plan.directions[inner].most // blocking.blocks)
         # The outer panel stays while the inner ones pass by; those come back with the next one.
         cycles = self._stream(outer, outside * tiles, outside + inside)
         return cycles + self._stream(inner, inside * tiles, outside + block)
 
     def _stream(self, side: Side, count: float, working_set: float) -> float:
-        """Cycles to read bytes of an operand, in L1 if lines that lie apart leave it room."""
+        """Cycles to read bytes of an operand; lines that compete for sets of L1 take more of it."""
         traffic = self.traffic[side]
         if self._packing(side) is Packing.NONE and traffic.along == ALONG_DEPTH:
-            # A line of each row has to stay for the words that follow in it.
+            # A line of each row has to stay in L1 for its next words.
             crowded = self.machine.crowded(self._width(side) * _LINE, _LINE, traffic.stride)
             if crowded > self.machine.caches.l1:
                 return count / self._word_bytes * Copy.ALIASED.value
@@ -165,7 +159,7 @@ class _Model:
         return self.machine.stream_cycles(count, working_set)
 
     def _memory_cycles(self) -> float:
-        """Of one core's share, to bring operands and result from where they are before a call."""
+        """Of one core's share: operands and result come from where they are before a call."""
         plan = self.plan
         sizes = {
             Side.ROWS: plan.batch * plan.rows * plan.depth,
@@ -180,7 +174,7 @@ class _Model:
         return self.machine.stream_cycles(waited / self.machine.cores, count)
 
     def _scattered(self, side: Side) -> float:
-        """How many times as long memory takes for an operand that is read in pieces."""
+        """By what factor reading an operand in pieces takes longer."""
         traffic, packing = self.traffic[side], self._packing(side)
         if packing is Packing.NONE and traffic.along == ALONG_SIZE:
             whole = traffic.stride <= self._width(side) * traffic.itemsize
@@ -194,13 +188,13 @@ class _Model:
         packing, traffic, plan = self._packing(side), self.traffic[side], self.plan
         if packing is Packing.NONE or (packing is Packing.WHOLE and traffic.ready):
             return 0.0
-        blocking, machine = plan.blocking, self.machine
-        elements = float(self._tiles(side) * self._width(side) * plan.depth)
+        blocking, machine, tiles = plan.blocking, self.machine, plan.directions[side].tiles
+        elements = float(tiles * self._width(side) * plan.depth)
         if packing is Packing.WHOLE:
-            elements *= machine.rounds(plan.batch * self._tiles(side)) / self._tiles(side)
+            elements *= machine.rounds(plan.batch * tiles) / tiles
         else:
-            other = Side.COLUMNS if side is Side.ROWS else Side.ROWS
-            again = self._parts(other) * (1 if side is blocking.inner else blocking.blocks)
+            again = plan.directions[side.other].parts
+            again *= 1 if side is blocking.inner else blocking.blocks
             elements *= again * machine.rounds(plan.tasks) / (plan.tasks / plan.batch)
         packed = elements / plan.precision.group * self._word_bytes
         apart = packed if packing is Packing.WHOLE else 0.0

@@ -12,14 +12,15 @@ from tunesmith.sketches.cpu.gemm.blocking import Side
 from tunesmith.sketches.cpu.gemm.operand import ALONG_DEPTH, ALONG_SIZE, Operand
 from tunesmith.sketches.cpu.gemm.product import Put, Source, Stream
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.epilogue import epilogue_buffers, finished
 
 
 @dataclass(frozen=True)
 class Matrices:
-    """``batch`` times (rows, depth) by (depth, columns), and how the two lie in memory.
+    """``batch`` products of (rows, depth) by (depth, columns), and the layout of both operands.
 
-    ``turned``: a result of one column is computed as one of one row, so that vectors run along it;
-    the operator's weights are the left operand then.
+    ``turned``: a result of one column is computed as one row, so that vectors run along it; then
+    the operator's weights are the left operand.
     """
 
     batch: int
@@ -58,24 +59,22 @@ class Matrices:
 
     def put(self, operator: ProductOperator, buffers: Sequence[Any]) -> Put:
         """The write of the result, given the buffers of the arguments and the result."""
-        _, _, *extra, output = buffers
-        # One column or one row: what is contiguous is the last dimension of neither.
-        result, *residual = map(emit.flat, [output, *extra[operator.bias :]])
-        bias = extra[0] if operator.bias else None
-        total, dtype = operator.accumulate_dtype, operator.result.dtype
+        bias, residual, output = epilogue_buffers(operator, buffers)
+        # With one column or one row, the last dimension is not the contiguous one.
+        output = emit.flat(output)
+        residual = None if residual is None else emit.flat(residual)
 
         def put(batch: Any, row: Any, column: Any, sums: Any, lanes: int) -> None:
             at = (batch * self.rows + row) * self.columns + column
-            value, wide = sums, emit.vector_type(total, lanes)
+            added: dict[str, Any] = {}
             if bias is not None and self.turned:
-                value = value + emit.broadcast(emit.load(bias, [0]).astype(total), lanes)
+                value = emit.load(bias, [0]).astype(operator.accumulate_dtype)
+                added["bias"] = emit.broadcast(value, lanes)
             elif bias is not None:
-                value = value + emit.load(bias, [column], lanes).astype(wide)
-            for tensor in residual:
-                value = value + emit.load(tensor, [at], lanes).astype(wide)
-            if operator.relu:
-                value = emit.maximum(value, emit.constant(0, total, lanes))
-            emit.store(result, value.astype(emit.vector_type(dtype, lanes)), [at], lanes)
+                added["bias"] = emit.load(bias, [column], lanes)
+            if residual is not None:
+                added["residual"] = emit.load(residual, [at], lanes)
+            emit.store(output, finished(operator, sums, lanes, **added), [at], lanes)
 
         return put
 

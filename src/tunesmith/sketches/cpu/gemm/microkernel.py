@@ -1,4 +1,4 @@
-"""The register tile: all sums of a few rows and columns, over a stretch of the reduction."""
+"""The microkernel: a register tile of sums, over a k tile."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from tunesmith.sketches.cpu.gemm.blocking import Blocking
 from tunesmith.sketches.cpu.gemm.precision import Precision
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.registers import Registers
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Reader:
     """What a register tile reads of an operand.
 
     ``word(step, place)`` is a word of the left operand's row ``place``, or a vector of words of the
-    right one from column ``place`` on; ``ahead(step, place)`` asks for it early.
+    right one from column ``place`` on; ``ahead(step, place)`` prefetches it.
     """
 
     word: Callable[[Any, int], Any]
@@ -30,7 +31,7 @@ class RegisterTile:
         self._blocking = blocking
         self._precision = precision
         self._count = blocking.rows * blocking.vectors
-        self._sums = emit.Registers(
+        self._sums = Registers(
             "sums", self._count * blocking.chains, blocking.lanes, precision.total
         )
 
@@ -49,8 +50,8 @@ class RegisterTile:
         steps: int,
         beside: Callable[[Any], None] | None = None,
     ) -> None:
-        """Add so many steps of the reduction. ``beside(round)`` emits more for each round of it,
-        which is ``unroll`` steps."""
+        """Add ``steps`` steps of the reduction. ``beside(iteration)`` emits more code for each
+        iteration of the loop, which has ``unroll`` steps."""
         unroll = min(self._blocking.unroll, steps)
         with emit.serial(steps // unroll, "step") as step:
             if beside is not None:

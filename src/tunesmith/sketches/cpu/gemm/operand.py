@@ -1,7 +1,7 @@
-"""The operands of a product: where their elements come from, and how they are laid out in panels.
+"""The operands of a product: how their elements are loaded, and how they are packed into panels.
 
 A panel holds a tile of rows of the left operand, or of columns of the right one, word by word
-along the reduction: what one step of a register tile reads lies side by side.
+along the reduction: what one step of the microkernel reads is contiguous.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Run = Callable[[Any, Any, int], Any]
 class Operand:
     """One of two operands: ``size`` rows (left) or columns (right), each of ``depth`` elements.
 
-    ``element(depth, index)`` is the element of a row or column at a place of the reduction. Where
-    elements follow each other in memory, ``run(depth, index, lanes)`` is a vector of them, and
-    ``along`` the direction: the index grows (``ALONG_SIZE``) or the depth does (``ALONG_DEPTH``).
-    Without it, panels are filled element by element, which is slow.
+    ``element(depth, index)`` loads an element. Where elements are contiguous,
+    ``run(depth, index, lanes)`` loads a vector, and ``along`` is the direction: that of the index
+    (``ALONG_SIZE``) or of the depth (``ALONG_DEPTH``). Without it, panels are filled element by
+    element, which is slow.
     """
 
     size: int
@@ -54,13 +54,13 @@ class Operand:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a panel lies: in the last dimension of a buffer, after the indices ``prefix``."""
+    """Where a panel is: in the last dimension of a buffer, after the indices ``prefix``."""
 
     buffer: Any
     prefix: Sequence[Any]
 
     def load(self, at: Any, lanes: int) -> Any:
-        """So many words from index ``at`` on."""
+        """``lanes`` words from index ``at`` on."""
         return emit.load(self.buffer, [*self.prefix, at], lanes)
 
     def store(self, value: Any, at: Any, lanes: int = 1) -> None:
@@ -68,7 +68,7 @@ class Place:
         emit.store(self.buffer, value, [*self.prefix, at], lanes)
 
     def prefetch(self, at: Any) -> None:
-        """Ask for the line of a word."""
+        """Prefetch the cache line of a word."""
         emit.prefetch(self.buffer, [*self.prefix, at])
 
 
@@ -88,7 +88,7 @@ class Panel:
     count: int
     lanes: int
     shift: bool
-    """Whether it is of the left operand, whose words are shifted where the precision says so."""
+    """Whether it is of the left operand, whose words some precisions shift."""
     place: Place
 
     def fill(self) -> None:
@@ -106,7 +106,8 @@ class Panel:
             self._gather(full, self.count - full, 0, self.width)
 
     def _copy(self, run: Run, count: int) -> None:
-        """Where the panel's width is contiguous: copy, with the words' elements interleaved."""
+        """Where the operand is contiguous along the panel's width: copy vectors, and interleave the
+        elements of words."""
         group = self.precision.group
         parts = emit.powers_of_two(self.width, self.lanes * group)
         with emit.serial(count, "word") as word:
@@ -127,7 +128,7 @@ class Panel:
                 self._gather(0, count, place, size)
 
     def _turn(self, run: Run, count: int) -> None:
-        """Where the reduction is contiguous: turn blocks of rows into columns."""
+        """Where the operand is contiguous along the reduction: transpose blocks in registers."""
         lanes = min(self.lanes, emit.power_of_two(count))
         parts = emit.powers_of_two(self.width, self.lanes)
         alike = self.width // self.lanes
@@ -163,7 +164,7 @@ class Panel:
                 self.place.store(piece, (word + column) * self.width + place + row, step)
 
     def _gather(self, word: int, count: int, place: int, size: int) -> None:
-        """Word by word, each element by element; beyond the reduction's end there are zeros."""
+        """Word by word, element by element; beyond the reduction's end there are zeros."""
         group, operand = self.precision.group, self.operand
         padded = operand.depth % group != 0
         with emit.serial(count, "word") as step, emit.serial(size, "index") as index:

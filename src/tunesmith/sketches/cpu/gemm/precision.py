@@ -1,4 +1,4 @@
-"""How products are summed on a target: by multiply-adds, or by dot products of short groups."""
+"""How a target sums products: by multiply-adds, or by dot products of two or four elements."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 
 from tunesmith.operators import ProductOperator
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.vectors import from_bfloat16
 from tunesmith.target import Target
 
-# Four bytes 128: what moves those of a word from [-128, 127] to [0, 255], by their sign bits.
+# Four bytes 128: their exclusive or moves the bytes of a word from [-128, 127] to [0, 255].
 SHIFT_WORD = -0x7F7F7F80
 # TIR turns values of bfloat16 into float32 ones, so that the instruction is called from LLVM-IR.
 _DOT_BFLOAT16 = """
@@ -40,10 +41,10 @@ class Products(Enum):
 
 @dataclass(frozen=True)
 class Precision:
-    """The types that a product goes through.
+    """The types of a product's elements and sums, and the instruction that multiplies.
 
-    Panels hold words: ``group`` elements of type ``dtype`` that follow each other along the
-    reduction, or one element widened to the type of the sums, ``total``.
+    Panels hold words: ``group`` elements of type ``dtype``, contiguous along the reduction, or one
+    element widened to the type of the sums, ``total``.
     """
 
     dtype: str
@@ -52,7 +53,7 @@ class Precision:
 
     @staticmethod
     def of(dtype: str, total: str, target: Target, lanes: int) -> Precision:
-        """The best that the target's instructions offer for vectors of so many sums."""
+        """The fastest that the target has instructions for, with vectors of ``lanes`` sums."""
         known = target.instructions
         whole = lanes == target.lanes(total) and lanes >= 4
         short = lanes >= 4 and "avx512vl" in known
@@ -89,14 +90,14 @@ class Precision:
         return self.products is Products.DOT_INT8
 
     def words(self, depth: int) -> int:
-        """How many words a column of so many elements fills; what is missing is zeros."""
+        """How many words ``depth`` elements fill; the last one is padded with zeros."""
         return -(-depth // self.group)
 
     # -- emitting --------------------------------------------------------------------------------
 
     @contextmanager
     def instructions(self, lanes: int) -> Iterator[None]:
-        """Around code with ``multiply_add`` on vectors of so many sums."""
+        """Around code with ``multiply_add`` on vectors of ``lanes`` sums."""
         if self.products is Products.DOT_BFLOAT16:
             with emit.llvm(_DOT_BFLOAT16.format(lanes=lanes, pairs=2 * lanes, bits=32 * lanes)):
                 yield
@@ -114,15 +115,13 @@ class Precision:
         return total + left * right
 
     def widened(self, value: Any, lanes: int = 1) -> Any:
-        """An element, or so many, as words of one element each."""
+        """An element, or a vector of them, as words of one element each."""
         if self.dtype == self.word:
             return value
         if self.dtype == "bfloat16":
             # TVM takes the bits for an integer where such a cast stands in a binding.
             bits = emit.reinterpreted(value, emit.vector_type("uint16", lanes))
-            wide = bits.astype(emit.vector_type("uint32", lanes))
-            shifted = wide << emit.constant(16, "uint32", lanes)
-            return emit.reinterpreted(shifted, emit.vector_type("float32", lanes))
+            return from_bfloat16(bits, lanes)
         return value.astype(emit.vector_type(self.word, lanes))
 
     def shifted(self, words: Any, lanes: int = 1) -> Any:
@@ -150,7 +149,7 @@ class Precision:
         return emit.reinterpreted(elements, emit.vector_type(f"uint{32 // self.group}", count))
 
     def packed(self, elements: Any, count: int) -> Any:
-        """A vector of raw elements, so many words of them, as words."""
+        """A vector of raw elements as ``count`` words."""
         if self.group == 1:
             return elements
         return emit.reinterpreted(elements, emit.vector_type("int32", count))

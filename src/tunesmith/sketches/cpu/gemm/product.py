@@ -1,4 +1,4 @@
-"""The loops of a product around its register tile: packing, tasks, cache blocks, reduction."""
+"""The loops of a product around its microkernel: packing, tasks, cache blocks, k tiles."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tunesmith.sketches.cpu.gemm.microkernel import Reader, RegisterTile
 from tunesmith.sketches.cpu.gemm.operand import Operand, Panel, Place
 from tunesmith.sketches.cpu.gemm.precision import SHIFT_WORD
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.registers import Registers
 
 Source = Callable[[Any], Operand]
 """The operand of a place in the batch."""
@@ -22,7 +23,7 @@ Put = Callable[[Any, Any, Any, Any, int], None]
 
 @dataclass(frozen=True)
 class Stream:
-    """Memory that the products of a batch go through one after the other, so many elements each."""
+    """Memory of a batch of products, ``length`` elements each, one after the other."""
 
     flat: Any
     length: int
@@ -39,7 +40,7 @@ class Stream:
         return emit.line_elements(str(self.flat.dtype))
 
     def fetch(self, batch: Any, line: Any) -> None:
-        """Ask for a line of the product at a place of the batch."""
+        """Prefetch a line of the product at a place of the batch."""
         at = batch * self.length + line * self.line
         emit.prefetch(self.flat, [at], near=False, write=self.written)
 
@@ -65,15 +66,12 @@ def multiply(
 ) -> None:
     """Emit the whole product, given the panels of an operand if they are filled already.
 
-    ``streams`` is what may be asked for ahead.
+    ``streams`` is the memory that may be prefetched.
     """
     blocking = plan.blocking
     filled = {Side.ROWS: left_panels, Side.COLUMNS: right_panels}
-    for side, source, packing in (
-        (Side.ROWS, left, blocking.pack_left),
-        (Side.COLUMNS, right, blocking.pack_right),
-    ):
-        if packing is Packing.WHOLE and filled[side] is None:
+    for side, source in ((Side.ROWS, left), (Side.COLUMNS, right)):
+        if plan.directions[side].packing is Packing.WHOLE and filled[side] is None:
             argument = plan.panels(side)
             filled[side] = emit.buffer(argument.name, argument.shape, argument.dtype)
             pack(plan, side, source, filled[side])
@@ -103,8 +101,8 @@ def _task_indices(plan: Plan, task: Any) -> tuple[Any, Any, Any]:
 def _fill(
     plan: Plan, side: Side, operand: Operand, tile: Any, *, first: Any, words: int, place: Place
 ) -> None:
-    """Fill the panel of a tile with a stretch of words, and the sums' beginnings behind it."""
-    width = plan.blocking.rows if side is Side.ROWS else plan.blocking.columns
+    """Fill the panel of a tile: the words of a k tile, then the first values of the sums."""
+    width = plan.directions[side].width
     Panel(
         plan.precision,
         operand,
@@ -123,7 +121,7 @@ def _fill(
 def _compensate(plan: Plan, words: int, place: Place) -> None:
     """Minus the shift times the sum of each column of a panel."""
     lanes, width, precision = plan.blocking.lanes, plan.blocking.columns, plan.precision
-    sums = emit.Registers("shift", 1, lanes, precision.total)
+    sums = Registers("shift", 1, lanes, precision.total)
     shift = emit.constant(SHIFT_WORD, "int32", lanes)
     zero = emit.constant(0, precision.total, lanes)
     with emit.serial(plan.blocking.vectors, "vector") as vector:
@@ -136,7 +134,7 @@ def _compensate(plan: Plan, words: int, place: Place) -> None:
 
 @dataclass
 class _Sheet:
-    """The tiles of a task in one direction, and their panels."""
+    """The tiles of a task along one direction, and their panels."""
 
     plan: Plan
     side: Side
@@ -146,25 +144,20 @@ class _Sheet:
     batch: Any
 
     def __post_init__(self) -> None:
-        blocking = self.plan.blocking
-        rows = self.side is Side.ROWS
-        self.width = blocking.rows if rows else blocking.columns
-        self.tiles = self.plan.row_tiles if rows else self.plan.column_tiles
-        self.parts = blocking.row_parts if rows else blocking.column_parts
-        self.packing = blocking.pack_left if rows else blocking.pack_right
-        self.first, self.count = share(self.part, self.parts, self.tiles)
-        self.most = -(-self.tiles // self.parts)
+        direction = self.plan.directions[self.side]
+        self.width, self.packing, self.most = direction.width, direction.packing, direction.most
+        self.first, self.count = share(self.part, direction.parts, direction.tiles)
         self._own: Any | None = None
 
     def allocate(self, panels: int) -> None:
-        """Memory for so many panels of one core's own, if it packs them itself."""
+        """Allocate memory of the task for some panels, if tasks pack them."""
         if self.packing is Packing.BLOCK:
             length = self.plan.panel_length(self.side, self.plan.blocking.depth)
             word = self.plan.precision.word
             self._own = emit.buffer(f"{self.side}_block", (panels, length), word)
 
     def pack(self, tile: Any, slot: Any, first: Any) -> None:
-        """Fill the panel of a tile from a word on, if it is one core's own."""
+        """Fill the panel of a tile from a word on, if tasks pack it."""
         if self._own is not None:
             words, place = self.plan.blocking.depth, Place(self._own, [slot])
             _fill(self.plan, self.side, self.operand, tile, first=first, words=words, place=place)
@@ -174,7 +167,7 @@ class _Sheet:
         return emit.bind("start", emit.tile_start(tile, self.width, self.operand.size))
 
     def panel(self, tile: Any, slot: Any, first: Any) -> tuple[Place, Any] | None:
-        """Where a tile's panel lies, and word ``first`` in it; None: there is none."""
+        """Where a tile's panel is, and word ``first`` in it; None without panels."""
         if self._own is not None:
             return Place(self._own, [slot]), 0
         if self.whole is not None:
@@ -209,7 +202,7 @@ class _Sheet:
 
 @dataclass
 class _Task:
-    """One core's share of the result: a rectangle of register tiles."""
+    """A task's part of the result: a rectangle of register tiles."""
 
     plan: Plan
     batch: Any
@@ -252,7 +245,7 @@ class _Task:
         first_word: Any,
         sums: Any | None,
     ) -> None:
-        """One register tile over one block of the reduction; ``places``: number in task, slot."""
+        """One register tile over one k tile; ``places`` are its number in the task and its slot."""
         blocking, precision = self.plan.blocking, self.plan.precision
         tile = RegisterTile(blocking, precision)
         readers, starts, tiles = {}, {}, {}
@@ -268,7 +261,8 @@ class _Task:
             base = emit.bind("sums_base", number * (blocking.rows * blocking.columns))
             with emit.when(depth_block > 0):
                 tile.resume(sums, base)
-        overall = tiles[Side.ROWS] * self.plan.column_tiles + tiles[Side.COLUMNS]
+        across = self.plan.directions[Side.COLUMNS].tiles
+        overall = tiles[Side.ROWS] * across + tiles[Side.COLUMNS]
         beside = partial(self._fetch, overall) if self.streams else None
         tile.accumulate(readers[Side.ROWS], readers[Side.COLUMNS], blocking.depth, beside)
         tile.fold()
@@ -282,18 +276,19 @@ class _Task:
             self._write(tile, starts)
 
     def _fetch(self, number: Any, step: Any) -> None:
-        """Ask for this tile's share of what the next product of the batch goes through."""
-        blocking, plan = self.plan.blocking, self.plan
+        """Prefetch this tile's share of the memory of the next product of the batch."""
+        blocking, directions = self.plan.blocking, self.plan.directions
         rounds = blocking.depth // min(blocking.unroll, blocking.depth)
+        tiles = directions[Side.ROWS].tiles * directions[Side.COLUMNS].tiles
         for stream in self.streams:
-            share = emit.tile_count(stream.lines, plan.row_tiles * plan.column_tiles)
-            # Rounds are more than lines as a rule: some ask for the same one again.
+            share = emit.tile_count(stream.lines, tiles)
+            # There are more iterations than lines as a rule: some prefetch the same line again.
             first = number * share + step * share // rounds
             for line in range(emit.tile_count(share, rounds)):
                 stream.fetch(self.batch + 1, first + line)
 
     def _beginning(self, place: tuple[Any, Any], first_word: Any) -> Callable[[int], Any] | None:
-        """Where the sums begin, if not at 0: behind the words of the right panel."""
+        """The first values of sums, if not 0: they follow the words of the right panel."""
         if not self.plan.precision.compensates:
             return None
         number, slot = place

@@ -11,6 +11,7 @@ from tunesmith.operators import Conv2d
 from tunesmith.sketches.cpu.gemm import ALONG_DEPTH, ALONG_SIZE, Operand, Plan, Put, Side, Source
 from tunesmith.sketches.cpu.im2col.planes import Planes
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.epilogue import epilogue_buffers
 from tunesmith.sketches.tir.vectors import (
     bits_of,
     from_bfloat16,
@@ -51,7 +52,7 @@ class Convolution:
         return Side.ROWS if self.along_pixels else Side.COLUMNS
 
     def weights(self, buffer: Any) -> Source:
-        """The weights as an operand, the same for each image; the bits of bfloat16 will do."""
+        """The weights as an operand, the same for each image; bfloat16 as its bits."""
         flat, channels = bits_of(emit.flat(buffer)), self.operator.co
         depth = self.operator.reduction_length
         last = self.planes.channels_last
@@ -64,10 +65,11 @@ class Convolution:
         return lambda _: operand
 
     def patches(self, planes: Any, offsets: Callable[[Any], Any], plan: Plan) -> Source:
-        """The patches as an operand, given the flat planes and where each step of the reduction is.
+        """The patches as an operand, given the flat planes and the offset of each step of the
+        reduction.
 
-        Panels are filled by vectors of ``panel_lanes`` words. Along the reduction these must not
-        go beyond the channels of a tap.
+        Panels are filled by vectors of ``panel_lanes`` words. Vectors along the reduction must be
+        within the channels of a tap.
         """
         step, image = self.planes.step, self.planes.image
         lanes = plan.panel_lanes
@@ -94,7 +96,8 @@ class Convolution:
         return source
 
     def offsets(self) -> Callable[[Any], Any]:
-        """Emit what tells where the elements of each step of the reduction lie in the planes."""
+        """Emit a table of the offsets in the planes of each step of the reduction, where it needs
+        one."""
         planes = self.planes
         if planes.taps == 1:
             return lambda at: at * planes.channel
@@ -123,15 +126,15 @@ class Convolution:
 
 
 class _Result:
-    """What follows the sums, and where it goes."""
+    """The epilogue, and the stores of the result."""
 
     def __init__(self, convolution: Convolution, buffers: Sequence[Any]) -> None:
-        _, _, *extra, output = buffers
         self.operator = convolution.operator
         self.planes = convolution.planes
+        bias, residual, output = epilogue_buffers(self.operator, buffers)
         self.output = bits_of(emit.flat(output))
-        self.bias = bits_of(extra[0]) if self.operator.bias else None
-        self.residual = bits_of(emit.flat(extra[-1])) if self.operator.residual else None
+        self.bias = None if bias is None else bits_of(bias)
+        self.residual = None if residual is None else bits_of(emit.flat(residual))
         self.total = self.operator.accumulate_dtype
         self.as_bits = self.operator.result.dtype == "bfloat16"
         self.pixels = self.planes.rows.count * self.planes.columns.count
@@ -191,7 +194,7 @@ class _RowsOfPixels(_Result):
             self._write(base + column, sums, lanes, None)
             return
         first = emit.bind("y", column // width)
-        # A vector reaches into so many rows of the image at most.
+        # The most rows of the image that a vector reaches into.
         for line in range((lanes - 2) // width + 2 if lanes > 1 else 1):
             y = first + line
             start = emit.bind("x", column - y * width)

@@ -50,7 +50,7 @@ class _Line:
     lanes: int
 
     def emit(self, row: Any, inside: tuple[int, int]) -> None:
-        """What lies in the image, between zeros; only zeros for rows that are not ``inside``."""
+        """The columns of the image between zeros; only zeros for rows that are not ``inside``."""
         from tvm import tirx
 
         columns, width = self.planes.columns, self.planes.step
@@ -80,7 +80,7 @@ class _Line:
                 self._run(here, (first + column) * width, width)
         elif count:
             self._every(start, first, count - 1)
-            # The last one is by itself, for what comes after it may not be there.
+            # The last one is loaded alone: there may be no memory after it.
             last = emit.load(self.data, [start + (count - 1) * columns.stride])
             emit.store(self.filled, last, [self.to + (first + count - 1)])
 
@@ -91,7 +91,7 @@ class _Line:
             emit.store(self.filled, value, [self.to + (at + place)], size)
 
     def _every(self, start: Any, at: int, count: int) -> None:
-        """Every stride-th element: consecutive ones are loaded, and those picked by shuffles."""
+        """Every stride-th element: vectors are loaded and shuffled."""
         stride = self.planes.columns.stride
         for place, size in _pieces(count, self.lanes):
             value = emit.load(self.data, [start + place * stride])
@@ -103,7 +103,7 @@ class _Line:
 
 
 def _pieces(count: int, lanes: int) -> Iterator[tuple[Any, int]]:
-    """So many elements as vectors, the place and size of each; the longest ones are a loop.
+    """The place and size of the vectors that cover ``count`` elements; whole ones are a loop.
 
     What is emitted for the first pair yielded may be the body of that loop.
     """

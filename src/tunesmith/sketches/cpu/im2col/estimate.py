@@ -1,4 +1,4 @@
-"""About how long a convolution takes as a product: planes, the product, and scattered results."""
+"""How long a convolution takes as a product: planes, the product, and strided stores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tunesmith.sketches.cpu.im2col.convolution import Convolution
 from tunesmith.sketches.cpu.model.machine import Copy, Machine
 from tunesmith.target import Target
 
-# A plane's row costs so many cycles beside its elements.
+# Cycles of a plane's row beside its elements.
 _LINE_CYCLES = 20.0
 
 
@@ -18,10 +18,11 @@ def estimated_seconds(convolution: Convolution, plan: Plan, target: Target) -> f
     machine = Machine.of(target)
     operator, planes = convolution.operator, convolution.planes
     itemsize = element_bits(operator.dtype) // 8
-    weights = Traffic(
+    weights = Traffic.of_matrix(
         ALONG_SIZE if planes.channels_last else ALONG_DEPTH,
-        itemsize,
-        itemsize * (operator.co if planes.channels_last else operator.reduction_length),
+        operator.co,
+        operator.reduction_length,
+        operator.dtype,
         ready=operator.constant_weights,
     )
     patches = Traffic(

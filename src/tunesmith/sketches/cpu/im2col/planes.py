@@ -1,11 +1,10 @@
-"""Images laid out so that a tap of neighbouring windows is a run of neighbouring elements.
+"""Images in a layout in which a tap of neighbouring windows is contiguous.
 
-Under a tap of windows that are ``stride`` apart lie elements that are ``stride`` apart. So an image
-is split into planes, one for each remainder of row and column by the stride that some tap meets
-(its phase). In these, and with the padding in place, a tap of all windows is the plane itself from
-some place on: window (y, x) finds it at ``y * width + x`` after that place. No patch is ever
-copied, at the price of windows that do not exist: those that begin in the last columns of a plane
-and end in the first ones of its next row.
+A tap of windows that are ``stride`` apart reads elements that are ``stride`` apart. So an image is
+split into planes, one for each remainder of row and column by the stride that some tap reads (its
+phase), and padded. Then a tap of all windows is the plane itself from some offset on: that of
+window (y, x) is ``y * width + x`` elements after it. No patch is copied, but some windows that do
+not exist are computed: those that begin in the last columns of a plane and end in its next row.
 
 An image without padding that is read with stride 1 is its own plane.
 """
@@ -31,7 +30,7 @@ class Phases:
 
     @cached_property
     def used(self) -> tuple[int, ...]:
-        """The phases that some tap meets."""
+        """The phases that some tap reads."""
         return tuple(sorted({tap * self.dilation % self.stride for tap in range(self.taps)}))
 
     @cached_property
@@ -40,12 +39,12 @@ class Phases:
         return self.count + (self.taps - 1) * self.dilation // self.stride
 
     def place(self, tap: int) -> tuple[int, int]:
-        """The number of a tap's phase, and where it begins in there."""
+        """The number of a tap's phase, and its offset in it."""
         shift, phase = divmod(tap * self.dilation, self.stride)
         return self.used.index(phase), shift
 
     def inside(self, phase: int) -> tuple[int, int]:
-        """Which elements of a phase lie in the image: the first, and how many."""
+        """The first element of a phase that is in the image, not padding, and their number."""
         offset = phase - self.padding
         first = min(self.length, max(0, -(offset // self.stride)))
         behind = min(self.length, max(first, -((offset - self.size) // self.stride)))
@@ -57,8 +56,8 @@ class Planes:
     """The planes of the images of a convolution: (n, channel, phase, row, column) for NCHW and
     (n, phase, row, column, channel) for NHWC.
 
-    ``stored`` is the type of their elements. It is uint16 for bfloat16, with which TIR computes as
-    float32: here it is only moved.
+    ``stored`` is the type of their elements: uint16 for bfloat16, which TIR would convert to
+    float32 where it is only moved.
     """
 
     images: int
@@ -104,7 +103,7 @@ class Planes:
 
     @property
     def windows(self) -> int:
-        """Windows of a plane from the first to the last one that exists, with all in between."""
+        """Windows of a plane from the first to the last one that exists, all between included."""
         return (self.rows.count - 1) * self.columns.length + self.columns.count
 
     @property

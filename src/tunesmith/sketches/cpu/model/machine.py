@@ -1,9 +1,9 @@
-"""What a core can do in a cycle, and how far its data are: the figures that estimates are made of.
+"""The throughput of a core and of its caches: the figures that estimates are made of.
 
 A sketch estimates the seconds of a config from the cycles that its register tiles take
 (``Machine.register_tile_cycles``), those in which the caches move its data (``traffic_cycles``,
 ``copy_cycles``), and how its tasks are shared among the cores (``rounds``, ``seconds``). The
-functions are plain arithmetic: what counts is the order of configs, and an answer in microseconds.
+functions are plain arithmetic: only the order of configs matters, and they take microseconds.
 """
 
 from __future__ import annotations
@@ -23,24 +23,23 @@ from tunesmith.target import Target
 _REGION_SECONDS = 5e-6
 # What a call costs before its first loop: checking the arguments.
 _CALL_SECONDS = 1e-6
-# Of whatever is shorter, computing or moving data, so much is not hidden behind the other. Tiles
-# wait for their first lines; fitted to measurements of blocked products (Zen 4).
+# The part of the shorter of computing and moving data that the other does not hide. Tiles wait for
+# their first lines; fitted to measurements of blocked products (Zen 4).
 _EXPOSED = 0.3
-# The part of a cache that a working set can have to itself: the rest is what passes through.
+# The part of a cache that a working set can use: the rest holds streaming data.
 _USABLE = 0.75
 _LINE = 64
 ASKED = 0.5
-"""Of the time in which data come, so much is left where they are asked for early. Fitted by eye to
+"""The part of the time of moving data that is left where they are prefetched. Fitted by eye to
 direct convolutions of small images with many channels (Cascade Lake)."""
 
 
 class Copy(Enum):
-    """How a copy walks through memory; the value is its cycles an element on Zen 4.
+    """The access pattern of a copy; the value is its cycles an element on Zen 4.
 
-    Whole vectors cost what their loads and stores cost and have no figure of their own. ``STRIDED``
-    moves scalars one by one, ``GATHERED`` puts vectors together from scalars (an insert each), and
-    ``ALIASED`` does either with lines that fall into the same sets of the cache, so that each
-    element costs a line from the next level.
+    Whole vectors cost their loads and stores alone. ``STRIDED`` moves scalars one by one,
+    ``GATHERED`` makes vectors of scalars (an insert each), and ``ALIASED`` does either with lines
+    of the same sets of the cache, so that each element takes a line from the next level.
     """
 
     CONTIGUOUS = 0.0
@@ -66,7 +65,7 @@ class Machine:
 
     @staticmethod
     def of(target: Target) -> Machine:
-        """The figures of a target: of this machine's own caches if it compiles for this machine.
+        """The figures of a target: those of this machine's caches if it compiles for this machine.
 
         Raises ``UsageError`` for a processor that LLVM does not know.
         """
@@ -77,9 +76,9 @@ class Machine:
         return max(1, self.vector_bytes * 8 // element_bits(dtype))
 
     def vectors(self, elements: int, dtype: str) -> float:
-        """How many whole vectors' time a vector of so many elements takes.
+        """How many times as long as a whole vector a vector of ``elements`` takes.
 
-        Where whole vectors pass in two halves, half a vector takes half the time.
+        Where a core computes whole vectors as two halves, half a vector takes half the time.
         """
         size = elements * self.vector_bytes // self.lanes(dtype)
         whole, rest = divmod(size, self.vector_bytes)
@@ -104,14 +103,14 @@ class Machine:
         accumulators: float | None = None,
         registers: float | None = None,
     ) -> float:
-        """Cycles of one step of a register tile: what the busiest part of the core needs.
+        """Cycles of one step of a register tile: those of the busiest unit of the core.
 
-        All counts are vector instructions a step. ``fmas`` (or dot products) are done on
-        ``accumulators`` different sums, by default as many: a sum cannot be added to before its
-        last addition is through. ``loads`` are whole vectors, ``broadcasts`` scalars from memory
-        into all lanes; ``registers`` is how many the step keeps alive (by default the sums, the
-        vectors that several broadcasts meet, and one more); those beyond what there is are stored
-        and loaded again, and waited for.
+        All counts are vector instructions a step. ``fmas`` (or dot products) add to
+        ``accumulators`` different sums, by default one each: an addition waits for the last one to
+        the same sum. ``loads`` are whole vectors, ``broadcasts`` scalars from memory into all
+        lanes. ``registers`` is how many the step keeps alive, by default the sums, the vectors that
+        several broadcasts are multiplied with, and one more; those beyond the registers are
+        spilled.
         """
         core = self.core
         sums = max(1.0, fmas if accumulators is None else accumulators)
@@ -136,26 +135,26 @@ class Machine:
 
     @property
     def usable_bytes(self) -> tuple[float, float, float]:
-        """How large a working set L1, L2 and L3 keep beside what passes through."""
+        """The largest working sets that L1, L2 and L3 keep beside streaming data."""
         caches = self.caches
         return _USABLE * caches.l1, _USABLE * caches.l2, _USABLE * caches.l3
 
     def level_of(self, working_set: float) -> int:
-        """Which cache holds so many bytes besides what passes through: 0 is L1, 3 is memory."""
+        """Which level holds a working set beside streaming data: 0 is L1, 3 is memory."""
         for level, size in enumerate(self.usable_bytes):
             if working_set <= size:
                 return level
         return 3
 
     def traffic_cycles(self, l2: float = 0.0, l3: float = 0.0, memory: float = 0.0) -> float:
-        """Cycles to bring so many bytes from L2, from L3 and from memory to a core."""
+        """Cycles to move bytes from L2, from L3 and from memory to a core."""
         core = self.core
         return l2 / core.l2_bytes + l3 / core.l3_bytes + memory / core.memory_bytes
 
     def stream_cycles(self, count: float, working_set: float) -> float:
         """Cycles to read ``count`` bytes once that belong to a working set of that size.
 
-        Data of L1 cost nothing beyond their loads, which are counted with the register tile.
+        Data in L1 cost their loads alone, which ``register_tile_cycles`` counts.
         """
         level = self.level_of(working_set)
         return 0.0 if level == 0 else count / self._bytes_per_cycle[level]
@@ -171,9 +170,8 @@ class Machine:
     def crowded(self, count: float, run: float, stride: int) -> float:
         """Bytes of L1 that ``count`` bytes need that come in runs of ``run``, ``stride`` apart.
 
-        Lines compete for the few ways of their sets, and addresses that are 4096 bytes apart (with
-        the usual 8 ways of 32 KiB) are of the same set. All strides of a tensor may be given by
-        their greatest common divisor.
+        Addresses that are 4096 bytes apart (in an L1 of 32 KiB with 8 ways) are in the same set,
+        which has few ways. The strides of a tensor may be given by their greatest common divisor.
         """
         caches = self.caches
         period = caches.l1 // caches.l1_ways
@@ -187,17 +185,17 @@ class Machine:
     # -- sharing ---------------------------------------------------------------------------------
 
     def rounds(self, tasks: int) -> float:
-        """How many tasks of a parallel loop the busiest core does: TVM shares them evenly."""
+        """How many tasks of a parallel loop the busiest core runs: TVM shares them evenly."""
         return math.ceil(tasks / self.cores)
 
     def parallel_share(self, tasks: int) -> float:
-        """The part of all work that the busiest core does: 1 / cores is best."""
+        """The part of all work that the busiest core does: at best 1 / cores."""
         return self.rounds(tasks) / max(1, tasks)
 
     def seconds(self, cycles: float, regions: int = 1) -> float:
-        """Seconds of a call in which the busiest core takes so many cycles.
+        """Seconds of a call in which the busiest core takes ``cycles``.
 
-        ``regions`` are its parallel loops, which come one after the other.
+        ``regions`` is the number of its parallel loops, which run one after the other.
         """
         waiting = regions * _REGION_SECONDS if self.cores > 1 else 0.0
         return cycles / self.hertz + waiting + _CALL_SECONDS

@@ -1,9 +1,9 @@
 """Figures of processors: from published tables by LLVM's name, and from the running system.
 
 Rates are those of the widest vectors of each, from Agner Fog's "Instruction tables" and uops.info;
-bytes a cycle from the makers' optimisation manuals and, for Zen 4, from measurements of one core of
-a virtual machine (reading 512 KiB, 8 MiB and 256 MiB over and over; the clock from dependent
-additions). Exactness is not needed: only the order of configs depends on them.
+bytes a cycle from the vendors' optimisation manuals and, for Zen 4, from measurements of one core
+of a virtual machine (repeated reads of 512 KiB, 8 MiB and 256 MiB; the clock from dependent
+additions). They need not be exact: only the order of configs depends on them.
 """
 
 from __future__ import annotations
@@ -126,14 +126,14 @@ def caches_of(processor: str) -> Caches:
 
 @lru_cache(maxsize=1)
 def measured_caches() -> dict[str, int]:
-    """This machine's own sizes, as fields of ``Caches``: those that the system tells."""
+    """This machine's sizes, as fields of ``Caches``: those that the system reports."""
     return read_caches(_CACHES)
 
 
 def read_caches(folder: Path) -> dict[str, int]:
-    """The sizes in a folder like ``/sys/devices/system/cpu/cpu0/cache``; what is unreadable lacks.
+    """The sizes in a folder like ``/sys/devices/system/cpu/cpu0/cache``, without unreadable ones.
 
-    Virtual machines often tell nothing, or no number of ways.
+    Virtual machines often have none, or no number of ways.
     """
     found: dict[str, int] = {}
     for index in sorted(folder.glob("index*")):
@@ -150,7 +150,7 @@ def read_caches(folder: Path) -> dict[str, int]:
 
 @lru_cache(maxsize=1)
 def measured_hertz() -> float | None:
-    """The highest clock that the system tells of; None where it does not (virtual machines)."""
+    """The highest clock that the system reports; None where it does not (virtual machines)."""
     try:
         return float(_read(_FASTEST)) * 1e3 or None
     except (OSError, ValueError):

@@ -8,8 +8,8 @@ from operator import mul
 
 from tunesmith.sketches.cpu.model.machine import Machine
 
-# What a line costs that comes too late to be prefetched, in lines that come in time: strided reads
-# of 32 or 64 rows that fall into two sets of L1 took 3 to 7 cycles an element (Zen 4).
+# The cost of a line that the hardware does not prefetch, relative to one that it does: strided
+# reads of 32 or 64 rows in two sets of L1 took 3 to 7 cycles an element (Zen 4).
 _UNFORESEEN = 1.3
 
 Footprints = Sequence[Sequence[float]]
@@ -28,8 +28,8 @@ def bytes_into(
     of each position need of the cache together.
 
     What the loops inside of a position touch stays in the cache if it fits. A tensor stays there
-    also while the next loops outside do not move it; the first one that does brings all that it
-    touches, in lines that neighbouring iterations share, and each further one brings that anew.
+    also while the next loops outside do not move it. The first loop that does loads all that it
+    touches, in lines that neighbouring iterations share; each further one loads that again.
     What fits as a whole is there from the call before. Where not even a single step fits, each line
     is waited for.
     """

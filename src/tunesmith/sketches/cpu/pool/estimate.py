@@ -1,4 +1,4 @@
-"""About how long pooling takes: its register tiles, its traffic, and how it is shared."""
+"""How long pooling takes: its register tiles, its traffic, and the parallel loop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 
 from tunesmith.operators import Pool2d, element_bits
-from tunesmith.sketches.cpu.depthwise.kernel import layout_of
+from tunesmith.sketches.cpu.depthwise.image_tiles import layout_of
 from tunesmith.sketches.cpu.depthwise.windows import axes_of
 from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.cpu.pool.kernel import Blocking
@@ -15,7 +15,7 @@ from tunesmith.target import Target
 
 # What a step of the loop over planes and a tile cost beside their vectors, in cycles.
 _TASK_CYCLES, _TILE_CYCLES = 20, 4
-# What loads under masks cost, and a vector that is stored under one.
+# By what factor masks slow loads down, and the cost of a store under one.
 _MASKING, _MASKED_STORE = 1.3, 6
 
 

@@ -9,20 +9,21 @@ from functools import reduce
 from typing import Any
 
 from tunesmith.operators import Pool2d
-from tunesmith.sketches.cpu.depthwise.kernel import Blocking as Tile
-from tunesmith.sketches.cpu.depthwise.kernel import layout_of
-from tunesmith.sketches.cpu.depthwise.taps import Lanes, RowOfTaps
-from tunesmith.sketches.cpu.depthwise.windows import Axis, axes_of, for_each, for_each_of_band
+from tunesmith.sketches.cpu.depthwise.image_tiles import Blocking as Tile
+from tunesmith.sketches.cpu.depthwise.image_tiles import ImageTiles
+from tunesmith.sketches.cpu.depthwise.taps import RowOfTaps
+from tunesmith.sketches.cpu.depthwise.windows import Axis
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.weights import program_of
 
 
 @dataclass(frozen=True)
 class Blocking:
     """The choices of a program.
 
-    ``tile`` is that of a depthwise convolution. With ``rows_first`` the rows of a window become one
-    before its columns do, so that a stride's shuffles are made once a window and not once a row;
-    otherwise the columns do, and the results of a row are there for all windows that need it.
+    ``tile`` is that of a depthwise convolution. With ``rows_first`` the rows of a window are
+    combined before its columns, so that a stride takes shuffles once a window and not once a row;
+    otherwise columns are combined first, and all windows that read a row use its results.
     ``shared``: among the cores.
     """
 
@@ -33,63 +34,37 @@ class Blocking:
 
 def pool_program(operator: Pool2d, blocking: Blocking) -> Any:
     """The module of a blocking, whose ``main`` takes the data and the result."""
-    with (
-        emit.module() as made,
-        emit.function("main", [*operator.arguments, operator.result]) as buffers,
-    ):
-        _Kernel(operator, blocking, buffers).emit()
-    return made[0]
+
+    def main(buffers: Sequence[Any]) -> None:
+        _Kernel(operator, blocking, buffers).emit(shared=blocking.shared)
+
+    return program_of(operator, main)
+
+
+def neutral(operator: Pool2d) -> float:
+    """The value of padding: the neutral element of ``combination``."""
+    return -math.inf if operator.kind == "max" else 0.0
 
 
 def combination(operator: Pool2d) -> Callable[[Any, Any], Any]:
-    """How two values of a window become one."""
+    """The function that combines two values of a window."""
     return emit.maximum if operator.kind == "max" else lambda value, other: value + other
 
 
-class _Kernel:
+class _Kernel(ImageTiles):
     def __init__(self, operator: Pool2d, blocking: Blocking, buffers: Sequence[Any]) -> None:
+        data, self.output = buffers
+        super().__init__(operator, blocking.tile, operator.c, data, neutral(operator))
         self.operator = operator
-        self.blocking = blocking
-        self.tile = blocking.tile
-        self.layout = layout_of(operator, blocking.tile)
-        self.row_axis, self.column_axis = axes_of(operator)
-        self.data, self.output = buffers
-        self.along_columns = operator.layout == "NCHW"
+        self.rows_first = blocking.rows_first
         self.combine = combination(operator)
-        # What padding is, so that it changes nothing.
-        self.fill = -math.inf if operator.kind == "max" else 0.0
-        self._padding = emit.constant(self.fill, operator.dtype, self.tile.lanes)
 
-    def emit(self) -> None:
-        width, bands = 1 if self.along_columns else self.tile.lanes, self.tile.bands
-        groups = emit.tile_count(self.operator.c, width)
-        loop = emit.parallel if self.blocking.shared else emit.serial
-        with loop(self.operator.n * bands * groups, "task") as task:
-            band = emit.bind("band", task // groups % bands) if bands > 1 else 0
-            self.image = emit.bind("image", task // (groups * bands))
-            # A known start, where channels are fewer than lanes: then vectors are masked.
-            self.channel: Any = 0
-            if groups > 1:
-                start = emit.tile_start(task % groups, width, self.operator.c)
-                self.channel = emit.bind("channel", start)
-            self._each_tile(band)
-
-    def _each_tile(self, band: Any) -> None:
-        rows, columns, bands = self.layout.rows, self.layout.columns, self.tile.bands
-
-        def each_row(body: Callable[[Any], None]) -> None:
-            for_each_of_band(rows, "y", band, bands, body)
-
-        each_row(lambda y: for_each(columns, "x", lambda x: self._windows(y, x)))
-
-    # -- a tile ----------------------------------------------------------------------------------
-
-    def _windows(self, y: Any, x: Any) -> None:
+    def tile(self, y: Any, x: Any) -> None:
         axis = self.row_axis
         self._loaded: dict[tuple[int, int], Any | None] = {}
-        rows = range(self.tile.rows)
+        rows = range(self.blocking.rows)
         sources = {row: [row * axis.stride + tap for tap in range(axis.taps)] for row in rows}
-        if self.blocking.rows_first:
+        if self.rows_first:
             made = {row: self._row(y, x, mine) for row, mine in sources.items()}
         else:
             each = {
@@ -105,13 +80,13 @@ class _Kernel:
                 self._finish(value, y + row, x, vector)
 
     def _row(self, y: Any, x: Any, sources: Sequence[int]) -> list[Any | None]:
-        """What windows side by side make of some rows of data, for each vector of windows."""
+        """Some rows of data combined along the windows, for each vector of windows."""
         plan = self.layout.plan
 
         def load(at: int) -> Any | None:
             return self._one([self._load(y, x, source, at) for source in sources])
 
-        taps = RowOfTaps(plan, load, self._padding)
+        taps = RowOfTaps(plan, load, self.padding)
         columns = range(self.column_axis.taps)
         return [
             self._one([taps.vector(vector, column) for column in columns])
@@ -119,7 +94,7 @@ class _Kernel:
         ]
 
     def _one(self, values: Sequence[Any | None]) -> Any | None:
-        """One vector of several; those that are nothing but padding count for nothing."""
+        """Several vectors combined; None is a vector of padding."""
         found = [value for value in values if value is not None]
         return emit.bind("one", reduce(self.combine, found)) if found else None
 
@@ -127,59 +102,24 @@ class _Kernel:
         """The source vector at an offset from row ``y`` and from column ``x`` of the windows."""
         key = (offset, at)
         if key not in self._loaded:
-            value = self._source(y, x, offset, at)
+            row = y * self.row_axis.stride + (offset - self.row_axis.padding)
+            value = self.load(row, x, at)
             self._loaded[key] = None if value is None else emit.bind("source", value)
         return self._loaded[key]
-
-    def _source(self, y: Any, x: Any, offset: int, at: int) -> Any | None:
-        row = y * self.row_axis.stride + (offset - self.row_axis.padding)
-        inside = self._inside(row, self.row_axis)
-        if inside is False:
-            return None
-        conditions = [] if inside is True else [inside]
-        column = x * self.column_axis.stride + at
-        if self.along_columns:
-            condition = conditions[0] if conditions else None
-            size, checked = self.column_axis.size, self.tile.masked
-            lanes = Lanes(column, self.tile.lanes, size, checked, condition, self.fill)
-            return lanes.load(self.data, [self.image, self.channel, row])
-        there = self._inside(column, self.column_axis)
-        if there is False:
-            return None
-        conditions += [] if there is True else [there]
-        condition = reduce(_both, conditions) if conditions else None
-        return self._channels(condition).load(self.data, [self.image, row, column])
-
-    def _inside(self, position: Any, axis: Axis) -> Any:
-        """Whether a row or column is in the image: True, False, or what to ask."""
-        if isinstance(position, int):
-            return 0 <= position < axis.size
-        if not self.tile.masked or axis.padding == 0:
-            return True
-        return _both(position >= 0, position < axis.size)
-
-    def _channels(self, condition: Any = None) -> Lanes:
-        """The channels of a vector along them."""
-        lanes, fill = self.tile.lanes, self.fill
-        return Lanes(self.channel, lanes, self.operator.c, condition=condition, fill=fill)
 
     # -- results ---------------------------------------------------------------------------------
 
     def _finish(self, value: Any | None, y: Any, x: Any, vector: int) -> None:
         """Write a vector of results."""
-        column = x + self.layout.plan.offsets[vector]
-        value = self._padding if value is None else value
+        value = self.padding if value is None else value
         if self.operator.kind == "avg":
-            value = self._mean(value, y, column)
-        if self.along_columns:
-            place = Lanes(column, self.tile.lanes, self.column_axis.count)
-            place.store(self.output, value, [self.image, self.channel, y])
-        else:
-            self._channels().store(self.output, value, [self.image, y, column])
+            value = self._mean(value, y, x + self.layout.plan.offsets[vector])
+        place, index = self.place(x, y, vector)
+        place.store(self.output, value, index)
 
     def _mean(self, value: Any, y: Any, column: Any) -> Any:
-        """A sum over how many elements of its window count."""
-        lanes, dtype = self.tile.lanes, self.operator.dtype
+        """A sum divided by the number of elements that its window counts."""
+        lanes, dtype = self.blocking.lanes, self.operator.dtype
         rows = self._taps(y, self.row_axis, 1)
         columns = self._taps(column, self.column_axis, lanes if self.along_columns else 1)
         if isinstance(rows, int) and isinstance(columns, int):
@@ -196,7 +136,7 @@ class _Kernel:
         if self.operator.count_include_pad or axis.padding == 0:
             return axis.taps
         known = isinstance(first, int)
-        if not known and not self.tile.masked:
+        if not known and not self.blocking.masked:
             return axis.taps
         if known:
             counts = {
@@ -213,9 +153,3 @@ class _Kernel:
         size, zero = (emit.constant(number, "int32", lanes) for number in (axis.size, 0))
         taps = emit.constant(axis.taps, "int32", lanes)
         return emit.minimum(begin + taps, size) - emit.maximum(begin, zero)
-
-
-def _both(first: Any, second: Any) -> Any:
-    from tvm import tirx
-
-    return tirx.all(first, second)

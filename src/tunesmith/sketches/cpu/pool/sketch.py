@@ -6,14 +6,13 @@ import math
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from tunesmith.errors import UsageError
 from tunesmith.operators import Operator, Pool2d
-from tunesmith.sketches.cpu.depthwise.kernel import Blocking as Tile
-from tunesmith.sketches.cpu.depthwise.kernel import layout_of
+from tunesmith.sketches.cpu.depthwise.image_tiles import Blocking as Tile
+from tunesmith.sketches.cpu.depthwise.image_tiles import lanes_for, layout_of, tile_values
 from tunesmith.sketches.cpu.pool.estimate import pool_seconds, whole_seconds
 from tunesmith.sketches.cpu.pool.kernel import Blocking, pool_program
 from tunesmith.sketches.cpu.pool.whole import whole_program
-from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.sketch import Sketch, instantiating, known
 from tunesmith.sketches.tir import emit
 from tunesmith.space import Categorical, Config, Constraint, Ordinal, Parameter, Space
 from tunesmith.target import Target
@@ -53,12 +52,12 @@ class CpuPool(Sketch):
         return _is_whole(operator) or bool(_fitting(operator, _lanes(operator, widest)[-1], 1, 1))
 
     def space(self, operator: Operator, target: Target) -> Space:
-        operator = _known(operator)
+        operator = known(self, operator, Pool2d)
         return _space(operator, target.lanes(operator.dtype), target.core_count)
 
     def default(self, operator: Operator, target: Target) -> Config:
         """Whole vectors, a row or two of them, rows of a window first; shared where it is worth."""
-        operator = _known(operator)
+        operator = known(self, operator, Pool2d)
         lanes = max(_lanes(operator, target.lanes(operator.dtype)))
         worth = operator.arguments[0].elements >= _ELEMENTS_WORTH_SHARING
         shared = worth and target.core_count > 1
@@ -83,23 +82,17 @@ class CpuPool(Sketch):
         )
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        operator = _known(operator)
+        operator = known(self, operator, Pool2d)
         with instantiating(self.space(operator, target), config):
             if _is_whole(operator):
                 return whole_program(operator, **_whole(config))
             return pool_program(operator, _blocking(config))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        operator = _known(operator)
+        operator = known(self, operator, Pool2d)
         if _is_whole(operator):
             return whole_seconds(operator, target, **_whole(config))
         return pool_seconds(operator, target, _blocking(config))
-
-
-def _known(operator: Operator) -> Pool2d:
-    if not isinstance(operator, Pool2d):
-        raise UsageError(f"sketch {CpuPool.name} is for pool2d: take another for {operator.name}")
-    return operator
 
 
 def _is_whole(operator: Pool2d) -> bool:
@@ -114,16 +107,8 @@ def _whole(config: Config) -> dict[str, Any]:
 
 
 def _blocking(config: Config) -> Blocking:
-    values: dict[str, Any] = dict(config)
-    tile = Tile(
-        lanes=values["lanes"],
-        rows=values["rows"],
-        vectors=values["vectors"],
-        bands=values["bands"],
-        masked=values["edges"] == "masked",
-        shuffled=values["shifts"] == "shuffles",
-    )
-    return Blocking(tile, rows_first=values["first"] == "rows", shared=values["shared"])
+    rows_first, shared = config["first"] == "rows", bool(config["shared"])
+    return Blocking(Tile.of(config), rows_first=rows_first, shared=shared)
 
 
 # -- the space ------------------------------------------------------------------------------------
@@ -135,9 +120,7 @@ def _lanes(operator: Pool2d, widest: int) -> tuple[int, ...]:
         most = min(widest, emit.power_of_two(math.prod(operator.kernel)))
         return (most // 2, most) if most > 1 else (1,)
     extent = operator.output_image[1] if operator.layout == "NCHW" else operator.c
-    lengths = [lanes for lanes in (widest, widest // 2, widest // 4) if lanes >= 2]
-    used = [lanes for lanes in lengths if lanes < 2 * extent]
-    return tuple(sorted(used or lengths[-1:]))
+    return lanes_for(extent, widest)
 
 
 def _unroll(operator: Pool2d, lanes: int) -> tuple[int, ...]:
@@ -171,16 +154,11 @@ def _space(operator: Pool2d, widest: int, cores: int) -> Space:
             ],
             [Constraint(f"unroll * lanes <= {max(math.prod(operator.kernel), lanes[-1])}")],
         )
-    rows, columns = operator.output_image
     along_columns = operator.layout == "NCHW"
-    vectors = -(-columns // lanes[0]) if along_columns else columns
-    row_counts = tuple(count for count in _ROWS if count <= rows)
-    vector_counts = tuple(count for count in _VECTORS if count <= vectors)
+    shape = tile_values(operator, lanes, _ROWS, _VECTORS, _BANDS)
+    row_counts, vector_counts = shape["rows"], shape["vectors"]
     parameters: list[Parameter] = [
-        Ordinal("lanes", lanes),
-        Ordinal("rows", row_counts),
-        Ordinal("vectors", vector_counts),
-        Ordinal("bands", tuple(bands for bands in _BANDS if bands <= rows)),
+        *(Ordinal(name, values) for name, values in shape.items()),
         Categorical("edges", ("peeled", "masked")),
         Categorical("shifts", ("loads", "shuffles") if along_columns else ("loads",)),
         Categorical("first", ("rows", "columns")),
@@ -191,7 +169,7 @@ def _space(operator: Pool2d, widest: int, cores: int) -> Space:
         Constraint("shared or bands == 1"),
     ]
     if along_columns:
-        constraints.append(Constraint(f"(vectors - 1) * lanes < {columns}"))
+        constraints.append(Constraint(f"(vectors - 1) * lanes < {operator.output_image[1]}"))
     for each in lanes:
         for many in vector_counts:
             tile = f"lanes != {each} or vectors != {many}"

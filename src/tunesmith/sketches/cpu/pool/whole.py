@@ -1,4 +1,4 @@
-"""Windows as large as the image: what each plane's elements make, several planes at once."""
+"""Windows as large as the image: each plane reduced, several planes at once."""
 
 from __future__ import annotations
 
@@ -7,38 +7,35 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tunesmith.operators import Pool2d, element_bits
-from tunesmith.sketches.cpu.pool.kernel import combination
+from tunesmith.sketches.cpu.pool.kernel import combination, neutral
 from tunesmith.sketches.cpu.rows.across import across, together
 from tunesmith.sketches.cpu.rows.blocking import Sweep
 from tunesmith.sketches.tir import emit, shuffles
+from tunesmith.sketches.tir.registers import Kept, Registers
+from tunesmith.sketches.tir.weights import program_of
 
-# Shuffles within so many bytes of a vector are cheap everywhere.
+# Shuffles within parts of this size of a vector are cheap on every machine.
 _PART_BYTES = 16
 
 
 def whole_program(operator: Pool2d, lanes: int, unroll: int, *, shared: bool) -> Any:
     """The module: ``lanes`` planes at a time where there are as many, ``unroll`` vectors a step."""
-    with (
-        emit.module() as made,
-        emit.function("main", [*operator.arguments, operator.result]) as buffers,
-    ):
+
+    def main(buffers: Sequence[Any]) -> None:
         flat = [emit.flat(buffer) for buffer in buffers]
         planes = operator.n * operator.c
         group = lanes if planes >= lanes else 1
         loop = emit.parallel if shared else emit.serial
         with loop(emit.tile_count(planes, group), "task") as task:
             first = emit.bind("plane", emit.tile_start(task, group, planes))
-            _planes(flat, operator, first, group, Sweep(_size(operator), lanes, unroll))
-    return made[0]
+            _planes(flat, operator, first, group, Sweep(math.prod(operator.kernel), lanes, unroll))
 
-
-def _size(operator: Pool2d) -> int:
-    return math.prod(operator.kernel)
+    return program_of(operator, main)
 
 
 def _planes(buffers: Sequence[Any], operator: Pool2d, first: Any, count: int, sweep: Sweep) -> None:
     (data, output), lanes, dtype = buffers, sweep.lanes, operator.dtype
-    kept, combine = emit.Kept(dtype, lanes), combination(operator)
+    kept, combine = Kept(dtype, lanes), combination(operator)
     vectors = []
     for plane in range(count):
         base = emit.bind("base", (first + plane) * sweep.length)
@@ -53,20 +50,20 @@ def _planes(buffers: Sequence[Any], operator: Pool2d, first: Any, count: int, sw
 
 
 def _plane(operator: Pool2d, data: Any, base: Any, sweep: Sweep) -> Any:
-    """One vector of all of a plane's."""
+    """All vectors of a plane, combined into one."""
     combine, lanes, dtype = combination(operator), sweep.lanes, operator.dtype
-    neutral = emit.constant(-math.inf if operator.kind == "max" else 0, dtype, lanes)
+    none = emit.constant(neutral(operator), dtype, lanes)
     many = sweep.side_by_side
-    sofar = emit.Registers("so_far", many, lanes, dtype)
+    sofar = Registers("so_far", many, lanes, dtype)
     for vector in range(many):
-        sofar[vector] = neutral
+        sofar[vector] = none
 
     def add(starts: Sequence[Any], fresh: int) -> None:
         for vector, start in enumerate(starts):
             value = emit.load(data, [base + start], lanes)
             if fresh < lanes:
                 old = range(lanes, 2 * lanes - fresh)
-                value = shuffles.shuffled([value, neutral], [*old, *range(lanes - fresh, lanes)])
+                value = shuffles.shuffled([value, none], [*old, *range(lanes - fresh, lanes)])
             sofar[vector] = combine(sofar[vector], value)
 
     sweep.each(add)
@@ -78,9 +75,9 @@ def lane_by_lane(
     lanes: int,
     dtype: str,
     combine: Callable[[Any, Any], Any],
-    kept: emit.Kept,
+    kept: Kept,
 ) -> Any:
-    """A vector with what the lanes of each of as many vectors make together, one in each lane."""
+    """``lanes`` vectors reduced: a vector with the result of each in a lane."""
     part = min(lanes, _PART_BYTES * 8 // element_bits(dtype))
     left, unit = list(vectors), 1
     while len(left) > 1:
@@ -97,8 +94,8 @@ def lane_by_lane(
 
 
 def _neighbours(lanes: int, size: int, unit: int) -> tuple[list[int], list[int]]:
-    """The lanes of two vectors that are combined: of neighbouring units the one and the other, in
-    each stretch of ``size`` lanes those of the first vector, then those of the second."""
+    """The lanes of two vectors that are combined: the even and the odd units, for each ``size``
+    lanes those of the first vector, then those of the second."""
     picks: tuple[list[int], list[int]] = ([], [])
     for stretch in range(0, lanes, size):
         for vector in (0, lanes):

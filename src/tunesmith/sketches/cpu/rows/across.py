@@ -1,4 +1,4 @@
-"""What the lanes of vectors make together."""
+"""Reductions of the lanes of vectors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tunesmith.sketches.tir import emit, shuffles
+from tunesmith.sketches.tir.registers import Kept
 
 Combine = Callable[[Any, Any], Any]
 
@@ -16,7 +17,7 @@ def added(value: Any, other: Any) -> Any:
 
 
 def together(vectors: Sequence[Any], combine: Combine) -> Any:
-    """One vector of several, lane by lane, in pairs."""
+    """Several vectors combined lane by lane, in pairs."""
     left = list(vectors)
     while len(left) > 1:
         pairs = [combine(*left[at : at + 2]) for at in range(0, len(left) - 1, 2)]
@@ -24,8 +25,8 @@ def together(vectors: Sequence[Any], combine: Combine) -> Any:
     return left[0]
 
 
-def across(vector: Any, lanes: int, combine: Combine, kept: emit.Kept) -> Any:
-    """One number of the lanes of a vector, a power of two of them."""
+def across(vector: Any, lanes: int, combine: Combine, kept: Kept) -> Any:
+    """The lanes of a vector, a power of two of them, combined into a scalar."""
     while lanes > 1:
         vector = kept("part", vector, lanes)
         lanes //= 2

@@ -9,13 +9,13 @@ from typing import Any
 from tunesmith.sketches.tir import emit
 
 # How the stages of a row follow each other. REGISTERS: the row is loaded once and stays there;
-# PASSES: each stage goes through the row; BLOCKS: the statistics are those of blocks, put together,
-# so that what is far away is read once for all of them; AGAIN: like PASSES, but nothing is stored
-# in between and exp is computed twice.
+# PASSES: each stage loads the row; BLOCKS: the statistics of blocks are combined, so that a row
+# which does not fit into a cache is read once for all of them; AGAIN: like PASSES, but nothing is
+# stored in between and exp is computed twice.
 REGISTERS, PASSES, BLOCKS, AGAIN = "registers", "passes", "blocks", "again"
 
-# How many partial maxima of a row there are at least: they need few registers, and each comparison
-# waits for the one before with the same.
+# The least number of partial maxima of a row: they take few registers, and hide the latency of
+# comparisons.
 PEAKS = 4
 
 
@@ -23,9 +23,9 @@ PEAKS = 4
 class Blocking:
     """The choices of a program.
 
-    ``tasks`` of one parallel loop share the rows; ``rows`` of them are done at once, in vectors of
-    ``lanes`` elements, ``unroll`` of each row a step. ``block`` is how many elements a block has.
-    ``prefetch`` asks for the next rows (or block) while exp is computed, of softmax.
+    The rows are shared among ``tasks`` of one parallel loop. ``rows`` of them are computed at once,
+    in vectors of ``lanes`` elements, ``unroll`` of each row a step. ``block`` is the number of
+    elements of a block. Softmax with ``prefetch`` prefetches the next rows (or block) with exp.
     """
 
     lanes: int
@@ -33,17 +33,17 @@ class Blocking:
     rows: int
     tasks: int
     method: str
-    block: int
+    block: int = 0
     prefetch: bool = False
 
     def sweep(self, length: int) -> Sweep:
-        """The vectors of so many elements."""
+        """The vectors of ``length`` elements."""
         return Sweep(length, self.lanes, self.unroll)
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """So many elements, not fewer than ``lanes``, as vectors.
+    """``length`` elements, not fewer than ``lanes``, as vectors.
 
     The last vector overlaps the one before where lanes do not divide the length: ``fresh`` of its
     lanes, the last ones, are new.
@@ -55,12 +55,12 @@ class Sweep:
 
     @property
     def whole(self) -> int:
-        """How many vectors there are beside one that overlaps."""
+        """How many vectors there are without one that overlaps."""
         return self.length // self.lanes
 
     @property
     def fresh(self) -> int:
-        """How many lanes are in the last vector alone; 0: no vector overlaps."""
+        """How many lanes of the last vector are not in the one before; 0: no vector overlaps."""
         return self.length % self.lanes
 
     @property
@@ -93,8 +93,8 @@ class Sweep:
 
 
 def blocks_of(length: int, block: int, lanes: int) -> tuple[int, int]:
-    """How many blocks there are of that many elements, and how long the one after them is: 0, or
-    long enough for a vector."""
+    """The number of whole blocks, and the length of a last one after them: 0, or at least that of a
+    vector."""
     count, rest = divmod(length, block)
     if 0 < rest < lanes:
         return count - 1, rest + block

@@ -1,4 +1,4 @@
-"""Vectors of a type's accumulator to and from memory that holds the type."""
+"""Loads and stores that convert between the type of a tensor and that of its sums."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Elements:
         return element_bits(self._dtype) // 8
 
     def prefetch(self, at: Any, *, write: bool = False) -> None:
-        """Ask for the cache line of an element, which may lie outside."""
+        """Prefetch the cache line of an element, which may be outside of the buffer."""
         emit.prefetch(self._flat, [at], near=False, write=write)
 
     def store(self, value: Any, at: Any, lanes: int) -> None:

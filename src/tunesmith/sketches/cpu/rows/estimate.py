@@ -1,4 +1,4 @@
-"""About how long a blocking of rows takes: its vectors, its traffic, and how it is shared."""
+"""How long a blocking of rows takes: its vectors, its traffic, and the parallel loop."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.cpu.rows.blocking import AGAIN, BLOCKS, PEAKS, REGISTERS, Blocking
 from tunesmith.target import Target
 
-# exp of a vector: instructions of the units that multiply, others, and how many wait in a chain.
+# exp of a vector: instructions of the units that multiply, others, and those of a chain.
 _EXP_MULTIPLIES, _EXP_OTHERS, _EXP_CHAIN = 11, 5, 12
-# Its constants, what each vector that is under way keeps in registers, and the cycles a vector
-# that each register too many costs.
+# Registers for its constants and for each vector in flight, and the cycles a vector of each spilled
+# register.
 _EXP_CONSTANTS, _EXP_ALIVE, _SPILLED = 12, 4, 0.05
-# How many times as many instructions the core looks ahead as a step of one vector has.
+# The out-of-order window of a core, in steps of one vector.
 _LOOK_AHEAD = 8.0
-# What an addition or a comparison is waited for, of what a multiply-add is.
+# The latency of an addition or a comparison, relative to that of a multiply-add.
 _ADDITION = 0.75
 # Cycles of a division with a root, and of a step of a loop.
 _DIVISION, _STEP = 15.0, 1.0
-# The part of the traffic from afar that is left to wait for where it was asked for before.
+# The part of the traffic beyond the caches that is left to wait for with prefetching.
 _PREFETCHED = 0.7
-# The part of the waiting at the end of a row that the next row's work does not hide.
+# The part of the latency at the end of a row that the next row does not hide.
 _EXPOSED = 0.4
 
 
@@ -75,14 +75,14 @@ def _stages(operator: Softmax | LayerNorm, method: str) -> list[_Stage]:
 
 
 def _cycles(machine: Machine, blocking: Blocking, stage: _Stage, width: float) -> float:
-    """Cycles of a vector in a stage, which keeps the core busy for a ``width`` of a whole one's.
+    """Cycles of a vector in a stage; ``width`` is the part of a whole vector's time that it takes.
 
-    A narrow vector is issued, and waited for, like a whole one.
+    A narrow vector takes an instruction, and has the latency, of a whole one.
     """
     together = blocking.unroll * blocking.rows
     in_registers = blocking.method == REGISTERS
     if in_registers:
-        # One stage loads, the last one stores; what registers cannot hold is loaded again.
+        # One stage loads, the last one stores; spilled vectors are loaded again.
         stage = _Stage(stage.multiplies, 0.5, 0.5 * (stage.stores > 0), stage.exps, stage.reduces)
     core = machine.core
     multiplies = stage.multiplies + stage.exps * _EXP_MULTIPLIES
@@ -107,7 +107,7 @@ def _cycles(machine: Machine, blocking: Blocking, stage: _Stage, width: float) -
 
 
 def _waiting(machine: Machine, blocking: Blocking, stages: list[_Stage]) -> float:
-    """Cycles of a row or block in which lanes are put together, as far as nothing hides them."""
+    """Cycles of a row or block that its reductions across lanes take and nothing hides."""
     reductions = sum(stage.reduces for stage in stages)
     across = reductions * math.log2(2 * blocking.lanes) * 2 * machine.core.fma_latency
     return _EXPOSED * (across + _DIVISION) / blocking.rows + 2 * _DIVISION / machine.core.issue
@@ -119,7 +119,7 @@ def _traffic(
     """Cycles in which the caches move a row."""
     size = element_bits(operator.dtype) / 8
     row = operator.n * size
-    # A core's part of all data comes from afar once, and goes there.
+    # A core's part of all data is read and written once.
     whole = 2 * row * operator.m * machine.parallel_share(blocking.tasks)
     moved = machine.stream_cycles(2 * row, whole)
     if blocking.prefetch:

@@ -10,33 +10,28 @@ from tunesmith.sketches.cpu.rows.blocking import Blocking
 from tunesmith.sketches.cpu.rows.layer_norm import LayerNormRows
 from tunesmith.sketches.cpu.rows.softmax import SoftmaxRows
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.weights import program_of
 
 RowOperator = Softmax | LayerNorm
 
 
 def rows_program(operator: RowOperator, blocking: Blocking) -> Any:
     """The module of a blocking, whose ``main`` takes the operator's arguments and its result."""
-    with (
-        emit.module() as made,
-        emit.function("main", [*operator.arguments, operator.result]) as buffers,
-    ):
-        _share(operator.m, blocking, lambda: _rows(operator, blocking, buffers).emit)
-    return made[0]
 
+    def main(buffers: Sequence[Any]) -> None:
+        if isinstance(operator, Softmax):
+            _share(operator.m, blocking, lambda: SoftmaxRows(operator, blocking, buffers).emit)
+        else:
+            _share(operator.m, blocking, lambda: LayerNormRows(operator, blocking, buffers).emit)
 
-def _rows(
-    operator: RowOperator, blocking: Blocking, buffers: Sequence[Any]
-) -> SoftmaxRows | LayerNormRows:
-    if isinstance(operator, Softmax):
-        return SoftmaxRows(operator, blocking, buffers)
-    return LayerNormRows(operator, blocking, buffers)
+    return program_of(operator, main)
 
 
 def _share(
     count: int, blocking: Blocking, make: Callable[[], Callable[[Sequence[Any]], None]]
 ) -> None:
-    """Emit what ``make`` gives for all rows. It is asked for once in each thread's code, and may
-    have memory of its own there."""
+    """Emit what ``make`` returns for all rows. ``make`` is called once in the code of a task, where
+    it may allocate memory."""
     together = blocking.rows
     # Whole groups of rows a task, so that only the last task has single ones.
     groups = emit.tile_count(count, together)

@@ -19,8 +19,8 @@ from tunesmith.target import Target
 _UNROLL = (1, 2, 4, 8)
 _ROWS = (1, 2, 4)
 _BLOCKS = (512, 1024, 2048, 4096)
-# Vectors of a step, and those that a program may keep in registers and on the stack: how much code
-# there is of exp, of which each vector takes about 20 instructions.
+# Vectors of a step, and those that a program may keep in registers and on the stack: they bound the
+# code of exp, about 20 instructions a vector.
 _MOST_AT_ONCE = 8
 _MOST_IN_REGISTERS = 32
 # Fewer elements than this are not worth waking another core for.
@@ -88,15 +88,7 @@ def _known(operator: Operator) -> RowOperator:
 
 def _blocking(config: Config) -> Blocking:
     values: dict[str, Any] = dict(config)
-    return Blocking(
-        lanes=values["lanes"],
-        unroll=values["unroll"],
-        rows=values["rows"],
-        tasks=values["tasks"],
-        method=values["method"],
-        block=values.get("block", 0),
-        prefetch=values.get("prefetch", False),
-    )
+    return Blocking(**values)
 
 
 # -- the space ------------------------------------------------------------------------------------
@@ -110,8 +102,8 @@ def target_vectors(target: Target) -> int:
 def _side_by_side(operator: RowOperator, target: Target) -> tuple[int, int]:
     """How many rows the default does at once, and vectors of each: four vectors in all.
 
-    Two rows of softmax where they stay in the nearest cache and exp has registers for it: one
-    row's maximum and sum are put together while the other's are.
+    Two rows of softmax where they stay in L1 and exp has enough registers: the latencies of their
+    reductions then overlap.
     """
     machine = Machine.of(target)
     row = operator.n * element_bits(operator.accumulate_dtype) // 8

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from tunesmith.operators import Softmax
-from tunesmith.sketches.cpu.rows.across import across, added, last_lanes, together
+from tunesmith.sketches.cpu.rows.across import across, together
 from tunesmith.sketches.cpu.rows.blocking import (
     AGAIN,
     BLOCKS,
@@ -18,31 +18,28 @@ from tunesmith.sketches.cpu.rows.blocking import (
     blocks_of,
 )
 from tunesmith.sketches.cpu.rows.elements import Elements
+from tunesmith.sketches.cpu.rows.rows import Rows
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.exponential import exponential
+from tunesmith.sketches.tir.registers import Registers
 
-# The smallest finite numbers: what a block's largest is at least, so that a block of nothing but
-# -inf is 0 beside the others.
+# The smallest finite numbers, the least maximum of a block: so a block of -inf is 0 beside others.
 _LOWEST = {"float32": -3.4028234663852886e38, "float64": -1.7976931348623157e308}
 
 
-class SoftmaxRows:
+class SoftmaxRows(Rows):
     """The code for rows of softmax.
 
-    exp comes times a power of two, and so do the sums of them: it cancels in their quotient.
+    exp is scaled by a power of two, and so are its sums: the scale cancels in their quotient.
     """
 
     def __init__(self, operator: Softmax, blocking: Blocking, buffers: Sequence[Any]) -> None:
-        self.blocking = blocking
-        self.lanes = blocking.lanes
-        self.length = operator.n
-        self.total = operator.accumulate_dtype
+        super().__init__(operator, blocking)
         self.exponential = exponential(self.total)
-        self.sweep = blocking.sweep(operator.n)
         data, output = buffers
         self.data = Elements(data, self.total)
         self.output = Elements(output, self.total)
-        # What is stored in between needs the precision of sums.
+        # Powers are stored in between with the precision of sums.
         self.scratch = None
         if blocking.method not in (REGISTERS, AGAIN) and operator.dtype != self.total:
             memory = emit.buffer("powers", (blocking.rows, operator.n), self.total)
@@ -50,9 +47,8 @@ class SoftmaxRows:
 
     def emit(self, rows: Sequence[Any]) -> None:
         """Emit all stages of some rows."""
-        self.kept = emit.Kept(self.total, self.lanes)
-        # Where each row begins, in the tensors and in what holds its powers.
-        self.bases = [emit.bind("base", row * self.length) for row in rows]
+        self.begin(rows)
+        # Where each row begins in what holds its powers.
         self.powers = self.scratch or self.output
         places = (
             self.bases if self.scratch is None else range(0, len(rows) * self.length, self.length)
@@ -63,11 +59,11 @@ class SoftmaxRows:
         elif self.blocking.method == BLOCKS:
             self._in_blocks()
         elif self.blocking.method == AGAIN:
-            peaks = self._spread(self._peaks(self.sweep))
+            peaks = self.spread("peaks", self._peaks(self.sweep))
             sums = self._sums(self.sweep, peaks, stored=False)
             self._write_again(peaks, self._inverses(sums))
         else:
-            peaks = self._spread(self._peaks(self.sweep))
+            peaks = self.spread("peaks", self._peaks(self.sweep))
             sums = self._sums(self.sweep, peaks, stored=True)
             for row, factor in enumerate(self._inverses(sums)):
                 self._scale(self.sweep, row, 0, lambda value, factor=factor: value * factor)
@@ -78,10 +74,10 @@ class SoftmaxRows:
         rows = []
         for base in self.bases:
             starts = self.sweep.starts()
-            rows.append([self._kept("x", self.data.load(base + at, self.lanes)) for at in starts])
-        peaks = self._spread([self._peak(values) for values in rows])
+            rows.append([self.vector("x", self.data.load(base + at, self.lanes)) for at in starts])
+        peaks = self.spread("peaks", [self._peak(values) for values in rows])
         different = [
-            self._kept("below", value - peak)
+            self.vector("below", value - peak)
             for values, peak in zip(rows, peaks, strict=True)
             for value in values
         ]
@@ -90,14 +86,12 @@ class SoftmaxRows:
         self._prefetch(self.sweep.starts(), self.length * len(self.bases))
         for row, base in enumerate(self.bases):
             mine = powers[row * count : (row + 1) * count]
-            fresh = [*mine[:-1], self._fresh(mine[-1])]
-            summed = across(together(fresh, added), self.lanes, added, self.kept)
-            (factor,) = self._inverses([summed])
+            (factor,) = self._inverses([self.summed([*mine[:-1], self.fresh(mine[-1])])])
             for at, power in zip(self.sweep.starts(), mine, strict=True):
                 self.output.store(power * factor, base + at, self.lanes)
 
     def _exponentials(self, values: Sequence[Any]) -> list[Any]:
-        """exp of many vectors, as many at once as the blocking says."""
+        """exp of many vectors, ``unroll`` of each row at once."""
         side_by_side, made = self.blocking.unroll * len(self.bases), []
         for at in range(0, len(values), side_by_side):
             made += self.exponential.of(values[at : at + side_by_side], self.lanes, self.kept)
@@ -107,7 +101,7 @@ class SoftmaxRows:
         """The largest element of each row, from ``first`` on."""
         sweep = replace(sweep, unroll=max(sweep.unroll, PEAKS))
         many = sweep.side_by_side
-        sofar = [emit.Registers("peak", many, self.lanes, self.total) for _ in self.bases]
+        sofar = [Registers("peak", many, self.lanes, self.total) for _ in self.bases]
         for base, peaks in zip(self.bases, sofar, strict=True):
             for vector in range(many):
                 at = base + first + vector * self.lanes
@@ -123,32 +117,21 @@ class SoftmaxRows:
         return [self._peak([peaks[vector] for vector in range(many)]) for peaks in sofar]
 
     def _sums(self, sweep: Any, peaks: Sequence[Any], *, stored: bool, first: Any = 0) -> list[Any]:
-        """The sum of each row's powers, which are stored if others read them."""
-        many = sweep.side_by_side
-        sofar = [emit.Registers("sum", many, self.lanes, self.total) for _ in self.bases]
-        for sums in sofar:
-            for vector in range(many):
-                sums[vector] = emit.constant(0, self.total, self.lanes)
-
-        # What the next step of these needs: the next block, or the next rows.
+        """The sum of each row's powers, which are ``stored`` if later stages read them."""
+        # From here to the next block, or the next rows.
         ahead = sweep.length if sweep is not self.sweep else self.length * len(self.bases)
 
-        def add(starts: Sequence[Any], fresh: int) -> None:
+        def terms(starts: Sequence[Any]) -> Iterator[Any]:
             self._prefetch(starts, ahead)
             powers = iter(self._powers(starts, peaks))
-            for row, sums in enumerate(sofar):
-                for vector, start in enumerate(starts):
+            for place in self.places:
+                for start in starts:
                     power = next(powers)
                     if stored:
-                        self.powers.store(power, self.places[row] + start, self.lanes)
-                    new = last_lanes(power, fresh, self.lanes, self.total)
-                    sums[vector] = sums[vector] + new
+                        self.powers.store(power, place + start, self.lanes)
+                    yield power
 
-        sweep.each(add, first)
-        return [
-            across(together([sums[v] for v in range(many)], added), self.lanes, added, self.kept)
-            for sums in sofar
-        ]
+        return self.sums(sweep, first, terms)
 
     def _write_again(self, peaks: Sequence[Any], factors: Sequence[Any]) -> None:
         def write(starts: Sequence[Any], _fresh: int) -> None:
@@ -160,11 +143,11 @@ class SoftmaxRows:
         self.sweep.each(write)
 
     def _scale(self, sweep: Any, row: int, first: Any, scaled: Any) -> None:
-        """Write what ``scaled`` makes of a row's powers."""
+        """Store ``scaled`` of a row's powers."""
         place, base, lanes = self.places[row], self.bases[row], self.lanes
-        # The last vector shares elements with others, which may be in the same memory.
+        # The last vector overlaps the one before, whose results may be in the same memory.
         last = first + (sweep.length - lanes)
-        tail = self._kept("tail", self.powers.load(place + last, lanes)) if sweep.fresh else None
+        tail = self.vector("tail", self.powers.load(place + last, lanes)) if sweep.fresh else None
 
         def write(starts: Sequence[Any]) -> None:
             for start in starts:
@@ -179,16 +162,16 @@ class SoftmaxRows:
     # -- block by block --------------------------------------------------------------------------
 
     def _in_blocks(self) -> None:
-        """Powers relative to the largest element so far; that of each block is remembered."""
+        """Powers relative to the largest element so far, which is stored for each block."""
         from tvm import tirx
 
         size, rows = self.blocking.block, len(self.bases)
         lowest = emit.constant(_LOWEST[self.total], self.total)
-        count, rest = blocks_of(self.length, size, self.lanes)
+        count, _ = blocks_of(self.length, size, self.lanes)
         remembered = emit.buffer("peaks", (rows, count + 1), self.total)
-        peaks = [emit.Registers("so_far", 1, 1, self.total) for _ in self.bases]
-        sums = [emit.Registers("total", 1, 1, self.total) for _ in self.bases]
-        largest = [emit.Registers("largest", 1, 1, self.total) for _ in self.bases]
+        peaks = [Registers("so_far", 1, 1, self.total) for _ in self.bases]
+        sums = [Registers("total", 1, 1, self.total) for _ in self.bases]
+        largest = [Registers("largest", 1, 1, self.total) for _ in self.bases]
         for row in range(rows):
             largest[row][0] = emit.constant(-math.inf, self.total)
             peaks[row][0] = lowest
@@ -203,7 +186,7 @@ class SoftmaxRows:
                 self.kept("peak", emit.maximum(value, peaks[row][0]), 1)
                 for row, value in enumerate(found)
             ]
-            more = self._sums(sweep, self._spread(new), stored=True, first=first)
+            more = self._sums(sweep, self.spread("peaks", new), stored=True, first=first)
             for row in range(rows):
                 (factor,) = self.exponential.of([peaks[row][0] - new[row]], 1, self.kept)
                 sums[row][0] = sums[row][0] * (factor * self._unshifted(1)) + more[row]
@@ -218,8 +201,8 @@ class SoftmaxRows:
                 # A row of nothing but -inf is not a number.
                 empty, inf = largest[row][0] < lowest, emit.constant(math.inf, self.total)
                 power, total = (tirx.Select(empty, inf, one) for one in (power, sums[row][0]))
-                factor = self._kept("factor", emit.broadcast(power / total, self.lanes))
-                # One factor after the other: their product may be too small for a normal number.
+                factor = self.vector("factor", emit.broadcast(power / total, self.lanes))
+                # One factor after the other: their product may be denormal.
                 self._scale(
                     sweep,
                     row,
@@ -227,25 +210,22 @@ class SoftmaxRows:
                     lambda value, factor=factor: value * factor * self._unshifted(self.lanes),
                 )
 
-        for stage in (add, write):
-            with emit.serial(count, "block") as block:
-                stage(block, size)
-            if rest:
-                stage(count, rest)
+        self.each_block(add)
+        self.each_block(write)
 
     # -- vectors ---------------------------------------------------------------------------------
 
     def _powers(self, starts: Sequence[Any], peaks: Sequence[Any]) -> list[Any]:
         """The powers of the vectors of each row that start there, all at once."""
         below = [
-            self._kept("below", self.data.load(base + start, self.lanes) - peak)
+            self.vector("below", self.data.load(base + start, self.lanes) - peak)
             for base, peak in zip(self.bases, peaks, strict=True)
             for start in starts
         ]
         return self.exponential.of(below, self.lanes, self.kept)
 
     def _prefetch(self, starts: Sequence[Any], ahead: int) -> None:
-        """Ask for the lines that are so many elements ahead of the vectors that start there."""
+        """Prefetch the lines ``ahead`` elements after the vectors that start there."""
         if not self.blocking.prefetch:
             return
         for base in self.bases:
@@ -256,18 +236,9 @@ class SoftmaxRows:
     def _peak(self, vectors: Sequence[Any]) -> Any:
         return across(together(vectors, emit.maximum), self.lanes, emit.maximum, self.kept)
 
-    def _spread(self, values: Sequence[Any]) -> list[Any]:
-        return [self._kept("peaks", emit.broadcast(value, self.lanes)) for value in values]
-
     def _inverses(self, sums: Sequence[Any]) -> list[Any]:
         one = emit.constant(1, self.total)
-        return [self._kept("factor", emit.broadcast(one / value, self.lanes)) for value in sums]
-
-    def _kept(self, name: str, vector: Any) -> Any:
-        return self.kept(name, vector, self.lanes)
-
-    def _fresh(self, vector: Any) -> Any:
-        return last_lanes(vector, self.sweep.fresh or self.lanes, self.lanes, self.total)
+        return self.spread("factor", [one / value for value in sums])
 
     def _unshifted(self, lanes: int) -> Any:
         return emit.constant(2.0**-self.exponential.shift, self.total, lanes)

@@ -16,15 +16,15 @@ from tunesmith.sketches.tir.weights import WEIGHT, has_constant_weights
 from tunesmith.space import Config
 
 _LINE = 64
-# Cycles an element of a vector that is put together from scalars.
+# Cycles an element of a vector that is gathered from scalars.
 _GATHER = 1.0
-# A scalar of a vector that is put together: each is loaded, and of eight seven are inserted.
+# Inserts a scalar of a vector that is gathered: seven of eight.
 _INSERTS = 7 / 8
-# Instructions that are under way at the same time: a short sum overlaps with the next ones.
+# The out-of-order window in instructions: a short sum overlaps with the next ones.
 _WINDOW = 256
-# LLVM keeps sums in memory whose vectors are wider than a register and no power of two.
+# LLVM spills sums in vectors that are wider than a register and no power of two.
 _UNEVEN = 8.0
-# Cycles of a branch around a load, where padding is computed in place.
+# Cycles of a branch around a load, where padding is inlined.
 _BRANCH = 0.7
 # Cycles to begin and end the sums of a register tile: the last additions, the first loads.
 _TILE_CYCLES = 20.0
@@ -35,7 +35,7 @@ _Dimension = tuple[int, int, int, list[tuple[str, int]]]
 
 
 class TiledEstimate:
-    """The model of one operator on one machine; all that does not depend on the config."""
+    """The model of an operator on a machine: what does not depend on the config."""
 
     def __init__(self, operator: Operator, nest: LoopNest, machine: Machine) -> None:
         self.machine = machine

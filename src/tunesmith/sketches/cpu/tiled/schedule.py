@@ -8,7 +8,7 @@ from typing import Any
 
 from tunesmith.operators import Operator
 from tunesmith.sketches.cpu.tiled.packing import Packing, packing_of
-from tunesmith.sketches.tir.loop_nest import LoopNest, lower
+from tunesmith.sketches.tir.loop_nest import LoopNest, lower, output_stage
 from tunesmith.space import Config
 
 # How many floats a vector register of the widest CPUs holds (AVX-512).
@@ -242,15 +242,3 @@ class TiledSchedule:
         count = units + int(self._choice("parallel", 1))
         fused = self.schedule.fuse(*outer[: min(count, len(outer))])
         self.schedule.parallel(fused)
-
-
-def output_stage(schedule: Any, main: Any, nest: LoopNest) -> Any:
-    """The stage that writes the result: the epilogue, or a copy of the finished sums of ``main``.
-
-    All of the epilogue but its last stage is computed inline.
-    """
-    if not nest.consumers:
-        return schedule.cache_write(main, 0, "global")
-    for name in nest.consumers[:-1]:
-        schedule.compute_inline(schedule.get_sblock(name))
-    return schedule.get_sblock(nest.consumers[-1])

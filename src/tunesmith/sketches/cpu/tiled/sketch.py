@@ -8,7 +8,6 @@ import math
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from tunesmith.errors import UsageError
 from tunesmith.operators import Operator
 from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.cpu.tiled.estimate import estimate_of
@@ -16,7 +15,7 @@ from tunesmith.sketches.cpu.tiled.packing import packing_of
 from tunesmith.sketches.cpu.tiled.schedule import LANES, TiledSchedule
 from tunesmith.sketches.sketch import Sketch, instantiating
 from tunesmith.sketches.tir.hoisting import hoisted
-from tunesmith.sketches.tir.loop_nest import Access, LoopNest, main_loop_nest
+from tunesmith.sketches.tir.loop_nest import Access, LoopNest, known_loop_nest, main_loop_nest
 from tunesmith.sketches.tir.weights import has_constant_weights
 from tunesmith.space import (
     Categorical,
@@ -30,12 +29,12 @@ from tunesmith.space import (
 )
 from tunesmith.target import Target
 
-# Sums in more than the registers of any machine (32 of 16 floats) go through memory at every step:
-# such tiles are slow to run, and slow to build besides, for all their steps are unrolled.
+# Sums that do not fit the registers of any machine (32 of 16 floats) are in memory at every step:
+# such tiles are slow to run, and slow to build, since all their steps are unrolled.
 MAX_REGISTER_TILE = 32 * LANES
 # The widest innermost tile of the vectorised axis: four vectors of sixteen floats.
 MAX_VECTOR_TILE = 4 * LANES
-# Narrower ones waste the vector unit; asked for where the extent allows it.
+# Narrower ones waste the vector unit: the least width where the extent allows it.
 MIN_VECTOR_TILE = 8
 
 
@@ -49,7 +48,7 @@ class CpuTiled(Sketch):
     that fit the register tile, constant weights once and for all; padding is computed once, per
     tile, or in place.
 
-    Axes of one step have nothing to tile and appear nowhere; a choice between one thing is made.
+    Axes of one step are not tiled and have no parameters.
     """
 
     name: ClassVar[str] = "cpu_tiled"
@@ -59,26 +58,20 @@ class CpuTiled(Sketch):
         return target.kind == "cpu" and main_loop_nest(operator) is not None
 
     def space(self, operator: Operator, target: Target) -> Space:
-        return _space(_nest(operator))
+        return _space(known_loop_nest(operator, self.name))
 
     def default(self, operator: Operator, target: Target) -> Config:
-        return _default(_nest(operator))
+        return _default(known_loop_nest(operator, self.name))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        return estimate_of(operator, _nest(operator), Machine.of(target)).seconds(config)
+        nest = known_loop_nest(operator, self.name)
+        return estimate_of(operator, nest, Machine.of(target)).seconds(config)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        nest = _nest(operator)
+        nest = known_loop_nest(operator, self.name)
         with instantiating(_space(nest), config):
             module = TiledSchedule(operator, nest, config).apply()
         return hoisted(module) if has_constant_weights(operator) else module
-
-
-def _nest(operator: Operator) -> LoopNest:
-    nest = main_loop_nest(operator)
-    if nest is None:
-        raise UsageError(f"sketch {CpuTiled.name} needs one reduction, {operator.name} has not")
-    return nest
 
 
 # -- what may be vectorised -----------------------------------------------------------------------
@@ -87,8 +80,8 @@ def _nest(operator: Operator) -> LoopNest:
 def vector_tiles(extent: int) -> list[int]:
     """The innermost tiles that a vectorised axis of this extent may have.
 
-    Above one vector they are whole vectors: what is left over of others LLVM does piece by piece,
-    which took 7 to 10 times as long.
+    Above one vector they are whole vectors: of others LLVM splits the rest into scalars, which took
+    7 to 10 times as long.
     """
     divisors = [d for d in range(2, min(extent, MAX_VECTOR_TILE) + 1) if extent % d == 0]
     tiles = [d for d in divisors if d <= LANES or d % LANES == 0]
@@ -98,9 +91,9 @@ def vector_tiles(extent: int) -> list[int]:
 def vector_axes(nest: LoopNest) -> tuple[str, ...]:
     """The axes that may be vectorised: those along which some tensor is consecutive in memory.
 
-    The tensor may be an input that packing makes so. Vectors along any other axis are put together
-    element by element, which is slow to run and to build; they are allowed only where no axis is
-    both consecutive and long enough.
+    The tensor may be an input that is packed. Vectors along any other axis are gathered element by
+    element, which is slow to run and to build; they are allowed only where no axis is both
+    consecutive and long enough.
     """
     tiles = {axis.name: vector_tiles(axis.extent) for axis in nest.tiled_spatial}
     consecutive = {axis.name for axis in nest.tiled_spatial[-1:]}

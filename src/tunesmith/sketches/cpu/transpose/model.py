@@ -1,4 +1,4 @@
-"""About how long the program of a plan takes, by figures of the machine."""
+"""How long the program of a plan takes, by the model of the machine."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tunesmith.sketches.cpu.transpose.plan import Group, TransposePlan
 
 # Starting a task: its ranges, its memory.
 _TASK_CYCLES = 200.0
-# Turning to the next row, and to the next vectors, of what is interleaved.
+# The loops over rows and over vectors of what is interleaved.
 _ROW_CYCLES = 12.0
 _VECTORS_CYCLES = 1.0
 _LINE = 64
-# Loads that take longer than this part of the multiply-adds hold these up. Fitted (Zen 4).
+# Loads that take longer than this part of the multiply-adds delay these. Fitted (Zen 4).
 _HIDDEN = 0.8
-# What a line costs that comes on demand, from L1, L2, L3 or memory. Fitted (Zen 4).
+# The cost of a line that is not prefetched, from L1, L2, L3 or memory. Fitted (Zen 4).
 _LINE_CYCLES = (0.0, 10.0, 20.0, 60.0)
 
 
@@ -45,8 +45,8 @@ def seconds(plan: TransposePlan, machine: Machine) -> float:
 
 
 def _tile_cycles(group: Group, machine: Machine, tile: Tile) -> float:
-    """Of a register tile of a phase: loads are not quite hidden behind multiply-adds, the less the
-    more there are."""
+    """Of a register tile of a phase: multiply-adds do not hide all loads, and the fewer the more
+    there are."""
     plan, core = group.plan, machine.core
     pixels = tile.rows * tile.columns
     computing = pixels * tile.channels / core.fmas
@@ -60,7 +60,7 @@ def _tile_cycles(group: Group, machine: Machine, tile: Tile) -> float:
 
 
 def _traffic(plan: TransposePlan, group: Group, machine: Machine) -> float:
-    """Cycles to bring what a tile of a phase reads from where it was left the last time."""
+    """Cycles to move what a tile of a phase reads from the level that holds it."""
     op, grid, size = plan.operator, plan.grid, _element_bytes(plan)
     tile = grid.tile
     panel = float(size * op.ci * group.taps * grid.channel_tile)
@@ -72,13 +72,13 @@ def _traffic(plan: TransposePlan, group: Group, machine: Machine) -> float:
         window = float(rows * size * columns * op.ci)
         reading = machine.stream_cycles(window, panel + band)
     else:
-        # A line or two of each row of each channel, which nothing fetches ahead. Tiles beside each
-        # other share some.
+        # A line or two of each row of each channel, which the hardware does not prefetch.
+        # Neighbouring tiles share some.
         step = tile.columns * grid.lanes_columns if grid.column_tiles > 1 else columns
         lines = rows * op.ci * (size * step / _LINE + (0.0 if grid.column_tiles > 1 else 0.5))
         window = lines * _LINE
         reading = lines * _LINE_CYCLES[machine.level_of(panel + band)]
-    # Within a band a phase's weights stay; the next band finds them where the others left them.
+    # Within a band a phase's weights stay in cache; the next band loads them again.
     again = max(1.0, grid.pixel_tiles / plan.bands)
     between = whole + band if plan.order == "weights" else whole * grid.channel_tiles
     cycles = machine.stream_cycles(panel, panel + window) * (1 - 1 / again)

@@ -1,9 +1,8 @@
-"""A transposed convolution seen as plain ones: along each axis, one for each phase of its stride.
+"""A transposed convolution as plain ones: along each axis, one for each phase of its stride.
 
-Input ``i`` and tap ``k`` add to output ``i * stride + k - padding``. So an output meets only taps
-of one remainder by the stride, its phase, and outputs of a phase, ``stride`` apart, are a
-convolution of stride 1 with these taps: nothing is multiplied by the zeros that a dilated input
-would have.
+Input ``i`` and tap ``k`` add to output ``i * stride + k - padding``. So an output depends only on
+taps of one remainder by the stride, its phase. The outputs of a phase, ``stride`` apart, are a
+convolution of stride 1 with these taps: nothing is multiplied by the zeros of a dilated input.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from tunesmith.operators import Conv2dTranspose
 
 @dataclass(frozen=True)
 class PhaseGroup:
-    """Phases ``first`` to before ``first + count`` of an axis, which have so many taps each."""
+    """Phases ``first`` to before ``first + count`` of an axis, which have ``taps`` taps each."""
 
     first: int
     count: int
@@ -27,8 +26,8 @@ class PhaseGroup:
 class Axis:
     """Rows or columns of a transposed convolution; everything is in elements.
 
-    Outputs are counted by phase: ``steps`` of them, the last of which may lie behind the output.
-    A phase is named by the remainder of its taps; its outputs are those of ``place``.
+    Outputs are counted by phase, ``steps`` of them; the last one may be beyond the output. The
+    number of a phase is the remainder of its taps; that of its outputs is ``place``.
     """
 
     size: int
@@ -57,11 +56,11 @@ class Axis:
         return (phase + (-self.padding) % self.stride) % self.stride
 
     def ahead(self, phase: Any) -> Any:
-        """The last input that the first output of a phase meets."""
+        """The last input of the first output of a phase."""
         return (self.place(phase) + self.padding) // self.stride
 
     def start(self, phase: Any, taps: int) -> Any:
-        """The first element of the padded input that the first output of a phase meets."""
+        """The first element of the padded input of the first output of a phase."""
         return self.ahead(phase) + (self.margin - (taps - 1))
 
     @property

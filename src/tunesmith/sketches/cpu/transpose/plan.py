@@ -15,6 +15,10 @@ from tunesmith.sketches.tir.multiply_add import moves_sums
 from tunesmith.space import Config
 from tunesmith.target import Target
 
+# Fields that the plans of phases take from the whole one.
+_TILE = ("vectorize", "tile_rows", "tile_columns", "tile_channels", "block", "steps")
+_SAME = (*_TILE, "lanes", "order", "data", "moves_sums")
+
 
 class PhasePlan(Plan):
     """A direct convolution whose rows and columns are two axes, however small its window is."""
@@ -25,7 +29,7 @@ class PhasePlan(Plan):
 
     @property
     def holds_vectors(self) -> bool:
-        """What there are fewer of is held."""
+        """Whether there are fewer vectors than broadcasts."""
         tile = self.tile
         counts = {"columns": tile.rows * tile.columns, "channels": tile.channels}
         return counts.pop(self.vectorize) <= sum(counts.values())
@@ -35,9 +39,8 @@ class PhasePlan(Plan):
 class Group:
     """Phases of rows and columns with equally many taps, and the convolution that each is.
 
-    That is of what is computed before results are interleaved: a band of rows of a tile of
-    channels.
-    ``before`` are the weights of an input and an output channel that groups before this one have.
+    It computes a band of rows of a tile of channels, before results are interleaved. ``before`` is
+    the number of weights of a pair of channels in the groups before this one.
     """
 
     rows: PhaseGroup
@@ -88,19 +91,19 @@ class TransposePlan:
 
     @property
     def phases(self) -> int:
-        """How many there are of rows and columns together."""
+        """The number of phases of rows and columns together."""
         return math.prod(self.operator.stride)
 
     # -- convolutions
 
     @cached_property
     def grid(self) -> PhasePlan:
-        """Of a whole phase: its tiles of rows, columns and output channels."""
+        """The plan of a whole phase: its tiles of rows, columns and output channels."""
         return self._direct(grid(self.operator), self.copy)
 
     @cached_property
     def source(self) -> PhasePlan:
-        """Of the data and how they are padded."""
+        """The plan of the padded data."""
         return self._direct(_padded(self.operator), self.copy)
 
     @cached_property
@@ -120,23 +123,15 @@ class TransposePlan:
         return found
 
     def _direct(self, operator: Conv2d, copy: str) -> PhasePlan:
+        same: dict[str, Any] = {name: getattr(self, name) for name in _SAME}
         return PhasePlan(
             operator=operator,
-            lanes=self.lanes,
-            vectorize=self.vectorize,
-            tile_rows=self.tile_rows,
-            tile_columns=self.tile_columns,
-            tile_channels=self.tile_channels,
-            block=self.block,
-            steps=self.steps,
+            copy=copy,
             prefetch=0,
             tails="overlap",
-            order=self.order,
             split_channels=1,
             split_pixels=1,
-            copy=copy,
-            data=self.data,
-            moves_sums=self.moves_sums,
+            **same,
         )
 
     # -- tasks: parts of the channels, and bands of rows
@@ -189,7 +184,7 @@ def _padded(op: Conv2dTranspose) -> Conv2d:
 
 @lru_cache(maxsize=4096)
 def _phase(op: Conv2dTranspose, extents: tuple[int, int, int], taps: tuple[int, int]) -> Conv2d:
-    """The convolution of so many rows, columns and channels of the output of each phase."""
+    """The convolution of each phase, given the rows, columns and channels of its output."""
     high, wide, channels = extents
     return conv2d(
         n=math.prod(op.stride),

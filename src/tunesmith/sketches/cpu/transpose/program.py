@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from tunesmith.sketches.cpu.direct import data as layouts
-from tunesmith.sketches.cpu.direct.control import flat, memory, span
-from tunesmith.sketches.cpu.direct.copying import copy_images
+from tunesmith.sketches.cpu.direct.control import (
+    memory,
+    parts_of_task,
+    program_of_panels,
+    span,
+    tiles_of_task,
+)
+from tunesmith.sketches.cpu.direct.copying import copied_images
 from tunesmith.sketches.cpu.direct.data import Source
 from tunesmith.sketches.cpu.direct.kernel import Panel, Place, functions, reduce
 from tunesmith.sketches.cpu.direct.result import Result as HeldResult
@@ -17,48 +23,29 @@ from tunesmith.sketches.cpu.transpose import weights as panels
 from tunesmith.sketches.cpu.transpose.plan import Group, TransposePlan
 from tunesmith.sketches.cpu.transpose.result import Result
 from tunesmith.sketches.tir import emit
-from tunesmith.sketches.tir.weights import program_with_weights
 
 
 def transpose_program(plan: TransposePlan) -> Any:
     """The module: ``main``, and ``prepare`` where weights are constant."""
-
-    def prepare(plain: Any, filled: Any) -> None:
-        panels.pack(plan, flat(plain, "weights"), flat(filled, "panels"))
-
-    return program_with_weights(
-        plan.operator, panels.packed(plan), prepare, lambda buffers: _main(plan, buffers)
+    return program_of_panels(
+        plan.operator, panels.packed(plan), partial(panels.pack, plan), partial(_main, plan)
     )
 
 
 def _main(plan: TransposePlan, buffers: Sequence[Any]) -> None:
-    names = ("image", "panels", *(f"extra{i}" for i in range(len(buffers) - 3)), "result")
-    data, weights, *extra, output = map(flat, buffers, names)
+    data, weights, *_ = buffers
     source = plan.source
-    with ExitStack() as held:
-        held.enter_context(emit.llvm(functions(plan.grid)))
+    with (
+        emit.llvm(functions(plan.grid)),
+        copied_images(source, data) as whole,
+        emit.parallel(plan.tasks, "task") as task,
+    ):
+        image, channels, rows = parts_of_task(task, plan.channel_tasks, plan.bands, plan.order)
         if plan.copy == "image":
-            elements = source.images * layouts.copied_elements(source, source.stored_rows)
-            whole = held.enter_context(memory("copied", elements, plan.operator.accumulate_dtype))
-            copy_images(source, data, whole)
-            data = whole
-        with emit.parallel(plan.tasks, "task") as task:
-            image, channels, rows = _parts(plan, task)
-            if plan.copy == "image":
-                read = layouts.copied(source, data, image, source.stored_rows)
-            else:
-                read = layouts.in_place(source, data, image)
-            _task(plan, read, weights, Result.of(plan, extra, output, image), (channels, rows))
-
-
-def _parts(plan: TransposePlan, task: Any) -> tuple[Any, Any, Any]:
-    """Image, part of the channels and band of a task; those that share what ``order`` says follow
-    each other."""
-    channels, bands = plan.channel_tasks, plan.bands
-    image = emit.bind("image_number", task // (channels * bands))
-    if plan.order == "weights":
-        return image, task // bands % channels, task % bands
-    return image, task % channels, task // channels % bands
+            read = layouts.copied(source, whole, image, source.stored_rows)
+        else:
+            read = layouts.in_place(source, whole, image)
+        _task(plan, read, weights, Result(plan, buffers, image), (channels, rows))
 
 
 def _task(
@@ -66,8 +53,8 @@ def _task(
 ) -> None:
     """All phases of a band for one tile of channels after the other."""
     grid = plan.grid
-    channel_tiles = _range(part[0], grid.channel_tiles, plan.channel_tasks, "channel_tile")
-    row_tiles = _range(part[1], grid.row_tiles, plan.bands, "row_tile")
+    channel_tiles = tiles_of_task(part[0], grid.channel_tiles, plan.channel_tasks, "channel_tile")
+    row_tiles = tiles_of_task(part[1], grid.row_tiles, plan.bands, "row_tile")
     first_row = emit.bind("first_row", emit.tile_start(row_tiles[0], grid.tile.rows, grid.rows))
     last = emit.tile_start(row_tiles[1] - 1, grid.tile.rows, grid.rows) + grid.tile.rows
     rows = emit.bind("rows", last - first_row)
@@ -84,18 +71,6 @@ def _task(
             "channel", emit.tile_start(channel_tile, grid.channel_tile, grid.operator.co)
         )
         result.interleave(held, channel, first_row, rows)
-
-
-def _range(task: Any, tiles: int, tasks: int, name: str) -> tuple[Any, Any]:
-    """The first tile of a task and the one behind its last: tasks differ by one tile at most."""
-    if tasks == 1:
-        return 0, tiles
-    if tasks == tiles:
-        return task, task + 1
-    return (
-        emit.bind(f"first_{name}", task * tiles // tasks),
-        emit.bind(f"last_{name}", (task + 1) * tiles // tasks),
-    )
 
 
 @dataclass(frozen=True)
@@ -127,9 +102,7 @@ class _Band:
             source = replace(self.source, base=emit.bind("phase_data", self.source.base + start))
             own = self.weights.start + panels.phase_start(self.plan, group, row, column)
             weights = Panel(self.weights.buffer, emit.bind("phase_weights", own))
-            self._tiles(
-                group, source, weights, HeldResult(group.plan, self.held, None, None, number)
-            )
+            self._tiles(group, source, weights, HeldResult(group.plan, [self.held], number))
 
     def _tiles(self, group: Group, source: Source, weights: Panel, result: HeldResult) -> None:
         grid = self.plan.grid

@@ -6,27 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.sketches.cpu.direct.control import cast
 from tunesmith.sketches.cpu.transpose.plan import TransposePlan
 from tunesmith.sketches.tir import emit, shuffles
+from tunesmith.sketches.tir.epilogue import epilogue_buffers, finished
 
 
 @dataclass(frozen=True)
 class Result:
-    """The output, the inputs of the epilogue, and the image in them."""
+    """The output, the inputs of the epilogue, and the image in them.
+
+    ``buffers`` are flat views of the operator's arguments and its result.
+    """
 
     plan: TransposePlan
-    output: Any
-    bias: Any | None
-    residual: Any | None
+    buffers: Sequence[Any]
     image: Any
-
-    @classmethod
-    def of(cls, plan: TransposePlan, extra: Sequence[Any], output: Any, image: Any) -> Result:
-        """``extra`` are the arguments of the operator's epilogue."""
-        epilogue = plan.operator.epilogue
-        bias = extra[0] if epilogue.bias else None
-        return cls(plan, output, bias, extra[-1] if epilogue.residual else None, image)
 
     def interleave(self, held: Any, channel: Any, first_row: Any, rows: Any) -> None:
         """Write ``rows`` rows of each phase, from the first on, of the tile from a channel on.
@@ -54,11 +48,9 @@ class Result:
         plan = self.plan
         stride, total = plan.columns.stride, plan.operator.accumulate_dtype
         whole, rest = divmod(plan.columns.output, stride)
-        if self.bias is not None:
-            bias = cast(emit.load(self.bias, [channel]), self.bias.dtype, total)
-            bias = emit.bind("bias", bias)
-        else:
-            bias = None
+        bias, *_ = epilogue_buffers(plan.operator, self.buffers)
+        if bias is not None:
+            bias = emit.bind("bias", emit.load(bias, [channel]).astype(total))
         lanes = min(emit.power_of_two(whole), plan.lanes) if whole else 1
         if whole:
             with emit.serial(emit.tile_count(whole, lanes), "columns") as tile:
@@ -83,17 +75,13 @@ class Result:
     def _store(self, value: Any, bias: Any | None, offset: Any, lanes: int) -> None:
         """Store lanes of a row of the output, after the epilogue."""
         op = self.plan.operator
-        total = op.accumulate_dtype
-        if bias is not None:
-            value = value + emit.broadcast(bias, lanes)
-        if self.residual is not None:
-            added = emit.load(self.residual, [offset], lanes)
-            value = value + cast(added, self.residual.dtype, total, lanes)
-        if op.epilogue.relu:
-            value = emit.maximum(value, emit.constant(0, total, lanes))
-        emit.store(self.output, cast(value, total, op.result.dtype, lanes), [offset], lanes)
+        _, residual, output = epilogue_buffers(op, self.buffers)
+        wide = None if bias is None else emit.broadcast(bias, lanes)
+        added = None if residual is None else emit.load(residual, [offset], lanes)
+        value = finished(op, value, lanes, bias=wide, residual=added)
+        emit.store(output, value, [offset], lanes)
 
 
 def _stored(elements: int, lanes: int) -> int:
-    """The length of the vectors that so many elements are stored by: it divides them."""
+    """The length of the vectors that store some elements: it divides their number."""
     return min(lanes, elements & -elements)

@@ -7,13 +7,12 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, ClassVar
 
-from tunesmith.errors import UsageError
 from tunesmith.operators import Conv2dTranspose, Operator
 from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.cpu.transpose import model
 from tunesmith.sketches.cpu.transpose.plan import TransposePlan
 from tunesmith.sketches.cpu.transpose.space import fewest_sums, most_statements, transpose_space
-from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.sketch import Sketch, instantiating, known
 from tunesmith.space import Config, Space
 from tunesmith.target import Target
 
@@ -43,32 +42,28 @@ class CpuTranspose(Sketch):
         return target.kind == "cpu" and known
 
     def space(self, operator: Operator, target: Target) -> Space:
-        return transpose_space(_known(operator), Machine.of(target).vector_registers)
+        return transpose_space(
+            known(self, operator, Conv2dTranspose), Machine.of(target).vector_registers
+        )
 
     def default(self, operator: Operator, target: Target) -> Config:
-        return _default(_known(operator), target, target.core_count)
+        return _default(known(self, operator, Conv2dTranspose), target, target.core_count)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         from tunesmith.sketches.cpu.transpose.program import transpose_program
 
-        op = _known(operator)
+        op = known(self, operator, Conv2dTranspose)
         with instantiating(self.space(op, target), config):
             return transpose_program(TransposePlan.of(op, target, config))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        return model.seconds(TransposePlan.of(_known(operator), target, config), Machine.of(target))
-
-
-def _known(operator: Operator) -> Conv2dTranspose:
-    if not isinstance(operator, Conv2dTranspose):
-        raise UsageError(
-            f"sketch {CpuTranspose.name} is for conv2d_transpose, not for {operator.name}: "
-            "take another sketch"
+        return model.seconds(
+            TransposePlan.of(known(self, operator, Conv2dTranspose), target, config),
+            Machine.of(target),
         )
-    return operator
 
 
-# Input channels that lie side by side and are unrolled, if there are so many.
+# The most input channels that are contiguous and unrolled.
 _DEFAULT_BLOCK = 16
 
 
@@ -78,8 +73,8 @@ def _default(
     target: Target,
     cores: int,  # noqa: ARG001 - a target may leave it to the machine, which may change
 ) -> Config:
-    """The tile that the model likes best with a band for each row of tiles; then it chooses how
-    the work is shared out."""
+    """The fastest tile by the model with a band for each row of tiles; then the fastest way to
+    share the work."""
     machine, space = Machine.of(target), CpuTranspose().space(operator, target)
     choices: dict[str, Any] = {
         parameter.name: getattr(parameter, "values", ()) for parameter in space.parameters

@@ -12,14 +12,14 @@ from tunesmith.sketches.cpu.transpose.plan import grid
 from tunesmith.space import Categorical, Constraint, Ordinal, Parameter, Space
 
 _SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-# Additions take four or five cycles, of which a core begins two each.
+# Additions take four or five cycles, and a core begins two in each.
 _FEW_SUMS = 8
 _STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 
 
 @lru_cache(maxsize=64)
 def transpose_space(op: Conv2dTranspose, registers: int) -> Space:
-    """All configs, for a machine of so many vector registers."""
+    """All configs, for a machine with that number of vector registers."""
     rows, columns, channels = tile_values(grid(op), registers)
     parameters: list[Parameter] = [
         Categorical("vectorize", ("channels", "columns")),

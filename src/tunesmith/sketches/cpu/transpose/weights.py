@@ -1,4 +1,4 @@
-"""Weights in the order in which the kernel reads them: phase by phase, their taps turned around."""
+"""Weights in the order in which the kernel reads them: phase by phase, their taps reversed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from tunesmith.operators import Argument
-from tunesmith.sketches.cpu.direct.control import cast
 from tunesmith.sketches.cpu.direct.transpose import pieces, transposed
 from tunesmith.sketches.cpu.transpose.phases import Axis, PhaseGroup
 from tunesmith.sketches.cpu.transpose.plan import Group, TransposePlan
@@ -50,12 +49,12 @@ def pack(plan: TransposePlan, weight: Any, target: Any) -> None:
             for first, count in pieces(taps, side):
                 for tap, value in enumerate(_columns(weight, source + first, taps, side, count)):
                     place = base + _place(plan, first + tap, outer, inner) * width + lane
-                    total = cast(value, weight.dtype, target.dtype, side)
-                    emit.store(target, total, [place], side)
+                    kind = emit.vector_type(str(target.dtype), side)
+                    emit.store(target, value.astype(kind), [place], side)
 
 
 def _columns(weight: Any, start: Any, pitch: int, rows: int, count: int) -> list[Any]:
-    """The first ``count`` columns of so many rows of a matrix, ``pitch`` apart."""
+    """The first ``count`` columns of ``rows`` rows of a matrix, ``pitch`` apart."""
     if count == 1:
         return [emit.load(weight, [start], rows, pitch)]
     blocks = [
@@ -82,8 +81,8 @@ def _place(plan: TransposePlan, tap: int, outer: Any, inner: Any) -> Any:
 
 
 def _turned(axis: Axis, tap: int) -> tuple[PhaseGroup, int, int]:
-    """The group of a tap's phase, its place among the phase's taps from the last one on, and the
-    phase's place in the group."""
+    """The group of a tap's phase, the tap's number among the phase's taps in reverse order, and the
+    phase's number in the group."""
     phase = tap % axis.stride
     (group,) = (g for g in axis.groups if g.first <= phase < g.first + g.count)
     return group, group.taps - 1 - tap // axis.stride, phase - group.first

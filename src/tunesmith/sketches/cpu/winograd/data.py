@@ -1,4 +1,4 @@
-"""The transform of data, B^T d B, from bands of pixels that stay in the nearest cache."""
+"""The transform of data, B^T d B, from bands of pixels that stay in L1."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tunesmith.sketches.winograd.transforms import StoredTransform
 class RowOfTiles:
     """The tiles of a block that are in one row.
 
-    ``number`` is the row's among all rows of tiles, ``in_block`` its place in the block; the
-    block's first column of tiles is ``first_column``, and ``block`` is its index in the buffer that
-    is meant. All may be variables.
+    ``number`` is the row's number among all rows of tiles, ``in_block`` that in the block. The
+    block's first column of tiles is ``first_column``, and ``block`` is its index in a buffer.
+    All may be variables.
     """
 
     number: Any
@@ -104,7 +104,7 @@ def _read_row(
 
 
 def _within(place: Any, last: int) -> Any:
-    """The place, or the nearest one of 0 to ``last``."""
+    """The place, clamped to 0 and ``last``."""
     from tvm.tirx.script.builder import ir
 
     return ir.max(0, ir.min(place, last)) if last else 0
@@ -120,7 +120,7 @@ def _clear(band: Any, row: Any, columns: range, lanes: int) -> None:
 def _if_then_else(
     conditions: tuple[Any, ...], then: Callable[[], None], otherwise: Callable[[], None]
 ) -> None:
-    """What to do where all conditions hold, and where not."""
+    """Emit a branch where all conditions hold, and one where they do not."""
     from tvm import tirx
     from tvm.tirx.script.builder import ir
 

@@ -15,16 +15,16 @@ from tunesmith.sketches.winograd.tiling import DTYPE, Tiling
 from tunesmith.sketches.winograd.transforms import all_operations, is_straight
 
 _FLOAT = 4
-# Cycles to begin and end the sums of a register tile: addresses, and leaving the loop. A loop of
-# few steps ends where the core expects it to, so that the next tile is under way while sums are
-# stored; a longer one ends by a branch that goes another way than expected.
+# Cycles to begin and end the sums of a register tile: addresses, and leaving the loop. The core
+# predicts the end of a short loop, so that the next tile begins while sums are stored; it does not
+# predict that of a long one.
 _TILE_CYCLES, _LONG_TILE_CYCLES = 4.0, 20.0
 _EXPECTED_STEPS = 16
 
 
 @dataclass(frozen=True)
 class WinogradEstimate:
-    """The model of a config: cycles of each stage, put together as its parallel loops are."""
+    """The model of a config: cycles of each stage, combined by its parallel loops."""
 
     tiling: Tiling
     machine: Machine
@@ -132,8 +132,8 @@ class WinogradEstimate:
             name, *tiling.axes, tiling.tile_rows, tiling.tile_columns
         )
         if between is None:
-            # What is between both matrices is stored where registers end, with much else to do
-            # before it is loaded again, so that nothing waits for it.
+            # Values between both matrices are spilled where registers end. There is enough to do
+            # before they are loaded again.
             between = max(0, max(loads, stores) - self.machine.vector_registers)
         return self.machine.register_tile_cycles(
             operations,
@@ -144,7 +144,7 @@ class WinogradEstimate:
         )
 
     def _turn(self, pixels: float) -> float:
-        """Of so many pixels of a vector of channels, copied, and turned if they are in planes."""
+        """Of pixels of a vector of channels, copied, and transposed if they are in planes."""
         lanes = self.tiling.lanes
         shuffles = 0 if self.tiling.channels_last else lanes.bit_length() - 1
         return pixels * self.machine.register_tile_cycles(0, 1, stores=1, shuffles=shuffles)
@@ -153,7 +153,7 @@ class WinogradEstimate:
 
     @cached_property
     def _weights_at_hand(self) -> float:
-        """Bytes of the weights that a core reads over and over, and what else it does meanwhile."""
+        """Bytes of the weights that a core reads repeatedly, and of what it reads in between."""
         tiling = self.tiling
         positions, panels, channels, panel = tiling.weights_shape
         weights = positions * panels * channels * panel * _FLOAT

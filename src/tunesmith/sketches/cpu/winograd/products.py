@@ -10,7 +10,9 @@ from typing import Any
 from tunesmith.sketches.cpu.winograd.data import RowOfTiles
 from tunesmith.sketches.cpu.winograd.transpose import columns_of, transposed
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.epilogue import finished
 from tunesmith.sketches.tir.multiply_add import multiply_add
+from tunesmith.sketches.tir.registers import Registers
 from tunesmith.sketches.winograd.tiling import DTYPE, Tiling
 from tunesmith.sketches.winograd.transforms import StoredTransform
 
@@ -28,7 +30,7 @@ def multiply(
     panels, *panel_place = weights
     target, *target_place, panel = products
     lanes, vectors, tiles = tiling.co_lanes, tiling.register_vectors, tiling.register_tiles
-    sums, line = emit.Registers("sums", tiles * vectors, lanes, DTYPE), emit.line_elements(DTYPE)
+    sums, line = Registers("sums", tiles * vectors, lanes, DTYPE), emit.line_elements(DTYPE)
     with emit.serial(emit.tile_count(tiling.block_tiles, tiles), "tiles") as number:
         first = emit.bind("first", emit.tile_start(number, tiles, tiling.block_tiles))
         for register in range(tiles * vectors):
@@ -108,10 +110,10 @@ def transform_products(
 
 @dataclass(frozen=True)
 class _Part:
-    """The outputs of a tile that take the same turn.
+    """The outputs of a tile of one phase.
 
-    Transformed by themselves, they leave fewer values to hold. ``products`` is the place of the
-    first product in the tile, ``outputs`` that of the first output.
+    A transform of their own holds fewer values. ``products`` is the place of the first product in
+    the tile, ``outputs`` that of the first output.
     """
 
     products: tuple[int, int]
@@ -197,11 +199,6 @@ def _write(
     tiling: Tiling, results: Sequence[Any], value: Any, index: Sequence[Any], lanes: int
 ) -> None:
     """Neighbouring outputs, with the residual and ReLU."""
-    from tvm.tirx.script.builder import ir
-
-    output = results[-1]
-    if tiling.operator.epilogue.residual:
-        value = value + emit.load(results[-2], index, lanes)
-    if tiling.operator.epilogue.relu:
-        value = ir.max(value, emit.constant(0, DTYPE, lanes))
-    emit.store(output, value, index, lanes)
+    operator = tiling.operator
+    residual = emit.load(results[-2], index, lanes) if operator.residual else None
+    emit.store(results[-1], finished(operator, value, lanes, residual=residual), index, lanes)

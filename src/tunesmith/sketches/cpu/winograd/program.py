@@ -55,7 +55,7 @@ class _Main:
         {FUSED: self._fused, SHARED: self._shared, APART: self._apart}[self.tiling.stages]()
 
     def _fused(self) -> None:
-        """Each block by itself: no core waits for another, all read all weights."""
+        """Each block separately: no core waits for another, all read all weights."""
         tiling = self.tiling
         with emit.parallel(tiling.block_count, "block") as block:
             transformed = self._data_buffer(1)
@@ -72,7 +72,7 @@ class _Main:
         transformed = self._transform_all_data()
         blocks = self.tiling.block_count
         with emit.parallel(self.tiling.chunks * blocks, "unit") as unit:
-            # Neighbours share weights: there are more of these than of data where this pays.
+            # Neighbours share weights, which are larger than the data where this is fast.
             block, chunk = emit.unravel_index(unit, block=blocks, chunk=self.tiling.chunks)
             self._chunk((transformed, block), block, chunk)
 

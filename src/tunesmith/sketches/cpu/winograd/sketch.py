@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import product
 from typing import Any, ClassVar, cast
@@ -12,6 +11,7 @@ from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.cpu.winograd.estimate import WinogradEstimate
 from tunesmith.sketches.cpu.winograd.program import FUSED, SHARED, STAGES, winograd_program
 from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.tir import emit
 from tunesmith.sketches.winograd.axes import axes_of
 from tunesmith.sketches.winograd.tiling import (
     DTYPE,
@@ -26,14 +26,14 @@ from tunesmith.sketches.winograd.tiling import (
 from tunesmith.space import Categorical, Config, Constraint, Ordinal, Parameter, Space
 from tunesmith.target import Target
 
-# Sums that are added to in turn, so that none waits for its last addition.
+# Sums of a register tile: enough to hide the latency of additions.
 MIN_REGISTER_TILE = 8
 MAX_REGISTER_VECTORS = 4
-# Multiply-adds in straight code: of many more LLVM orders the loads such that sums are spilled.
+# Multiply-adds in straight code: with many more, LLVM orders the loads such that sums are spilled.
 MAX_UNROLLED = 224
-# How many channels early weights are asked for.
+# How many channels ahead weights are prefetched.
 _PREFETCH = (0, 8, 32)
-# Tiles of a block: with more, what a core works on does not stay near it.
+# Tiles of a block: with more, the data of a core do not stay in its caches.
 MAX_BLOCK_TILES = 512
 DEFAULT_BLOCK_TILES = 64
 # Floats that a core may read again for each block: they stay in its L2.
@@ -104,9 +104,9 @@ def _space(operator: Filtered, lanes: int, registers: int) -> Space:
         Ordinal("block_columns", _columns(operator, *columns.values())),
         Ordinal("register_tiles", tuple(range(1, tiles + 1))),
         Ordinal("register_vectors", tuple(range(1, vectors + 1))),
-        Ordinal("panels_at_once", tuple(_powers(max(1, operator.co // lanes)))),
-        Ordinal("ci_lanes", tuple(_powers(widest))[-2:]),
-        Ordinal("unroll", tuple(_powers(min(16, widest)))),
+        Ordinal("panels_at_once", emit.powers_up_to(max(1, operator.co // lanes))),
+        Ordinal("ci_lanes", emit.powers_up_to(widest)[-2:]),
+        Ordinal("unroll", emit.powers_up_to(min(16, widest))),
         Ordinal("prefetch", _PREFETCH),
     ]
     sums = "register_tiles * register_vectors"
@@ -152,22 +152,18 @@ def _tiles(operator: Filtered) -> list[tuple[int, int]]:
 
 
 def _least_sums(operator: Filtered) -> int:
-    """Sums that each register tile has: there is a block of so many tiles, whatever their size."""
+    """The least sums of a register tile: some block has as many tiles, whatever their size."""
     fewest = min(_row_counts(operator).values()) * min(_column_counts(operator).values())
     return min(MIN_REGISTER_TILE, fewest)
 
 
-def _powers(most: int) -> Iterator[int]:
-    """Powers of two, up to a number."""
-    power = 1
-    while power <= most:
-        yield power
-        power *= 2
-
-
 def _rows(*totals: int) -> tuple[int, ...]:
     """Rows of a block: all, and even parts of them."""
-    parts = {-(-total // count) for total in totals for count in (*range(1, 17), *_powers(total))}
+    parts = {
+        -(-total // count)
+        for total in totals
+        for count in (*range(1, 17), *emit.powers_up_to(total))
+    }
     return tuple(sorted(parts | {1}))
 
 
@@ -219,7 +215,7 @@ def _positions(operator: Filtered, tile_rows: int, tile_columns: int) -> int:
 
 
 def _work(operator: Filtered, tile_rows: int, tile_columns: int) -> int:
-    """Multiply-adds a pair of channels; a weight is not read for less than a register tile."""
+    """Multiply-adds a pair of channels; each weight is read for a whole register tile at least."""
     tiles = rows_of_tiles(operator, tile_rows) * columns_of_tiles(operator, tile_columns)
     return _positions(operator, tile_rows, tile_columns) * max(tiles, MIN_REGISTER_TILE)
 

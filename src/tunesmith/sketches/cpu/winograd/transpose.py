@@ -1,4 +1,4 @@
-"""Matrices turned on their diagonal in registers, by shuffles."""
+"""Matrices transposed in registers, by shuffles."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tunesmith.sketches.tir import emit, shuffles
 
 
 def transposed(rows: Sequence[Any], lanes: int) -> list[Any]:
-    """The columns of a matrix, of which each row is a vector of so many lanes.
+    """The columns of a matrix whose rows are vectors of ``lanes`` elements.
 
-    The number of rows, a power of two, is the length of a column. A result holds as many whole
-    columns, one after the other, as a vector as long as the rows or the columns does: in memory,
-    results stored one after the other are the matrix in the other order.
+    The number of rows, a power of two, is the length of a column. Vectors of the result are as long
+    as a row or a column, whichever is longer, and hold whole columns: stored one after the other
+    they are the transposed matrix.
     """
     longest = max(len(rows), lanes)
-    # Of each group of neighbouring rows: the parts of its columns, in vectors.
+    # For each group of neighbouring rows: the parts of its columns, in vectors.
     groups, height = [[row] for row in rows], 1
     while len(groups) > 1:
         pairs = zip(groups[::2], groups[1::2], strict=True)

@@ -72,8 +72,8 @@ def _turned_taps(tiling: Tiling, weight: Any, co: Any, first: Any) -> Any:
 
 
 def _turn(tiling: Tiling, source: Sequence[Any], count: int, target: Sequence[Any]) -> None:
-    """Store so many columns of a matrix, each of as many rows as there are lanes, one after the
-    other. The source is a buffer and the first row and column, the target a buffer and a place."""
+    """Store ``count`` columns of a matrix, of ``co_lanes`` rows each, one after the other. The
+    source is a buffer and the first row and column, the target a buffer and an offset."""
     (rows, row, column), (taps, place) = source, target
     lanes, step = tiling.co_lanes, vector_length(count, tiling.lanes)
     with emit.serial(emit.tile_count(count, step), "step") as number:
@@ -86,7 +86,7 @@ def _turn(tiling: Tiling, source: Sequence[Any], count: int, target: Sequence[An
 
 
 def _clear_repeated(tiling: Tiling, transformed: Any, panel: Any, lane: Any) -> None:
-    """No weight for channels that the group before the last one has already."""
+    """Set the weights to 0 of channels that the group before the last one has, too."""
     zero = emit.constant(0, DTYPE, tiling.co_lanes)
     first = (tiling.groups - 1) * tiling.ci_lanes
     with (

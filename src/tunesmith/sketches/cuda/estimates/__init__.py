@@ -1,1 +1,1 @@
-"""About how many seconds a config of a GPU sketch takes: what counts is the order of configs."""
+"""The model of GPUs that estimates of sketches use: only the order of configs matters."""

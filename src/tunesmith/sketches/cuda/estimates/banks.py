@@ -1,4 +1,4 @@
-"""How the threads of a warp meet in shared memory and in the L1 cache."""
+"""Bank conflicts of a warp in shared memory, and the lines that it reads of the L1 cache."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _LINE = 128
 
 @lru_cache(maxsize=4096)
 def wavefronts(words: Sequence[int], width: int) -> int:
-    """In how many wavefronts a warp reads shared memory: one, unless threads meet in a bank.
+    """In how many wavefronts a warp reads shared memory: one, unless there are bank conflicts.
 
     ``words`` is where each thread's ``width`` words begin, in words of four bytes. There are 32
-    banks, a word each; threads that read the same word share it. Of wider reads, as many threads
-    read together as read all banks once (CUDA programming guide, "Shared Memory").
+    banks, a word each; threads that read the same word share it. Of wider reads, only as many
+    threads read together as there are banks for (CUDA programming guide, "Shared Memory").
     """
     together = WARP // width
     count = 0
@@ -32,5 +32,5 @@ def wavefronts(words: Sequence[int], width: int) -> int:
 
 @lru_cache(maxsize=4096)
 def lines(addresses: Sequence[int]) -> int:
-    """How many lines of the L1 cache, of 128 bytes, a warp reads: it looks them up in turn."""
+    """How many lines of the L1 cache, of 128 bytes, a warp reads: one look-up each."""
     return len({address // _LINE for address in addresses})

@@ -1,8 +1,8 @@
 """How long a GPU takes for blocks of threads, by what each of them does.
 
-The parts of a multiprocessor work side by side: lanes for arithmetic, shared memory, the issue of
-instructions, the path to the L2 cache. The busiest decides how long many blocks take that run at a
-time; how long one block waits decides where there are too few of them to fill the time.
+The units of a multiprocessor work at the same time: lanes for arithmetic, shared memory, the issue
+of instructions, the path to the L2 cache. The busiest one decides how long many concurrent blocks
+take; the latency of one block decides where there are too few to hide it.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ _ISSUE = 4
 _BYTES = 64
 # Cycles from one instruction of a warp to its next, where it is alone.
 _ALONE = 2.0
-# Of what takes shorter than the busiest part, so much is not hidden behind it.
+# The part of the second busiest unit's time that the busiest one does not hide.
 _EXPOSED = 0.3
 # Cycles until a block's first step: launching it, computing where it is, the first data.
 _BLOCK_CYCLES = 1000
 # Seconds of a launch that follows another one in a CUDA graph.
 _LAUNCH_SECONDS = 2e-6
-# By how much a thread is slower that keeps much of its work in memory for want of registers.
+# By what factor a thread is slower that spills all its registers.
 _SPILLING = 8.0
 
 
 @dataclass(frozen=True)
 class BlockWork:
-    """What a block of ``threads`` does, which has so many ``registers`` a thread.
+    """What a block of ``threads`` does, with ``registers`` each.
 
     Its ``steps`` follow each other. Each keeps the lanes for ``arithmetic`` cycles and shared
-    memory for ``shared`` cycles, issues ``instructions`` of warps, and reads ``bytes`` of the L2
-    cache. ``waiting`` are the cycles of a step in which its threads only wait, for data and for
-    each other. ``outside`` are instructions of warps before and after all steps.
+    memory for ``shared`` cycles busy, issues ``instructions`` of warps, and reads ``bytes`` of the
+    L2 cache. ``waiting`` is the latency of a step: its loads and barriers. ``outside`` are
+    instructions of warps before and after all steps.
     """
 
     threads: int
@@ -52,7 +52,7 @@ class BlockWork:
     outside: float = 0.0
 
     def step_cycles(self, blocks: int) -> float:
-        """Cycles of a step of so many blocks on one multiprocessor."""
+        """Cycles of a step of ``blocks`` blocks on one multiprocessor."""
         *_, second, busiest = sorted(
             (self.arithmetic, self.shared, self.instructions / _ISSUE, self.bytes / _BYTES)
         )
@@ -62,16 +62,16 @@ class BlockWork:
         return max(blocks * busy, alone)
 
     def cycles(self, blocks: int) -> float:
-        """Cycles of so many blocks that begin together on one multiprocessor."""
+        """Cycles of ``blocks`` blocks that begin together on one multiprocessor."""
         around = _BLOCK_CYCLES + blocks * self.outside / _ISSUE
         return self.steps * self.step_cycles(blocks) + around
 
 
 def seconds(work: BlockWork, grid: int, gpu: Gpu, compulsory_bytes: float = 0.0) -> float:
-    """About how long a launch of ``grid`` blocks takes; infinity where not one can run.
+    """The seconds of a launch of ``grid`` blocks; infinity where a block does not fit.
 
-    ``compulsory_bytes`` is what it has to read and write at the least. What of that is more than
-    the L2 cache comes from the GPU's memory even where calls follow each other.
+    ``compulsory_bytes`` is the least that it has to read and write. What of that does not fit into
+    the L2 cache comes from the GPU's memory, also in repeated calls.
     """
     spilled = max(0, work.registers - gpu.multiprocessor.most_registers(work.threads))
     at_a_time = gpu.multiprocessor.blocks_at_a_time(
@@ -92,6 +92,6 @@ def seconds(work: BlockWork, grid: int, gpu: Gpu, compulsory_bytes: float = 0.0)
 
 @lru_cache(maxsize=64)
 def bytes_of_tensors(operator: Operator) -> int:
-    """What an operator reads and writes at the least."""
+    """The bytes that an operator has to read and write at least."""
     tensors = [*operator.arguments, operator.result]
     return sum(math.prod(each.shape) * element_bits(each.dtype) // 8 for each in tensors)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tunesmith.cuda.multiprocessors import Multiprocessor, capability, multiprocessor
-from tunesmith.errors import UsageError
+from tunesmith.errors import InstantiationError
+from tunesmith.sketches.cuda.limits import arch_of
 from tunesmith.target import Target
 
 # Between a multiprocessor and the L2 cache, bytes a cycle, all multiprocessors at work.
@@ -31,18 +34,30 @@ class Gpu:
 
     @staticmethod
     def of(target: Target) -> Gpu | None:
-        """The figures of a target; None for one that is not known, or not there to be asked."""
-        try:
-            arch = target.gpu_arch
-        except UsageError:
-            return None
-        known, figures = multiprocessor(arch), _FIGURES.get(capability(arch))
+        """The figures of a target; None for an unknown GPU, and where there is none."""
+        arch = arch_of(target)
+        known = multiprocessor(arch) if arch else None
+        figures = _FIGURES.get(capability(arch)) if arch else None
         return None if known is None or figures is None else Gpu(known, *figures)
 
     @property
     def l2_bytes(self) -> float:
         """Bytes a second from the L2 cache to all multiprocessors."""
         return _L2_BYTES * self.count * self.hertz
+
+
+def estimated(target: Target, seconds: Callable[[Gpu], float]) -> float | None:
+    """The seconds on a target's GPU, None for an unknown one.
+
+    They are infinite where ``seconds`` raises ``InstantiationError``.
+    """
+    gpu = Gpu.of(target)
+    if gpu is None:
+        return None
+    try:
+        return seconds(gpu)
+    except InstantiationError:
+        return math.inf
 
 
 # By compute capability, as in NVIDIA's white papers and data sheets of these: T4, A100, A40, Orin,

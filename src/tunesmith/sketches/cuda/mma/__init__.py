@@ -1,1 +1,1 @@
-"""Products of matrices on the tensor cores of NVIDIA GPUs, written out step by step."""
+"""Products of matrices on the tensor cores of NVIDIA GPUs, written instruction by instruction."""

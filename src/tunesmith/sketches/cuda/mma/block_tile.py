@@ -1,32 +1,31 @@
-"""How a block of threads shares a product of matrices among its warps, and what that takes."""
+"""The tile of a block and of its warps in a product of matrices, and the resources it takes."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tunesmith.errors import InstantiationError
-from tunesmith.sketches.cuda.limits import LIMITS
-from tunesmith.sketches.cuda.mma.device import WARP
+from tunesmith.sketches.cuda.limits import LIMITS, WARP, BlockUse
 from tunesmith.sketches.cuda.mma.matrix import DEPTH, Matrix, Product
 from tunesmith.sketches.cuda.mma.shared_tile import CHUNK, SharedTile
 from tunesmith.sketches.tir import emit
 
 STEP = 16
-"""The instruction multiplies tiles of so many rows and elements of the sum."""
+"""Rows, and elements of the sum, of an instruction."""
 
 TABLE_ENTRY = 8
-"""Bytes of a term in the table of a window: where it is, and a bit for its tap."""
+"""Bytes of a term in the table of a window: its offset, and a bit for its tap."""
 
 _ELEMENT = 2
 _SUM = 4
-# Of a thread: what it keeps besides sums and factors, mostly addresses, as ptxas reports it for
+# Registers of a thread besides sums and fragments, mostly addresses, as ptxas reports them for
 # blocks of all sizes.
 _OTHER_REGISTERS = 32
 _THREAD_REGISTERS = 255
 _BLOCK_REGISTERS = 65536
-# A multiple of 32 banks plus eight: the rows that a warp writes at a time do not meet there.
+# Rows are a multiple of 32 banks plus eight: a warp stores several without bank conflicts.
 _RESULT_PADDING = 8
 
 
@@ -35,9 +34,9 @@ class BlockTile:
     """The result's tile of a block, the k tile in shared memory, and its warps.
 
     ``stages`` k tiles are in shared memory at a time: one is multiplied while the others are
-    copied. ``layout`` is that of shared memory. Blocks of ``group`` rows of tiles follow each
-    other along the columns, so that what runs at the same time shares its operands in the cache.
-    ``splits`` blocks share a sum.
+    copied. ``layout`` is that of shared memory. Blocks go down ``group`` rows of tiles, then to the
+    next column, so that concurrent blocks share operands in the L2 cache. ``splits`` blocks share a
+    sum.
     """
 
     block_m: int
@@ -71,7 +70,7 @@ class BlockTile:
         return self.block_k // STEP
 
     def shared_tile(self, matrix: Matrix, size: int) -> SharedTile:
-        """An operand's tile of so many rows or columns of the result."""
+        """An operand's tile in shared memory, of ``size`` rows or columns of the result."""
         if matrix.shared_along == DEPTH:
             return SharedTile(size, self.block_k, self.layout)
         return SharedTile(self.block_k, size, self.layout)
@@ -79,7 +78,7 @@ class BlockTile:
 
 @dataclass(frozen=True)
 class TileUse:
-    """What a block tile takes of a GPU for a product of two matrices; is there as much?"""
+    """A block tile for a product of two matrices: its grid, and the resources that it takes."""
 
     tile: BlockTile
     product: Product
@@ -111,7 +110,7 @@ class TileUse:
 
     @property
     def blocks(self) -> int:
-        """Blocks of threads: for each tile as many as share its sums."""
+        """Blocks of threads: ``splits`` for each tile."""
         return self.tiles * self.tile.splits
 
     @property
@@ -121,9 +120,9 @@ class TileUse:
 
     @property
     def partial_shape(self) -> tuple[int, int, int]:
-        """The sums that are in the GPU's memory where blocks share them: split and place in the
-        batch, row, column. A row is as long as the result's: whoever adds them up reads one after
-        the other, so that it does not matter where rows begin."""
+        """The shape of the partial sums in the GPU's memory, where blocks share sums: split and
+        place in the batch, row, column. Rows are not padded: the kernel that adds them up reads
+        them contiguously."""
         product = self.product
         return self.tile.splits * product.batch, product.rows, product.columns
 
@@ -156,12 +155,12 @@ class TileUse:
 
     @property
     def table_start(self) -> int:
-        """The first byte behind the stages, where tables of the terms of windows are."""
+        """The first byte after the stages, where tables of the terms of windows are."""
         return self.tile.stages * self.stage_elements * _ELEMENT
 
     @property
     def table_bytes(self) -> int:
-        """What such tables take."""
+        """The bytes of these tables."""
         tile = self.tile
         operands = (self.left, self.right)
         entries = (each.table_entries(tile.block_k, tile.splits) for each in operands)
@@ -174,13 +173,14 @@ class TileUse:
 
     @property
     def factors(self) -> int:
-        """Registers of a thread for factors: two sets, where there are as many steps."""
+        """Registers of a thread for fragments: two sets (double buffering), unless there is one
+        step."""
         tile = self.tile
         return (tile.warp_m + tile.warp_n) * STEP // WARP // 2 * min(2, tile.steps)
 
     @property
     def registers(self) -> int:
-        """About how many registers a thread needs: sums, factors, what it gathers."""
+        """About how many registers a thread needs: sums, fragments, gathered elements."""
         tile = self.tile
         sums = tile.warp_m * tile.warp_n // WARP
         gathered = sum(
@@ -191,7 +191,8 @@ class TileUse:
         return sums + self.factors + gathered + _OTHER_REGISTERS
 
     def check(self, shared_bytes: int) -> None:
-        """Raises ``InstantiationError`` with what is too much, given the limit of shared memory."""
+        """Raises ``InstantiationError`` for what exceeds the limits; that of shared memory is
+        given."""
         tile = self.tile
         if tile.splits > self.k_tiles:
             raise InstantiationError(
@@ -199,15 +200,8 @@ class TileUse:
             )
         if tile.splits > 1:
             emit.check_size("partial_sums", self.partial_shape)
-        if tile.threads > LIMITS.threads:
-            raise InstantiationError(
-                f"a block of {tile.threads} threads: the GPU's limit is {LIMITS.threads}"
-            )
-        if self.shared_bytes > shared_bytes:
-            raise InstantiationError(
-                f"{self.shared_bytes} bytes of shared memory a block: the GPU's limit is "
-                f"{shared_bytes}"
-            )
+        use = BlockUse((tile.threads, 1, 1), (self.blocks, 1, 1), 1, 0, self.shared_bytes)
+        replace(LIMITS, shared_bytes=shared_bytes).check(use)
         most = min(_THREAD_REGISTERS, _BLOCK_REGISTERS // tile.threads)
         if self.registers > most:
             raise InstantiationError(
@@ -216,7 +210,7 @@ class TileUse:
             )
 
     def allowed(self, shared_bytes: int) -> bool:
-        """Whether it is not too much."""
+        """Whether it is within the limits."""
         try:
             self.check(shared_bytes)
         except InstantiationError:

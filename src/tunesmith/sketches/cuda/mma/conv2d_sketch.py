@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from typing import ClassVar
 
-from tunesmith.operators import Conv2d, Operator, ProductOperator
-from tunesmith.sketches.cuda.mma.convolution import convolution_product
-from tunesmith.sketches.cuda.mma.matrix import Product
+from tunesmith.sketches.cuda.mma.convolution import Convolution
 from tunesmith.sketches.cuda.mma.tensor_sketch import TensorSketch
 
 
-class CudaTensorConv2d(TensorSketch):
+class CudaTensorConv2d(Convolution, TensorSketch):
     """Convolves 16-bit images on tensor cores as a product of matrices, with sums in float32.
 
     The matrix of all windows is never stored: blocks gather their tiles of it from the image, zeros
@@ -21,9 +19,3 @@ class CudaTensorConv2d(TensorSketch):
 
     name: ClassVar[str] = "cuda_tensor_conv2d"
     version: ClassVar[int] = 1
-
-    def multiplies(self, operator: Operator) -> bool:
-        return isinstance(operator, Conv2d) and operator.groups == 1
-
-    def product(self, operator: ProductOperator) -> Product:
-        return convolution_product(cast(Conv2d, operator))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
-from tunesmith.operators import Conv2d
+from tunesmith.operators import Conv2d, Operator, ProductOperator
 from tunesmith.sketches.cuda.mma.matrix import (
     DEPTH,
     SIZE,
@@ -20,10 +20,22 @@ from tunesmith.sketches.cuda.mma.matrix import (
 )
 from tunesmith.sketches.tir import emit
 
-# The taps of a window are bits of a word, and the table of its terms takes eight bytes each: what
-# it takes at the most leaves enough shared memory for tiles.
+# The taps of a window are bits of a word. Its terms take eight bytes each in a table: the longest
+# one leaves enough shared memory for tiles.
 _MOST_TAPS = 31
 _LONGEST_TABLE = 6144
+
+
+class Convolution:
+    """The part of a sketch that knows convolutions of one group."""
+
+    def multiplies(self, operator: Operator) -> bool:
+        """Whether the operator is such a convolution."""
+        return isinstance(operator, Conv2d) and operator.groups == 1
+
+    def product(self, operator: ProductOperator) -> Product:
+        """The product that it is."""
+        return convolution_product(cast(Conv2d, operator))
 
 
 def convolution_product(operator: Conv2d) -> Product:
@@ -106,8 +118,8 @@ def _windows(operator: Conv2d, along: str, vector: int) -> Matrix:
 
 
 def _origin(operator: Conv2d, index: Any) -> tuple[Any, Callable[[Any, Any], Any | None]]:
-    """Where a window's first element would be in memory, and the condition that the one in this row
-    and column of the window is not padding, None where there is none."""
+    """The offset of a window's first element, and a function of a row and column of the window:
+    the condition that the element is not padding, None where there is no padding."""
     wide = operator.output_image[1]
     number, pixel = _number_and_pixel(operator, index)
     y = emit.bind("y", pixel // wide * operator.stride[0] - operator.padding[0])
@@ -124,15 +136,15 @@ def _origin(operator: Conv2d, index: Any) -> tuple[Any, Callable[[Any, Any], Any
 
 
 def _steps(operator: Conv2d) -> tuple[int, int, int]:
-    """How far neighbours are apart in memory: along channels, rows and columns of the image."""
+    """The strides of the image in memory: along channels, rows and columns."""
     if operator.layout == "NCHW":
         return operator.h * operator.w, operator.w, 1
     return 1, operator.w * operator.ci, operator.ci
 
 
 def _term(operator: Conv2d, depth: Any) -> tuple[Any, Any, Any]:
-    """How far a term of the sum is from the window's first element in memory, and its row and
-    column in the window."""
+    """The offset of a term of the sum from the window's first element, and its row and column in
+    the window."""
     high, wide = operator.kernel
     if operator.layout == "NCHW":
         channel, tap = depth // (high * wide), depth % (high * wide)
@@ -162,6 +174,6 @@ def _image(operator: Conv2d) -> int:
 
 
 def _number_and_pixel(operator: Conv2d, index: Any) -> tuple[Any, Any]:
-    """The image in the batch and the pixel in it, of one among all pixels."""
+    """The image in the batch and the pixel in it, of a number among all pixels."""
     image = _image(operator)
     return (0, index) if operator.n == 1 else (index // image, index % image)

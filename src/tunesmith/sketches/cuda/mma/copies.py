@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +16,9 @@ from tunesmith.sketches.tir import emit
 
 @dataclass(frozen=True)
 class Share:
-    """One piece of a tile that a thread copies each time: its row or column and that one's line,
-    its first depth there, and where it goes to in the stage; ``present`` is None where it never
-    lies beyond the operand."""
+    """A piece of a tile that a thread copies for each k tile: its row or column with its line, its
+    first depth there, and its target in the stage; ``present`` is None where it is never beyond
+    the operand."""
 
     index: Any
     line: Line
@@ -29,8 +28,7 @@ class Share:
 
 
 class Copier(ABC):
-    """Copies one operand's part of each k tile: ``begin``, and some time later
-    ``finish``, both with the number of the k tile and the first element of its stage."""
+    """Copies one operand's part of each k tile: ``begin``, and some time later ``finish``."""
 
     def __init__(
         self,
@@ -55,8 +53,8 @@ class Copier(ABC):
         self._shares: list[Share] = []
 
     def prepare(self, batch: Any, first: Any, thread: Any, first_depth: Any) -> None:
-        """What is the same for all k tiles; ``first`` is the block's first row or column, and
-        ``first_depth`` where its first k tile begins."""
+        """Compute what is the same for all k tiles; ``first`` is the block's first row or column,
+        and ``first_depth`` the first depth of its first k tile."""
         self._thread = thread
         for turn in range(-(-self.pieces // self.threads)):
             size, depth, row, chunk, within = self._piece(thread, turn)
@@ -74,11 +72,11 @@ class Copier(ABC):
 
     @abstractmethod
     def begin(self, k_tile: Any, stage: Any) -> None:
-        """Begin to copy."""
+        """Begin to copy a k tile to the stage with this first element."""
 
     @abstractmethod
     def finish(self, stage: Any) -> None:
-        """Do what is left to do: the tile is there after the next wait and barrier."""
+        """Store what was gathered: the tile is there after the next wait and barrier."""
 
     @abstractmethod
     def _piece(self, thread: Any, turn: int) -> tuple[Any, Any, Any, Any, Any]:
@@ -99,7 +97,7 @@ class Copier(ABC):
 
 
 class AsyncCopier(Copier):
-    """Copies vectors without the detour through registers, by ``cp.async``."""
+    """Copies vectors asynchronously, by ``cp.async``."""
 
     def _piece(self, thread: Any, turn: int) -> tuple[Any, Any, Any, Any, Any]:
         vector = self.matrix.vector
@@ -114,15 +112,15 @@ class AsyncCopier(Copier):
             index, present = self._place(share, k_tile)
             target = device.address(self.shared, stage + share.target)
             source = device.address(self.source, index)
-            with _when(there):
+            with emit.when(there):
                 device.copy_async(target, source, 2 * self.matrix.vector, present)
 
     def finish(self, stage: Any) -> None:
-        """Waiting is for all copies together."""
+        """Nothing: copies are waited for together."""
 
 
 class GatheringCopier(Copier):
-    """Reads elements one by one to registers, eight of a sum; ``finish`` writes them."""
+    """Loads elements one by one to registers, eight along the sum; ``finish`` stores them."""
 
     def prepare(self, batch: Any, first: Any, thread: Any, first_depth: Any) -> None:
         super().prepare(batch, first, thread, first_depth)
@@ -131,7 +129,7 @@ class GatheringCopier(Copier):
         self._places = emit.buffer("places", (count,), "int32", scope="local")
 
     def _piece(self, thread: Any, turn: int) -> tuple[Any, Any, Any, Any, Any]:
-        # Neighbouring threads read what lies side by side in memory.
+        # Neighbouring threads read neighbouring elements.
         if self.matrix.along == DEPTH:
             chunks = self.block_k // CHUNK
             size, chunk = _row_and_column(thread, turn, self.threads, chunks)
@@ -146,7 +144,7 @@ class GatheringCopier(Copier):
                 self._read_element(turn * CHUNK + element, index, _all(there, present))
 
     def _read_element(self, number: int, index: Any, present: Any | None) -> None:
-        """Without a branch, for those cost more than to read the first element for nothing."""
+        """Without a branch, which costs more than an unneeded load of the first element."""
         from tvm import tirx
 
         if present is None:
@@ -165,18 +163,18 @@ class GatheringCopier(Copier):
 
     def finish(self, stage: Any) -> None:
         for turn, share, there in self._turns():
-            with _when(there):
+            with emit.when(there):
                 values = emit.load(self._read, [turn * CHUNK], CHUNK)
                 emit.store(self.shared, values, [stage + share.target], CHUNK)
 
 
 class WindowCopier(GatheringCopier):
-    """Gathers windows with a table of their terms, so that no index has to be taken apart.
+    """Gathers windows with a table of their terms, so that no index is divided.
 
-    ``table`` is shared memory in words, ``first_word`` where the table begins there, which has
-    ``count`` entries, those of the block's own k tiles. An entry is the distance of a term from
-    the window's first one, and one bit for its tap: a thread keeps a word for each of its windows
-    that has the bits of the taps that are not padding.
+    ``table`` is shared memory in words. The table begins at ``first_word`` and has ``count``
+    entries, one for each term of the block's k tiles. An entry is the offset of a term from the
+    window's first one, and one bit for its tap. For each of its windows a thread keeps a word with
+    the bits of the taps that are not padding.
     """
 
     def __init__(
@@ -189,7 +187,7 @@ class WindowCopier(GatheringCopier):
         self.count = count
 
     def prepare(self, batch: Any, first: Any, thread: Any, first_depth: Any) -> None:
-        """Fills the table, too: a barrier must follow."""
+        """Fill the table, too: a barrier must follow."""
         super().prepare(batch, first, thread, first_depth)
         self._first_depth = first_depth
         self._fill(thread)
@@ -209,7 +207,7 @@ class WindowCopier(GatheringCopier):
                     emit.store(self.table, known, [self.first_word + entry * 2 + word])
 
     def _window(self, share: Share) -> tuple[Any, Any]:
-        """Where a window begins, and the bits of the taps that are there."""
+        """The offset of a window, and the bits of its taps that are not padding."""
         zero = emit.constant(0, "int32")
         window = self.taps.window(share.index)
         bits: Any = zero
@@ -249,7 +247,7 @@ def copier(
     shared: Any,
     first_element: int,
 ) -> Copier:
-    """What copies an operand to its tile, which begins at that element of each stage."""
+    """The copier of an operand to its tile, which begins at that element of each stage."""
     named = {
         "source": emit.flat(buffers[matrix.argument]),
         "shared": shared,
@@ -275,7 +273,7 @@ def copier(
 
 def _row_and_column(thread: Any, turn: int, threads: int, width: int) -> tuple[Any, Any]:
     """Row and column of piece ``turn * threads + thread`` among rows of ``width`` pieces."""
-    if threads % width == 0:  # so that they differ from turn to turn by a number alone
+    if threads % width == 0:  # so that turns differ by a constant
         return thread // width + turn * (threads // width), thread % width
     piece = thread + turn * threads
     return piece // width, piece % width
@@ -286,12 +284,3 @@ def _all(*conditions: Any) -> Any | None:
 
     known = [condition for condition in conditions if condition is not None]
     return tirx.all(*known) if known else None
-
-
-@contextmanager
-def _when(condition: Any | None) -> Iterator[None]:
-    if condition is None:
-        yield
-    else:
-        with emit.when(condition):
-            yield

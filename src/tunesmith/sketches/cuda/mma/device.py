@@ -1,7 +1,7 @@
-"""The instructions of a GPU that loops and stores cannot say: tensor cores, asynchronous copies.
+"""Instructions of GPUs that TIR's loops and stores have no words for: tensor cores, async copies.
 
-They are those of PTX, by their names there. What a warp does together must be reached by all of
-its threads, so none of it stands inside a condition that they might see differently.
+They are those of PTX, by their names there. All threads of a warp must reach an instruction of the
+warp: none may be in a branch that its threads take differently.
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-# The types of the products that the instruction sums in float32, by TVM's name.
+# The types of the elements whose products the instruction sums in float32, by TVM's name.
 PTX_TYPES = {"float16": "f16", "bfloat16": "bf16"}
-
-WARP = 32
 
 
 @contextmanager
@@ -27,9 +25,9 @@ def launch(index: str, extent: int) -> Iterator[Any]:
 
 
 def load_matrices(registers: Sequence[Any], address: Any, *, transposed: bool) -> None:
-    """``ldmatrix``: four 8x8 matrices of 16-bit elements, of which each thread names a row.
+    """``ldmatrix``: four 8x8 matrices of 16-bit elements; each thread has the address of a row.
 
-    Threads 8i to 8i+7 give the addresses of the rows of matrix i, 16 bytes each; every thread
+    Threads 8i to 8i+7 have the addresses of the rows of matrix i, 16 bytes each; every thread
     gets two neighbours of each matrix, of a row or, ``transposed``, of a column (PTX ISA,
     "Warp-level matrix load instruction").
     """
@@ -42,7 +40,7 @@ def multiply_add(
 ) -> None:
     """``mma``: sums of 16x8 in float32, plus 16x16 times 16x8, in the registers of a warp.
 
-    A thread holds four of the sums, and eight and four elements of the factors, two to a register
+    A thread holds four of the sums, and eight and four elements of the operands, two to a register
     (PTX ISA, "Matrix fragments for mma.m16n8k16").
     """
     kind = PTX_TYPES[dtype]
@@ -53,7 +51,7 @@ def multiply_add(
 def copy_async(target: Any, source: Any, size: int, present: Any | None) -> None:
     """``cp.async``: begin to copy 4, 8 or 16 bytes to shared memory; zeros where not ``present``.
 
-    Those of 16 bytes leave the first level of the cache alone.
+    Those of 16 bytes bypass the L1 cache.
     """
     from tvm import tirx
 
@@ -66,47 +64,47 @@ def copy_async(target: Any, source: Any, size: int, present: Any | None) -> None
 
 
 def commit_copies() -> None:
-    """All copies that this thread began since the last time are one group."""
+    """Make a group of all copies that this thread began since the last one."""
     ptx("cp.async.commit_group")
 
 
 def wait_for_copies(pending: int) -> None:
-    """Until no more than so many of this thread's latest groups of copies are under way."""
+    """Wait until at most ``pending`` of this thread's latest groups of copies are in flight."""
     ptx("cp.async.wait_group", pending)
 
 
 def block_barrier() -> None:
-    """Until all threads of the block are here."""
+    """Wait for all threads of the block."""
     t = _builder()
     t.evaluate(t.tvm_storage_sync("shared"))
 
 
 def warp_barrier() -> None:
-    """Until all threads of the warp are here."""
+    """Wait for all threads of the warp."""
     from tvm.script import tirx as script
 
     _builder().evaluate(script.cuda.warp_sync())
 
 
 def address(buffer: Any, index: Any) -> Any:
-    """Where an element of a buffer of one dimension lies."""
+    """The address of an element of a buffer of one dimension."""
     return _builder().address_of(buffer[index])
 
 
 def shared_address(buffer: Any, index: Any) -> Any:
-    """Where an element lies in shared memory, as a number of 32 bits."""
+    """The address of an element in shared memory, as a number of 32 bits."""
     from tvm.script import tirx as script
 
     return script.cuda.cvta_generic_to_shared(address(buffer, index))
 
 
 def view(buffer: Any, size: int, dtype: str) -> Any:
-    """The same shared memory as so many elements of another type."""
+    """The same shared memory as ``size`` elements of another type."""
     return _builder().decl_buffer((size,), dtype, data=buffer.data, scope="shared.dyn")
 
 
 def ptx(name: str, *operands: Any) -> None:
-    """A statement of PTX, for what has no function here."""
+    """An instruction of PTX."""
     from tvm.script import tirx as script
 
     _builder().evaluate(script.ptx[name](*operands))

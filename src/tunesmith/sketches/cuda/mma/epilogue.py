@@ -1,4 +1,4 @@
-"""What follows the sums, a vector at a time: bias, residual, ReLU, and the result in memory."""
+"""The epilogue of a vector of sums, and the store of the result."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 from tunesmith.operators import ProductOperator
 from tunesmith.sketches.cuda.mma.matrix import Product
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.epilogue import epilogue_buffers, finished
 
 
 @dataclass(frozen=True)
 class Epilogue:
-    """Makes of ``vector`` sums along a row as many elements of the result.
+    """Computes and stores ``vector`` elements of the result along a row.
 
     ``buffers`` are the operator's arguments and its result.
     """
@@ -24,24 +25,20 @@ class Epilogue:
     vector: int
 
     def write(self, batch: Any, row: Any, column: Any, sums: Callable[[], Any]) -> None:
-        """``sums`` emits how a thread gets them, and returns a buffer of registers."""
+        """``sums`` emits the loads of the sums, and returns a buffer of registers."""
         operator, vector = self.operator, self.vector
-        total, dtype = operator.accumulate_dtype, operator.result.dtype
-        _, _, *extra, output = self.buffers
+        bias, residual, output = epilogue_buffers(operator, self.buffers)
         index = emit.bind("element", self.product.place(batch, row, column))
-        result = emit.buffer("result", (vector,), dtype, scope="local")
-        bias = self._bias(extra[0], row, column) if operator.bias else None
-        residual = self._copied("residual", extra[-1], index) if operator.residual else None
+        result = emit.buffer("result", (vector,), operator.result.dtype, scope="local")
+        read = {}
+        if bias is not None:
+            read["bias"] = self._bias(bias, row, column)
+        if residual is not None:
+            read["residual"] = self._copied("residual", residual, index)
         known = sums()
         for element in range(vector):
-            value = known[element]
-            if bias is not None:
-                value = value + bias(element).astype(total)
-            if residual is not None:
-                value = value + residual(element).astype(total)
-            if operator.relu:
-                value = emit.maximum(value, emit.constant(0, total))
-            emit.store(result, value.astype(dtype), [element])
+            added = {name: of_element(element) for name, of_element in read.items()}
+            emit.store(result, finished(operator, known[element], **added), [element])
         emit.store(emit.flat(output), emit.load(result, [0], vector), [index], vector)
 
     def _bias(self, bias: Any, row: Any, column: Any) -> Callable[[int], Any]:

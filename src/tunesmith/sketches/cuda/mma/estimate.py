@@ -6,8 +6,8 @@ import math
 
 from tunesmith.sketches.cuda.estimates.block_work import BlockWork, seconds
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.limits import WARP
 from tunesmith.sketches.cuda.mma.block_tile import STEP, TileUse
-from tunesmith.sketches.cuda.mma.device import WARP
 from tunesmith.sketches.cuda.mma.matrix import Matrix
 from tunesmith.sketches.cuda.mma.shared_tile import CHUNK
 from tunesmith.sketches.cuda.mma.split_sum import THREADS, adding_vector
@@ -15,21 +15,21 @@ from tunesmith.sketches.tir import emit
 
 # Columns of the result that an instruction multiplies.
 _COLUMNS = 8
-# Turns in which ``ldmatrix`` reads four matrices of 128 bytes.
+# Wavefronts of ``ldmatrix``, which reads four matrices of 128 bytes.
 _LOAD_TURNS = 4
-# Instructions of a copy, of each element that is gathered, around a k tile, and for each sum at
-# the end, which goes through shared memory.
+# Instructions of a copy, of each gathered element, around a k tile, and for each sum at the end,
+# which goes through shared memory.
 _COPY, _GATHER, _AROUND, _A_SUM = 4, 8, 20, 6
-# Cycles until data of the L2 cache are there, and until threads have met.
+# The latencies of the L2 cache and of a barrier, in cycles.
 _L2_CYCLES, _BARRIER_CYCLES = 300, 40
 _ELEMENT, _SUM, _BYTES_OF_BANKS = 2, 4, 128
-# Of a thread that adds up what blocks have that share a sum: instructions of an element's epilogue
-# and for where it is, registers besides the sums, and cycles until those are there.
+# Of a thread that adds up partial sums: instructions of an element's epilogue and of its address,
+# registers besides the sums, and the latency of their loads.
 _EPILOGUE, _PLACE, _ADDING_REGISTERS, _WAITING = 3, 40, 24, 500
 
 
 def tensor_seconds(use: TileUse, gpu: Gpu, compulsory_bytes: float) -> float:
-    """About how long it takes; ``compulsory_bytes`` is what it reads and writes at the least."""
+    """The seconds of a call, which reads and writes at least ``compulsory_bytes``."""
     tile = use.tile
     multiplications = tile.steps * (tile.warp_m // STEP) * (tile.warp_n // _COLUMNS)
     loads = tile.steps * (tile.warp_m + tile.warp_n) // STEP
@@ -44,7 +44,7 @@ def tensor_seconds(use: TileUse, gpu: Gpu, compulsory_bytes: float) -> float:
 
 
 def product_seconds(work: BlockWork, use: TileUse, gpu: Gpu, compulsory_bytes: float) -> float:
-    """About how long all blocks take, and a second kernel where they share sums."""
+    """The seconds of all blocks, and of a second kernel where they share sums."""
     if use.tile.splits == 1:
         return seconds(work, use.blocks, gpu, compulsory_bytes)
     partial = math.prod(use.partial_shape) * _SUM
@@ -52,7 +52,7 @@ def product_seconds(work: BlockWork, use: TileUse, gpu: Gpu, compulsory_bytes: f
 
 
 def _adding_up(use: TileUse, gpu: Gpu) -> float:
-    """The kernel that adds up what blocks have that share a sum."""
+    """The seconds of the kernel that adds up the partial sums of blocks."""
     vector, splits = adding_vector(use), use.tile.splits
     vectors = math.prod(use.partial_shape) // splits // vector
     instructions = splits * (1 + vector) + vector * _EPILOGUE + _PLACE
@@ -80,10 +80,10 @@ def work_of_a_block(
     instructions: float,
     ahead: int,
 ) -> BlockWork:
-    """What a block does whose copies are so many k tiles ahead.
+    """What a block does whose copies are ``ahead`` k tiles ahead.
 
     In a k tile its tensor cores are busy for ``arithmetic`` cycles and shared memory is read for
-    ``reading`` cycles; each warp has so many ``instructions`` for that.
+    ``reading`` cycles, by ``instructions`` of each warp.
     """
     tile = use.tile
     warps = tile.threads // WARP

@@ -1,4 +1,4 @@
-"""What a warp reads of an operand's tile into registers, in the order of ``mma``."""
+"""The fragments of an operand in a warp's registers, in the layout of ``mma``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REGISTERS = 4
 class Fragments:
     """A warp's rows (left) or columns (right), 16 elements of the sum at a time, in registers.
 
-    ``sets`` of them are there at a time: one is multiplied while the next one is read.
+    With two ``sets`` they are double buffered: one is multiplied while the next one is loaded.
     """
 
     def __init__(
@@ -48,8 +48,8 @@ class Fragments:
         self._places: list[Any] = []
 
     def prepare(self, first: Any, lane: Any) -> None:
-        """What is the same for all k tiles; ``first`` is the warp's first row or column in the
-        block's tile."""
+        """Compute what is the same for all k tiles; ``first`` is the warp's first row or column in
+        the block's tile."""
         # The four 8x8 matrices follow each other down the rows of the left operand's 16x16 tile
         # first, and down the sums of the right one's. In shared memory either may be the rows.
         if self.is_left == self.along_depth:
@@ -66,7 +66,7 @@ class Fragments:
             self._places.append(emit.bind("place", self.first_element + place))
 
     def load(self, step: int, stage: Any) -> None:
-        """Read all 16x16 tiles of a step from a stage that begins at this element."""
+        """Load all 16x16 tiles of a step from the stage with this first element."""
         for number in range(self.count):
             along, across = (step, number) if self.along_depth else (number, step)
             at = stage + self._places[along] + across * STEP * self.tile.stride

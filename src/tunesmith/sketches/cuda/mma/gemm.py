@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tunesmith.operators import ProductOperator
+from tunesmith.operators import MATRIX_PRODUCTS, Operator, ProductOperator
 from tunesmith.sketches.cuda.mma.matrix import (
     DEPTH,
     SIZE,
@@ -12,6 +12,18 @@ from tunesmith.sketches.cuda.mma.matrix import (
     plain_matrix,
     widest_vector,
 )
+
+
+class Gemm:
+    """The part of a sketch that knows these operators."""
+
+    def multiplies(self, operator: Operator) -> bool:
+        """Whether the operator is one of ``MATRIX_PRODUCTS``."""
+        return operator.name in MATRIX_PRODUCTS
+
+    def product(self, operator: ProductOperator) -> Product:
+        """The product that it is."""
+        return gemm_product(operator)
 
 
 def gemm_product(operator: ProductOperator) -> Product:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tunesmith.operators import MATRIX_PRODUCTS, Operator, ProductOperator
-from tunesmith.sketches.cuda.mma.gemm import gemm_product
-from tunesmith.sketches.cuda.mma.matrix import Product
+from tunesmith.sketches.cuda.mma.gemm import Gemm
 from tunesmith.sketches.cuda.mma.tensor_sketch import TensorSketch
 
 
-class CudaTensorGemm(TensorSketch):
+class CudaTensorGemm(Gemm, TensorSketch):
     """Multiplies matrices of 16-bit elements on tensor cores, with sums in float32.
 
     ``mma`` of sm_80 and newer, fed by ``ldmatrix`` from tiles in shared memory that ``cp.async``
@@ -20,9 +18,3 @@ class CudaTensorGemm(TensorSketch):
 
     name: ClassVar[str] = "cuda_tensor_gemm"
     version: ClassVar[int] = 1
-
-    def multiplies(self, operator: Operator) -> bool:
-        return operator.name in MATRIX_PRODUCTS
-
-    def product(self, operator: ProductOperator) -> Product:
-        return gemm_product(operator)

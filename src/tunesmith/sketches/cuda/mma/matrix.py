@@ -1,4 +1,4 @@
-"""The operands and the result of a product: where their elements lie in memory."""
+"""The operands and the result of a product: the addresses of their elements."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ SIZE = "size"
 DEPTH = "depth"
 
 Line = Callable[[Any], tuple[Any, Any]]
-"""``line(depth)``: the index of an element in memory, and the condition that it is there, or None
-if it always is; else it is zero."""
+"""``line(depth)``: the index of an element in memory, and the condition that it is not padding, or
+None if it never is; padding is zero."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """A row or column that is a window of an image: where its first element is in memory, and the
-    condition that tap number ``t`` is not padding, ``inside(t)``, or None if it never is."""
+    """A row or column that is a window of an image: the index of its first element in memory, and
+    ``inside(t)``, the condition that tap number ``t`` is not padding, or None if it never is."""
 
     start: Any
     inside: Callable[[int], Any | None]
@@ -28,11 +28,11 @@ class Window:
 
 @dataclass(frozen=True)
 class Taps:
-    """What all windows have in common: their terms, which a table in shared memory keeps.
+    """The terms of windows, for a table in shared memory.
 
-    A window has ``count`` taps of each channel, fewer than there are bits in a word.
-    ``term(depth)`` is by how much a term is away from the window's first one in memory, and its
-    tap. ``window(index)`` emits what is the same for all terms.
+    A window has ``count`` taps of each channel, fewer than a word has bits. ``term(depth)`` is the
+    offset of a term from the window's first one in memory, and its tap. ``window(index)`` emits
+    what is the same for all terms.
     """
 
     count: int
@@ -44,11 +44,11 @@ class Taps:
 class Matrix:
     """One of two operands: ``size`` rows (left) or columns (right), each of ``depth`` elements.
 
-    ``argument`` is the number of the operator's argument that it is, or is computed from.
-    ``along`` says which of its neighbours follow each other in memory. ``vector`` of them can be
-    copied at a time, 2, 4 or 8; 1 means that it is ``gathered`` element by element.
-    ``line(batch, index)`` emits what is the same for all elements of a row or column. ``taps`` are
-    the terms of windows, where a table of them is worth its memory.
+    ``argument`` is the number of the operator's argument that it is, or is computed from. ``along``
+    is the contiguous direction in memory. ``vector`` elements are copied at a time, 2, 4 or 8; 1
+    means that it is ``gathered`` element by element. ``line(batch, index)`` emits what is the same
+    for all elements of a row or column. ``taps`` are the terms of windows, where a table of them
+    is worth its memory.
     """
 
     argument: int
@@ -60,8 +60,8 @@ class Matrix:
     taps: Taps | None = None
 
     def table_entries(self, block_k: int, splits: int = 1) -> int:
-        """How many terms a table has, of all k tiles of ``block_k`` that a block may have of a
-        sum that so many share; 0 without one."""
+        """How many terms a table has: those of all k tiles that a block may have of a sum that
+        ``splits`` blocks share; 0 without a table."""
         if not self.taps:
             return 0
         k_tiles = emit.tile_count(self.depth, block_k)
@@ -74,7 +74,7 @@ class Matrix:
 
     @property
     def shared_along(self) -> str:
-        """Which neighbours follow each other in shared memory: eight gathered ones of a sum."""
+        """The contiguous direction in shared memory: gathered elements are along the sum."""
         return DEPTH if self.gathered else self.along
 
     @property
@@ -85,11 +85,11 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Product:
-    """``batch`` times (rows, depth) by (depth, columns), the sums of an operator.
+    """``batch`` products of (rows, depth) by (depth, columns), the sums of an operator.
 
-    ``place(batch, row, column)`` is the index of an element of the result in memory, of which
-    ``vector`` along a row follow each other. ``bias_along_rows`` says whether the bias has a value
-    for each row, not each column.
+    ``place(batch, row, column)`` is the index of an element of the result in memory; ``vector``
+    elements along a row are contiguous. ``bias_along_rows`` says whether the bias has a value for
+    each row, not each column.
     """
 
     batch: int
@@ -116,13 +116,12 @@ class Product:
 
 
 def widest_vector(*extents: int) -> int:
-    """How many elements can be copied at a time where all of these are multiples of that."""
+    """The longest vector, up to eight elements, that divides all extents."""
     return next(v for v in (CHUNK, 4, 2, 1) if all(extent % v == 0 for extent in extents))
 
 
 def plain_matrix(argument: int, size: int, depth: int, along: str) -> Matrix:
-    """An operand in memory as a matrix whose rows run ``along`` one of the two, a batch of them one
-    after the other."""
+    """An operand that is a batch of matrices in memory, contiguous in direction ``along``."""
 
     def line(batch: Any, index: Any) -> Line:
         offset = index * depth if along == DEPTH else index

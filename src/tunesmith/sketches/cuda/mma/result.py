@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tunesmith.sketches.cuda.limits import WARP
 from tunesmith.sketches.cuda.mma import device
 from tunesmith.sketches.cuda.mma.block_tile import STEP, TileUse
-from tunesmith.sketches.cuda.mma.device import WARP
 from tunesmith.sketches.cuda.mma.epilogue import Epilogue
 from tunesmith.sketches.cuda.mma.split_sum import PartialSums
 from tunesmith.sketches.tir import emit
 
 # More rounds than that are a loop.
 _UNROLLED = 8
-# Sums that a thread reads at a time, at the most.
+# The most sums that a thread reads at a time.
 _WIDEST = 4
 
 
@@ -23,9 +23,9 @@ _WIDEST = 4
 class ResultWriter:
     """Writes a warp's tile of the result or of partial sums, 16 rows at a time.
 
-    A thread of ``mma`` holds two neighbours of each row. Through rows in shared memory that are the
-    warp's own, each thread gets as many as it can write at a time. The 16 rows of a time begin
-    ``rows_apart`` rows after those of the time before.
+    A thread of ``mma`` holds two neighbours of each row. The warp exchanges them through rows in
+    shared memory, so that each thread stores a whole vector. Each 16 rows begin ``rows_apart`` rows
+    after the 16 before.
     """
 
     use: TileUse
@@ -99,7 +99,7 @@ class ResultWriter:
     def _copied_sums(self, at: Any) -> Any:
         """A vector of the sums, in registers.
 
-        Lanes whose vectors are read element by element would meet in the same banks.
+        Reading it element by element would have bank conflicts.
         """
         vector = self.target.vector
         width = min(vector, _WIDEST)

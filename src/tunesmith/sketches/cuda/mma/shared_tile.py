@@ -1,4 +1,4 @@
-"""Tiles of 16-bit elements in shared memory, laid out so that ``ldmatrix`` meets no bank twice."""
+"""Tiles of 16-bit elements in shared memory, in layouts without bank conflicts of ``ldmatrix``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 CHUNK = 8
-"""Elements of 16 bytes: what one thread's row of ``ldmatrix`` is, and the widest copy."""
+"""Elements of 16 bytes: a row of ``ldmatrix``, and the widest copy."""
 
 SWIZZLED = "swizzled"
 PADDED = "padded"
@@ -20,10 +20,9 @@ _BANKS = 8
 class SharedTile:
     """``rows`` of ``columns`` elements each, as chunks.
 
-    ``ldmatrix`` reads the same chunk of eight rows at a time, which must lie in different banks. So
-    either the chunks of a row are in another order in each of eight rows (``swizzled``: the number
-    of a chunk is combined with the row's by exclusive or), or rows are longer by a chunk
-    (``padded``).
+    ``ldmatrix`` reads the same chunk of eight rows at a time, which must be in different banks. So
+    either the chunks of a row are permuted in each of eight rows (``swizzled``: the number of a
+    chunk is that xor the row's), or rows are longer by a chunk (``padded``).
     """
 
     rows: int

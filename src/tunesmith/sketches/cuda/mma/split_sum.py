@@ -1,4 +1,4 @@
-"""Sums that several blocks share: their k tiles, what they leave to a second kernel, and that."""
+"""Sums that several blocks share: their k tiles, partial sums, and the kernel that adds them up."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tunesmith.sketches.tir import emit
 THREADS = 128
 """Threads of a block of the second kernel."""
 
-# Sums in float32 that a thread reads or writes at a time, at the most: 16 bytes.
+# The most sums in float32 that a thread loads or stores at a time: 16 bytes.
 _WIDEST = 4
 
 
 @dataclass(frozen=True)
 class KTiles:
-    """The k tiles of a sum that a block has: the first one, and how many. A block has ``fewest``
-    at the least and ``most`` at the most."""
+    """The k tiles of a sum that a block has: the first one, and their number. That is between
+    ``fewest`` and ``most``."""
 
     first: Any
     count: Any
@@ -33,7 +33,7 @@ class KTiles:
 
     @classmethod
     def of(cls, use: TileUse, split: Any) -> KTiles:
-        """Those of a split: as many as all others have, or one more or less."""
+        """Those of a split; the numbers of splits differ by one at most."""
         total, splits = use.k_tiles, use.tile.splits
         each, rest = divmod(total, splits)
         if not rest:
@@ -43,25 +43,24 @@ class KTiles:
         return cls(first, count, each, each + 1)
 
     def has(self, k_tile: Any, among: int) -> Any:
-        """The condition that the block has this one of so many first k tiles: True where all
-        blocks have them.
+        """The condition that the block has this one of its first ``among`` k tiles: True where all
+        blocks have as many.
 
-        Others must not be copied: nobody waits for them, and the sums take their place in shared
-        memory.
+        Others must not be copied: no one waits for these copies, and the sums overwrite the stages.
         """
         return True if among <= self.fewest else k_tile < self.count
 
 
 @dataclass(frozen=True)
 class PartialSums:
-    """The sums of each split in the GPU's memory, in float32."""
+    """The partial sums of each split in the GPU's memory, in float32."""
 
     use: TileUse
     memory: Any
 
     @classmethod
     def of(cls, operator: ProductOperator, use: TileUse) -> PartialSums:
-        """Memory for them, outside of both launches."""
+        """Allocate them, outside of both launches."""
         dtype = operator.accumulate_dtype
         return cls(use, emit.flat(emit.buffer("partial_sums", use.partial_shape, dtype)))
 
@@ -71,14 +70,14 @@ class PartialSums:
         return min(_WIDEST, widest_vector(self.use.product.columns))
 
     def write(self, layer: Any, row: Any, column: Any, sums: Callable[[], Any]) -> None:
-        """Those of a split and place in the batch, which ``layer`` numbers, along a row; ``sums``
-        emits how a thread gets them, and returns a buffer of registers."""
+        """Store a vector along a row. ``layer`` is the number of the split and the place in the
+        batch; ``sums`` emits the loads of the sums, and returns a buffer of registers."""
         product, vector = self.use.product, self.vector
         index = (layer * product.rows + row) * product.columns + column
         emit.store(self.memory, emit.load(sums(), [0], vector), [index], vector)
 
     def total(self, first: Any, vector: int) -> Any:
-        """So many sums from the ``first`` one on, of all splits, as a buffer of registers."""
+        """The totals over all splits of ``vector`` sums from the ``first`` one on, in registers."""
         product = self.use.product
         apart = product.batch * product.rows * product.columns
         value = emit.load(self.memory, [first], vector)
@@ -93,10 +92,10 @@ class PartialSums:
 def result_of(
     operator: ProductOperator, use: TileUse, buffers: Sequence[Any]
 ) -> Iterator[Epilogue | PartialSums]:
-    """Around the launch whose blocks sum; yields where they write the sums of their tiles.
+    """Around the launch that sums; yields what stores the sums of its tiles.
 
-    That is the result, or, where several blocks share a sum, memory of which a second launch makes
-    the result.
+    That is the result, or, where several blocks share a sum, partial sums, which a second launch
+    adds up.
     """
     if use.tile.splits == 1:
         yield Epilogue(operator, use.product, buffers, use.product.vector)
@@ -115,8 +114,8 @@ def split_of(layer: Any, use: TileUse) -> tuple[Any, Any]:
 
 
 def adding_vector(use: TileUse) -> int:
-    """How many elements of the result a thread of the second kernel makes: neighbouring threads
-    read what lies side by side, in float32."""
+    """How many elements of the result a thread of the second kernel computes: a vector of partial
+    sums in float32."""
     return min(_WIDEST, use.product.vector)
 
 

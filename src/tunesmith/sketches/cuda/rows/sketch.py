@@ -4,12 +4,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
-from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator
-from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.gpu import Gpu, estimated
 from tunesmith.sketches.cuda.limits import LIMITS, WARP, limits_of
 from tunesmith.sketches.cuda.rows.tiling import (
     COMPUTED_AGAIN,
@@ -22,11 +20,12 @@ from tunesmith.sketches.cuda.rows.tiling import (
 )
 from tunesmith.sketches.cuda.rows.work import row_seconds
 from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.row_stages import RowStages, known_row_stages, row_stages
 from tunesmith.space import Categorical, Config, Constraint, Factorization, Ordinal, Space
 from tunesmith.target import Target
 
-# What the default has a thread do of a row, and the threads of its blocks.
+# Elements of a row that a thread of the default has, and the threads of its blocks.
 _ELEMENTS = 8
 _THREADS = 128
 
@@ -34,8 +33,8 @@ _THREADS = 128
 class CudaRows(Sketch):
     """Shares rows among blocks; the threads of a block reduce a row together, in registers.
 
-    Each block has several rows at a time, each row several threads, which copy, compute and write
-    vectors that lie side by side. Partial results of a reduction are added up by shuffles within a
+    Each block has several rows at a time, each row several threads, which copy, compute and store
+    neighbouring vectors. Partial results of a reduction are added up by shuffles within a
     warp, and in shared memory among several. The row itself and what is computed of each element
     stay in registers or shared memory, or are read and computed again where they are used. For
     softmax and layer normalisation.
@@ -85,29 +84,26 @@ class CudaRows(Sketch):
         return Config({**config, **again})
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        gpu = Gpu.of(target)
-        if gpu is None:
-            return None
         stages = known_row_stages(operator, self.name)
-        tiling = tiling_of(operator, stages, config)
-        try:
-            _check(operator, target, stages, tiling)
-        except InstantiationError:
-            return math.inf
-        return row_seconds(operator, stages, tiling, gpu)
+
+        def seconds(gpu: Gpu) -> float:
+            return row_seconds(operator, stages, _checked(operator, target, stages, config), gpu)
+
+        return estimated(target, seconds)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         stages = known_row_stages(operator, self.name)
         with instantiating(self.space(operator, target), config):
-            tiling = tiling_of(operator, stages, config)
-            _check(operator, target, stages, tiling)
-            return scheduled_rows(operator, stages, tiling)
+            return scheduled_rows(operator, stages, _checked(operator, target, stages, config))
 
 
-def _check(operator: Operator, target: Target, stages: RowStages, tiling: RowTiling) -> None:
-    """Raises ``InstantiationError`` for what TVM gets wrong, or is more than a block may have."""
+def _checked(operator: Operator, target: Target, stages: RowStages, config: Config) -> RowTiling:
+    """What a config says. Raises ``InstantiationError`` where TVM compiles it to wrong code, or it
+    exceeds the limits."""
+    tiling = tiling_of(operator, stages, config)
     tiling.check(operator, stages)
     limits_of(target).check(tiling.use(operator, stages))
+    return tiling
 
 
 def tiling_of(operator: Operator, stages: RowStages, config: Config) -> RowTiling:
@@ -124,8 +120,7 @@ def tiling_of(operator: Operator, stages: RowStages, config: Config) -> RowTilin
 
 def _thread_counts(length: int) -> tuple[int, ...]:
     """Powers of two, which warps reduce by shuffles; no more than there are elements."""
-    most = min(LIMITS.threads, length)
-    return tuple(1 << power for power in range(most.bit_length()))
+    return emit.powers_up_to(min(LIMITS.threads, length))
 
 
 def _widths(operator: Operator, length: int) -> tuple[int, ...]:

@@ -14,12 +14,12 @@ from tunesmith.sketches.tir.loop_nest import lower
 from tunesmith.sketches.tir.row_stages import RowStages
 
 COMPUTED_AGAIN, REGISTERS, SHARED = "no", "registers", "shared"
-"""Where what is known of each element of a row may be kept until it is used again."""
+"""Where a stage's values of a row may be kept until they are used again."""
 
 
 @dataclass(frozen=True)
 class RowTiling:
-    """``rows`` are the blocks and how many rows each has; each row has so many ``threads``.
+    """``rows`` are the blocks and the rows of each; ``threads`` are those of a row.
 
     Of each ``vector`` of neighbours one thread loads, computes and stores all. ``places`` says
     where the row itself and the stages of ``kept`` are kept. ``auto_unroll_max_step`` is the length
@@ -38,7 +38,7 @@ class RowTiling:
         sizes = kept(operator, stages)
         steps = math.ceil(stages.length / (self.threads * self.vector))
         in_registers = sum(sizes[name] for name, place in self.places.items() if place == REGISTERS)
-        # TVM computes a stage in the place of what it reads, if the sizes are the same.
+        # TVM lets a stage reuse the memory of what it reads, if the sizes are the same.
         in_shared = sum({sizes[name] for name, place in self.places.items() if place == SHARED})
         return BlockUse(
             threads=(self.threads, rows, 1),
@@ -50,10 +50,10 @@ class RowTiling:
         )
 
     def check(self, operator: Operator, stages: RowStages) -> None:
-        """Raises ``InstantiationError`` for what TVM gets wrong.
+        """Raises ``InstantiationError`` for what TVM compiles to wrong code.
 
-        A stage of one element a thread would be in the place of the total that it is made of, too,
-        if there is no other place, which is that of the thread's element of the row.
+        A stage of one element a thread would reuse the memory of the total that it is computed
+        from, unless it can reuse that of the thread's element of the row.
         """
         one = self.vector == 1 and self.threads >= stages.length and self.threads > WARP
         long = any(self.places[name] == REGISTERS for name in stages.long)
@@ -66,8 +66,8 @@ class RowTiling:
     def _partial_results(self, dtype: str) -> int:
         """How many values of a reduction are in shared memory, where shuffles are not enough.
 
-        That is one of each of several warps, and the total; of a type that TVM cannot shuffle, one
-        of each thread.
+        With several warps, one of each and the total; with a type that TVM cannot shuffle, one of
+        each thread.
         """
         if dtype == "bfloat16":
             return self.threads if self.threads > 1 else 0
@@ -93,8 +93,8 @@ def scheduled_rows(operator: Operator, stages: RowStages, tiling: RowTiling) -> 
 
     schedule = Schedule(lower(operator))
     for name in stages.elementwise:
-        # One value a row is computed again, too: TVM would write it in the place of the total that
-        # it is made of, which all threads share.
+        # Stages of one value a row are inlined, too: TVM would let them reuse the memory of the
+        # total that they are computed from, which all threads share.
         if tiling.places.get(name, COMPUTED_AGAIN) == COMPUTED_AGAIN:
             schedule.compute_inline(schedule.get_sblock(name))
     shared = shared_scope(tiling.use(operator, stages).shared_bytes)
@@ -110,7 +110,7 @@ def scheduled_rows(operator: Operator, stages: RowStages, tiling: RowTiling) -> 
     schedule.bind(block, "blockIdx.x")
     schedule.bind(row, "threadIdx.y")
     _share_out(schedule, columns, tiling, vectorized=True)
-    # Backwards, so that a stage finds those that use it in their place.
+    # Backwards: consumers of a stage have their place first.
     for stage in reversed(schedule.get_child_blocks(schedule.get_sblock("root"))):
         name = str(schedule.get(stage).name_hint)
         if name == stages.output:

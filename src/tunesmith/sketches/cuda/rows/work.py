@@ -1,4 +1,4 @@
-"""How many seconds rows take that are shared out among blocks, by the model of the GPU."""
+"""The seconds of rows that are shared among blocks, by the model of the GPU."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def row_seconds(operator: Operator, stages: RowStages, tiling: RowTiling, gpu: G
     sizes = kept(operator, stages)
     own = math.ceil(stages.length / (tiling.threads * tiling.vector)) * tiling.vector
     warps = math.ceil(tiling.threads * rows / WARP)
-    # What is not kept is read, or computed, for each reduction and for the output.
+    # What is not kept is loaded, or computed, for each reduction and for the output.
     again = [place == COMPUTED_AGAIN for place in tiling.places.values()]
     passes = len(stages.reductions) + 1
     computed = sum(passes if each else 1 for each in again) + passes
@@ -37,7 +37,7 @@ def row_seconds(operator: Operator, stages: RowStages, tiling: RowTiling, gpu: G
     )
     reads = passes if tiling.places[operator.arguments[0].name] == COMPUTED_AGAIN else 1
     data = next(iter(sizes.values()))
-    # Neighbouring threads share sectors, so only a lone thread wastes some.
+    # Neighbouring threads share sectors, so only few threads waste parts of them.
     wasted = max(1.0, _SECTOR / (tiling.threads * tiling.vector * data))
     in_a_warp = math.ceil(math.log2(min(tiling.threads, WARP)))
     meeting = _MEETING_CYCLES if tiling.threads > WARP else 0

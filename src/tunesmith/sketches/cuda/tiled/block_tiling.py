@@ -26,23 +26,23 @@ class Tiling:
     """Factors of the loops, and what else there is to choose.
 
     ``spatial`` has four factors for each spatial axis that is tiled: blocks, virtual threads,
-    threads, and what a thread does by itself. ``reduction`` has two for each axis of the sum that
-    is, steps and what is in shared memory at a time; or three, of which the last two share that
-    out: what a thread has in registers at a time comes last. ``places`` names the dimension of
-    every spatial axis; axes of the same dimension are fused there.
+    threads, and elements of a thread. ``reduction`` has two for each tiled axis of the sum, steps
+    and the k tile in shared memory; or three, of which the last two divide the k tile: the last one
+    is what a thread has in registers at a time. ``places`` has the dimension of every spatial axis;
+    axes of the same dimension are fused.
 
-    ``staged`` are the inputs that go through shared memory; ``vector`` is how many elements a
-    thread copies there at a time, fewer where they cannot be shared out evenly, and
-    ``write_vector`` how many of the result it writes at a time, fewer where it has not so many.
-    ``auto_unroll_max_step`` is the length of code up to which loops are unrolled: by TVM if
-    ``unroll_explicit``, else by the CUDA compiler.
+    ``staged`` are the inputs that are copied to shared memory; ``vector`` is how many elements a
+    thread copies there at a time, fewer where they do not divide evenly, and ``write_vector`` how
+    many of the result it stores at a time, fewer where it has fewer. ``auto_unroll_max_step`` is
+    the length of code up to which loops are unrolled: by TVM if ``unroll_explicit``, else by the
+    CUDA compiler.
 
-    With ``stages`` of more than one, copies run ahead of the sums: one step ahead by way of
-    registers, or as many as there are stages less one if they are ``asynchronous``, each with a
-    part of shared memory of its own.
+    With more than one of ``stages``, copies are pipelined: one step ahead by way of registers
+    (double buffering), or ``stages - 1`` steps ahead if they are ``asynchronous``, each stage with
+    its own part of shared memory.
 
-    The threads of a block come in so many ``slices`` along y, which share every sum: in each step
-    a slice has its own part of the axis ``sliced``. No spatial axis may be along y then.
+    A block has ``slices`` of threads along y, which share every sum: in each step a slice has its
+    own part of the axis ``sliced``. Then no spatial axis may be along y.
     """
 
     spatial: Mapping[str, Parts]
@@ -73,7 +73,7 @@ class Tiling:
 
     @property
     def steps(self) -> int:
-        """How many steps a block does, one after the other."""
+        """The number of steps of a block."""
         return math.prod(parts[0] for parts in self.reduction.values())
 
     def use(self, operator: Operator, nest: LoopNest) -> BlockUse:
@@ -97,7 +97,7 @@ class Tiling:
         )
 
     def _partial_sums(self) -> int:
-        """How many sums the slices of a block have to be added up, at the most.
+        """The most partial sums of a block's slices, which are added up at the end.
 
         TVM rounds the longest stride up to what all threads of the block read in whole turns.
         """
@@ -108,13 +108,13 @@ class Tiling:
         return self.slices * -(-read // rest) * rest
 
     def check_stages(self, operator: Operator, nest: LoopNest) -> None:
-        """Raises ``InstantiationError`` where the copies cannot run that far ahead."""
+        """Raises ``InstantiationError`` where copies cannot be pipelined like that."""
         if self.stages == 1:
             return
         if self.stages > self.steps:
             raise InstantiationError(f"{self.stages} stages of {self.steps} steps")
         if self.asynchronous and math.prod(self.along(2)) == 1:
-            # TVM takes a copy without threads for one of a DMA engine.
+            # TVM compiles a copy without threads for a DMA engine.
             raise InstantiationError("asynchronous copies by a single thread")
         for access in nest.inputs:
             size = element_bytes(operator, access) * self.copy_width(access)
@@ -128,7 +128,7 @@ class Tiling:
         """How many elements of an input a thread copies to shared memory at a time."""
         width = 1 if any(access.groups) else self.vector
         threads = math.prod(self.along(2))
-        # TVM cannot vectorise a copy whose last round is for some of the threads alone.
+        # TVM cannot vectorise a copy whose last turn only some threads take part in.
         while width > 1 and self.shared_elements(access) % (threads * width):
             width //= 2
         if self.stages > 1:
@@ -136,9 +136,9 @@ class Tiling:
         return width
 
     def _run(self, access: Access) -> int:
-        """A size whose multiples are where rows of an input begin and end, in shared memory too.
+        """A size of which rows of an input are multiples, in shared memory too.
 
-        Copies that run ahead are vectors that lie side by side, or none.
+        Pipelined copies must be contiguous vectors.
         """
         axis = access.axes[-1]
         if access.produced or axis is None:
@@ -159,12 +159,12 @@ class Tiling:
 
     @cached_property
     def step(self) -> Mapping[str, int]:
-        """How much of each axis a block does in a step."""
+        """The extent of each axis that a block computes in a step."""
         tiles = {axis: math.prod(parts[1:]) for axis, parts in self.spatial.items()}
         return tiles | {axis: self._of_a_step(axis) for axis in self.reduction}
 
     def _of_a_step(self, axis: str) -> int:
-        """How much of an axis of the sum all threads of a block do in a step."""
+        """The extent of an axis of the sum that all threads of a block add in a step."""
         return math.prod(self.reduction[axis][1:]) * (self.slices if axis == self.sliced else 1)
 
     def copied_elements(self, access: Access) -> int:
@@ -177,7 +177,7 @@ class Tiling:
 
 
 def element_bytes(operator: Operator, access: Access) -> int:
-    """The bytes of an element; a stage before the sum does not change the type of what it reads."""
+    """The bytes of an element; stages before the sum have the type of what they read."""
     sizes = _argument_bytes(operator)
     return sizes.get(access.buffer, next(iter(sizes.values())))
 

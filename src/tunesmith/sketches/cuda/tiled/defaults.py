@@ -1,4 +1,4 @@
-"""Tiles that a careful person writes down without trying."""
+"""Default tiles, by rules that need no measurement."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ import itertools
 import math
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
+from tunesmith.sketches.cuda.limits import WARP
 from tunesmith.sketches.cuda.tiled.block_tiling import Parts
+from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.loop_nest import Axis, LoopNest
 
 # As many blocks as the largest GPUs have multiprocessors, or nearly.
 _BLOCKS = 128
-# Two blocks of so many threads keep the arithmetic of every GPU's multiprocessor busy.
+# Two blocks of this size keep the arithmetic of every GPU's multiprocessor busy.
 _THREADS = 256
-_WARP = 32
-# How many sums a thread has, and the share of a block that this is for: the more, the less a thread
-# reads for each of them. Small problems need their blocks and threads first.
+# How many sums a thread has, and the least share of a block for that: the more, the fewer loads for
+# each of them. Small problems need enough blocks and threads first.
 _SUMS = ((64, 16384), (32, 8192), (16, 4096), (8, 1024), (4, 128), (1, 0))
 # Along one axis.
 _MOST_SUMS = 8
-# Neighbours in shared memory that a thread reads at once without being in the way of others.
+# Neighbours in shared memory that a thread reads at once without bank conflicts.
 _TOGETHER = 4
-# How much of an axis of the sum is in shared memory at a time, and the length of a step's code.
+# The most of an axis of the sum in shared memory at a time, and the length of a step's code.
 _STEP = 8
 _CODE = 1024
-# Sums that are shorter are not worth sharing.
+# Shorter sums are not split into slices.
 _SHARED_SUM = 64
 _SLICES = 8
 
@@ -40,17 +41,17 @@ def default_tiles(
 ) -> dict[str, Parts]:
     """Four factors for each spatial axis of a nest, and ``depth`` for each axis of the sum.
 
-    Those of the axis that may be ``sliced`` are one more. Axes that are ``whole`` are left out, and
-    along ``pairs`` a thread does one step. There are enough blocks for all multiprocessors if the
-    problem is large enough; what is left to do for a thread is shared out so that it reads as
-    little as possible. Less of everything where a block cannot have that, down to one element.
+    The axis that may be ``sliced`` has one more. Axes that are ``whole`` are left out, and along
+    ``pairs`` a thread has one element. There are enough blocks for all multiprocessors if the
+    problem is large enough; a thread's sums are tiled so that it loads as little as possible.
+    Everything is smaller where a block exceeds the limits, down to one element.
     """
     axes = [axis for axis in nest.spatial if axis.name not in whole]
     share = math.prod(axis.extent for axis in axes) // _BLOCKS
     sums = next(sums for sums, least in _SUMS if share >= least)
-    threads = min(_THREADS, max(_WARP, share // sums))
+    threads = min(_THREADS, max(WARP, share // sums))
     tiles: dict[str, Parts] = {}
-    for count, most in ((threads, sums), (threads, 4), (threads, 1), (_WARP, 1), (8, 1), (1, 1)):
+    for count, most in ((threads, sums), (threads, 4), (threads, 1), (WARP, 1), (8, 1), (1, 1)):
         tiles = _spatial(nest, axes, pairs, count, most)
         own = math.prod(parts[1] * parts[3] for parts in tiles.values())
         used = math.prod(parts[2] for parts in tiles.values())
@@ -72,10 +73,10 @@ def _spatial(
     nest: LoopNest, axes: Sequence[Axis], pairs: Container[str], threads: int, sums: int
 ) -> dict[str, Parts]:
     """Four factors for each axis: threads along the fastest axis first, then sums of a thread."""
-    row = _WARP // 2 if sums >= 4 * _TOGETHER else _WARP
+    row = WARP // 2 if sums >= 4 * _TOGETHER else WARP
     bound, own = {}, dict.fromkeys((axis.name for axis in axes), 1)
     for axis in reversed(axes):
-        bound[axis.name] = largest_divisor(axis.extent, min(row, threads))
+        bound[axis.name] = emit.largest_divisor(axis.extent, min(row, threads))
         threads //= bound[axis.name]
     while True:
         grown = [
@@ -93,7 +94,7 @@ def _spatial(
     for axis in axes:
         together = own[axis.name]
         if axis is axes[-1]:
-            together = largest_divisor(together, _TOGETHER)
+            together = emit.largest_divisor(together, _TOGETHER)
         rest = axis.extent // bound[axis.name] // own[axis.name]
         tiles[axis.name] = (rest, own[axis.name] // together, bound[axis.name], together)
     return tiles
@@ -106,7 +107,7 @@ def _next(extent: int, divisor: int) -> int:
 
 
 def _reads(nest: LoopNest, tile: Mapping[str, int]) -> float:
-    """What a thread reads for each of its sums."""
+    """The loads of a thread for each of its sums."""
     return sum(access.elements(tile) for access in nest.inputs) / math.prod(tile.values())
 
 
@@ -115,7 +116,7 @@ def _slices(nest: LoopNest, sliced: str | None, threads: int) -> int:
     if sliced is None or math.prod(axis.extent for axis in nest.reduction) < _SHARED_SUM:
         return 1
     extent = next(axis.extent for axis in nest.reduction if axis.name == sliced)
-    return largest_divisor(extent, max(1, min(_SLICES, _THREADS // threads)))
+    return emit.largest_divisor(extent, max(1, min(_SLICES, _THREADS // threads)))
 
 
 def _steps(nest: LoopNest, sliced: str | None, slices: int) -> Iterator[dict[str, int]]:
@@ -124,12 +125,9 @@ def _steps(nest: LoopNest, sliced: str | None, slices: int) -> Iterator[dict[str
     for axis in nest.reduction:
         extent = axis.extent // slices if axis.name == sliced else axis.extent
         most = max(1, _STEP // slices) if axis.name == sliced else _STEP
-        options = [largest_divisor(extent, most // less) for less in (1, 2, 4, 8) if most >= less]
+        options = [
+            emit.largest_divisor(extent, most // less) for less in (1, 2, 4, 8) if most >= less
+        ]
         sizes.append(list(dict.fromkeys([*options, 1])))
     for step in itertools.product(*reversed(sizes)):
         yield dict(zip((axis.name for axis in nest.reduction), reversed(step), strict=True))
-
-
-def largest_divisor(extent: int, most: int) -> int:
-    """The largest divisor of an extent that is no more than ``most``."""
-    return max(d for d in range(1, most + 1) if extent % d == 0)

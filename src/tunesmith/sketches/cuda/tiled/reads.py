@@ -1,4 +1,4 @@
-"""What a thread reads of an input for an unrolled part of its sums, and how its warp meets."""
+"""The loads of a thread for an unrolled part of its sums, and the bank conflicts of its warp."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _COMPUTED_LOAD = 7
 
 @dataclass(frozen=True)
 class Reads:
-    """``elements`` are read by ``loads``, each of which takes so many ``instructions``, and so many
-    ``wavefronts`` of a warp; of them ``factors`` are those of one term of each sum."""
+    """``elements`` are read by ``loads``, each of ``instructions`` and of ``wavefronts`` of a warp;
+    ``factors`` are the elements of one term of each sum."""
 
     elements: int
     factors: int

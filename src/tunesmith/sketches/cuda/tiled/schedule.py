@@ -12,7 +12,7 @@ from tunesmith.compiler.passes.last_turn import LAST_TURN
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.limits import shared_scope
 from tunesmith.sketches.cuda.tiled.block_tiling import DIMENSIONS, Tiling
-from tunesmith.sketches.tir.loop_nest import Access, LoopNest, lower
+from tunesmith.sketches.tir.loop_nest import Access, LoopNest, lower, output_stage
 
 # The slowest first, as loops are nested.
 _NESTED = DIMENSIONS[::-1]
@@ -36,7 +36,7 @@ def schedule_nest(schedule: Any, nest: LoopNest, tiling: Tiling, scope: str = "s
     """
     sums = schedule.get_sblock(nest.block)
     copies = stage_inputs(schedule, sums, nest, tiling, scope)
-    output = output_stage(schedule, sums, nest)
+    output = output_stage(schedule, sums, nest, "local")
     outermost, threads = _bind_output(schedule, output, nest, tiling)
     schedule.compute_at(sums, threads[-1], preserve_unit_loops=True)
     count = len(nest.spatial) + len(nest.reduction)
@@ -55,8 +55,8 @@ def schedule_nest(schedule: Any, nest: LoopNest, tiling: Tiling, scope: str = "s
 class SumLoops:
     """The loop over ``blocks``, and those of a thread's sums.
 
-    ``levels`` are the loops of each level of the sum, those of the steps first, ``tile`` those of
-    what a thread does by itself.
+    ``levels`` are the loops of each level of the sum, those of the steps first, ``tile`` those over
+    a thread's sums.
     """
 
     blocks: Any
@@ -79,7 +79,7 @@ def stage_inputs(schedule: Any, sums: Any, nest: LoopNest, tiling: Tiling, scope
         for access in nest.inputs
         if access.buffer in tiling.staged
     ]
-    # Their indices among what the sums read stay the same whatever they are read from.
+    # The indices of the sums' reads do not depend on what is read.
     own = [
         schedule.cache_read(sums, place, "local")
         for place, access in enumerate(nest.inputs)
@@ -107,7 +107,7 @@ def sum_in_steps(
         schedule.compute_at(copy, steps[-1], preserve_unit_loops=True)
         _copy_together(schedule, copy, access, tiling)
     unroll(schedule, loops.tile)
-    # The pipeline has loops of its own, which TVM must unroll in any case.
+    # A pipeline has further loops, which TVM must unroll in any case.
     place = loops.blocks if tiling.stages == 1 else levels[1][0]
     schedule.annotate(place, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
     schedule.annotate(place, "pragma_unroll_explicit", int(tiling.unroll_explicit))
@@ -117,22 +117,22 @@ def sum_in_steps(
 
 
 def unroll(schedule: Any, own: Sequence[Any]) -> None:
-    """Unroll what a thread does by itself, whatever a config says of longer loops.
+    """Unroll the loops over a thread's sums, whatever a config says of longer loops.
 
-    Only where each index of its sums is known are they in registers.
+    Sums are in registers only where each index is constant.
     """
     for loop in own:
         schedule.unroll(loop)
 
 
 def _run_ahead(schedule: Any, step: Any, copies: Sequence[Any], tiling: Tiling) -> None:
-    """Let the copies of a step come before the sums of earlier ones."""
+    """Pipeline the copies: those of a step come before the sums of earlier steps."""
     count = len(copies)
     if tiling.asynchronous:
         stage, order = [0] * count + [tiling.stages - 1], list(range(count + 1))
         schedule.annotate(step, "software_pipeline_async_stages", [0])
     else:
-        # Each copy is a load to registers and a store from there: the sums come in between.
+        # Each copy is a load to registers and a store from there, with the sums in between.
         for copy in copies:
             schedule.annotate(copy, "tirx.manifest_shared_memory_local_stage", 1)
         stage = [0, 0] * count + [1]
@@ -140,16 +140,6 @@ def _run_ahead(schedule: Any, step: Any, copies: Sequence[Any], tiling: Tiling) 
         order = [*itertools.chain.from_iterable(places), count]
     schedule.annotate(step, "software_pipeline_stage", stage)
     schedule.annotate(step, "software_pipeline_order", order)
-
-
-def output_stage(schedule: Any, sums: Any, nest: LoopNest) -> Any:
-    """The stage that writes the result: the epilogue, or a copy of the sums; these are local."""
-    if not nest.consumers:
-        return schedule.cache_write(sums, 0, "local")
-    schedule.set_scope(sums, 0, "local")
-    for name in nest.consumers[:-1]:
-        schedule.compute_inline(schedule.get_sblock(name))
-    return schedule.get_sblock(nest.consumers[-1])
 
 
 def _bind_output(
@@ -192,9 +182,9 @@ def _copy_together(schedule: Any, copy: Any, access: Access, tiling: Tiling) -> 
 
 
 def only_last_turn_looks(schedule: Any, turn: Any) -> None:
-    """Split the last turn of a loop off, in which some threads have nothing left to do.
+    """Peel the last turn of a loop, in which some threads have nothing left to copy.
 
-    If all turns asked whether they have, a thread would wait in each for what it loads there.
+    With a condition in all turns, a thread would wait in each for its loads.
     """
     schedule.annotate(turn, LAST_TURN, 1)
 

@@ -19,13 +19,12 @@ _SUM = 4
 class CudaTiled(TiledSketch):
     """Tiles every loop; blocks stage inputs in shared memory, threads sum in registers.
 
-    Spatial axes are split into blocks, virtual threads, threads and what a thread does by itself,
-    and fused at each of these levels; reduction axes into steps and what is in shared memory at a
-    time, the longest of them into slices as well: threads of a block that share each sum.
+    Spatial axes are split into blocks, virtual threads, threads and elements of a thread, and fused
+    at each of these levels; reduction axes into steps and k tiles in shared memory, the longest of
+    them into slices as well: threads of a block that share each sum.
 
-    Each input goes through shared memory or is read where it is. What goes there may be copied for
-    the next step while the sums of this one are taken, by way of registers, or for several steps,
-    asynchronously, where the GPU can do that.
+    Each input is staged in shared memory or read in place. Copies may be double buffered by way of
+    registers, or pipelined several steps ahead, asynchronously, where the GPU can do that.
     """
 
     name: ClassVar[str] = "cuda_tiled"
@@ -66,7 +65,7 @@ class CudaTiled(TiledSketch):
         inner = " * ".join(f"{tile}[3]" for tile in tiles)
         return (
             *(Constraint(text) for text in _ahead(nest, target)),
-            # The sums of virtual threads would be in each other's place in shared memory.
+            # The sums of virtual threads would overwrite each other in shared memory.
             Constraint(f"{slices} == 1 or {vthreads} == 1"),
             Constraint(f"{threads} * {slices} <= {LIMITS.threads}"),
             Constraint(f"{vthreads} <= {LIMITS.vthreads}"),

@@ -1,4 +1,4 @@
-"""A reduction scheduled for a GPU whose sums are too long for one thread: several share each."""
+"""A reduction scheduled for a GPU whose sums are long: several threads share each."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from tunesmith.sketches.cuda.limits import shared_scope
 from tunesmith.sketches.cuda.tiled.block_tiling import Tiling
 from tunesmith.sketches.cuda.tiled.schedule import (
     SumLoops,
-    output_stage,
     stage_inputs,
     sum_in_steps,
     unroll,
 )
-from tunesmith.sketches.tir.loop_nest import LoopNest, lower
+from tunesmith.sketches.tir.loop_nest import LoopNest, lower, output_stage
 
 
 def scheduled_in_slices(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
     """The scheduled module of a tiling with ``slices`` along y.
 
     Each slice of a block has its own part of every step, and the same tile as the others. At the
-    end all leave their sums in shared memory, and the block's threads share out their totals.
+    end all store their sums in shared memory, and the block's threads add them up.
     Raises what TVM raises where the tiling is impossible.
     """
     from tvm.s_tir import Schedule
@@ -35,9 +34,9 @@ def scheduled_in_slices(operator: Operator, nest: LoopNest, tiling: Tiling) -> A
     written = schedule.cache_write(partial, 0, "local")
     schedule.set_scope(written, 0, scope)
 
-    output = output_stage(schedule, totals, nest)
+    output = output_stage(schedule, totals, nest, "local")
     block, tile = _bind_blocks(schedule, output, nest, tiling)
-    # Where the part of a block is still plain to see, before it is shared out in another way.
+    # Before the block's part of the output is split in another way than the sums.
     for stage in (totals, written):
         schedule.compute_at(stage, block, preserve_unit_loops=True)
     schedule.compute_at(totals, _share_out(schedule, tile, tiling), preserve_unit_loops=True)
@@ -84,9 +83,9 @@ def _bind_blocks(
 
 
 def _share_out(schedule: Any, tile: Sequence[Any], tiling: Tiling) -> Any:
-    """Share out a block's part of the result among all its threads: the loop of a thread's turns.
+    """Split a block's part of the result among its threads; returns the loop of a thread's turns.
 
-    That is another way than that of the sums: neighbours have neighbours.
+    Unlike for the sums, neighbouring threads have neighbouring elements.
     """
     threads, slices, _ = tiling.along(2)
     turn, *bound = schedule.split(schedule.fuse(*tile), [None, slices, threads])

@@ -4,16 +4,14 @@
 
 from __future__ import annotations
 
-import math
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tunesmith.errors import InstantiationError, UsageError
+from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
-from tunesmith.sketches.cuda.estimates.gpu import Gpu
+from tunesmith.sketches.cuda.estimates.gpu import Gpu, estimated
 from tunesmith.sketches.cuda.limits import LIMITS, BlockLimits
 from tunesmith.sketches.cuda.tiled.block_tiling import Parts, Tiling
 from tunesmith.sketches.cuda.tiled.defaults import default_tiles
@@ -21,7 +19,7 @@ from tunesmith.sketches.cuda.tiled.schedule import scheduled
 from tunesmith.sketches.cuda.tiled.sliced_schedule import scheduled_in_slices
 from tunesmith.sketches.cuda.tiled.work import tiled_seconds
 from tunesmith.sketches.sketch import Sketch, instantiating
-from tunesmith.sketches.tir.loop_nest import LoopNest, main_loop_nest
+from tunesmith.sketches.tir.loop_nest import LoopNest, known_loop_nest
 from tunesmith.space import Config, Constraint, Factorization, Parameter, Space
 from tunesmith.target import Target
 
@@ -30,11 +28,10 @@ from tunesmith.target import Target
 class Loops:
     """Which loops of an operator are tiled, and for which dimension of the grid.
 
-    ``places`` has the dimension of every spatial axis; ``whole`` are those of which each block has
-    one step, so that there is nothing to choose, and ``pairs`` those that are split in blocks and
-    threads alone. ``names`` are what parameters call axes, where that is not the axis' own name.
-    ``depth`` is how many factors an axis of the sum has; that of ``sliced`` has one more, the
-    slices, before the last. See ``Tiling``.
+    ``places`` has the dimension of every spatial axis. Each block has one step of those that are
+    ``whole``, which have no parameter; ``pairs`` are split into blocks and threads only. ``names``
+    are the names of axes in parameters, where they differ. ``depth`` is how many factors an axis of
+    the sum has; that of ``sliced`` has one more, the slices, before the last. See ``Tiling``.
     """
 
     places: Mapping[str, str]
@@ -70,9 +67,16 @@ class Loops:
 
 
 class TiledSketch(Sketch):
-    """A sketch whose configs are factors of loops and a few choices more."""
+    """A sketch whose configs are factors of loops and a few choices more.
 
-    #: What is chosen besides tiles by default; what is not a parameter has this value.
+    One for a single kind of ``operators``, such as those of papers, has the same ``fixed_loops``
+    for all of them and declares what else there is to choose as ``fixed_parameters``.
+    """
+
+    operators: ClassVar[type[Operator]]
+    fixed_loops: ClassVar[Loops]
+    fixed_parameters: ClassVar[Sequence[Parameter]] = ()
+    #: The default besides tiles, and the values of what is not a parameter.
     choices: ClassVar[Mapping[str, Any]] = {
         "auto_unroll_max_step": 512,
         "unroll_explicit": 0,
@@ -81,20 +85,23 @@ class TiledSketch(Sketch):
         "async_copy": False,
     }
 
-    @abstractmethod
+    def supports(self, operator: Operator, target: Target) -> bool:
+        return target.kind == "cuda" and isinstance(operator, self.operators)
+
     def loops(self, nest: LoopNest) -> Loops:
         """The loops of an operator that the sketch supports."""
+        return self.fixed_loops
 
     def parameters(self, nest: LoopNest, target: Target) -> Sequence[Parameter]:
         """What there is to choose besides tiles."""
-        return ()
+        return self.fixed_parameters
 
     def limits(self, target: Target) -> BlockLimits:
-        """What a block may have. In the papers' spaces that is what every GPU has."""
+        """The limits of a block. In the papers' spaces they are those of every GPU."""
         return LIMITS
 
     def constraints(self, nest: LoopNest, target: Target) -> Sequence[Constraint]:
-        """What configs must meet; what they break else shows when they are scheduled."""
+        """Constraints of the space; other limits are checked when a config is scheduled."""
         return ()
 
     def space(self, operator: Operator, target: Target) -> Space:
@@ -138,11 +145,11 @@ class TiledSketch(Sketch):
         )
 
     def default_choices(self, nest: LoopNest, target: Target) -> Sequence[Mapping[str, Any]]:
-        """What defaults have besides tiles, if not ``choices``: what they would best have first."""
+        """Values of defaults that differ from ``choices``, the best ones first."""
         return ({},)
 
     def _allows(self, operator: Operator, nest: LoopNest, config: Config) -> bool:
-        """Whether every GPU can do that, without asking for more shared memory."""
+        """Whether it is within the limits of every GPU, without requesting shared memory."""
         try:
             _check(operator, nest, self._tiling(nest, config), LIMITS)
         except InstantiationError:
@@ -150,16 +157,14 @@ class TiledSketch(Sketch):
         return True
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        gpu = Gpu.of(target)
-        if gpu is None:
-            return None
         nest = self._nest(operator)
-        tiling = self._tiling(nest, config)
-        try:
+
+        def seconds(gpu: Gpu) -> float:
+            tiling = self._tiling(nest, config)
             _check(operator, nest, tiling, self.limits(target))
-        except InstantiationError:
-            return math.inf
-        return tiled_seconds(operator, nest, tiling, gpu, bytes_of_tensors(operator))
+            return tiled_seconds(operator, nest, tiling, gpu, bytes_of_tensors(operator))
+
+        return estimated(target, seconds)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         nest = self._nest(operator)
@@ -170,10 +175,7 @@ class TiledSketch(Sketch):
             return schedule(operator, nest, tiling)
 
     def _nest(self, operator: Operator) -> LoopNest:
-        nest = main_loop_nest(operator)
-        if nest is None:
-            raise UsageError(f"sketch {self.name} needs one reduction, {operator.name} has not")
-        return nest
+        return known_loop_nest(operator, self.name)
 
     def _tiles(self, nest: LoopNest) -> list[Parameter]:
         loops = self.loops(nest)
@@ -217,7 +219,7 @@ class TiledSketch(Sketch):
 
 
 def _check(operator: Operator, nest: LoopNest, tiling: Tiling, limits: BlockLimits) -> None:
-    """Raises ``InstantiationError`` where a tiling cannot be, or is more than a block may take."""
+    """Raises ``InstantiationError`` where a tiling is impossible or exceeds the limits."""
     tiling.check_stages(operator, nest)
     limits.check(tiling.use(operator, nest))
 

@@ -23,21 +23,20 @@ from tunesmith.sketches.tir.loop_nest import Access, LoopNest
 
 # Statements that the CUDA compiler unrolls unasked.
 _UNROLLED = 192
-# Instructions for a copy of one vector: a load and a store, and their indices; more where padding
-# or groups have to be told apart; fewer where the copy is asynchronous.
+# Instructions for a copy of one vector: a load and a store, and their indices; more with padding or
+# groups; fewer where the copy is asynchronous.
 _COPY, _COMPUTED_COPY, _ASYNC_COPY = 6, 12, 4
 # Instructions around the unrolled part of the sums, around a step, and for each sum at the end.
 _AROUND_ROUND, _AROUND_STEP, _A_SUM = 6, 15, 4
 # Registers of a thread besides its sums, its factors and what it copies.
 _OTHER_REGISTERS = 26
-# Of what the unrolled part reads, so much is in registers ahead of its use, up to so many.
+# The part of the unrolled loads that is in registers ahead of its use, and the most of it.
 _AHEAD, _MOST_AHEAD = 1 / 8, 32
-# Of what a thread copies in a step by way of registers, so much is there at the same time.
+# The part of a thread's copies by way of registers that is in flight, and the most of it.
 _UNDER_WAY, _MOST_UNDER_WAY = 0.6, 96
-# Cycles until what was asked of the L2 cache is there, until threads have met, and until what was
-# asked of shared memory is there.
+# The latencies of the L2 cache, of a barrier, and of shared memory, in cycles.
 _L2_CYCLES, _BARRIER_CYCLES, _SHARED_CYCLES = 300, 40, 25
-# Of the loads that go to the L1 cache so many find something.
+# The hit rate of the L1 cache.
 _L1_HITS = 0.5
 _WORD, _SECTOR = 4, 32
 
@@ -61,7 +60,7 @@ def work_of_tiles(operator: Operator, nest: LoopNest, tiling: Tiling, gpu: Gpu) 
 def unrolled_part(nest: LoopNest, tiling: Tiling) -> Mapping[str, int]:
     """The part of a step that is unrolled, of each axis of the sum.
 
-    What a thread needs several times in that part it reads once.
+    A thread loads what it needs several times in that part once.
     """
     limit = max(tiling.auto_unroll_max_step, _UNROLLED)
     statements = math.prod(parts[1] * parts[3] for parts in tiling.spatial.values())
@@ -172,11 +171,11 @@ class _TiledWork:
         return rows * _SECTOR * (math.ceil(length / _SECTOR) + (length % _SECTOR > 0) / 2)
 
     def _waiting(self, *, reads_memory: bool) -> float:
-        """Cycles of a step in which a thread waits: for its factors, for memory, for the others."""
+        """The latency of a step in cycles: of factors, of memory, and of the barrier."""
         a_load = (1 - _L1_HITS) * _L2_CYCLES if reads_memory else _SHARED_CYCLES
         waiting = self._rounds * a_load
         if self.tiling.staged:
-            # Copies that run ahead have the time of the steps between to arrive.
+            # Pipelined copies have the time of the steps in between to arrive.
             ahead = self.tiling.stages - 1
             waiting += _BARRIER_CYCLES + _L2_CYCLES / (1 + 2 * ahead)
         return waiting

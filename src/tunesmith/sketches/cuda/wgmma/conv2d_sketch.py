@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, cast
+from typing import ClassVar
 
-from tunesmith.operators import Conv2d, Operator, ProductOperator
-from tunesmith.sketches.cuda.mma.convolution import convolution_product
-from tunesmith.sketches.cuda.mma.matrix import Product
+from tunesmith.sketches.cuda.mma.convolution import Convolution
 from tunesmith.sketches.cuda.wgmma.warpgroup_sketch import WarpgroupSketch
 
 
-class CudaWgmmaConv2d(WarpgroupSketch):
+class CudaWgmmaConv2d(Convolution, WarpgroupSketch):
     """Convolves 16-bit images on Hopper's tensor cores as a product of matrices, with sums in
     float32.
 
@@ -20,9 +18,3 @@ class CudaWgmmaConv2d(WarpgroupSketch):
 
     name: ClassVar[str] = "cuda_wgmma_conv2d"
     version: ClassVar[int] = 1
-
-    def multiplies(self, operator: Operator) -> bool:
-        return isinstance(operator, Conv2d) and operator.groups == 1
-
-    def product(self, operator: ProductOperator) -> Product:
-        return convolution_product(cast(Conv2d, operator))

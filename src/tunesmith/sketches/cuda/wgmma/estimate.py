@@ -1,4 +1,4 @@
-"""How many seconds a product by warpgroups takes, by the model of the GPU."""
+"""The seconds of a product by warpgroups, by the model of the GPU."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _LANES = 2048
 # Bytes of shared memory that its tensor cores read a cycle.
 _BYTES = 128
 _ELEMENT = 2
-# Cycles from the end of one group of products to the beginning of the next, if that is waited for.
+# Cycles from the end of one group of products to the start of the next, if it waits for that.
 _GAP = 100
 
 
 def warpgroup_seconds(use: WarpgroupUse, gpu: Gpu, compulsory_bytes: float) -> float:
-    """About how long it takes; ``compulsory_bytes`` is what it reads and writes at the least.
+    """The seconds of a call, which reads and writes at least ``compulsory_bytes``.
 
-    The right operand is read anew for each 64 rows.
+    The right operand is read again for each 64 rows.
     """
     tile = use.tile
     down = tile.block_m // ROWS

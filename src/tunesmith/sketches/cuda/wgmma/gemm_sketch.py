@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tunesmith.operators import MATRIX_PRODUCTS, Operator, ProductOperator
-from tunesmith.sketches.cuda.mma.gemm import gemm_product
-from tunesmith.sketches.cuda.mma.matrix import Product
+from tunesmith.sketches.cuda.mma.gemm import Gemm
 from tunesmith.sketches.cuda.wgmma.warpgroup_sketch import WarpgroupSketch
 
 
-class CudaWgmmaGemm(WarpgroupSketch):
+class CudaWgmmaGemm(Gemm, WarpgroupSketch):
     """Multiplies matrices of 16-bit elements on Hopper's tensor cores, with sums in float32.
 
     ``wgmma`` of sm_90, which no other GPU has: groups of four warps multiply tiles in shared memory
@@ -21,9 +19,3 @@ class CudaWgmmaGemm(WarpgroupSketch):
 
     name: ClassVar[str] = "cuda_wgmma_gemm"
     version: ClassVar[int] = 1
-
-    def multiplies(self, operator: Operator) -> bool:
-        return operator.name in MATRIX_PRODUCTS
-
-    def product(self, operator: ProductOperator) -> Product:
-        return gemm_product(operator)

@@ -1,7 +1,7 @@
 """The instructions of a warpgroup: four warps that multiply what lies in shared memory.
 
-They are asynchronous: what a product reads and the registers that it sums in are its own until it
-has been waited for (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions").
+They are asynchronous: until a product has been waited for, neither its operands nor the registers
+of its sums may be accessed (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions").
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tunesmith.sketches.cuda.mma.device import PTX_TYPES, WARP, ptx
+from tunesmith.sketches.cuda.limits import WARP
+from tunesmith.sketches.cuda.mma.device import PTX_TYPES, ptx
 
 WARPGROUP = 4 * WARP
 """Threads of four neighbouring warps, the first of which has a number divisible by four."""
@@ -29,9 +30,9 @@ def begin_product(
 ) -> None:
     """``wgmma.mma_async``: begin to add 64x16 times 16xN to sums of 64xN in float32.
 
-    A thread has N / 2 of the sums: four of each eight columns, as it has of ``mma``. ``left`` and
-    ``right`` are descriptors of operands in shared memory, ``turned`` those that follow each other
-    along the result there, not along the sums (PTX ISA, "Register Fragments", "wgmma.mma_async").
+    A thread has N / 2 of the sums: four of each eight columns, as with ``mma``. ``left`` and
+    ``right`` are descriptors of operands in shared memory; ``turned`` ones are contiguous along the
+    result, not along the sum (PTX ISA, "Register Fragments", "wgmma.mma_async").
     """
     kind = PTX_TYPES[dtype]
     name = f"wgmma.mma_async.sync.aligned.m64n{2 * len(sums)}k16.f32.{kind}.{kind}"
@@ -46,16 +47,16 @@ def order_registers() -> None:
 
 
 def commit_products() -> None:
-    """All products that were begun since the last time are one group."""
+    """Make a group of all products that were begun since the last one."""
     ptx("wgmma.commit_group.sync.aligned")
 
 
 def wait_for_products(pending: int) -> None:
-    """Until no more than so many of the latest groups of products are under way."""
+    """Wait until at most ``pending`` of the latest groups of products are in flight."""
     ptx("wgmma.wait_group.sync.aligned", pending)
 
 
 def publish_copies() -> None:
-    """``fence.proxy.async``: what this thread wrote to shared memory may be read by products, after
-    a barrier; it goes for copies that it has waited for, too (PTX ISA, "Async proxy")."""
+    """``fence.proxy.async``: after a barrier, products see what this thread stored in shared
+    memory, and the copies that it has waited for (PTX ISA, "Async proxy")."""
     ptx("fence.proxy.async.shared::cta")

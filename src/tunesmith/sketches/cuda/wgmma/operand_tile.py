@@ -1,4 +1,4 @@
-"""Tiles of operands in shared memory as ``wgmma`` reads them, and how it is told where they are."""
+"""Tiles of operands in shared memory in the layouts of ``wgmma``, and their descriptors."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from typing import Any
 
 from tunesmith.sketches.cuda.mma.shared_tile import CHUNK, SWIZZLED, SharedTile
 
-# Elements of a row of a block by the instruction's number of the order of its chunks: rows of 128,
-# 64 and 32 bytes.
+# The instruction's code of a swizzle by the elements of a row of a block: 128, 64 and 32 bytes.
 _ORDERS = {64: 1, 32: 2, 16: 3}
 
 UNIT = 16
 """Bytes: what descriptors count in."""
 
 _ELEMENT = 2
-# Rows whose chunks have the same order again.
+# The number of rows after which the swizzle repeats.
 _ROWS = 8
 
 # The first bit of each part of a descriptor that is not 0.
 _LEADING, _STRIDE, _ORDER = 16, 32, 62
 
 ALIGNMENT = 1024
-"""Bytes of eight rows of the widest blocks. Chunks are in order by their address, so tiles begin at
+"""Bytes of eight rows of the widest blocks. The swizzle depends on addresses, so tiles begin at
 multiples of that."""
 
 
@@ -31,7 +30,7 @@ class OperandTile(SharedTile):
     """``rows`` of ``columns`` elements each, in blocks of all rows and 64 columns, or of 32 or 16
     where there are not as many.
 
-    The rows of a block lie side by side, and their chunks in the order of ``SharedTile``, which is
+    The rows of a block are contiguous, and their chunks in the order of ``SharedTile``, which is
     that of the hardware. ``along_depth`` says whether columns are elements of the sum ("K-major")
     or of the result ("MN-major"). (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory
     Layout", its sections on strides and on canonical layouts.)
@@ -41,7 +40,7 @@ class OperandTile(SharedTile):
 
     @classmethod
     def of(cls, rows: int, columns: int, *, along_depth: bool) -> OperandTile:
-        """The tile of so many rows and columns, multiples of eight and 16."""
+        """The tile of ``rows`` and ``columns``, multiples of eight and 16."""
         return cls(rows, columns, SWIZZLED, along_depth)
 
     @property

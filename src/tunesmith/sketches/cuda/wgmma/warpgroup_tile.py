@@ -1,11 +1,11 @@
-"""How a block of threads shares a product of matrices among its warpgroups, and what that takes."""
+"""The tile of a block and of its warpgroups in a product, and the resources it takes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tunesmith.sketches.cuda.limits import WARP
 from tunesmith.sketches.cuda.mma.block_tile import BlockTile, TileUse
-from tunesmith.sketches.cuda.mma.device import WARP
 from tunesmith.sketches.cuda.mma.matrix import DEPTH, Matrix
 from tunesmith.sketches.cuda.mma.shared_tile import SWIZZLED
 from tunesmith.sketches.cuda.wgmma.instructions import WARPGROUP
@@ -14,9 +14,9 @@ from tunesmith.sketches.cuda.wgmma.operand_tile import OperandTile
 
 @dataclass(frozen=True)
 class WarpgroupTile(BlockTile):
-    """The result's tile of a block, of which each of its warpgroups has as many rows.
+    """The result's tile of a block, whose rows its warpgroups share evenly.
 
-    ``pending`` groups of products are under way while the next one is begun.
+    ``pending`` groups of products are in flight while the next one is begun.
     """
 
     pending: int
@@ -56,11 +56,11 @@ class WarpgroupTile(BlockTile):
     @property
     def ahead(self) -> int:
         """K tiles that are copied while one is multiplied: its stage is in use, and so are those
-        of the products before it that are under way."""
+        of the products that are in flight."""
         return self.stages - 1 - self.pending
 
     def shared_tile(self, matrix: Matrix, size: int) -> OperandTile:
-        """An operand's tile of so many rows or columns of the result."""
+        """An operand's tile in shared memory, of ``size`` rows or columns of the result."""
         along_depth = matrix.shared_along == DEPTH
         rows, columns = (size, self.block_k) if along_depth else (self.block_k, size)
         return OperandTile.of(rows, columns, along_depth=along_depth)
@@ -68,11 +68,11 @@ class WarpgroupTile(BlockTile):
 
 @dataclass(frozen=True)
 class WarpgroupUse(TileUse):
-    """What such a tile takes of a GPU: no registers for factors, which stay in shared memory."""
+    """Its resources: no registers for fragments, since operands are read from shared memory."""
 
     tile: WarpgroupTile
 
     @property
     def factors(self) -> int:
-        """Registers of a thread for factors."""
+        """Registers of a thread for fragments."""
         return 0

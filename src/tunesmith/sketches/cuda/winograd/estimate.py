@@ -14,7 +14,7 @@ from tunesmith.sketches.cuda.winograd.sizes import Sizes
 # registers; and instructions and registers for where the tile is.
 _MOVE, _ADD, _HELD = 4, 3, 2
 _PLACE, _PLACE_REGISTERS = 60, 24
-# Cycles until a transform's first elements are there.
+# The latency of a transform's first loads, in cycles.
 _WAITING = 500
 _FLOAT = 4
 
@@ -36,7 +36,7 @@ def winograd_seconds(sizes: Sizes, gpu: Gpu) -> float:
 
 
 def _transform(steps: int, elements: int, threads: int, gpu: Gpu) -> float:
-    """The kernel that does so many tiles, reading and writing so many elements of each."""
+    """The kernel that transforms ``steps`` tiles, and loads and stores ``elements`` of each."""
     warps = math.ceil(threads / WARP)
     work = BlockWork(
         threads=threads,

@@ -13,6 +13,7 @@ from tunesmith.sketches.cuda.winograd.transforms import (
 )
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.hoisting import hoisted
+from tunesmith.sketches.tir.weights import program_of
 from tunesmith.sketches.winograd.tiling import DTYPE
 
 
@@ -27,8 +28,8 @@ def winograd_program(sizes: Sizes) -> Any:
 
 def _unscheduled(sizes: Sizes) -> Any:
     """All stages, that of the products still a plain sum."""
-    parameters = [*sizes.operator.arguments, sizes.operator.result]
-    with emit.module() as made, emit.function("main", parameters) as buffers:
+
+    def main(buffers: list[Any]) -> None:
         data, weight, *results = buffers
         weights = emit.intermediate(WEIGHTS, sizes.weights_shape, DTYPE)
         transformed = emit.intermediate(DATA, sizes.data_shape, DTYPE)
@@ -37,7 +38,8 @@ def _unscheduled(sizes: Sizes) -> Any:
         transform_data(sizes, data, transformed)
         _multiply(sizes, weights, transformed, products)
         transform_products(sizes, products, results)
-    return made[0]
+
+    return program_of(sizes.operator, main)
 
 
 def _multiply(sizes: Sizes, weights: Any, data: Any, products: Any) -> None:

@@ -23,14 +23,14 @@ class Sizes(Tiles):
     """What follows from an operator and a config.
 
     ``co`` and ``tiles`` are the parts of a block along output channels and tiles: virtual threads,
-    threads, and what a thread does by itself. ``tile_ci`` are those of the sum: how many blocks
-    share it, their steps, and what is in shared memory at a time.
+    threads, and elements of a thread. ``tile_ci`` are those of the sum: how many blocks share it,
+    their steps, and what is in shared memory at a time.
 
     At each position of the transformed tiles there is a product of matrices, of output channels by
     input channels and of input channels by tiles. ``splits`` blocks share the sum over input
-    channels; the transform to outputs adds up what they have. A block has ``block_co`` output
-    channels and ``block_tiles`` tiles; where these do not divide, the last block computes some that
-    nobody reads.
+    channels; the transform to outputs adds up their sums. A block has ``block_co`` output channels
+    and ``block_tiles`` tiles; where these do not divide, the last block computes some that are not
+    read.
     """
 
     operator: Conv2d

@@ -10,10 +10,9 @@ from itertools import product
 from typing import Any, ClassVar, cast
 
 from tunesmith.operators import Conv2d, Operator
-from tunesmith.sketches.cuda.estimates.gpu import Gpu
-from tunesmith.sketches.cuda.limits import LIMITS
+from tunesmith.sketches.cuda.estimates.gpu import estimated
+from tunesmith.sketches.cuda.limits import LIMITS, WARP
 from tunesmith.sketches.cuda.tiled.block_tiling import Parts
-from tunesmith.sketches.cuda.tiled.defaults import largest_divisor
 from tunesmith.sketches.cuda.winograd.estimate import winograd_seconds
 from tunesmith.sketches.cuda.winograd.program import winograd_program
 from tunesmith.sketches.cuda.winograd.sizes import Sizes
@@ -29,23 +28,22 @@ _FILTER = 3
 TILES = tile_sizes(_FILTER, stride=1)
 # Bytes of a sum.
 _SUM = 4
-# A sum has no more blocks than that: each writes as many products as the sum has.
+# The most blocks that share a sum: each writes all its products.
 _MOST_SPLITS = 16
-_WARP = 32
 # Threads of a transform's block.
 _TRANSFORM_THREADS = (32, 64, 128, 256)
 
-# The default: of these blocks (virtual threads, threads and what each does, along output channels
-# and along tiles) the first one that there are so many of, enough for all multiprocessors to have
-# several. Of the last one sums are split until there are, as far as they are still so long.
+# The default's blocks (virtual threads, threads and elements of each, along output channels and
+# along tiles): the first of these with enough of them for several on each multiprocessor. With the
+# last one sums are split, as long as a part has the second number of input channels.
 _BLOCK_SHAPES = (((2, 16, 4), (2, 16, 4)), ((1, 16, 4), (1, 16, 4)), ((1, 16, 4), (1, 8, 4)))
 _BLOCKS, _SPLIT_CI = 512, 32
-# So much of a sum is in shared memory at a time, unless that were more elements than these.
+# The part of a sum in shared memory at a time, and the most elements there.
 _STEP, _STAGED = 32, 4096
 # Blocks of a transform.
 _TRANSFORM_BLOCKS = 256
-# With fewer tiles than that, reading the weights is what takes the time. To transform them in each
-# call is about as much work as so many tiles more: they are written to memory and read again.
+# With fewer tiles than that, reading the weights takes the time. Transforming them in each call is
+# about as much work as this number of tiles more: they are written to memory and read again.
 _FEW_TILES, _TILES_OF_TRANSFORM = 16, 40
 
 
@@ -81,19 +79,18 @@ class CudaWinograd(Sketch):
         return _default(cast(Conv2d, operator))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        gpu = Gpu.of(target)
-        if gpu is None:
-            return None
-        sizes = Sizes.of(cast(Conv2d, operator), config)
-        if not LIMITS.allow(sizes.tiling.use(operator, sizes.nest)):
-            return math.inf
-        return winograd_seconds(sizes, gpu)
+        return estimated(target, lambda gpu: winograd_seconds(_checked(operator, config), gpu))
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         with instantiating(self.space(operator, target), config):
-            sizes = Sizes.of(cast(Conv2d, operator), config)
-            LIMITS.check(sizes.tiling.use(operator, sizes.nest))
-            return winograd_program(sizes)
+            return winograd_program(_checked(operator, config))
+
+
+def _checked(operator: Operator, config: Config) -> Sizes:
+    """What a config says. Raises ``InstantiationError`` where it exceeds the limits."""
+    sizes = Sizes.of(cast(Conv2d, operator), config)
+    LIMITS.check(sizes.tiling.use(operator, sizes.nest))
+    return sizes
 
 
 # -- the space ------------------------------------------------------------------------------------
@@ -103,18 +100,18 @@ class CudaWinograd(Sketch):
 def _space(operator: Conv2d) -> Space:
     most_co = _covering(operator.co)
     most_tiles = _covering(max(_tile_count(operator, *tile) for tile in product(TILES, TILES)))
-    # A warp, where there is as much to do: of less, much of the hardware has nothing to do.
-    least_threads = min(_WARP, min(16, most_co) * min(8, most_tiles))
+    # A warp, where there is enough work: with fewer threads, parts of the hardware are idle.
+    least_threads = min(WARP, min(16, most_co) * min(8, most_tiles))
     threads, vthreads = "co_threads * tiles_threads", "co_vthreads * tiles_vthreads"
     return Space(
         [
             Ordinal("tile_rows", TILES),
             Ordinal("tile_columns", TILES),
-            Ordinal("co_vthreads", _powers(min(8, most_co))),
-            Ordinal("co_threads", _powers(min(256, most_co))),
-            Ordinal("co_inner", _powers(min(8, most_co))),
-            Ordinal("tiles_vthreads", _powers(min(8, most_tiles))),
-            Ordinal("tiles_threads", _powers(min(256, most_tiles))),
+            Ordinal("co_vthreads", emit.powers_up_to(min(8, most_co))),
+            Ordinal("co_threads", emit.powers_up_to(min(256, most_co))),
+            Ordinal("co_inner", emit.powers_up_to(min(8, most_co))),
+            Ordinal("tiles_vthreads", emit.powers_up_to(min(8, most_tiles))),
+            Ordinal("tiles_threads", emit.powers_up_to(min(256, most_tiles))),
             Ordinal("tiles_inner", tuple(range(1, min(8, most_tiles) + 1))),
             Factorization("tile_ci", operator.ci, 3),
             Ordinal("vector", (1, 2, 4)),
@@ -140,11 +137,6 @@ def _covering(extent: int) -> int:
     return 1 << (extent - 1).bit_length()
 
 
-def _powers(most: int) -> tuple[int, ...]:
-    """Powers of two, up to a number."""
-    return tuple(1 << bit for bit in range(most.bit_length()))
-
-
 def _tile_count(operator: Conv2d, tile_rows: int, tile_columns: int) -> int:
     return rows_of_tiles(operator, tile_rows) * columns_of_tiles(operator, tile_columns)
 
@@ -159,7 +151,7 @@ def _default(operator: Conv2d) -> Config:
     of_co, of_tiles, blocks = _default_blocks(operator.co, tiles, _positions(rows, columns))
     splits = _default_splits(operator.ci, blocks)
     most = min(_STEP, _STAGED // (math.prod(of_co) + math.prod(of_tiles)))
-    step = largest_divisor(operator.ci // splits, most)
+    step = emit.largest_divisor(operator.ci // splits, most)
     parts = ("vthreads", "threads", "inner")
     return Config(
         {
@@ -192,7 +184,7 @@ def _default_blocks(co: int, tiles: int, positions: int) -> tuple[Parts, Parts, 
 
 
 def _fitting(parts: Parts, extent: int) -> Parts:
-    """As many threads as an extent has work for, each with less to do where there is little."""
+    """As many threads as an extent has work for, with fewer elements each where it is small."""
     vthreads, threads, inner = parts
     most = _covering(extent)
     threads = min(threads, most)

@@ -9,6 +9,7 @@ from typing import Any
 from tunesmith.sketches.cuda.winograd.sizes import Sizes
 from tunesmith.sketches.cuda.written import kernel, register, together
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.epilogue import finished
 from tunesmith.sketches.winograd.tiling import DTYPE
 from tunesmith.sketches.winograd.transforms import flat, transform
 
@@ -98,7 +99,7 @@ def _store_outputs(
     operator, (co, image, top, left) = sizes.operator, place
     *further, output = results
     high, wide = operator.output_image
-    # Of so many neighbours all are in the image, or none.
+    # The number of neighbours that are all in the image, or none of them.
     lanes = math.gcd(wide, sizes.tile_columns)
     bias = register("bias", further[0][co]) if operator.bias else None
     for i, row in enumerate(square):
@@ -106,10 +107,7 @@ def _store_outputs(
             index = (image, co, top + i, left + j)
             with emit.when(tirx.all(top + i < high, left + j < wide)):
                 value = together(row[j : j + lanes])
-                if bias is not None:
-                    value = value + emit.broadcast(bias, lanes)
-                if operator.residual:
-                    value = value + emit.load(further[-1], index, lanes)
-                if operator.relu:
-                    value = emit.maximum(value, emit.constant(0, DTYPE, lanes))
+                wide = None if bias is None else emit.broadcast(bias, lanes)
+                residual = emit.load(further[-1], index, lanes) if operator.residual else None
+                value = finished(operator, value, lanes, bias=wide, residual=residual)
                 emit.store(output, value, index, lanes)

@@ -8,7 +8,7 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
-# Migrations spell everything out and import nothing of ours: the schema moves on, they do not.
+# Migrations import nothing from Tunesmith: the schema changes later, they must not.
 _ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 

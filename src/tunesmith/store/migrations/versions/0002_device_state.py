@@ -1,4 +1,4 @@
-"""What state a GPU was in when a trial was measured: its clocks and temperature."""
+"""The state of the GPU during a trial: its clocks and temperature."""
 
 from __future__ import annotations
 

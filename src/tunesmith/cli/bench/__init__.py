@@ -1,0 +1,1 @@
+"""The commands of ``tunesmith bench``: the figures that the project holds itself to."""

@@ -1,0 +1,82 @@
+"""``tunesmith history``: the tuning runs that a store holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tunesmith.cli import options as opt
+from tunesmith.cli.output import console, print_json
+from tunesmith.cli.past_runs import RecordedTask, default_of, flops_of
+
+if TYPE_CHECKING:
+    from tunesmith.measurement import Measurement
+    from tunesmith.reports.tables import HistoryRow
+    from tunesmith.store import Run
+
+
+def history(
+    choice: RecordedTask,
+    *,
+    store: opt.StoreLocation = None,
+    as_json: opt.Json = False,
+) -> None:
+    """List the tuning runs of a task, or of all tasks if none is named."""
+    from tunesmith.reports.tables import history_table
+    from tunesmith.store import open_store
+
+    named = choice.key
+    with open_store(store, create=False) as opened:
+        keys = [row.key for row in opened.tasks()] if named is None else [named]
+        runs = {key: opened.runs(key) for key in keys}
+        listed = [run for key in keys for run in runs[key]]
+        if not listed:
+            choice.check_known(opened)
+        defaults = {run.session.uid: _seconds(default_of(opened, run.session)) for run in listed}
+    if as_json:
+        print_json({"runs": [_run_json(run, defaults[run.session.uid]) for run in listed]})
+        return
+    out = console()
+    for key in keys:
+        out.print(key, soft_wrap=True, markup=False)
+        rows = [_run_row(run, defaults[run.session.uid]) for run in runs[key]]
+        out.print(history_table(rows))
+    if not keys:
+        out.print("nothing is recorded on this machine")
+
+
+def _run_json(run: Run, default: float | None) -> dict[str, Any]:
+    session, flops = run.session, flops_of(run.session)
+    speed = None if flops is None or run.best_seconds is None else flops / run.best_seconds / 1e9
+    return {
+        "task": session.task_key,
+        "sketch": run.best_sketch or session.sketch,
+        "sketches": dict(run.sketches),
+        "tuner": session.tuner,
+        "seed": session.seed,
+        "started": session.started,
+        "finished": session.finished,
+        "stopped": session.stopped,
+        "time": dict(session.time_split),
+        "trials": run.trials,
+        "default_seconds": default,
+        "best_seconds": run.best_seconds,
+        "gflops": speed,
+    }
+
+
+def _run_row(run: Run, default: float | None) -> HistoryRow:
+    from tunesmith.reports.tables import HistoryRow
+
+    return HistoryRow(
+        started=run.session.started,
+        tuner=run.session.tuner,
+        trials=run.trials,
+        best_seconds=run.best_seconds,
+        sketch=run.best_sketch or run.session.sketch,
+        default_seconds=default,
+        flops=flops_of(run.session),
+    )
+
+
+def _seconds(measurement: Measurement | None) -> float | None:
+    return measurement.seconds if measurement is not None and measurement.valid else None

@@ -1,0 +1,62 @@
+"""A cache of prepared weights, for trials whose programs have the same ``prepare``.
+
+Most configs of a sketch differ only in ``main``, and compiling ``prepare`` is a large part of a
+build.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tunesmith.kernel import arrays
+from tunesmith.operators import Argument
+from tunesmith.sketches.tir.weights import PREPARE
+from tunesmith.whole_file import write_whole
+
+# The cache's size in bytes. When it is full, each trial prepares its own weights.
+_MOST = 256 << 20
+
+
+@dataclass(frozen=True)
+class WeightCache:
+    """A folder with a file for each ``prepare`` that has run. Trials of one operator share it.
+
+    A file is written before ``main`` runs for the first time, so no candidate can have corrupted
+    it; and each trial verifies its output.
+    """
+
+    folder: Path
+
+    @classmethod
+    def of_new_folder(cls) -> WeightCache:
+        """An empty cache in a new temporary folder."""
+        return cls(Path(tempfile.mkdtemp(prefix="weights-")))
+
+    def file(self, program: Any) -> Path:
+        """The file of a program's weights, named by the hash of its ``prepare``."""
+        import tvm_ffi
+
+        return self.folder / f"{tvm_ffi.structural_hash(program[PREPARE]) & (1 << 64) - 1:016x}"
+
+
+def load(file: Path, argument: Argument) -> Any:
+    """The cached weights as a tensor. Raises ``OSError`` if the file is missing or too short."""
+    tensor = arrays.new_tensor(argument)
+    memory = arrays.bytes_of(tensor)
+    with file.open("rb", buffering=0) as opened:
+        if opened.readinto(memory) != len(memory):
+            raise OSError(f"{file} is too short")
+    return tensor
+
+
+def store(file: Path, tensor: Any) -> None:
+    """Cache weights, unless the cache or the disk is full."""
+    memory = arrays.bytes_of(tensor)
+    with contextlib.suppress(OSError):
+        used = sum(other.stat().st_size for other in file.parent.iterdir())
+        if used + len(memory) <= _MOST:
+            write_whole(file, memory)

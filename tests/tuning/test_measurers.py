@@ -1,0 +1,105 @@
+"""Who measures a task is a choice: measurers from outside the package."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.scripted import Scripted
+from tunesmith import InlineMeasurer, Job, LocalMeasurers
+from tunesmith.budget import Budget
+from tunesmith.errors import UsageError
+from tunesmith.kernel.kernel import Kernel
+from tunesmith.machine import this_machine
+from tunesmith.measurement import Candidate, Measurement, Outcome
+from tunesmith.operators import matmul
+from tunesmith.problem import MeasureSettings
+from tunesmith.store import Store, open_store
+from tunesmith.target import Target
+from tunesmith.task import Task
+from tunesmith.tuning.tune import tune
+
+TASK = Task(matmul(m=16, n=16, k=16), Target(cores=1))
+
+
+class BoardMeasurer(InlineMeasurer):
+    """Builds and runs in this process, and says that it was on a board."""
+
+    def __init__(self, job: Job, board: str) -> None:
+        super().__init__()
+        self._job = job
+        self._board = board
+        self._inputs = job.operator.make_inputs(seed=0)
+
+    @property
+    def machine(self) -> Mapping[str, Any]:
+        return {"fingerprint": self._board, "cpu": "a board"}
+
+    def measure(self, candidate: Candidate) -> Measurement:
+        program = self._job.program(candidate)
+        kernel = Kernel.build(self._job.operator, self._job.target, program, candidate.config)
+        start = time.perf_counter()
+        kernel(*self._inputs)
+        return Measurement(candidate.config, Outcome.NO_ERROR, (time.perf_counter() - start,))
+
+
+class Boards:
+    """Measurers of a board. ``jobs`` are those that they were asked for."""
+
+    def __init__(self, board: str = "board") -> None:
+        self.board = board
+        self.jobs: list[Job] = []
+
+    def measurer(self, job: Job) -> BoardMeasurer:
+        self.jobs.append(job)
+        return BoardMeasurer(job, self.board)
+
+
+@pytest.fixture
+def store() -> Store:
+    return open_store("sqlite://")
+
+
+def test_records_are_of_the_machine_that_measured_them(store: Store) -> None:
+    boards, settings = Boards(), MeasureSettings(repeats=1)
+    result = tune(
+        TASK, "random", Budget(trials=5), store=store, settings=settings, measurers=boards
+    )
+    assert result.best is not None and result.trials == 5
+    (job,) = boards.jobs
+    assert (job.operator, job.target, job.settings) == (TASK.operator, TASK.target, settings)
+    assert {sketch.name for sketch in job.sketches} == result.sketches.keys()
+    assert store.count(TASK.key) == 0, "nothing was measured on this machine"
+    assert store.count(TASK.key, machine="board") == 5
+    best = store.best(TASK.key, machine="board")
+    assert best is not None
+    assert (best.sketch, best.config) == (result.best.sketch, result.best.config)
+    assert best.machine == {"fingerprint": "board", "cpu": "a board"}
+    assert result.compile()(*TASK.operator.make_inputs(seed=0)).shape == (16, 16)
+
+
+def test_a_run_goes_on_from_its_own_machine(store: Store) -> None:
+    tune(TASK, "random", Budget(trials=3), store=store, measurers=Boards())
+    other = tune(TASK, "random", Budget(trials=3), store=store, measurers=Boards("other board"))
+    again = tune(TASK, "random", Budget(trials=7), store=store, measurers=Boards())
+    assert (other.resumed, again.resumed) == (0, 3)
+    assert store.count(TASK.key, machine="board") == 7
+
+
+def test_those_of_this_machine_are_the_default(store: Store) -> None:
+    with LocalMeasurers() as measurers:
+        result = tune(
+            TASK, "random", Budget(trials=2), sketch="cpu_tiled", store=store, measurers=measurers
+        )
+    assert result.session is not None
+    assert result.session.machine == this_machine()
+    again = tune(TASK, "random", Budget(trials=4), sketch="cpu_tiled", store=store)
+    assert again.resumed == 2
+
+
+def test_a_problem_that_measures_itself_takes_none(store: Store) -> None:
+    with pytest.raises(UsageError, match="measurers are for tasks"):
+        tune(Scripted(), "grid", store=store, measurers=Boards())
