@@ -53,7 +53,9 @@ def write_comparison_page(folder: Path, data: Mapping[str, Any]) -> None:
     of bars. Those of curves need the runs, and stay as they are."""
     bars = svg_texts(bar_charts(data))
     charts = [name for name in CHARTS if name in bars or (folder / name).is_file()]
-    write_texts(folder, {**bars, f"{NAME}.md": compare_page(data, charts)})
+    has_html = (folder / f"{NAME}.html").is_file()
+    page = compare_page(data, charts, has_html=has_html)
+    write_texts(folder, {**bars, f"{NAME}.md": page})
 
 
 def _problem(problem: Problem) -> dict[str, Any]:

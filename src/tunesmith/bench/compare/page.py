@@ -24,12 +24,14 @@ _WIDEST_LABEL = 12
 _PAGE_COLOURS = ("page", "ink", "line", "muted")
 
 
-def compare_page(data: Data, charts: Sequence[str]) -> str:
-    """Markdown. ``charts`` are the names of its charts."""
+def compare_page(data: Data, charts: Sequence[str], *, has_html: bool = True) -> str:
+    """Markdown. ``charts`` are the names of its charts; ``has_html`` says that the page of HTML
+    lies beside it."""
     long = [row["tuner"] for row in data["tuners"] if len(row["tuner"]) > _WIDEST_LABEL]
     return markdown(
         "compare/page.md.jinja",
         figures=data,
+        has_html=has_html,
         limits=_limits(data["settings"]),
         short={label: f"{label.partition(':')[0]} [{n}]" for n, label in enumerate(long, start=1)},
         standings=standings_table(data),

@@ -25,7 +25,7 @@ _COLOURS = {
     "openvino": "#0072b2",
     "numpy": "#9aa5ae",
 }
-_TICKS = (0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
+_TICKS = (0.5, 0.8, 1.0, 1.4, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0)
 # Ratios beyond these are drawn at the edge.
 LEAST, MOST = 0.4, 16.0
 
