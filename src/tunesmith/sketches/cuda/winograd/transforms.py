@@ -107,7 +107,7 @@ def _store_outputs(
             index = (image, co, top + i, left + j)
             with emit.when(tirx.all(top + i < high, left + j < wide)):
                 value = together(row[j : j + lanes])
-                wide = None if bias is None else emit.broadcast(bias, lanes)
+                added = None if bias is None else emit.broadcast(bias, lanes)
                 residual = emit.load(further[-1], index, lanes) if operator.residual else None
-                value = finished(operator, value, lanes, bias=wide, residual=residual)
+                value = finished(operator, value, lanes, bias=added, residual=residual)
                 emit.store(output, value, index, lanes)
