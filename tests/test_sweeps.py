@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,7 +36,14 @@ def command(tmp_path: Path) -> list[str]:
 
 def printed(command: list[str], *words: str) -> str:
     """What pytest says with these options."""
-    ran = subprocess.run([*command, *words], check=False, cwd=ROOT, capture_output=True, text=True)
+    ran = subprocess.run(
+        [*command, *words],
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+    )
     assert "usage:" not in ran.stderr, ran.stderr
     return ran.stdout
 
