@@ -52,6 +52,11 @@ class DepthwiseConv2d(ProductOperator):
         return Argument("data", shape, self.dtype), Argument("weight", weight, self.dtype)
 
     @property
+    def groups(self) -> int:
+        """The groups of channels, as in ``Conv2d``: each channel is one."""
+        return self.c
+
+    @property
     def output_image(self) -> Pair:
         """Height and width of the output."""
         return _window.window_count(

@@ -7,7 +7,6 @@ a library without a switch see ``hidden_instructions``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tunesmith.errors import UsageError
@@ -143,8 +142,3 @@ def _is_beyond(version: str, held: InstructionSet) -> bool:
     if version.startswith("AVX512") or version == "X86_V4":
         return held.name != "AVX-512"
     return version in ("AVX2", "FMA3", "X86_V3") and held.name not in ("AVX-512", "AVX2")
-
-
-def told(switches: Mapping[str, str]) -> str:
-    """Switches in words."""
-    return ", ".join(f"{name}={value}" for name, value in switches.items())

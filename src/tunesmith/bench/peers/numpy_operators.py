@@ -24,8 +24,10 @@ from tunesmith.operators import (
 )
 
 
-def numpy_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
+def numpy_call(operator: Operator, inputs: Sequence[Any], _cores: int) -> Callable[[], Any]:
     """A call that returns the operator's result, the same array each time.
+
+    BLAS has its threads from the environment.
 
     Inputs are copied into aligned memory, in which the result lies, too. Raises ``UsageError`` for
     convolutions in groups, transposed ones, and images in NHWC.
@@ -64,17 +66,20 @@ def _without_products(operator: Operator, arrays: Sequence[Any]) -> Callable[[],
     raise UsageError(f"NumPy is not compared for {operator.label}")
 
 
-def aligned(shape: tuple[int, ...], dtype: Any) -> Any:
-    """A new array, zero everywhere, that starts at a multiple of 64 bytes; NumPy's need not."""
+def aligned(shape: tuple[int, ...], dtype: Any, offset: int = 0) -> Any:
+    """A new array, zero everywhere, that starts at a multiple of 64 bytes; NumPy's need not.
+
+    Or it starts ``offset`` bytes after that.
+    """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    memory = np.zeros(size + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
+    memory = np.zeros(size + offset + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT + offset
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
-def aligned_copy(array: Any) -> Any:
+def aligned_copy(array: Any, offset: int = 0) -> Any:
     """The same values in such an array."""
-    copy = aligned(array.shape, array.dtype)
+    copy = aligned(array.shape, array.dtype, offset)
     copy[...] = array
     return copy
 

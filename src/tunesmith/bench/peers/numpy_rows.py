@@ -69,11 +69,9 @@ def _share(operator: Pool2d) -> Any:
     """By what the sum of each window is multiplied to give its mean."""
     counts = []
     for axis, size in enumerate((operator.h, operator.w)):
+        taps = operator.kernel[axis]
         first = np.arange(operator.output_image[axis]) * operator.stride[axis]
         first -= operator.padding[axis]
-        end = first + operator.kernel[axis]
-        inside = np.minimum(end, size) - np.maximum(first, 0)
-        counts.append(np.full_like(inside, operator.kernel[axis]))
-        if not operator.count_include_pad:
-            counts[-1] = inside
+        inside = np.minimum(first + taps, size) - np.maximum(first, 0)
+        counts.append(np.full_like(first, taps) if operator.count_include_pad else inside)
     return (1 / np.multiply.outer(*counts)).astype(np.float32)

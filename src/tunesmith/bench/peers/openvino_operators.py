@@ -52,14 +52,11 @@ def _compiled(operator: Operator, inputs: Sequence[Any], cores: int) -> tuple[An
 
     model, given = onnx_model(operator, inputs)
     core = openvino.Core()
-    return core.compile_model(core.read_model(model=model), "CPU", _settings(cores)), given
-
-
-def _settings(cores: int) -> dict[str, Any]:
-    """One call at a time on so many threads, and no number rounded to fewer bits than float32."""
-    return {
+    # One call at a time on so many threads, and no number rounded to fewer bits than float32.
+    settings = {
         "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": 1,
         "INFERENCE_NUM_THREADS": cores,
         "INFERENCE_PRECISION_HINT": "f32",
     }
+    return core.compile_model(core.read_model(model=model), "CPU", settings), given
