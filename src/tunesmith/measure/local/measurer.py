@@ -12,14 +12,13 @@ from typing import Any, Self
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.machine import machine_for
 from tunesmith.measure.activity import Activity, ActivityClock
-from tunesmith.measure.local.answer import KILLED, build_result_of
 from tunesmith.measure.local.build_result import BuildResult
 from tunesmith.measure.local.scheduler import READY_BATCH
 from tunesmith.measure.local.server_process import ServerProcess
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
 from tunesmith.measure.trial.job import Job
 from tunesmith.measure.trial.request import Request
-from tunesmith.measurement import Candidate, Measurement
+from tunesmith.measurement import Candidate, Measurement, Outcome
 
 # After so many deaths of the server without a trial measured in between, we give up.
 _DEATHS = 5
@@ -199,7 +198,7 @@ class LocalMeasurer:
         if id in self._suspects:
             self._suspects.remove(id)
         if request.build_only:
-            self._built[id] = build_result_of(candidate, message)
+            self._built[id] = BuildResult.of(candidate, message)
             return
         measurement = Measurement.from_json(candidate, message)
         if measurement.valid and not measurement.cut_off:
@@ -282,7 +281,10 @@ class LocalMeasurer:
         """One of these trials has killed the server: if it is but one, that was its trial."""
         self._suspects = sorted(self._requests.keys() & ids)
         if len(self._suspects) == 1:
-            self._settle(self._suspects[0], KILLED)
+            id = self._suspects[0]
+            words = "it killed its worker process"
+            killed = Measurement(self._candidates[id].config, Outcome.UNKNOWN_ERROR, message=words)
+            self._settle(id, {**killed.to_json(), "resources": None})
 
     def _give_up(self, reason: str) -> None:
         self.close()
