@@ -77,11 +77,6 @@ def gpus() -> tuple[GpuInfo, ...]:
     return tuple(GpuInfo.of(cuda, index) for index in range(count))
 
 
-def same_model(found: tuple[GpuInfo, ...]) -> tuple[GpuInfo, ...]:
-    """Those of the same model as the first, by name."""
-    return tuple(one for one in found if one.name == found[0].name)
-
-
 def runs(gpu: str, arch: str) -> bool:
     """Whether a GPU runs machine code for an architecture.
 

@@ -107,11 +107,6 @@ def cuda_code(program: Any, target: Any) -> CudaCode:
     return CudaCode(str(code.inspect_source()), functions)
 
 
-def cuda_source(program: Any, target: Any) -> str:
-    """The CUDA C++ alone. Raises like ``cuda_code``."""
-    return cuda_code(program, target).source
-
-
 @dataclass
 class _Reader:
     """Reads the launches of a host function from its statements, in order.

@@ -135,7 +135,8 @@ class ProductOperator(Operator):
 
     @property
     def result(self) -> Argument:
-        return Argument("output", self.output_shape, _dtypes.result_dtype(self.dtype))
+        dtype = "int32" if self.dtype == "int8" else self.dtype
+        return Argument("output", self.output_shape, dtype)
 
     @property
     def flops(self) -> int:

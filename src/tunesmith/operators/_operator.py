@@ -195,7 +195,7 @@ class Operator(abc.ABC, metaclass=_OperatorType):
     @property
     def accumulate_dtype(self) -> str:
         """The type of the operator's sums."""
-        return _dtypes.accumulate_dtype(self.dtype)
+        return _dtypes.ACCUMULATE.get(self.dtype, self.dtype)
 
     def _relative_tolerance(self, terms: int) -> float:
         """The relative tolerance of sums of ``terms`` numbers and a few functions of them."""

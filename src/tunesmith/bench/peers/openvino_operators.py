@@ -18,7 +18,7 @@ def openvino_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fast
     """
     import openvino
 
-    compiled, given = _compiled(operator, inputs, cores)
+    compiled, given = compiled_model(operator, inputs, cores)
     request = compiled.create_infer_request()
     # OpenVINO does not keep the memory of these alive: the calls do.
     arrays = {name: aligned_copy(array) for name, array in given.items()}
@@ -38,15 +38,9 @@ def openvino_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fast
     return Fastest({"infer": infer, "start and wait": start_and_wait})
 
 
-def primitives(operator: Operator, inputs: Sequence[Any], cores: int) -> list[str]:
-    """What OpenVINO says it computes with, such as ``brgconv_avx2_f32``, a name a step."""
-    compiled, _ = _compiled(operator, inputs, cores)
-    steps = compiled.get_runtime_model().get_ordered_ops()
-    names = [str(step.get_rt_info()["primitiveType"].astype(str)) for step in steps]
-    return [name for name in names if not name.startswith("unknown")]
-
-
-def _compiled(operator: Operator, inputs: Sequence[Any], cores: int) -> tuple[Any, dict[str, Any]]:
+def compiled_model(
+    operator: Operator, inputs: Sequence[Any], cores: int
+) -> tuple[Any, dict[str, Any]]:
     """The operator as a compiled model, and the inputs that it is given by name."""
     import openvino
 

@@ -251,14 +251,11 @@ class LocalMeasurer:
                 others = self._running if self._job.target.kind == "cuda" else set()
                 self._running = others | {message["id"]}
             case "measured":
-                self._hear_result(message["id"], message)
-
-    def _hear_result(self, id: int, message: Message) -> None:
-        self._deaths = 0
-        self._building.discard(id)
-        self._running.discard(id)
-        if id in self._requests:  # it may have been cancelled
-            self._settle(id, message)
+                self._deaths = 0
+                self._building.discard(message["id"])
+                self._running.discard(message["id"])
+                if message["id"] in self._requests:  # it may have been cancelled
+                    self._settle(message["id"], message)
 
     def _replace_server(self, server: ServerProcess) -> None:
         """The server has died or hangs: find out whose fault it is, and start another one."""
