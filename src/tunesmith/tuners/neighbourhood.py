@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -84,8 +84,7 @@ class Neighbourhood:
             self._variations[config] = Choices.of(found, self._coordinates)
         return self._variations[config]
 
-    def _other_values(self, config: Config) -> list[tuple[str, list[Value]]]:
-        found: list[tuple[str, list[Value]]] = []
+    def _other_values(self, config: Config) -> Iterator[tuple[str, list[Value]]]:
         for parameter in self._space.parameters:
             value = config[parameter.name]
             if parameter.cardinality <= _MOST_VALUES:
@@ -96,8 +95,7 @@ class Neighbourhood:
                 walks = range(_MOST_VALUES)
                 drawn = [parameter.random_walk(value, _WALK, self._rng) for _ in walks]
                 values = [other for other in dict.fromkeys(drawn) if other != value]
-            found.append((parameter.name, values))
-        return found
+            yield parameter.name, values
 
 
 class Pool:

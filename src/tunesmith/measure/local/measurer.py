@@ -267,21 +267,17 @@ class LocalMeasurer:
         self._clock.change(Activity.IDLE, time.monotonic())
         # A processor runs one at a time, with all builds paused; GPUs run beside them.
         alone = self._running if self._job.target.kind != "cuda" else set()
-        self._blame(alone or self._building | self._running)
+        self._suspects = sorted(self._requests.keys() & (alone or self._building | self._running))
+        if len(self._suspects) == 1:  # then that was its trial
+            id = self._suspects[0]
+            words = "it killed its worker process"
+            killed = Measurement(self._candidates[id].config, Outcome.UNKNOWN_ERROR, message=words)
+            self._settle(id, {**killed.to_json(), "resources": None})
         self._building.clear()
         self._running.clear()
         self._unsent = set(self._requests)
         self._heard = time.monotonic()
         self._server = ServerProcess.with_job(self._job)
-
-    def _blame(self, ids: Set[int]) -> None:
-        """One of these trials has killed the server: if it is but one, that was its trial."""
-        self._suspects = sorted(self._requests.keys() & ids)
-        if len(self._suspects) == 1:
-            id = self._suspects[0]
-            words = "it killed its worker process"
-            killed = Measurement(self._candidates[id].config, Outcome.UNKNOWN_ERROR, message=words)
-            self._settle(id, {**killed.to_json(), "resources": None})
 
     def _give_up(self, reason: str) -> None:
         self.close()
