@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tunesmith.cuda.compiler import Resources, compile_cuda, has_nvcc, nvcc
-from tunesmith.cuda.lowering import cuda_code
+from tunesmith.cuda.lowering import cuda_source
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator
 from tunesmith.sketches.sketch import Sketch
@@ -39,7 +39,7 @@ def resources(sketch: Sketch, operator: Operator, arch: str) -> list[Resources]:
             program = sketch.program(operator, target, config)
         except InstantiationError:
             continue
-        found += compile_cuda(cuda_code(program, target.to_tvm()).source, arch).resources.values()
+        found += compile_cuda(cuda_source(program, target.to_tvm()), arch).resources.values()
         programs += 1
         if programs == 2:
             return found

@@ -68,7 +68,11 @@ def functions_from_json(functions: Mapping[str, Any]) -> dict[str, Function]:
     """Restore functions from the JSON of their ``dataclasses.asdict``."""
 
     def launch(fields: Mapping[str, Any]) -> Launch:
-        return Launch(**{k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()})
+        known: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in fields.items()
+        }
+        return Launch(**known)
 
     return {
         name: Function(tuple(map(launch, function["launches"])), tuple(function["workspaces"]))
@@ -105,6 +109,11 @@ def cuda_code(program: Any, target: Any) -> CudaCode:
         for name, function in host.functions.items()
     }
     return CudaCode(str(code.inspect_source()), functions)
+
+
+def cuda_source(program: Any, target: Any) -> str:
+    """The CUDA C++ alone. Raises like ``cuda_code``."""
+    return cuda_code(program, target).source
 
 
 @dataclass

@@ -50,12 +50,12 @@ class InlineMeasurer(ABC):
         self._queue.extend(candidates)
 
     def collect(self, timeout: float) -> list[Measurement]:  # noqa: ARG002 # see the class
-        if not self._queue:
-            return []
-        candidate = self._queue.popleft()
+        return [self._measured(self._queue.popleft())] if self._queue else []
+
+    def _measured(self, candidate: Candidate) -> Measurement:
         measurement = replace(self.measure(candidate), sketch=candidate.sketch)
         self.best = min(self.best, measurement.seconds)
-        return [measurement]
+        return measurement
 
     def cancel(self) -> None:
         self._queue.clear()

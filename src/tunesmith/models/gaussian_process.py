@@ -241,7 +241,8 @@ def _priors(coordinates: int) -> tuple[Array, Array]:
 
 def _one_thread() -> AbstractContextManager[object]:
     """Limits BLAS to one thread: more would slow down small matrices, and running measurements."""
-    return _algebra_libraries().limit(limits=1, user_api="blas")
+    limit: AbstractContextManager[object] = _algebra_libraries().limit(limits=1, user_api="blas")
+    return limit
 
 
 @lru_cache(maxsize=1)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.emulated import needs_compiler
 from tunesmith.compiler.passes.last_turn import LAST_TURN, last_turns
-from tunesmith.cuda.lowering import cuda_code
+from tunesmith.cuda.lowering import cuda_source
 from tunesmith.operators import Conv2d, conv2d, matmul
 from tunesmith.sketches import sketches
 from tunesmith.target import Target
@@ -101,6 +101,6 @@ def test_no_loop_of_a_copy_asks() -> None:
     operator = matmul(m=512, n=500, k=300)
     tiled = sketches()["cuda_tiled"]
     program = tiled.program(operator, TARGET, tiled.default(operator, TARGET))
-    source = cuda_code(program, TARGET.to_tvm()).source
+    source = cuda_source(program, TARGET.to_tvm())
     assert re.search(r"\n *if \(.*threadIdx", source), "the last turn"
     assert not re.search(r"for \(.*\{\n *if \(", source)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.compiled import needs_nvcc, ptx_of
 from tests.emulated import needs_compiler
-from tunesmith.cuda.lowering import cuda_code
+from tunesmith.cuda.lowering import cuda_source
 from tunesmith.measure.trial.verify import poison_like
 from tunesmith.operators import Operator, conv2d, pool2d, workload
 from tunesmith.sketches import sketches
@@ -55,7 +55,7 @@ def test_the_first_element_is_read_in_vain(stage: bool) -> None:
     ids=lambda given: getattr(given, "name", given),
 )
 def test_no_load_stands_in_a_branch(operator: Operator, sketch: str) -> None:
-    source = cuda_code(program_of(operator, sketch), TARGET.to_tvm()).source
+    source = cuda_source(program_of(operator, sketch), TARGET.to_tvm())
     assert re.search(r"float loaded\w* = data_ptr\[", source)
     assert "condval" not in source, "TVM's name for what a branch computes"
 
@@ -63,8 +63,7 @@ def test_no_load_stands_in_a_branch(operator: Operator, sketch: str) -> None:
 @needs_nvcc
 def test_nvcc_makes_no_branches_either(tmp_path: Path) -> None:
     """All threads copy 19 elements of the image in a step, and then some of them another one."""
-    program = program_of(workload("resnet18.C6"), "cuda_conv2d_direct")
-    source = cuda_code(program, TARGET.to_tvm()).source
+    source = cuda_source(program_of(workload("resnet18.C6"), "cuda_conv2d_direct"), TARGET.to_tvm())
     step = ptx_of(source, tmp_path).split("bar.sync")[1]
     between = step.split("ld.global")[1:19]
     assert len(between) == 18
@@ -85,7 +84,7 @@ def lowered(value: Callable[[Any, Any, Any], Expression]) -> str:
     result = te.compute((64,), lambda i: value(i, a, b), name="c")
     schedule = Schedule(te.create_prim_func([a, b, result]).with_attr("global_symbol", "main"))
     schedule.bind(schedule.get_loops(schedule.get_sblock("c"))[0], "threadIdx.x")
-    source = cuda_code(schedule.mod, TARGET.to_tvm()).source
+    source = cuda_source(schedule.mod, TARGET.to_tvm())
     return source[source.rindex("main_kernel(") :]
 
 

@@ -104,13 +104,13 @@ class TaskProblem:
         Raises ``UsageError`` if the target is no GPU, ``InstantiationError`` where the config
         cannot be scheduled.
         """
-        from tunesmith.cuda.lowering import cuda_code
+        from tunesmith.cuda.lowering import cuda_source
 
         if self.task.target.kind != "cuda":
             raise UsageError(
                 f"there is no CUDA code for {self.task.target.key}: give --target cuda"
             )
-        return cuda_code(self.program(config), self.task.target.to_tvm()).source
+        return cuda_source(self.program(config), self.task.target.to_tvm())
 
     def kernel(self, config: Config) -> Kernel:
         """Build the kernel of a config in this process.
