@@ -35,8 +35,8 @@ def test_it_is_known_by_name() -> None:
         ({"near": 0}, "near must be 1 or more"),
         ({"varied": -1}, "varied must be 0 or more"),
         ({"random": -1}, "random must be 0 or more"),
-        ({"told_apart": 0.0}, "told_apart must be above 0"),
-        ({"round_share": 1.1}, "round_share must be from 0 to 1"),
+        ({"told_apart": 0.0}, "told_apart must be more than 0 and at most 1"),
+        ({"round_share": 1.1}, "round_share must be between 0 and 1"),
         ({"refit": 0.0}, "refit must be above 0"),
     ],
 )

@@ -15,7 +15,6 @@ from tunesmith.tuners.breeding import (
     another_value,
     crossover,
     roulette_pairs,
-    select_parents,
 )
 
 NAMES = ("a", "b", "c", "d", "e", "f")
@@ -27,6 +26,13 @@ def config_of(digit: int) -> Config:
 
 def member(digit: int, fitness: float) -> Individual:
     return Individual(config_of(digit), fitness)
+
+
+def drawn_parents(
+    pool: list[Individual], rng: np.random.Generator
+) -> tuple[Individual, Individual]:
+    [(mother, father)] = roulette_pairs([parent.fitness for parent in pool], 1, rng)
+    return pool[mother], pool[father]
 
 
 # --- Crossover
@@ -58,7 +64,7 @@ def test_crossover_of_a_single_parameter_is_the_mother() -> None:
 def test_parents_are_drawn_in_proportion_to_their_fitness() -> None:
     rng = np.random.default_rng(0)
     pool = [member(digit, float(digit)) for digit in (1, 2, 3, 4)]
-    pairs = [select_parents(pool, rng) for _ in range(4000)]
+    pairs = [drawn_parents(pool, rng) for _ in range(4000)]
     assert all(mother != father for mother, father in pairs)
     firsts = Counter(mother.fitness for mother, _ in pairs)
     # 400, 800, 1200 and 1600 expected; the standard deviation is at most 31.
@@ -68,7 +74,7 @@ def test_parents_are_drawn_in_proportion_to_their_fitness() -> None:
 def test_the_second_parent_is_drawn_in_proportion_among_the_others() -> None:
     rng = np.random.default_rng(0)
     pool = [member(1, 6.0), member(2, 3.0), member(3, 1.0)]
-    pairs = [select_parents(pool, rng) for _ in range(4000)]
+    pairs = [drawn_parents(pool, rng) for _ in range(4000)]
     after_first = Counter(father.fitness for mother, father in pairs if mother.fitness == 6.0)
     share = after_first[3.0] / sum(after_first.values())
     assert share == pytest.approx(0.75, abs=0.05)
@@ -77,7 +83,7 @@ def test_the_second_parent_is_drawn_in_proportion_among_the_others() -> None:
 def test_failures_are_not_parents_where_there_are_successes() -> None:
     rng = np.random.default_rng(0)
     pool = [member(1, 5.0), member(2, 5.0), *(member(digit, 0.0) for digit in range(3, 10))]
-    chosen = {parent for _ in range(300) for parent in select_parents(pool, rng)}
+    chosen = {parent for _ in range(300) for parent in drawn_parents(pool, rng)}
     assert chosen == set(pool[:2])
 
 
@@ -85,14 +91,14 @@ def test_failures_are_not_parents_where_there_are_successes() -> None:
 def test_parents_of_equal_fitness_are_drawn_evenly(fitness: float) -> None:
     rng = np.random.default_rng(0)
     pool = [member(digit, fitness) for digit in range(4)]
-    drawn = Counter(parent for _ in range(800) for parent in select_parents(pool, rng))
+    drawn = Counter(parent for _ in range(800) for parent in drawn_parents(pool, rng))
     assert all(300 <= drawn[parent] <= 500 for parent in pool)
 
 
 def test_one_success_is_always_a_parent() -> None:
     rng = np.random.default_rng(0)
     pool = [member(1, 7.0), *(member(digit, 0.0) for digit in range(2, 10))]
-    pairs = [select_parents(pool, rng) for _ in range(100)]
+    pairs = [drawn_parents(pool, rng) for _ in range(100)]
     assert all(pool[0] in pair and pair[0] != pair[1] for pair in pairs)
 
 

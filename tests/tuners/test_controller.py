@@ -44,7 +44,9 @@ def start(**options: float) -> ControllerSearch:
 
 def log_probabilities(search: ControllerSearch, *configs: Config) -> Reals:
     sentences = np.stack([search.tokens.write(config) for config in configs])
-    return search.policy.log_probabilities(sentences)
+    chosen, _ = search.policy.evaluate(sentences)
+    logs: Reals = chosen.detach().double().numpy()
+    return logs
 
 
 # --- Settings

@@ -67,9 +67,9 @@ def test_the_defaults_are_those_of_the_papers_experiments() -> None:
     [
         ({"parents": 0}, "parents must be 1 or more, not 0"),
         ({"children": 0}, "children must be 1 or more, not 0"),
-        ({"q": 0.0}, "q must be above 0 and below 1, not 0.0"),
-        ({"q": 1.0}, "q must be above 0 and below 1, not 1.0"),
-        ({"q": float("nan")}, "q must be above 0 and below 1, not nan"),
+        ({"q": 0.0}, "q must be more than 0 and less than 1, not 0.0"),
+        ({"q": 1.0}, "q must be more than 0 and less than 1, not 1.0"),
+        ({"q": float("nan")}, "q must be more than 0 and less than 1, not nan"),
         ({"q": "half"}, "option q must be float, not 'half'"),
     ],
 )

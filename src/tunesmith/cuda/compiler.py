@@ -166,12 +166,12 @@ def compile_cuda(source: str, arch: str) -> Cubin:
 def resources_of(report: str) -> dict[str, Resources]:
     """The resources of each function, from ptxas's output with ``-v``."""
     found = {}
-    for part in report.split("Compiling entry function")[1:]:
-        name = _FUNCTION.match("Compiling entry function" + part)
+    _, *parts = _FUNCTION.split(report)
+    for name, part in zip(parts[::2], parts[1::2], strict=True):
         spills, registers, shared = (p.search(part) for p in (_SPILLS, _REGISTERS, _SHARED))
-        if name is None or registers is None:
+        if registers is None:
             continue
-        found[name[1]] = Resources(
+        found[name] = Resources(
             registers=int(registers[1]),
             spill_stores=int(spills[2]) if spills else 0,
             spill_loads=int(spills[3]) if spills else 0,

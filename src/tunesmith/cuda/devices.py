@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from ctypes import c_int, c_size_t
 from dataclasses import dataclass
 from functools import lru_cache
 
 from tunesmith.cuda.driver import Driver, driver, version_text
+from tunesmith.cuda.multiprocessors import capability
 from tunesmith.errors import TunesmithError, UsageError
 
 # Numbers of the driver API's CUdevice_attribute.
@@ -77,11 +77,6 @@ def gpus() -> tuple[GpuInfo, ...]:
     return tuple(GpuInfo.of(cuda, index) for index in range(count))
 
 
-def same_model(found: tuple[GpuInfo, ...]) -> tuple[GpuInfo, ...]:
-    """Those of the same model as the first, by name."""
-    return tuple(one for one in found if one.name == found[0].name)
-
-
 def runs(gpu: str, arch: str) -> bool:
     """Whether a GPU runs machine code for an architecture.
 
@@ -89,7 +84,7 @@ def runs(gpu: str, arch: str) -> bool:
     an architecture with a letter needs exactly that version. (CUDA programming guide, "Binary
     Compatibility".)
     """
-    own, asked = (int(re.sub(r"\D", "", each)) for each in (gpu, arch))
+    own, asked = capability(gpu), capability(arch)
     if arch[-1].isalpha():
         return own == asked
     return own // 10 == asked // 10 and own >= asked

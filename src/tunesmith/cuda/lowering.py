@@ -66,23 +66,18 @@ class CudaCode:
 
 def functions_from_json(functions: Mapping[str, Any]) -> dict[str, Function]:
     """Restore functions from the JSON of their ``dataclasses.asdict``."""
+
+    def launch(fields: Mapping[str, Any]) -> Launch:
+        known: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in fields.items()
+        }
+        return Launch(**known)
+
     return {
-        name: Function(
-            tuple(_launch_from_json(launch) for launch in function["launches"]),
-            tuple(function["workspaces"]),
-        )
+        name: Function(tuple(map(launch, function["launches"])), tuple(function["workspaces"]))
         for name, function in functions.items()
     }
-
-
-def _launch_from_json(launch: Mapping[str, Any]) -> Launch:
-    return Launch(
-        launch["kernel"],
-        (launch["grid"][0], launch["grid"][1], launch["grid"][2]),
-        (launch["block"][0], launch["block"][1], launch["block"][2]),
-        launch["shared_bytes"],
-        tuple(launch["arguments"]),
-    )
 
 
 def cuda_code(program: Any, target: Any) -> CudaCode:

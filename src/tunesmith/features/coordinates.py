@@ -33,8 +33,8 @@ class Coordinates:
     """
 
     def __init__(self, space: Space) -> None:
-        self._names = [p.name for p in space.parameters if p.cardinality > 1]
         parameters = [p for p in space.parameters if p.cardinality > 1]
+        self._names = [parameter.name for parameter in parameters]
         self._scales = [_Scale(parameter) for parameter in parameters]
         self.count = sum(scale.count for scale in self._scales)
         # For a coordinate of an odd part, the largest logarithm, which scales it; 0 for others.

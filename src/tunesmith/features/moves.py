@@ -76,8 +76,7 @@ class Moves:
     @property
     def features(self) -> int:
         """The number of features of a state."""
-        count: int = self._features.count
-        return count
+        return self._features.count
 
     def possible(self, states: Ints) -> Bools:
         """Which moves change each state, shape (batch, moves); ``states`` is (batch, elements)."""
@@ -137,21 +136,21 @@ class _Features:
     """The features of vectors: scaled ordered elements, then the digits of the others."""
 
     def __init__(self, vectors: Vectors) -> None:
-        ordered = [
-            element
+        elements = [
+            (element, isinstance(parameter, Factorization | Ordinal))
             for parameter, _, first, last in vectors.segments
             for element in range(first, last)
-            if isinstance(parameter, Factorization | Ordinal) and vectors.sizes[element] > 1
+            if vectors.sizes[element] > 1
         ]
+        ordered = [element for element, is_ordered in elements if is_ordered]
         self._ordered = np.array(ordered, dtype=np.int64)
         self._scale = 1.0 / (vectors.sizes[self._ordered] - 1)
         self._digits = [
             (element, _digits(int(vectors.sizes[element])))
-            for parameter, _, first, last in vectors.segments
-            for element in range(first, last)
-            if not isinstance(parameter, Factorization | Ordinal) and vectors.sizes[element] > 1
+            for element, is_ordered in elements
+            if not is_ordered
         ]
-        self.count = len(ordered) + sum(digits.shape[1] for _, digits in self._digits)
+        self.count: int = len(ordered) + sum(digits.shape[1] for _, digits in self._digits)
 
     def of(self, states: Ints) -> Floats:
         features = np.empty((len(states), self.count), dtype=np.float32)

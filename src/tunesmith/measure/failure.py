@@ -8,8 +8,7 @@ import signal
 import statistics
 from dataclasses import dataclass
 
-from tunesmith.errors import describe as describe  # noqa: PLC0414 - for those who have it from here
-from tunesmith.errors import one_line as one_line  # noqa: PLC0414
+from tunesmith.errors import one_line
 from tunesmith.measurement import Outcome
 
 _NO_MEMORY = ("bad_alloc", "out of memory", "cannot allocate", "unable to allocate")

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self, SupportsFloat
 
-from tunesmith.errors import SpaceError
+from tunesmith.errors import SpaceError, one_line
 from tunesmith.machine import this_machine
 from tunesmith.measure.activity import Activity, ActivityClock
-from tunesmith.measure.failure import one_line
 from tunesmith.measurement import Candidate, Measurement
 from tunesmith.space import Config, Space
 

@@ -9,8 +9,7 @@ equations 2.25, 2.26 and 5.9).
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -240,11 +239,10 @@ def _priors(coordinates: int) -> tuple[Array, Array]:
     return mean, deviation
 
 
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
+def _one_thread() -> AbstractContextManager[object]:
     """Limits BLAS to one thread: more would slow down small matrices, and running measurements."""
-    with _algebra_libraries().limit(limits=1, user_api="blas"):
-        yield
+    limit: AbstractContextManager[object] = _algebra_libraries().limit(limits=1, user_api="blas")
+    return limit
 
 
 @lru_cache(maxsize=1)

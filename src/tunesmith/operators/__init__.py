@@ -7,15 +7,13 @@ inputs = layer.make_inputs(seed=0)
 expected = layer.reference(*inputs)
 """
 
-from tunesmith.operators._batch_matmul import BatchMatmul
 from tunesmith.operators._conv2d import Conv2d
 from tunesmith.operators._conv2d_transpose import Conv2dTranspose
-from tunesmith.operators._dense import Dense
 from tunesmith.operators._depthwise_conv2d import DepthwiseConv2d
 from tunesmith.operators._dtypes import element_bits
 from tunesmith.operators._epilogue import Epilogue, ProductOperator
 from tunesmith.operators._layer_norm import LayerNorm
-from tunesmith.operators._matmul import Matmul
+from tunesmith.operators._matrix_products import BatchMatmul, Dense, Matmul
 from tunesmith.operators._operator import Argument, Operator
 from tunesmith.operators._options import (
     ChoiceOption,

@@ -80,10 +80,6 @@ class Conv2d(ProductOperator):
     def reduction_length(self) -> int:
         return self.ci // self.groups * self.kernel[0] * self.kernel[1]
 
-    @property
-    def multiply_adds(self) -> int:
-        return self.result.elements * self.reduction_length
-
     def _define_products(self, data: Any, weight: Any) -> Any:
         """Reduction axes are rc, ry, rx in either layout; group g reads its own channels."""
         from tvm import te
@@ -97,7 +93,7 @@ class Conv2d(ProductOperator):
         rx = te.reduce_axis((0, self.kernel[1]), name="rx")
         layout_is_nchw = self.layout == "NCHW"
 
-        def nchw(n: Any, f: Any, y: Any, x: Any) -> Any:
+        def element(n: Any, f: Any, y: Any, x: Any) -> Any:
             channel = rc if self.groups == 1 else f // outer * inner + rc
             row = y * self.stride[0] + ry * self.dilation[0]
             column = x * self.stride[1] + rx * self.dilation[1]
@@ -107,21 +103,13 @@ class Conv2d(ProductOperator):
                 value, factor = padded[n, row, column, channel], weight[ry, rx, rc, f]
             return te.sum(value.astype(total) * factor.astype(total), axis=[rc, ry, rx])
 
-        def nhwc(n: Any, y: Any, x: Any, f: Any) -> Any:
-            return nchw(n, f, y, x)
-
-        element = nchw if layout_is_nchw else nhwc
-        return te.compute(self.output_shape, element, name=self.name)
+        ordered = element if layout_is_nchw else lambda n, y, x, f: element(n, f, y, x)
+        return te.compute(self.output_shape, ordered, name=self.name)
 
     def _evaluate_products(self, data: Float64Array, weight: Float64Array) -> Float64Array:
         if self.layout == "NHWC":
             data, weight = np.moveaxis(data, 3, 1), weight.transpose(3, 2, 0, 1)
         output = _window.correlate(
-            data,
-            weight,
-            stride=self.stride,
-            padding=self.padding,
-            dilation=self.dilation,
-            groups=self.groups,
+            data, weight, self.stride, self.padding, self.dilation, groups=self.groups
         )
         return np.moveaxis(output, 1, self.channel_axis)

@@ -67,16 +67,10 @@ class Conv2dTranspose(ProductOperator):
     @property
     def output_image(self) -> Pair:
         """Height and width of the output."""
+        window = (self.stride, self.padding, self.kernel, self.output_padding)
         high, wide = (
             (size - 1) * s - 2 * p + k + o
-            for size, s, p, k, o in zip(
-                (self.h, self.w),
-                self.stride,
-                self.padding,
-                self.kernel,
-                self.output_padding,
-                strict=True,
-            )
+            for size, s, p, k, o in zip((self.h, self.w), *window, strict=True)
         )
         return high, wide
 

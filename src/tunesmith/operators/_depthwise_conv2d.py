@@ -52,6 +52,11 @@ class DepthwiseConv2d(ProductOperator):
         return Argument("data", shape, self.dtype), Argument("weight", weight, self.dtype)
 
     @property
+    def groups(self) -> int:
+        """The groups of channels, as in ``Conv2d``: each channel is one."""
+        return self.c
+
+    @property
     def output_image(self) -> Pair:
         """Height and width of the output."""
         return _window.window_count(
@@ -70,10 +75,6 @@ class DepthwiseConv2d(ProductOperator):
     def reduction_length(self) -> int:
         return self.kernel[0] * self.kernel[1]
 
-    @property
-    def multiply_adds(self) -> int:
-        return self.result.elements * self.reduction_length
-
     def _define_products(self, data: Any, weight: Any) -> Any:
         """Reduction axes are ry, rx in either layout."""
         from tvm import te
@@ -85,7 +86,7 @@ class DepthwiseConv2d(ProductOperator):
         rx = te.reduce_axis((0, self.kernel[1]), name="rx")
         layout_is_nchw = self.layout == "NCHW"
 
-        def nchw(n: Any, f: Any, y: Any, x: Any) -> Any:
+        def element(n: Any, f: Any, y: Any, x: Any) -> Any:
             channel, product = f // multiplier, f % multiplier
             row = y * self.stride[0] + ry * self.dilation[0]
             column = x * self.stride[1] + rx * self.dilation[1]
@@ -95,21 +96,14 @@ class DepthwiseConv2d(ProductOperator):
                 value, factor = padded[n, row, column, channel], weight[ry, rx, channel, product]
             return te.sum(value.astype(total) * factor.astype(total), axis=[ry, rx])
 
-        def nhwc(n: Any, y: Any, x: Any, f: Any) -> Any:
-            return nchw(n, f, y, x)
-
-        element = nchw if layout_is_nchw else nhwc
-        return te.compute(self.output_shape, element, name=self.name)
+        ordered = element if layout_is_nchw else lambda n, y, x, f: element(n, f, y, x)
+        return te.compute(self.output_shape, ordered, name=self.name)
 
     def _evaluate_products(self, data: Float64Array, weight: Float64Array) -> Float64Array:
         if self.layout == "NHWC":
             data, weight = np.moveaxis(data, 3, 1), weight.transpose(2, 3, 0, 1)
+        weight = weight.reshape(-1, 1, *self.kernel)
         output = _window.correlate(
-            data,
-            weight.reshape(-1, 1, *self.kernel),
-            stride=self.stride,
-            padding=self.padding,
-            dilation=self.dilation,
-            groups=self.c,
+            data, weight, self.stride, self.padding, self.dilation, groups=self.c
         )
         return np.moveaxis(output, 1, self.channel_axis)

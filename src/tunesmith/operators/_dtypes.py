@@ -10,19 +10,9 @@ import numpy.typing as npt
 FLOAT_TYPES = ("float32", "float64", "float16", "bfloat16")
 ALL_TYPES = (*FLOAT_TYPES, "int8")
 
-_ACCUMULATE = {"float16": "float32", "bfloat16": "float32", "int8": "int32"}
-_RESULT = {"int8": "int32"}
+# Types whose sums are kept in a wider one.
+ACCUMULATE = {"float16": "float32", "bfloat16": "float32", "int8": "int32"}
 _SIGNIFICAND_BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
-
-
-def accumulate_dtype(dtype: str) -> str:
-    """The type that sums of products of ``dtype`` are kept in."""
-    return _ACCUMULATE.get(dtype, dtype)
-
-
-def result_dtype(dtype: str) -> str:
-    """The type of an operator's output when its data has type ``dtype``."""
-    return _RESULT.get(dtype, dtype)
 
 
 def element_bits(dtype: str) -> int:

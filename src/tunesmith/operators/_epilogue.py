@@ -107,9 +107,9 @@ class ProductOperator(Operator):
         """The number of products in the longest sum."""
 
     @property
-    @abc.abstractmethod
     def multiply_adds(self) -> int:
         """Multiply-adds of one call, without the epilogue."""
+        return self.result.elements * self.reduction_length
 
     @property
     def channel_axis(self) -> int:
@@ -135,7 +135,8 @@ class ProductOperator(Operator):
 
     @property
     def result(self) -> Argument:
-        return Argument("output", self.output_shape, _dtypes.result_dtype(self.dtype))
+        dtype = "int32" if self.dtype == "int8" else self.dtype
+        return Argument("output", self.output_shape, dtype)
 
     @property
     def flops(self) -> int:

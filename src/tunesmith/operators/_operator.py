@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import inspect
 import math
+from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -19,7 +20,6 @@ from tunesmith.operators._options import (
     ChoiceOption,
     Option,
     OptionType,
-    OptionValue,
     PairOption,
     as_option,
     format_value,
@@ -195,7 +195,7 @@ class Operator(abc.ABC, metaclass=_OperatorType):
     @property
     def accumulate_dtype(self) -> str:
         """The type of the operator's sums."""
-        return _dtypes.accumulate_dtype(self.dtype)
+        return _dtypes.ACCUMULATE.get(self.dtype, self.dtype)
 
     def _relative_tolerance(self, terms: int) -> float:
         """The relative tolerance of sums of ``terms`` numbers and a few functions of them."""
@@ -238,9 +238,6 @@ class Operator(abc.ABC, metaclass=_OperatorType):
             item.name, kind, None if item.default is dataclasses.MISSING else item.default
         )
 
-    def _values(self) -> dict[str, OptionValue]:
-        return {option.name: getattr(self, option.name) for option in self.options()}
-
     @property
     def key(self) -> str:
         """Stable canonical text with every option: ``matmul(m=512,n=512,...,residual=false)``.
@@ -248,34 +245,30 @@ class Operator(abc.ABC, metaclass=_OperatorType):
         Options added after the first release appear only if they differ from their default, so the
         keys of older records stay valid.
         """
-        newer = {option.name: option.default for option in self.options() if option.name in _NEWER}
-        pairs = (
-            f"{name}={format_value(value)}"
-            for name, value in self._values().items()
-            if name not in newer or value != newer[name]
-        )
-        return f"{self.name}({','.join(pairs)})"
+        return f"{self.name}({','.join(self._pairs(_NEWER))})"
 
     @property
     def label(self) -> str:
         """A shorter key for display, without the options at their default values."""
-        defaults = {option.name: option.default for option in self.options()}
-        pairs = (
-            f"{name}={format_value(value)}"
-            for name, value in self._values().items()
-            if value != defaults[name]
-        )
-        return f"{self.name}({', '.join(pairs)})"
+        defaults = frozenset(option.name for option in self.options())
+        return f"{self.name}({', '.join(self._pairs(defaults))})"
+
+    def _pairs(self, unless_default: Container[str]) -> list[str]:
+        """``name=value`` of the options; of these ones only if they differ from their default."""
+        return [
+            f"{option.name}={format_value(value)}"
+            for option in self.options()
+            if (value := getattr(self, option.name)) != option.default
+            or option.name not in unless_default
+        ]
 
     def __repr__(self) -> str:
         return self.key
 
     def to_json(self) -> dict[str, Any]:
         """``{"operator": name, "options": {...}}`` with every option, pairs as lists."""
-        options = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in self._values().items()
-        }
+        values = {option.name: getattr(self, option.name) for option in self.options()}
+        options = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
         return {"operator": self.name, "options": options}
 
 

@@ -91,10 +91,8 @@ class Pool2d(Operator):
                 return te.sum(value.astype(self.accumulate_dtype), axis=[ry, rx])
             return te.max(value, axis=[ry, rx])
 
-        def nhwc(n: Any, y: Any, x: Any, c: Any) -> Any:
-            return pooled(n, c, y, x)
-
-        windows = te.compute(self.result.shape, pooled if nchw else nhwc, name=self.name)
+        ordered = pooled if nchw else lambda n, y, x, c: pooled(n, c, y, x)
+        windows = te.compute(self.result.shape, ordered, name=self.name)
         return self._define_average(windows) if average else windows
 
     def _define_average(self, sums: Any) -> Any:

@@ -13,9 +13,9 @@ from tunesmith.registry import Registry
 MATRIX_PRODUCTS = ("matmul", "dense", "batch_matmul")
 
 _OURS = {
-    "matmul": "tunesmith.operators._matmul:Matmul",
-    "batch_matmul": "tunesmith.operators._batch_matmul:BatchMatmul",
-    "dense": "tunesmith.operators._dense:Dense",
+    "matmul": "tunesmith.operators._matrix_products:Matmul",
+    "batch_matmul": "tunesmith.operators._matrix_products:BatchMatmul",
+    "dense": "tunesmith.operators._matrix_products:Dense",
     "conv2d": "tunesmith.operators._conv2d:Conv2d",
     "depthwise_conv2d": "tunesmith.operators._depthwise_conv2d:DepthwiseConv2d",
     "conv2d_transpose": "tunesmith.operators._conv2d_transpose:Conv2dTranspose",

@@ -59,15 +59,15 @@ def parse_operator(name: str, options: Mapping[str, object]) -> Operator:
 
 def describe_operators() -> tuple[OperatorDescription, ...]:
     """All operators, in the order of the registry."""
-    return tuple(_describe(operator_class(name)) for name in operator_names())
+    return tuple(
+        OperatorDescription(
+            cls.name, cls.summary, cls.signature, tuple(map(_described, cls.options()))
+        )
+        for cls in map(operator_class, operator_names())
+    )
 
 
-def _describe(cls: type[Operator]) -> OperatorDescription:
-    options = tuple(_describe_option(option) for option in cls.options())
-    return OperatorDescription(cls.name, cls.summary, cls.signature, options)
-
-
-def _describe_option(option: Option) -> OptionDescription:
+def _described(option: Option) -> OptionDescription:
     default = None if option.default is None else format_value(option.default)
     kind = option.type
     return OptionDescription(option.name, kind.aliases, kind.meaning, kind.expects, default)

@@ -81,8 +81,8 @@ def windows(
     kernel: Pair,
     stride: Pair,
     padding: Pair,
-    *,
     dilation: Pair = (1, 1),
+    *,
     fill: float = 0.0,
 ) -> Float64Array:
     """A view of the windows of ``data`` (n, c, h, w): (n, c, out_h, out_w, kernel_h, kernel_w)."""
@@ -96,10 +96,10 @@ def windows(
 def correlate(
     data: Float64Array,
     weight: Float64Array,
-    *,
     stride: Pair,
     padding: Pair,
     dilation: Pair,
+    *,
     groups: int,
 ) -> Float64Array:
     """The convolution of ``data`` (n, ci, h, w) with ``weight`` (co, ci/groups, kh, kw).
@@ -108,7 +108,7 @@ def correlate(
     kh * kw times as many elements as the image, so it is made for one image at a time.
     """
     co, _, kh, kw = weight.shape
-    view = windows(data, (kh, kw), stride, padding, dilation=dilation)
+    view = windows(data, (kh, kw), stride, padding, dilation)
     n, _, high, wide = view.shape[:4]
     rows = weight.reshape(groups, co // groups, -1)
     output = np.empty((n, co, high, wide))

@@ -70,14 +70,8 @@ class Auto(Tuner):
         self.require_least(10, "model_size")
         self.require_least(1, "near")
         self.require_least(0, "varied", "random")
-        self.require(
-            0.0 < self.told_apart <= 1.0,
-            f"told_apart must be above 0 and at most 1, not {self.told_apart}",
-        )
-        self.require(
-            0.0 <= self.round_share <= 1.0,
-            f"round_share must be from 0 to 1, not {self.round_share}",
-        )
+        self.require_share("told_apart", above_0=True)
+        self.require_share("round_share")
         self.require(self.refit > 0.0, f"refit must be above 0, not {self.refit}")
 
     def start(self, space: Space, seed: int) -> AutoSearch:
@@ -94,13 +88,12 @@ class AutoSearch(Search):
     def __init__(self, settings: Auto, space: Space, seed: int) -> None:
         super().__init__(space, seed)
         self.settings = settings
-        coordinates = Coordinates(space)
-        self._coordinates = coordinates
-        self._neighbourhood = Neighbourhood(space, coordinates, self.rng)
+        self._coordinates = Coordinates(space)
+        self._neighbourhood = Neighbourhood(space, self._coordinates, self.rng)
         self._pool: Pool | None = None
         self._pool_lasts = 0
         self._first: list[Config] | None = None
-        self._model = GaussianProcess(coordinates.count)
+        self._model = GaussianProcess(self._coordinates.count)
         self._refit_at = 0
         self._configs: list[Config] = []
         self._rows: list[Array] = []
@@ -113,7 +106,8 @@ class AutoSearch(Search):
     def next_config(self) -> Config | None:
         if self._pool is None:
             self._renew_pool()
-        config = self._initial() if self._valid < 2 or self._few else None
+        few = self._valid < 2 or len(self.seen) < self.settings.initial
+        config = self._initial() if few else None
         if config is None and self._valid >= 2 and self._coordinates.count:
             config = self._best_candidate()
         return self.fresh_config() if config is None else config
@@ -129,10 +123,6 @@ class AutoSearch(Search):
         cost = measurement.build_time + measurement.run_time
         self._costs.append(math.log(max(_LEAST_COST, cost)))
 
-    @property
-    def _few(self) -> bool:
-        return len(self.seen) < self.settings.initial
-
     def _initial(self) -> Config | None:
         """The next new initial config; None if there is none left."""
         if self._first is None:
@@ -146,7 +136,7 @@ class AutoSearch(Search):
 
     def _renew_pool(self) -> None:
         share = self.settings.round_share
-        self._pool = Pool(self._neighbourhood, self.space, _POOL, share, self.rng)
+        self._pool = Pool(self.space, self._coordinates, _POOL, share, self.rng)
         self._pool_lasts = len(self.seen) + _POOL_LASTS
 
     def _best_candidate(self) -> Config | None:
@@ -216,19 +206,19 @@ class AutoSearch(Search):
         return Choices.joined(parts)
 
 
+@dataclass
 class _Prospects:
     """Candidates, and what they promise. ``best`` is the best value that was observed."""
 
-    def __init__(self, candidates: Choices, posterior: Posterior, best: float) -> None:
-        self.candidates = candidates
-        self.posterior = posterior
-        self.taken = 0
-        self._best = best
+    candidates: Choices
+    posterior: Posterior
+    best: float
+    taken: int = 0
 
     def take(self, seen: Container[Config]) -> int | None:
         """The number of the one that promises most and is new; it counts as known from now on."""
         means = self.posterior.means
-        improvement = expected_improvement(self._best, means[:, 0], self.posterior.deviations)
+        improvement = expected_improvement(self.best, means[:, 0], self.posterior.deviations)
         for number in np.argsort(-improvement / np.exp(means[:, 1]), kind="stable").tolist():
             if self.candidates.configs[number] not in seen:
                 self.posterior.expect(number)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tunesmith.space import Config, Parameter, Value
 
@@ -22,14 +21,6 @@ class Individual(NamedTuple):
     fitness: float
 
 
-def select_parents(
-    pool: Sequence[Individual], rng: np.random.Generator
-) -> tuple[Individual, Individual]:
-    """Two different members of a pool of two or more, drawn in proportion to their fitness."""
-    [(first, second)] = roulette_pairs([member.fitness for member in pool], 1, rng)
-    return pool[first], pool[second]
-
-
 def roulette_pairs(
     fitness: Sequence[float], pairs: int, rng: np.random.Generator
 ) -> list[tuple[int, int]]:
@@ -37,7 +28,9 @@ def roulette_pairs(
 
     The first of a pair is drawn in proportion to fitness, the second likewise among the others.
     """
-    edges = np.cumsum(_roulette_weights(np.asarray(fitness, dtype=np.float64)))
+    known = np.asarray(fitness, dtype=np.float64)
+    best = known.max()
+    edges = np.cumsum((known / best if best > 0.0 else known) + _LEAST_WEIGHT)
     widths = np.diff(edges, prepend=0.0)
     last = len(edges) - 1
     spins = rng.random((2, pairs))
@@ -49,12 +42,6 @@ def roulette_pairs(
     # Rounding may put a spin at an edge into the removed sector.
     second = np.where(second == first, np.where(first < last, first + 1, first - 1), second)
     return list(zip(first.tolist(), second.tolist(), strict=True))
-
-
-def _roulette_weights(fitness: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    best = fitness.max()
-    weights: npt.NDArray[np.float64] = fitness / best if best > 0.0 else fitness
-    return weights + _LEAST_WEIGHT
 
 
 def crossover(

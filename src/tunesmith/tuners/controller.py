@@ -67,13 +67,8 @@ class Controller(Tuner):
 
     def check(self) -> None:
         self.require_least(1, "batch", "hidden")
-        self.require(
-            0.0 < self.learning_rate <= 1.0,
-            f"learning_rate must be more than 0 and at most 1, not {self.learning_rate}",
-        )
-        self.require(
-            0.0 <= self.decay < 1.0, f"decay must be 0 or more and less than 1, not {self.decay}"
-        )
+        self.require_share("learning_rate", above_0=True)
+        self.require_share("decay", below_1=True)
         self.require_share("entropy")
 
     def start(self, space: Space, seed: int) -> ControllerSearch:

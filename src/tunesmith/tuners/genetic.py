@@ -16,7 +16,7 @@ import numpy as np
 
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Space, Value
-from tunesmith.tuners.breeding import Individual, crossover, select_parents
+from tunesmith.tuners.breeding import Individual, crossover, roulette_pairs
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 
 # Parameters of a child are redrawn, one at a time, until it is valid and new. After this many draws
@@ -83,8 +83,8 @@ class GeneticSearch(Search):
 
     def _breed(self, pool: Sequence[Individual]) -> Config | None:
         """A valid and new child; None if redrawing its parameters finds none."""
-        mother, father = select_parents(pool, self.rng)
-        child = crossover(mother.config, father.config, self.space.names, self.rng)
+        [(mother, father)] = roulette_pairs([parent.fitness for parent in pool], 1, self.rng)
+        child = crossover(pool[mother].config, pool[father].config, self.space.names, self.rng)
         mutated = self.rng.random(len(child)) < self.settings.mutation
         for index in np.flatnonzero(mutated):
             self._redraw(child, int(index))

@@ -93,14 +93,8 @@ class NA2C(Tuner):
             f"first_steps must be at least steps ({self.steps}), not {self.first_steps}",
         )
         self.require_share("exploration")
-        self.require(
-            0.0 < self.learning_rate <= 1.0,
-            f"learning_rate must be more than 0 and at most 1, not {self.learning_rate}",
-        )
-        self.require(
-            0.0 <= self.discount < 1.0,
-            f"discount must be 0 or more and less than 1, not {self.discount}",
-        )
+        self.require_share("learning_rate", above_0=True)
+        self.require_share("discount", below_1=True)
 
     def start(self, space: Space, seed: int) -> NA2CSearch:
         return NA2CSearch(self, space, seed)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +29,16 @@ class Choices:
     configs: list[Config]
     rows: Array
 
+    @classmethod
+    def of(cls, configs: list[Config], coordinates: Coordinates) -> Self:
+        """These configs, with their coordinates."""
+        return cls(configs, coordinates.of_all(configs))
+
     def without(self, seen: Container[Config]) -> Choices:
         """Those that are not among ``seen``."""
-        left = [i for i, config in enumerate(self.configs) if config not in seen]
-        return Choices([self.configs[i] for i in left], self.rows[left])
+        return self.some([i for i, config in enumerate(self.configs) if config not in seen])
 
-    def some(self, numbers: npt.NDArray[np.int64]) -> Choices:
+    def some(self, numbers: list[int] | npt.NDArray[np.int64]) -> Choices:
         """The choices at these indices."""
         return Choices([self.configs[i] for i in numbers], self.rows[numbers])
 
@@ -65,7 +70,7 @@ class Neighbourhood:
             if len(around) > _MOST_NEIGHBOURS:
                 chosen = self._rng.choice(len(around), _MOST_NEIGHBOURS, replace=False)
                 around = [around[i] for i in chosen]
-            self._neighbours[config] = self.choices(around)
+            self._neighbours[config] = Choices.of(around, self._coordinates)
         return self._neighbours[config]
 
     def variations(self, config: Config) -> Choices:
@@ -76,11 +81,10 @@ class Neighbourhood:
                 for name, values in self._other_values(config)
                 for changed in self._space.changed(config, name, values)
             ]
-            self._variations[config] = self.choices(found)
+            self._variations[config] = Choices.of(found, self._coordinates)
         return self._variations[config]
 
-    def _other_values(self, config: Config) -> list[tuple[str, list[Value]]]:
-        found: list[tuple[str, list[Value]]] = []
+    def _other_values(self, config: Config) -> Iterator[tuple[str, list[Value]]]:
         for parameter in self._space.parameters:
             value = config[parameter.name]
             if parameter.cardinality <= _MOST_VALUES:
@@ -91,16 +95,7 @@ class Neighbourhood:
                 walks = range(_MOST_VALUES)
                 drawn = [parameter.random_walk(value, _WALK, self._rng) for _ in walks]
                 values = [other for other in dict.fromkeys(drawn) if other != value]
-            found.append((parameter.name, values))
-        return found
-
-    def choices(self, configs: list[Config]) -> Choices:
-        """These configs, with their coordinates."""
-        return Choices(configs, self._coordinates.of_all(configs))
-
-    def roundness(self, choices: Choices) -> Array:
-        """``Coordinates.roundness`` of the choices, shape (configs,)."""
-        return self._coordinates.roundness(choices.rows)
+            yield parameter.name, values
 
 
 class Pool:
@@ -112,14 +107,14 @@ class Pool:
 
     def __init__(
         self,
-        neighbourhood: Neighbourhood,
         space: Space,
+        coordinates: Coordinates,
         size: int,
         round_share: float,
         rng: np.random.Generator,
     ) -> None:
-        self.choices = neighbourhood.choices(space.sample_many(size, rng))
-        weights = neighbourhood.roundness(self.choices)
+        self.choices = Choices.of(space.sample_many(size, rng), coordinates)
+        weights = coordinates.roundness(self.choices.rows)
         even = np.full(len(weights), 1.0 / len(weights))
         self._chances = round_share * weights / weights.sum() + (1.0 - round_share) * even
         self._rng = rng

@@ -50,7 +50,7 @@ class OpEvo(Tuner):
 
     def check(self) -> None:
         self.require_least(1, "parents", "children")
-        self.require(0.0 < self.q < 1.0, f"q must be above 0 and below 1, not {self.q}")
+        self.require_share("q", above_0=True, below_1=True)
 
     def start(self, space: Space, seed: int) -> OpEvoSearch:
         return OpEvoSearch(self, space, seed)

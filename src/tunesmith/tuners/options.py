@@ -25,7 +25,7 @@ class Option:
     @property
     def type_name(self) -> str:
         """The type in words, such as ``int`` or ``int or none``."""
-        return type_name(self.hint)
+        return " or ".join(_words(member) for member in _members(self.hint))
 
     def accepts(self, value: object) -> bool:
         """Whether a value has the option's type. An int is a float, but a bool is not a number."""
@@ -56,16 +56,10 @@ def options_of(settings: type) -> list[Option]:
     ]
 
 
-def type_name(hint: Any) -> str:
-    """A type hint in words."""
-    return " or ".join(
-        repr(member)
-        if not isinstance(member, type)
-        else "none"
-        if member is types.NoneType
-        else member.__name__
-        for member in _members(hint)
-    )
+def _words(member: Any) -> str:
+    if not isinstance(member, type):  # a value of a Literal
+        return repr(member)
+    return "none" if member is types.NoneType else member.__name__
 
 
 def _default_of(field: dataclasses.Field[Any]) -> object:

@@ -78,10 +78,16 @@ class Tuner(ABC):
             value = getattr(self, name)
             self.require(value >= least, f"{name} must be {least} or more, not {value}")
 
-    def require_share(self, name: str) -> None:
-        """Raise ``UsageError`` unless this option is between 0 and 1."""
+    def require_share(self, name: str, *, above_0: bool = False, below_1: bool = False) -> None:
+        """Raise ``UsageError`` unless this option is between 0 and 1, or strictly so at an end."""
         value = getattr(self, name)
-        self.require(0.0 <= value <= 1.0, f"{name} must be between 0 and 1, not {value}")
+        is_above = value > 0.0 if above_0 else value >= 0.0
+        is_below = value < 1.0 if below_1 else value <= 1.0
+        words = "between 0 and 1"
+        if above_0 or below_1:
+            words = "more than 0" if above_0 else "0 or more"
+            words += " and less than 1" if below_1 else " and at most 1"
+        self.require(is_above and is_below, f"{name} must be {words}, not {value}")
 
 
 def option(default: T, meaning: str) -> T:

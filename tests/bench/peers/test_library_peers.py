@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -59,14 +57,6 @@ BATCHES = {
     transpose: batch_matmul(b=3, m=4, n=5, k=6, transpose=transpose)
     for transpose in ("NN", "TN", "NT")
 }
-
-
-@pytest.fixture(autouse=True)
-def _torch_as_it_was() -> Iterator[None]:
-    """Peers set PyTorch up for a process of their own."""
-    yield
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_grad_enabled(True)
 
 
 def with_options(operator: Operator, **options: Any) -> Operator:

@@ -27,7 +27,7 @@ def assert_same(operator: Operator, seed: int = 0) -> None:
     # oneDNN (as PyTorch 2.13 has it) crashes for some dilated depthwise layers of one pixel's width
     # with the channels last. A side of a comparison may die of that, a test run must not.
     with torch.backends.mkldnn.flags(enabled=False):
-        result: Any = torch_call(operator, inputs)()
+        result: Any = torch_call(operator, inputs, 1)()
     if getattr(operator, "layout", "NCHW") == "NHWC":
         result = result.permute(0, 2, 3, 1)
     expected = np.asarray(operator.reference(*inputs), "float64")
@@ -49,7 +49,7 @@ def test_every_operator(name: str, data: st.DataObject) -> None:
     operator = data.draw(operators(name))
     if operator.dtype == "int8":
         with pytest.raises(UsageError, match=f"PyTorch has no {name} of int8"):
-            torch_call(operator, operator.make_inputs(0))
+            torch_call(operator, operator.make_inputs(0), 1)
     else:
         assert_same(operator, seed=1)
 
@@ -63,7 +63,7 @@ def test_inputs_are_converted_once() -> None:
     """The call works on the same tensors each time, and leaves them as they were."""
     operator = matmul(m=4, n=4, k=4, bias=True, relu=True, residual=True)
     inputs = operator.make_inputs(0)
-    call = torch_call(operator, inputs)
+    call = torch_call(operator, inputs, 1)
     first, second = call().numpy().copy(), call().numpy()
     np.testing.assert_array_equal(first, second)
     for before, after in zip(operator.make_inputs(0), inputs, strict=True):

@@ -13,7 +13,8 @@ import pytest
 from tests.emulated import Gpus, have_gpus, needs_compiler
 from tests.measure.gpu.faulty_gpu_sketch import FaultyGpuSketch, config
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.measure import Job, LocalMeasurer
+from tunesmith.measure.local.measurer import LocalMeasurer
+from tunesmith.measure.trial.job import Job
 from tunesmith.measurement import DeviceState, Measurement, Outcome
 from tunesmith.operators import matmul
 from tunesmith.problem import MeasureSettings

@@ -20,7 +20,8 @@ from tests.families import family
 CLIENT = """
 import sys, time
 from tests.measure.local.faulty_sketch import FaultySketch, config
-from tunesmith.measure import Job, LocalMeasurer
+from tunesmith.measure.local.measurer import LocalMeasurer
+from tunesmith.measure.trial.job import Job
 from tunesmith.operators import matmul
 from tunesmith.problem import MeasureSettings
 from tunesmith.target import Target

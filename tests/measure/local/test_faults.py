@@ -9,8 +9,9 @@ import psutil
 import pytest
 
 from tests.measure.local.faulty_sketch import FAULTS, SETTINGS, SLEEPER, FaultySketch, config
-from tunesmith.measure import Job, LocalMeasurer
 from tunesmith.measure.local import measurer as local_module
+from tunesmith.measure.local.measurer import LocalMeasurer
+from tunesmith.measure.trial.job import Job
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import matmul
 from tunesmith.target import Target

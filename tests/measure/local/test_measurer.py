@@ -9,8 +9,9 @@ import pytest
 
 from tests.measure.local.faulty_sketch import FaultySketch, config
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.measure import Job, LocalMeasurer
 from tunesmith.measure.local import measurer as local_module
+from tunesmith.measure.local.measurer import LocalMeasurer
+from tunesmith.measure.trial.job import Job
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import conv2d, matmul
 from tunesmith.problem import MeasureSettings

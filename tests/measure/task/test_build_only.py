@@ -9,8 +9,9 @@ import pytest
 
 from tests.measure.local.faulty_sketch import FaultySketch, config
 from tunesmith.errors import TunesmithError
-from tunesmith.measure import Job, LocalMeasurer
 from tunesmith.measure.local.build_result import BuildResult
+from tunesmith.measure.local.measurer import LocalMeasurer
+from tunesmith.measure.trial.job import Job
 from tunesmith.measurement import Outcome
 from tunesmith.operators import matmul
 from tunesmith.problem import MeasureSettings

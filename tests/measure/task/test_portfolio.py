@@ -9,8 +9,8 @@ import pytest
 
 from tests.measure.local.faulty_sketch import FaultySketch, config
 from tunesmith.errors import UsageError
-from tunesmith.measure import TaskProblem
 from tunesmith.measure.task.portfolio import Portfolio, joined, problems_of
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Candidate, Outcome
 from tunesmith.operators import matmul, softmax
 from tunesmith.problem import MeasureSettings

@@ -8,7 +8,8 @@ import pytest
 
 from tests.measure.local.faulty_sketch import FaultySketch, config
 from tunesmith.errors import InstantiationError, UsageError
-from tunesmith.measure import LocalMeasurer, TaskProblem
+from tunesmith.measure.local.measurer import LocalMeasurer
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import conv2d, matmul
 from tunesmith.problem import MeasureSettings, Problem
 from tunesmith.target import Target

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.measure.trial.preparing_sketch import PreparingSketch, config
-from tunesmith.measure import Job, LocalMeasurer
+from tunesmith.measure.local.measurer import LocalMeasurer
+from tunesmith.measure.trial.job import Job
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import matmul
 from tunesmith.problem import MeasureSettings

@@ -19,9 +19,9 @@ import numpy as np
 
 from tunesmith.bench.builds.llvm_trace import mean, shares
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.measure import Job
 from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.measure.trial.job import Job
 from tunesmith.problem import MeasureSettings
 from tunesmith.task import Task
 

@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 Call = Callable[[], object]
 
 # Calls of each of two threads between two looks at the clock.
@@ -20,6 +18,7 @@ _TOGETHER = 500
 
 def calling_side(described: Mapping[str, Any]) -> tuple[Call, int]:
     """A call in the way that is described, and for how many calls of the kernel it stands."""
+    from tunesmith.bench.peers.numpy_operators import aligned_copy
     from tunesmith.kernel.kernel import Kernel
     from tunesmith.operators import operator_from_json
     from tunesmith.sketches import sketch_for
@@ -33,10 +32,13 @@ def calling_side(described: Mapping[str, Any]) -> tuple[Call, int]:
     sketch = sketch_for(operator, target)
     config = sketch.default(operator, target)
     kernel: Any = Kernel.build(operator, target, sketch.program(operator, target, config), config)
-    inputs = [_moved(array, 4 if way == "unaligned" else 0) for array in operator.make_inputs(0)]
-    result = _moved(operator.reference(*inputs), 0)
+    offset = 4 if way == "unaligned" else 0
+    inputs = [aligned_copy(array, offset) for array in operator.make_inputs(seed=0)]
+    result = aligned_copy(operator.reference(*inputs))
     if way == "loaded":
-        kernel = _loaded(kernel)
+        with tempfile.TemporaryDirectory(prefix="tunesmith-bench-") as folder:
+            library, *_ = kernel.save(Path(folder) / "kernel.so")
+            kernel = Kernel.load(library)
     if way.startswith("prepared"):
         kernel = kernel.prepare(inputs.pop(WEIGHT))
     if "torch" in way:
@@ -48,21 +50,6 @@ def calling_side(described: Mapping[str, Any]) -> tuple[Call, int]:
     if way.endswith("out"):
         call = partial(kernel, *inputs, out=result)
     return (_by_two_threads(call), 2 * _TOGETHER) if way.startswith("threads") else (call, 1)
-
-
-def _moved(array: Any, offset: int) -> Any:
-    """A copy that starts so many bytes after a multiple of 64."""
-    memory = np.empty(array.nbytes + 128, np.uint8)
-    start = -memory.ctypes.data % 64 + offset
-    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[...] = array
-    return copy
-
-
-def _loaded(kernel: Any) -> Any:
-    with tempfile.TemporaryDirectory(prefix="tunesmith-bench-") as folder:
-        library, *_ = kernel.save(Path(folder) / "kernel.so")
-        return type(kernel).load(library)
 
 
 def _by_two_threads(call: Call) -> Call:

@@ -7,7 +7,6 @@ a library without a switch see ``hidden_instructions``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tunesmith.errors import UsageError
@@ -32,41 +31,17 @@ class InstructionSet:
     gcc: str
 
 
+_AVX512 = frozenset({"avx512f", "avx512bw", "avx512vl", "avx512dq"})
+_AVX2, _AVX, _SSE4 = frozenset({"avx2", "fma"}), frozenset({"avx"}), frozenset({"sse4.1"})
+
 # The greatest first.
 _KNOWN = (
     InstructionSet(
-        "AVX-512",
-        frozenset({"avx512f", "avx512bw", "avx512vl", "avx512dq"}),
-        "",
-        "AVX512_CORE",
-        "avx512",
-        "AVX512",
-        "SkylakeX",
-        "x86-64-v4",
+        "AVX-512", _AVX512, "", "AVX512_CORE", "avx512", "AVX512", "SkylakeX", "x86-64-v4"
     ),
-    InstructionSet(
-        "AVX2",
-        frozenset({"avx2", "fma"}),
-        "-avx2",
-        "AVX2",
-        "avx2",
-        "AVX2",
-        "Haswell",
-        "x86-64-v3",
-    ),
-    InstructionSet(
-        "AVX", frozenset({"avx"}), "-avx", "AVX", "default", "AVX", "Sandybridge", "sandybridge"
-    ),
-    InstructionSet(
-        "SSE4.1",
-        frozenset({"sse4.1"}),
-        "-sse4",
-        "SSE41",
-        "default",
-        "SSE4_2",
-        "Nehalem",
-        "x86-64-v2",
-    ),
+    InstructionSet("AVX2", _AVX2, "-avx2", "AVX2", "avx2", "AVX2", "Haswell", "x86-64-v3"),
+    InstructionSet("AVX", _AVX, "-avx", "AVX", "default", "AVX", "Sandybridge", "sandybridge"),
+    InstructionSet("SSE4.1", _SSE4, "-sse4", "SSE41", "default", "SSE4_2", "Nehalem", "x86-64-v2"),
 )
 
 
@@ -143,8 +118,3 @@ def _is_beyond(version: str, held: InstructionSet) -> bool:
     if version.startswith("AVX512") or version == "X86_V4":
         return held.name != "AVX-512"
     return version in ("AVX2", "FMA3", "X86_V3") and held.name not in ("AVX-512", "AVX2")
-
-
-def told(switches: Mapping[str, str]) -> str:
-    """Switches in words."""
-    return ", ".join(f"{name}={value}" for name, value in switches.items())

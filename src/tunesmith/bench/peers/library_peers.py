@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
@@ -16,12 +17,9 @@ from tunesmith.bench.peers.instruction_sets import (
     numpy_switches,
     openvino_switches,
     pytorch_switches,
-    told,
 )
 from tunesmith.errors import unknown_name
 from tunesmith.operators import Operator, ProductOperator
-
-Call = Callable[[], Any]
 
 
 @dataclass(frozen=True)
@@ -37,13 +35,12 @@ class Held:
 class LibraryPeer:
     """A way to compute operators with another library.
 
-    ``call`` takes the operator, its inputs as NumPy arrays and the number of threads, does all that
-    need not be repeated (laying out weights above all), and returns a call of the operator.
-    ``refuses`` says in one line why it cannot compute an operator, None where it can. ``packages``
-    are what it needs, ``how`` says to people how it is called. ``switches`` are what its process's
-    environment needs to hold it to an instruction set; ``beyond_switches`` says in one line why
-    they do not hold it for an operator, None where they do. Where they do not, or there are none,
-    newer instructions are hidden from it.
+    ``function`` (``module:name`` in this folder) is what ``call`` calls, imported only then: one
+    process holds one library. ``refuses`` says in one line why it cannot compute an operator, None
+    where it can. ``packages`` are what it needs, ``how`` says to people how it is called.
+    ``switches`` are what its process's environment needs to hold it to an instruction set;
+    ``beyond_switches`` says in one line why they do not hold it for an operator, None where they
+    do. Where they do not, or there are none, newer instructions are hidden from it.
     """
 
     name: str
@@ -51,9 +48,19 @@ class LibraryPeer:
     packages: tuple[str, ...]
     how: str
     refuses: Callable[[Operator], str | None]
-    call: Callable[[Operator, Sequence[Any], int], Call]
+    function: str
     switches: Callable[[InstructionSet], dict[str, str]] = lambda _: {}
     beyond_switches: Callable[[Operator], str | None] = lambda _: None
+
+    def call(self, operator: Operator, inputs: Sequence[Any], cores: int) -> Callable[[], Any]:
+        """A call of the operator on these NumPy arrays, with so many threads.
+
+        All that need not be repeated is done already, laying out weights above all.
+        """
+        module, _, name = self.function.partition(":")
+        prepare = getattr(importlib.import_module(f"{__package__}.{module}"), name)
+        call: Callable[[], Any] = prepare(operator, inputs, cores)
+        return call
 
     def missing(self) -> str | None:
         """Why it is not there, None if it is."""
@@ -79,7 +86,7 @@ class LibraryPeer:
         """How it is held to an instruction set, or why it is not; None where it need not be."""
         if held is None:
             return None
-        by = told(self.switches(held))
+        by = ", ".join(f"{name}={value}" for name, value in self.switches(held).items())
         reason = self._beyond_switches(operator, held)
         if reason is None:
             return Held(True, f"held to {held.name} by {by}")
@@ -126,53 +133,10 @@ def _version(package: str) -> str:
     return importlib.metadata.version(holders[0])
 
 
-def _call_torch(operator: Operator, inputs: Sequence[Any], cores: int) -> Call:
-    from tunesmith.bench.peers.torch_operators import torch_call, use_threads
-
-    use_threads(cores)
-    return torch_call(operator, inputs)
-
-
-def _call_onednn(operator: Operator, inputs: Sequence[Any], cores: int) -> Call:
-    from tunesmith.bench.peers.onednn_operators import onednn_call
-
-    return onednn_call(operator, inputs, cores)
-
-
-def _call_onednn_blocked(operator: Operator, inputs: Sequence[Any], cores: int) -> Call:
-    from tunesmith.bench.peers.onednn_operators import onednn_blocked_call
-
-    return onednn_blocked_call(operator, inputs, cores)
-
-
-def _call_torch_compile(operator: Operator, inputs: Sequence[Any], cores: int) -> Call:
-    from tunesmith.bench.peers.torch_compiled import compiled_call
-
-    return compiled_call(operator, inputs, cores)
-
-
-def _call_onnxruntime(operator: Operator, inputs: Sequence[Any], cores: int) -> Call:
-    from tunesmith.bench.peers.onnx_operators import onnxruntime_call
-
-    return onnxruntime_call(operator, inputs, cores)
-
-
-def _call_openvino(operator: Operator, inputs: Sequence[Any], cores: int) -> Call:
-    from tunesmith.bench.peers.openvino_operators import openvino_call
-
-    return openvino_call(operator, inputs, cores)
-
-
 def _beyond_switches_of_openvino(operator: Operator) -> str | None:
     if isinstance(operator, ProductOperator) and len(operator.operands[1].shape) == 2:
         return "products of matrices with constant weights are MLAS's, which has no switch"
     return None
-
-
-def _call_numpy(operator: Operator, inputs: Sequence[Any], _cores: int) -> Call:
-    from tunesmith.bench.peers.numpy_operators import numpy_call
-
-    return numpy_call(operator, inputs)
 
 
 _PEERS = (
@@ -182,7 +146,7 @@ _PEERS = (
         ("torch",),
         "eager mode, plain tensors, its own choice of library (oneDNN, MKL)",
         refusals.torch,
-        _call_torch,
+        "torch_operators:torch_call",
         pytorch_switches,
     ),
     LibraryPeer(
@@ -193,7 +157,7 @@ _PEERS = (
         "beforehand, data in plain layout, result left in the layout that oneDNN chooses; matrices "
         "that are no weights are taken as they lie, a batch of them as a grouped convolution",
         refusals.onednn,
-        _call_onednn,
+        "onednn_operators:onednn_call",
         pytorch_switches,
     ),
     LibraryPeer(
@@ -203,7 +167,7 @@ _PEERS = (
         "the same, but the data lies in a layout of its own already, as between two layers of a "
         "network: blocked, or with the channels last, whichever is faster",
         refusals.onednn_blocked,
-        _call_onednn_blocked,
+        "onednn_operators:onednn_blocked_call",
         pytorch_switches,
     ),
     LibraryPeer(
@@ -212,7 +176,7 @@ _PEERS = (
         ("torch",),
         "TorchInductor; constant weights are frozen, so that it lays them out beforehand",
         refusals.plain,
-        _call_torch_compile,
+        "torch_compiled:compiled_call",
         compiled_switches,
     ),
     LibraryPeer(
@@ -222,7 +186,7 @@ _PEERS = (
         "a model of this operator alone, all graph optimisations, constant weights as "
         "initialisers, inputs and outputs bound",
         refusals.plain,
-        _call_onnxruntime,
+        "onnx_operators:onnxruntime_call",
     ),
     LibraryPeer(
         "openvino",
@@ -230,7 +194,7 @@ _PEERS = (
         ("openvino", "onnx"),
         "the same model for latency, in float32, on one stream; inputs and outputs bound",
         refusals.plain,
-        _call_openvino,
+        "openvino_operators:openvino_call",
         openvino_switches,
         _beyond_switches_of_openvino,
     ),
@@ -240,7 +204,7 @@ _PEERS = (
         ("numpy",),
         "matrix products; a convolution gathers its windows first (im2col), which is counted",
         refusals.numpy,
-        _call_numpy,
+        "numpy_operators:numpy_call",
         numpy_switches,
     ),
 )

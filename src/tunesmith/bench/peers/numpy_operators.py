@@ -1,4 +1,4 @@
-"""Our operators by NumPy, above all by its matrix product."""
+"""Our operators by NumPy: by its matrix product, and rows and windows in a few passes each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tunesmith.bench.peers import numpy_rows
 from tunesmith.errors import UsageError
 from tunesmith.kernel.arrays import ALIGNMENT
 from tunesmith.operators import (
@@ -23,12 +22,15 @@ from tunesmith.operators import (
     Softmax,
 )
 
+Call = Callable[[], Any]
 
-def numpy_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
+
+def numpy_call(operator: Operator, inputs: Sequence[Any], _cores: int) -> Call:
     """A call that returns the operator's result, the same array each time.
 
-    Inputs are copied into aligned memory, in which the result lies, too. Raises ``UsageError`` for
-    convolutions in groups, transposed ones, and images in NHWC.
+    Inputs are copied into aligned memory, in which the result lies, too. BLAS has its threads from
+    the environment. Raises ``UsageError`` for convolutions in groups, transposed ones, and images
+    in NHWC.
     """
     if not isinstance(operator, ProductOperator):
         return _without_products(operator, [aligned_copy(array) for array in inputs])
@@ -49,37 +51,37 @@ def numpy_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
     return call
 
 
-def _without_products(operator: Operator, arrays: Sequence[Any]) -> Callable[[], Any]:
+def _without_products(operator: Operator, arrays: Sequence[Any]) -> Call:
     result = aligned(operator.result.shape, arrays[0].dtype)
     if isinstance(operator, Softmax):
-        return numpy_rows.softmax(arrays[0], result)
+        return _softmax(arrays[0], result)
     if isinstance(operator, LayerNorm):
         data, gamma, beta = arrays
-        return numpy_rows.layer_norm(operator, data, gamma, beta, result)
+        return _layer_norm(operator, data, gamma, beta, result)
     if isinstance(operator, Pool2d) and operator.layout == "NCHW":
-        image = (operator.h, operator.w)
-        high, wide = (size + 2 * pad for size, pad in zip(image, operator.padding, strict=True))
-        padded = aligned((operator.n, operator.c, high, wide), arrays[0].dtype)
-        return numpy_rows.pool(operator, arrays[0], padded, result)
+        return _pool(operator, arrays[0], result)
     raise UsageError(f"NumPy is not compared for {operator.label}")
 
 
-def aligned(shape: tuple[int, ...], dtype: Any) -> Any:
-    """A new array, zero everywhere, that starts at a multiple of 64 bytes; NumPy's need not."""
+def aligned(shape: tuple[int, ...], dtype: Any, offset: int = 0) -> Any:
+    """A new array, zero everywhere, that starts at a multiple of 64 bytes; NumPy's need not.
+
+    Or it starts ``offset`` bytes after that.
+    """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    memory = np.zeros(size + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
+    memory = np.zeros(size + offset + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT + offset
     return memory[start : start + size].view(dtype).reshape(shape)
 
 
-def aligned_copy(array: Any) -> Any:
+def aligned_copy(array: Any, offset: int = 0) -> Any:
     """The same values in such an array."""
-    copy = aligned(array.shape, array.dtype)
+    copy = aligned(array.shape, array.dtype, offset)
     copy[...] = array
     return copy
 
 
-def _products(operator: ProductOperator, data: Any, weight: Any, result: Any) -> Callable[[], Any]:
+def _products(operator: ProductOperator, data: Any, weight: Any, result: Any) -> Call:
     if isinstance(operator, Matmul):
         return lambda: np.matmul(data, weight, out=result)
     if isinstance(operator, BatchMatmul):
@@ -94,25 +96,21 @@ def _products(operator: ProductOperator, data: Any, weight: Any, result: Any) ->
     raise UsageError(f"NumPy is not compared for {operator.label}")
 
 
-def _convolution(operator: Conv2d, data: Any, weight: Any, result: Any) -> Callable[[], Any]:
+def _convolution(operator: Conv2d, data: Any, weight: Any, result: Any) -> Call:
     """All windows side by side (im2col), unless each is a pixel, times the weights."""
     rows = weight.reshape(operator.co, -1)
     matrices = result.reshape(operator.n, operator.co, -1)
     if (operator.kernel, operator.stride, operator.padding) == ((1, 1), (1, 1), (0, 0)):
         pixels = data.reshape(operator.n, operator.ci, -1)
         return lambda: np.matmul(rows, pixels, out=matrices)
-    (below, right), (down, across) = operator.padding, operator.stride
-    n, channels, height, width = data.shape
-    padded = aligned((n, channels, height + 2 * below, width + 2 * right), data.dtype)
-    inside = padded[:, :, below : below + height, right : right + width]
-    extent = [
-        step * (taps - 1) + 1 for step, taps in zip(operator.dilation, operator.kernel, strict=True)
-    ]
+    padded, inside = _padded(data, operator.padding)
+    (down, across), (dy, dx) = operator.stride, operator.dilation
+    high, wide = operator.kernel
+    extent = (dy * (high - 1) + 1, dx * (wide - 1) + 1)
     every = np.lib.stride_tricks.sliding_window_view(padded, extent, axis=(2, 3))
-    taps = every[:, :, ::down, ::across, :: operator.dilation[0], :: operator.dilation[1]]
-    windows = taps.transpose(0, 1, 4, 5, 2, 3)
+    windows = every[:, :, ::down, ::across, ::dy, ::dx].transpose(0, 1, 4, 5, 2, 3)
     gathered = aligned(windows.shape, data.dtype)
-    columns = gathered.reshape(n, rows.shape[1], -1)
+    columns = gathered.reshape(operator.n, rows.shape[1], -1)
 
     def call() -> Any:
         inside[...] = data
@@ -120,3 +118,72 @@ def _convolution(operator: Conv2d, data: Any, weight: Any, result: Any) -> Calla
         return np.matmul(rows, columns, out=matrices)
 
     return call
+
+
+def _softmax(data: Any, result: Any) -> Call:
+    """A call that writes each row's softmax to ``result``, and returns that."""
+
+    def call() -> Any:
+        np.subtract(data, data.max(axis=1, keepdims=True), out=result)
+        np.exp(result, out=result)
+        return np.divide(result, result.sum(axis=1, keepdims=True), out=result)
+
+    return call
+
+
+def _layer_norm(operator: LayerNorm, data: Any, gamma: Any, beta: Any, result: Any) -> Call:
+    """The same for layer normalisation."""
+    eps = np.float32(operator.eps)
+
+    def call() -> Any:
+        np.subtract(data, data.mean(axis=1, keepdims=True), out=result)
+        squares = np.einsum("ij,ij->i", result, result)[:, None]
+        np.multiply(result, 1 / np.sqrt(squares / operator.n + eps), out=result)
+        np.multiply(result, gamma, out=result)
+        return np.add(result, beta, out=result)
+
+    return call
+
+
+def _padded(data: Any, padding: tuple[int, int]) -> tuple[Any, Any]:
+    """Memory for images with zeros around them, and the part of it where the images go."""
+    n, channels, height, width = data.shape
+    below, right = padding
+    padded = aligned((n, channels, height + 2 * below, width + 2 * right), data.dtype)
+    return padded, padded[:, :, below : below + height, right : right + width]
+
+
+def _pool(operator: Pool2d, data: Any, result: Any) -> Call:
+    """The same for NCHW images: a tap after the other, each of all windows at once."""
+    (down, across), (high, wide) = operator.stride, operator.output_image
+    greatest = operator.kind == "max"
+    join = np.maximum if greatest else np.add
+    padded, inside = _padded(data, operator.padding)
+    padded[...] = -np.inf if greatest else 0
+    taps = [
+        padded[:, :, y : y + (high - 1) * down + 1 : down, x : x + (wide - 1) * across + 1 : across]
+        for y in range(operator.kernel[0])
+        for x in range(operator.kernel[1])
+    ]
+    share = None if greatest else _share(operator)
+
+    def call() -> Any:
+        inside[...] = data
+        result[...] = taps[0]
+        for tap in taps[1:]:
+            join(result, tap, out=result)
+        return result if share is None else np.multiply(result, share, out=result)
+
+    return call
+
+
+def _share(operator: Pool2d) -> Any:
+    """By what the sum of each window is multiplied to give its mean."""
+    counts = []
+    for axis, size in enumerate((operator.h, operator.w)):
+        taps = operator.kernel[axis]
+        first = np.arange(operator.output_image[axis]) * operator.stride[axis]
+        first -= operator.padding[axis]
+        inside = np.minimum(first + taps, size) - np.maximum(first, 0)
+        counts.append(np.full_like(first, taps) if operator.count_include_pad else inside)
+    return (1 / np.multiply.outer(*counts)).astype(np.float32)

@@ -43,19 +43,19 @@ def onednn_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fastes
     if isinstance(operator, BatchMatmul) and operator.transpose == "NN":
         return Fastest({"grouped convolution": _batched(operator, *_tensors(operator, inputs))})
     if isinstance(operator, Softmax | Pool2d):
-        return Fastest({"opaque": _opaque(operator, own_tensor(inputs[0]).to_mkldnn())})
-    if isinstance(operator, Conv2dTranspose):
-        data, weight, bias = _tensors(operator, inputs)
-        return Fastest(
-            {
-                "packed": _transposed(operator, data, _packed_transposed(operator, weight), bias),
-                "opaque": _transposed(operator, data.to_mkldnn(), weight, bias),
-            }
-        )
-    if not isinstance(operator, Conv2d | DepthwiseConv2d):
+        # PyTorch's own function, which for a tensor of oneDNN's is oneDNN's.
+        return Fastest({"opaque": tensor_call(operator, [own_tensor(inputs[0]).to_mkldnn()])})
+    if not isinstance(operator, Conv2d | Conv2dTranspose | DepthwiseConv2d):
         raise UsageError(f"PyTorch has no entry point to oneDNN for {operator.label}")
     data, weight, bias = _tensors(operator, inputs)
     packed = _packed(operator, weight)
+    if isinstance(operator, Conv2dTranspose):
+        return Fastest(
+            {
+                "packed": _transposed(operator, data, packed, bias),
+                "opaque": _transposed(operator, data.to_mkldnn(), weight, bias),
+            }
+        )
     return Fastest(
         {
             "pointwise": _pointwise(operator, data, packed, bias),
@@ -74,20 +74,18 @@ def onednn_blocked_call(operator: Operator, inputs: Sequence[Any], cores: int) -
 
     use_threads(cores)
     if isinstance(operator, Pool2d):
-        return Fastest({"blocked": _opaque(operator, _blocked(own_tensor(inputs[0])))})
+        return Fastest({"blocked": tensor_call(operator, [_blocked(own_tensor(inputs[0]))])})
     if not isinstance(operator, Conv2d | Conv2dTranspose | DepthwiseConv2d):
         raise UsageError(f"oneDNN has no blocked layout for {operator.name}")
     data, weight, bias = _tensors(operator, inputs)
-    last = data.contiguous(memory_format=torch.channels_last)
+    last, packed = data.contiguous(memory_format=torch.channels_last), _packed(operator, weight)
     if isinstance(operator, Conv2dTranspose):
-        packed = _packed_transposed(operator, weight)
         return Fastest(
             {
                 "blocked": _transposed(operator, _blocked(data), weight, bias),
                 "channels last": _transposed(operator, last, packed, bias),
             }
         )
-    packed = _packed(operator, weight)
     return Fastest(
         {
             "blocked": _convolution(operator, _blocked(data), packed, bias),
@@ -172,44 +170,32 @@ def _convolution(
     return lambda: torch.mkldnn_convolution(data, packed, opaque, *window)
 
 
-def _opaque(operator: Softmax | Pool2d, data: Any) -> Callable[[], Any]:
-    """PyTorch's own function, which for a tensor of oneDNN's is oneDNN's."""
-    return tensor_call(operator, [data])
-
-
 def _transposed(operator: Conv2dTranspose, data: Any, weight: Any, bias: Any) -> Callable[[], Any]:
     """With ReLU fused; weights as PyTorch has them are laid out anew in each call."""
     import torch
 
     convolve = torch.ops.mkldnn._convolution_transpose_pointwise
-    window = (operator.padding, operator.output_padding, operator.stride, (1, 1), 1)
-    after = _after(operator)
+    window, after = _window(operator), _after(operator)
     opaque = bias.to_mkldnn() if bias is not None and data.is_mkldnn else bias
     return lambda: convolve(data, weight, opaque, *window, after, [], "")
 
 
-def _packed_transposed(operator: Conv2dTranspose, weight: Any) -> Any:
+def _window(operator: Conv2d | Conv2dTranspose | DepthwiseConv2d) -> tuple[Any, ...]:
+    """Padding, output padding if transposed, stride, dilation and groups, as PyTorch's oneDNN
+    functions take them."""
+    if isinstance(operator, Conv2dTranspose):
+        return operator.padding, operator.output_padding, operator.stride, (1, 1), 1
+    return operator.padding, operator.stride, operator.dilation, operator.groups
+
+
+def _packed(operator: Conv2d | Conv2dTranspose | DepthwiseConv2d, weight: Any) -> Any:
     """The weights as oneDNN wants them for this very operator."""
     import torch
 
-    window = (operator.padding, operator.output_padding, operator.stride, (1, 1), 1)
-    shape = operator.arguments[0].shape
-    return torch.ops.mkldnn._reorder_convolution_transpose_weight(weight, *window, shape)
-
-
-def _window(operator: Conv2d | DepthwiseConv2d) -> tuple[Any, ...]:
-    """Padding, stride, dilation and groups, as PyTorch's oneDNN functions take them."""
-    dilation = getattr(operator, "dilation", (1, 1))
-    groups = operator.c if isinstance(operator, DepthwiseConv2d) else operator.groups
-    return operator.padding, operator.stride, dilation, groups
-
-
-def _packed(operator: Conv2d | DepthwiseConv2d, weight: Any) -> Any:
-    """The weights as oneDNN wants them for this very operator."""
-    import torch
-
-    shape = operator.arguments[0].shape
-    return torch._C._nn.mkldnn_reorder_conv2d_weight(weight.to_mkldnn(), *_window(operator), shape)
+    window, shape = _window(operator), operator.arguments[0].shape
+    if isinstance(operator, Conv2dTranspose):
+        return torch.ops.mkldnn._reorder_convolution_transpose_weight(weight, *window, shape)
+    return torch._C._nn.mkldnn_reorder_conv2d_weight(weight.to_mkldnn(), *window, shape)
 
 
 def _blocked(data: Any) -> Any:

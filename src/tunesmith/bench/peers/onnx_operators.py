@@ -117,21 +117,17 @@ def _node(operator: Operator) -> Any:
         options = {"axis": -1, "epsilon": operator.eps}
         return helper.make_node("LayerNormalization", names, ["output"], **options)
     if isinstance(operator, Pool2d):
-        whole = operator.kernel == (operator.h, operator.w) and operator.padding == (0, 0)
-        if whole:
-            kind = "GlobalMaxPool" if operator.kind == "max" else "GlobalAveragePool"
-            return helper.make_node(kind, names, ["output"])
+        kind = "MaxPool" if operator.kind == "max" else "AveragePool"
+        if operator.kernel == (operator.h, operator.w) and operator.padding == (0, 0):
+            return helper.make_node(f"Global{kind}", names, ["output"])
         window = _window(operator)
-        if operator.kind == "max":
-            return helper.make_node("MaxPool", names, ["output"], **window)
-        counted = int(operator.count_include_pad)
-        return helper.make_node(
-            "AveragePool", names, ["output"], count_include_pad=counted, **window
-        )
+        if operator.kind == "avg":
+            window["count_include_pad"] = int(operator.count_include_pad)
+        return helper.make_node(kind, names, ["output"], **window)
     raise UsageError(f"ONNX has no operator for {operator.label}")
 
 
-def _window(operator: Conv2d | Conv2dTranspose | DepthwiseConv2d | Pool2d) -> dict[str, list[int]]:
+def _window(operator: Conv2d | Conv2dTranspose | DepthwiseConv2d | Pool2d) -> dict[str, Any]:
     return {
         "kernel_shape": list(operator.kernel),
         "strides": list(operator.stride),
@@ -164,35 +160,23 @@ def _products(operator: ProductOperator) -> tuple[list[Any], bool]:
     inputs = ["data", "weight"]
     with_bias = [*inputs, "bias"] if operator.bias else inputs
     if isinstance(operator, Conv2dTranspose):
-        added = list(operator.output_padding)
-        node = helper.make_node(
-            "ConvTranspose", with_bias, ["products"], output_padding=added, **_window(operator)
-        )
-        return [node], True
+        options = _window(operator) | {"output_padding": list(operator.output_padding)}
+        return [helper.make_node("ConvTranspose", with_bias, ["products"], **options)], True
     if isinstance(operator, Conv2d | DepthwiseConv2d):
-        groups = operator.c if isinstance(operator, DepthwiseConv2d) else operator.groups
-        node = helper.make_node(
-            "Conv",
-            with_bias,
-            ["products"],
-            **_window(operator),
-            dilations=list(operator.dilation),
-            group=groups,
-        )
-        return [node], True
+        options = _window(operator) | {"dilations": list(operator.dilation)}
+        options["group"] = operator.groups
+        return [helper.make_node("Conv", with_bias, ["products"], **options)], True
     if isinstance(operator, Dense):
         return [helper.make_node("Gemm", with_bias, ["products"], transB=1)], True
     if isinstance(operator, Matmul):
         kind = "Gemm" if operator.bias else "MatMul"
         return [helper.make_node(kind, with_bias, ["products"])], True
     if isinstance(operator, BatchMatmul):
-        transposed = {"TN": 0, "NT": 1}.get(operator.transpose)
         nodes = []
-        if transposed is not None:
-            turned = helper.make_node(
-                "Transpose", [inputs[transposed]], ["transposed"], perm=[0, 2, 1]
-            )
-            nodes.append(turned)
-            inputs[transposed] = "transposed"
+        if operator.transpose != "NN":
+            place = {"TN": 0, "NT": 1}[operator.transpose]
+            turned = [inputs[place]], ["transposed"]
+            nodes.append(helper.make_node("Transpose", *turned, perm=[0, 2, 1]))
+            inputs[place] = "transposed"
         return [*nodes, helper.make_node("MatMul", inputs, ["products"])], False
     raise UsageError(f"ONNX has no operator for {operator.label}")

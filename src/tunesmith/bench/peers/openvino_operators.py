@@ -18,7 +18,7 @@ def openvino_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fast
     """
     import openvino
 
-    compiled, given = _compiled(operator, inputs, cores)
+    compiled, given = compiled_model(operator, inputs, cores)
     request = compiled.create_infer_request()
     # OpenVINO does not keep the memory of these alive: the calls do.
     arrays = {name: aligned_copy(array) for name, array in given.items()}
@@ -38,28 +38,19 @@ def openvino_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fast
     return Fastest({"infer": infer, "start and wait": start_and_wait})
 
 
-def primitives(operator: Operator, inputs: Sequence[Any], cores: int) -> list[str]:
-    """What OpenVINO says it computes with, such as ``brgconv_avx2_f32``, a name a step."""
-    compiled, _ = _compiled(operator, inputs, cores)
-    steps = compiled.get_runtime_model().get_ordered_ops()
-    names = [str(step.get_rt_info()["primitiveType"].astype(str)) for step in steps]
-    return [name for name in names if not name.startswith("unknown")]
-
-
-def _compiled(operator: Operator, inputs: Sequence[Any], cores: int) -> tuple[Any, dict[str, Any]]:
+def compiled_model(
+    operator: Operator, inputs: Sequence[Any], cores: int
+) -> tuple[Any, dict[str, Any]]:
     """The operator as a compiled model, and the inputs that it is given by name."""
     import openvino
 
     model, given = onnx_model(operator, inputs)
     core = openvino.Core()
-    return core.compile_model(core.read_model(model=model), "CPU", _settings(cores)), given
-
-
-def _settings(cores: int) -> dict[str, Any]:
-    """One call at a time on so many threads, and no number rounded to fewer bits than float32."""
-    return {
+    # One call at a time on so many threads, and no number rounded to fewer bits than float32.
+    settings = {
         "PERFORMANCE_HINT": "LATENCY",
         "NUM_STREAMS": 1,
         "INFERENCE_NUM_THREADS": cores,
         "INFERENCE_PRECISION_HINT": "f32",
     }
+    return core.compile_model(core.read_model(model=model), "CPU", settings), given

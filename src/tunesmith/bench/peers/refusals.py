@@ -10,7 +10,6 @@ from tunesmith.operators import (
     LayerNorm,
     Matmul,
     Operator,
-    Pool2d,
     ProductOperator,
     Softmax,
 )
@@ -25,27 +24,19 @@ def plain(operator: Operator) -> str | None:
     return None
 
 
-def _constant_weights(operator: Operator) -> str | None:
-    if not isinstance(operator, ProductOperator) or not operator.constant_weights:
-        return "no constant weights that it could lay out beforehand"
-    return _no_residual(operator) or plain(operator)
-
-
-def _no_residual(operator: ProductOperator) -> str | None:
-    return "not compared with a residual" if operator.residual else None
-
-
 def onednn(operator: Operator) -> str | None:
     """Why oneDNN, as PyTorch offers it, cannot compute an operator on plain data."""
     if isinstance(operator, BatchMatmul) and operator.transpose != "NN":
         return "for float32 batches PyTorch has a grouped convolution of it alone: none transposed"
     if isinstance(operator, LayerNorm):
         return "PyTorch has no entry point to its layer normalisation"
-    if isinstance(operator, Softmax | Pool2d):
-        return plain(operator)
-    if isinstance(operator, Matmul | BatchMatmul | Dense):
-        return _no_residual(operator) or plain(operator)
-    return _constant_weights(operator)
+    if isinstance(operator, ProductOperator):
+        of_matrices = isinstance(operator, Matmul | BatchMatmul | Dense)
+        if not of_matrices and not operator.constant_weights:
+            return "no constant weights that it could lay out beforehand"
+        if operator.residual:
+            return "not compared with a residual"
+    return plain(operator)
 
 
 def onednn_blocked(operator: Operator) -> str | None:
@@ -54,9 +45,7 @@ def onednn_blocked(operator: Operator) -> str | None:
         return "matrices have no blocked format"
     if isinstance(operator, Softmax | LayerNorm):
         return "rows have no blocked format"
-    if isinstance(operator, Pool2d):
-        return plain(operator)
-    return _constant_weights(operator)
+    return onednn(operator)
 
 
 def numpy(operator: Operator) -> str | None:

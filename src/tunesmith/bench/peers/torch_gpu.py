@@ -55,6 +55,8 @@ def torch_ways(operator: Operator, inputs: Sequence[Any], device: str) -> dict[s
     memory in each call by either of the libraries for it. Raises ``UsageError`` for an operator
     that is not compared.
     """
+    import torch
+
     if not isinstance(operator, ProductOperator) or operator.dtype == "int8":
         raise UsageError(f"{operator.name} of {operator.dtype} is not compared on GPUs")
     tensors = [own_tensor(array).to(device) for array in inputs]
@@ -67,7 +69,12 @@ def torch_ways(operator: Operator, inputs: Sequence[Any], device: str) -> dict[s
         return {"default": plain}
     if getattr(operator, "layout", "NCHW") == "NHWC":
         return {"channels last": plain}
-    return {"NCHW": plain, "channels last": product_call(operator, _channels_last(tensors))}
+    # Images and weights, all that has four axes, with the channels innermost in memory.
+    last = [
+        one.contiguous(memory_format=torch.channels_last) if one.dim() == 4 else one
+        for one in tensors
+    ]
+    return {"NCHW": plain, "channels last": product_call(operator, last)}
 
 
 def _by(library: str, call: Call) -> Any:
@@ -77,14 +84,6 @@ def _by(library: str, call: Call) -> Any:
     if torch.backends.cuda.is_built():
         torch.backends.cuda.preferred_blas_library(library)
     return call()
-
-
-def _channels_last(tensors: Sequence[Any]) -> list[Any]:
-    """Images and weights, all that has four axes, with the channels innermost in memory."""
-    import torch
-
-    last = torch.channels_last
-    return [one.contiguous(memory_format=last) if one.dim() == 4 else one for one in tensors]
 
 
 class Timer(Protocol):

@@ -22,7 +22,7 @@ from tunesmith.operators import (
 )
 
 
-def torch_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
+def torch_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Callable[[], Any]:
     """A call of the operator on these NumPy arrays, converted and laid out beforehand.
 
     Matrices are multiplied into new memory or into the same in each call, whichever is faster. The
@@ -31,6 +31,7 @@ def torch_call(operator: Operator, inputs: Sequence[Any]) -> Callable[[], Any]:
     """
     if operator.dtype == "int8":
         raise UsageError(f"PyTorch has no {operator.name} of int8 that adds up in int32")
+    use_threads(cores)
     tensors = [own_tensor(array) for array in inputs]
     new = tensor_call(operator, tensors)
     if not isinstance(operator, Matmul | BatchMatmul | Dense):
@@ -92,12 +93,15 @@ def _products(
     import torch
     from torch.nn import functional
 
-    if isinstance(operator, Matmul | BatchMatmul):
-        return _matrices(operator, data, weight, bias, result)
-    if isinstance(operator, Dense):
-        if result is not None:
-            return _product((torch.mm, torch.addmm), data, weight.t(), bias, result)
+    if isinstance(operator, Dense) and result is None:
         return lambda: functional.linear(data, weight, bias)
+    if isinstance(operator, Matmul | Dense):
+        right = weight.t() if isinstance(operator, Dense) else weight
+        return _product((torch.mm, torch.addmm), data, right, bias, result)
+    if isinstance(operator, BatchMatmul):
+        left = data.transpose(1, 2) if operator.transpose == "TN" else data
+        right = weight.transpose(1, 2) if operator.transpose == "NT" else weight
+        return _product((torch.bmm, torch.baddbmm), left, right, bias, result)
     if isinstance(operator, Conv2dTranspose):
         return lambda: functional.conv_transpose2d(
             data,
@@ -110,18 +114,6 @@ def _products(
     if isinstance(operator, Conv2d | DepthwiseConv2d):
         return _convolution(operator, data, weight, bias)
     raise UsageError(f"PyTorch has no operator to compare {operator.name} with")
-
-
-def _matrices(
-    operator: Matmul | BatchMatmul, left: Any, right: Any, bias: Any, result: Any
-) -> Callable[[], Any]:
-    import torch
-
-    if isinstance(operator, Matmul):
-        return _product((torch.mm, torch.addmm), left, right, bias, result)
-    left = left.transpose(1, 2) if operator.transpose == "TN" else left
-    right = right.transpose(1, 2) if operator.transpose == "NT" else right
-    return _product((torch.bmm, torch.baddbmm), left, right, bias, result)
 
 
 def _product(
@@ -150,11 +142,8 @@ def _convolution(
             weight = weight.contiguous(memory_format=torch.channels_last)
     if depthwise:
         weight = weight.reshape(-1, 1, *weight.shape[2:])
-    groups = operator.c if isinstance(operator, DepthwiseConv2d) else operator.groups
-    dilation = getattr(operator, "dilation", (1, 1))
-    return lambda: functional.conv2d(
-        data, weight, bias, operator.stride, operator.padding, dilation, groups
-    )
+    window = (operator.stride, operator.padding, operator.dilation, operator.groups)
+    return lambda: functional.conv2d(data, weight, bias, *window)
 
 
 def _plain(operator: Operator, tensors: Sequence[Any]) -> Callable[[], Any]:

@@ -6,6 +6,7 @@ import math
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -173,31 +174,25 @@ class CommandMeasurer(InlineMeasurer):
         return trial.measurement(Outcome.NO_ERROR)
 
 
+@dataclass
 class _Trial:
     """The stages of one config."""
 
-    def __init__(
-        self,
-        problem: CommandProblem,
-        settings: MeasureSettings,
-        runner: CommandRunner,
-        config: Config,
-    ) -> None:
-        self._problem = problem
-        self._settings = settings
-        self._runner = runner
-        self._config = config
-        self._costs: list[float] = []
-        self._build_time = 0.0
-        self._run_time = 0.0
-        self._cut_off = False
+    problem: CommandProblem
+    settings: MeasureSettings
+    runner: CommandRunner
+    config: Config
+    costs: list[float] = field(default_factory=list)
+    build_time: float = 0.0
+    run_time: float = 0.0
+    cut_off: bool = False
 
     def build(self) -> None:
         """Run all stages except the last; they share the build timeout."""
-        allowed = self._settings.build_timeout
-        for stage in self._problem.stages[:-1]:
-            result = self._start(stage, allowed - self._build_time)
-            self._build_time += result.seconds
+        allowed = self.settings.build_timeout
+        for stage in self.problem.stages[:-1]:
+            result = self._start(stage, allowed - self.build_time)
+            self.build_time += result.seconds
             if result.timed_out:
                 raise FailedTrialError(
                     Outcome.BUILD_TIMEOUT, f"the build took longer than {allowed:g} s"
@@ -207,10 +202,10 @@ class _Trial:
 
     def run(self, repeats: int, slowest: float) -> None:
         """Run the last stage ``repeats`` times, or once if its cost is above ``slowest``."""
-        allowed = self._settings.run_timeout
+        allowed = self.settings.run_timeout
         for _ in range(repeats):
-            result = self._start(self._problem.stages[-1], allowed)
-            self._run_time += result.seconds
+            result = self._start(self.problem.stages[-1], allowed)
+            self.run_time += result.seconds
             if result.timed_out:
                 raise FailedTrialError(
                     Outcome.RUN_TIMEOUT, f"the run took longer than {allowed:g} s"
@@ -218,36 +213,36 @@ class _Trial:
             if result.failure:
                 raise FailedTrialError(Outcome.RUNTIME_DEVICE, result.failure)
             try:
-                self._costs.append(self._problem.cost(result))
+                self.costs.append(self.problem.cost(result))
             except ValueError as error:
                 raise FailedTrialError(Outcome.WRONG_ANSWER, str(error)) from None
-            if self._costs[0] > slowest:
-                self._cut_off = True
+            if self.costs[0] > slowest:
+                self.cut_off = True
                 return
 
     def measurement(self, outcome: Outcome, message: str = "") -> Measurement:
         """The measurement so far, with this outcome."""
         return Measurement(
-            config=self._config,
+            config=self.config,
             outcome=outcome,
-            run_seconds=tuple(self._costs) if outcome is Outcome.NO_ERROR else (),
-            build_time=self._build_time,
-            run_time=self._run_time,
+            run_seconds=tuple(self.costs) if outcome is Outcome.NO_ERROR else (),
+            build_time=self.build_time,
+            run_time=self.run_time,
             message=message,
-            cut_off=self._cut_off,
+            cut_off=self.cut_off,
         )
 
     def _start(self, stage: Stage, timeout: float) -> CommandResult:
         try:
-            arguments = stage.arguments(self._config)
+            arguments = stage.arguments(self.config)
         except InstantiationError as error:
             raise FailedTrialError(Outcome.INSTANTIATION_ERROR, str(error)) from None
-        result = self._runner.run(
+        result = self.runner.run(
             arguments,
-            cwd=self._problem.cwd,
-            env=self._problem.environment,
+            cwd=self.problem.cwd,
+            env=self.problem.environment,
             timeout=timeout,
-            memory_limit=self._settings.memory_limit,
+            memory_limit=self.settings.memory_limit,
         )
         if result.lost:
             raise FailedTrialError(Outcome.UNKNOWN_ERROR, result.error)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from tunesmith.cuda.clocks import Clocks
-from tunesmith.cuda.devices import gpus, same_model
+from tunesmith.cuda.devices import gpus
 from tunesmith.cuda.driver import OUT_OF_MEMORY, CudaError, driver
 from tunesmith.cuda.gpu import Gpu
 from tunesmith.errors import TunesmithError, describe, one_line
@@ -36,7 +36,9 @@ def run_worker(prepared: Prepared, channel: Channel, gpu: int) -> None:
 
 def _work(prepared: Prepared, channel: Channel, index: int) -> None:
     worker = _Worker(prepared, index)
-    channel.send({"kind": "ready", "gpus": [one.index for one in same_model(gpus())]})
+    first, *_ = known = gpus()
+    same_model = [gpu.index for gpu in known if gpu.name == first.name]
+    channel.send({"kind": "ready", "gpus": same_model})
     while True:
         channel.wait()
         for command in channel.receive():

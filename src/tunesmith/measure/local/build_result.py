@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from tunesmith.measurement import Candidate, Outcome
 from tunesmith.space import Config
@@ -26,6 +26,18 @@ class BuildResult:
     seconds: float = 0.0
     program_hash: str = ""
     resources: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, candidate: Candidate, message: Mapping[str, Any]) -> Self:
+        """From what the server says of a trial that was only to build."""
+        return cls(
+            candidate,
+            Outcome(message["outcome"]),
+            message["message"],
+            message["build_time"],
+            message["program_hash"],
+            message["resources"],
+        )
 
     @property
     def config(self) -> Config:

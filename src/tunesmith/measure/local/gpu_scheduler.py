@@ -61,17 +61,14 @@ class GpuScheduler(BuildQueue[GpuTrial]):
         return max(0.0, self._pool.wait_left) if self.live else math.inf
 
     def _run_next(self, worker: WorkerProcess) -> None:
-        ready = [trial for trial in self._in(Phase.READY) if self._may_run(trial, worker)]
+        first = worker is self._pool.first  # programs that are compared run on one GPU
+        ready = [trial for trial in self._in(Phase.READY) if first or not trial.request.rounds]
         resting = self._in(Phase.RESTING)
         if ready:
             trial = min(ready, key=lambda trial: trial.ready_since)
             trial.worker = worker
             self._run_first(trial)
-        elif resting and self._all_built and worker is self._pool.first:
+        elif resting and self._all_built and first:
             trial = min(resting, key=turn)
             trial.worker = worker
             self._run_again(trial)
-
-    def _may_run(self, trial: GpuTrial, worker: WorkerProcess) -> bool:
-        """Whether it is for this worker; programs that are compared run on one GPU."""
-        return not trial.request.rounds or worker is self._pool.first

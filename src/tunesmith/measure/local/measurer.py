@@ -12,14 +12,13 @@ from typing import Any, Self
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.machine import machine_for
 from tunesmith.measure.activity import Activity, ActivityClock
-from tunesmith.measure.local.answer import KILLED, build_result_of
 from tunesmith.measure.local.build_result import BuildResult
 from tunesmith.measure.local.scheduler import READY_BATCH
 from tunesmith.measure.local.server_process import ServerProcess
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
 from tunesmith.measure.trial.job import Job
 from tunesmith.measure.trial.request import Request
-from tunesmith.measurement import Candidate, Measurement
+from tunesmith.measurement import Candidate, Measurement, Outcome
 
 # After so many deaths of the server without a trial measured in between, we give up.
 _DEATHS = 5
@@ -199,7 +198,7 @@ class LocalMeasurer:
         if id in self._suspects:
             self._suspects.remove(id)
         if request.build_only:
-            self._built[id] = build_result_of(candidate, message)
+            self._built[id] = BuildResult.of(candidate, message)
             return
         measurement = Measurement.from_json(candidate, message)
         if measurement.valid and not measurement.cut_off:
@@ -252,14 +251,11 @@ class LocalMeasurer:
                 others = self._running if self._job.target.kind == "cuda" else set()
                 self._running = others | {message["id"]}
             case "measured":
-                self._hear_result(message["id"], message)
-
-    def _hear_result(self, id: int, message: Message) -> None:
-        self._deaths = 0
-        self._building.discard(id)
-        self._running.discard(id)
-        if id in self._requests:  # it may have been cancelled
-            self._settle(id, message)
+                self._deaths = 0
+                self._building.discard(message["id"])
+                self._running.discard(message["id"])
+                if message["id"] in self._requests:  # it may have been cancelled
+                    self._settle(message["id"], message)
 
     def _replace_server(self, server: ServerProcess) -> None:
         """The server has died or hangs: find out whose fault it is, and start another one."""
@@ -271,18 +267,17 @@ class LocalMeasurer:
         self._clock.change(Activity.IDLE, time.monotonic())
         # A processor runs one at a time, with all builds paused; GPUs run beside them.
         alone = self._running if self._job.target.kind != "cuda" else set()
-        self._blame(alone or self._building | self._running)
+        self._suspects = sorted(self._requests.keys() & (alone or self._building | self._running))
+        if len(self._suspects) == 1:  # then that was its trial
+            id = self._suspects[0]
+            words = "it killed its worker process"
+            killed = Measurement(self._candidates[id].config, Outcome.UNKNOWN_ERROR, message=words)
+            self._settle(id, {**killed.to_json(), "resources": None})
         self._building.clear()
         self._running.clear()
         self._unsent = set(self._requests)
         self._heard = time.monotonic()
         self._server = ServerProcess.with_job(self._job)
-
-    def _blame(self, ids: Set[int]) -> None:
-        """One of these trials has killed the server: if it is but one, that was its trial."""
-        self._suspects = sorted(self._requests.keys() & ids)
-        if len(self._suspects) == 1:
-            self._settle(self._suspects[0], KILLED)
 
     def _give_up(self, reason: str) -> None:
         self.close()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ class TaskProblem:
 
     task: Task
     sketch: Sketch
+    finalists: ClassVar[int] = 5
 
     @classmethod
     def of(cls, task: Task, sketch: str | None = None) -> Self:
@@ -59,10 +60,6 @@ class TaskProblem:
     @cached_property
     def default(self) -> Config:
         return self.sketch.default(self.task.operator, self.task.target)
-
-    @property
-    def finalists(self) -> int:
-        return 5
 
     @property
     def alternatives(self) -> Sequence[TaskProblem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import numpy.typing as npt
 
 from tunesmith.errors import UsageError
 from tunesmith.measure.devices.device import CpuDevice, Device
+from tunesmith.measure.trial import weight_cache
 from tunesmith.measure.trial.job import Job
 from tunesmith.measure.trial.verify import find_mismatch, poison_like
-from tunesmith.measure.trial.weight_cache import WeightCache
 from tunesmith.target import Target
 
 _SEED = 0
@@ -26,7 +27,7 @@ class Prepared:
 
     ``reference`` and ``poison`` (see ``poison_like``) are None if outputs are not verified.
     ``check`` is the machine code that compares with the reference on a GPU, None for CPUs.
-    ``weight_cache`` has the weights that trials have prepared.
+    ``weight_cache`` is the folder of the weights that trials have prepared.
     """
 
     job: Job
@@ -36,7 +37,7 @@ class Prepared:
     reference: npt.NDArray[Any] | None
     poison: npt.NDArray[Any] | None
     check: bytes | None = None
-    weight_cache: WeightCache = field(default_factory=WeightCache.of_new_folder)
+    weight_cache: Path = field(default_factory=weight_cache.new_folder)
 
     @classmethod
     def of(cls, job: Job) -> Prepared:

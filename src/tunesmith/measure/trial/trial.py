@@ -13,7 +13,7 @@ from tunesmith.measure.trial.cpu_program import CpuProgram
 from tunesmith.measure.trial.execution import Execution, guarded
 from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measurement import Candidate, Outcome
-from tunesmith.sketches.tir.weights import prepared_weights
+from tunesmith.sketches.tir.weights import PREPARE, prepared_weights
 
 
 def run_trial(prepared: Prepared, channel: Channel, candidate: Candidate) -> None:
@@ -56,8 +56,9 @@ class Trial:
         program = self._instantiate(candidate)
         program_hash = _hash(program)
         send({"kind": "instantiated", "program_hash": program_hash})
-        has_weights = prepared_weights(program) is not None
-        self._weights = prepared.weight_cache.file(program) if has_weights else None
+        self._weights = None
+        if prepared_weights(program) is not None:
+            self._weights = prepared.weight_cache / _hash(program[PREPARE])
         build = Build(program, prepared.target, program_hash, self._weights)
         self.built = guarded(
             Outcome.COMPILE_HOST, lambda: prepared.device.build(build), self._limit
@@ -88,7 +89,7 @@ class Trial:
 
 
 def _hash(program: Any) -> str:
-    """TVM's structural hash: 16 hex digits, the same in every process."""
+    """TVM's structural hash of a module or function: 16 hex digits, the same in every process."""
     import tvm_ffi
 
     return f"{tvm_ffi.structural_hash(program) & 0xFFFFFFFFFFFFFFFF:016x}"

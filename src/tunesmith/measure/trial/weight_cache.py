@@ -8,39 +8,24 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tunesmith.kernel import arrays
 from tunesmith.operators import Argument
-from tunesmith.sketches.tir.weights import PREPARE
 from tunesmith.whole_file import write_whole
 
 # The cache's size in bytes. When it is full, each trial prepares its own weights.
 _MOST = 256 << 20
 
 
-@dataclass(frozen=True)
-class WeightCache:
-    """A folder with a file for each ``prepare`` that has run. Trials of one operator share it.
+def new_folder() -> Path:
+    """An empty cache: a folder for a file of each ``prepare`` that has run.
 
-    A file is written before ``main`` runs for the first time, so no candidate can have corrupted
-    it; and each trial verifies its output.
+    Trials of one operator share it. A file is written before ``main`` runs for the first time, so
+    no candidate can have corrupted it; and each trial verifies its output.
     """
-
-    folder: Path
-
-    @classmethod
-    def of_new_folder(cls) -> WeightCache:
-        """An empty cache in a new temporary folder."""
-        return cls(Path(tempfile.mkdtemp(prefix="weights-")))
-
-    def file(self, program: Any) -> Path:
-        """The file of a program's weights, named by the hash of its ``prepare``."""
-        import tvm_ffi
-
-        return self.folder / f"{tvm_ffi.structural_hash(program[PREPARE]) & (1 << 64) - 1:016x}"
+    return Path(tempfile.mkdtemp(prefix="weights-"))
 
 
 def load(file: Path, argument: Argument) -> Any:

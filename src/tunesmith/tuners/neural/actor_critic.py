@@ -61,13 +61,6 @@ class ActorCritic:
         probabilities: Reals = weights / weights.sum(axis=1, keepdims=True)
         return probabilities
 
-    def values(self, features: Floats) -> Reals:
-        """The critic's value of each state, shape (batch,), in units of the rewards."""
-        with pytorch.one_thread(self._torch):
-            values = self._critic(self._torch.from_numpy(features))
-            expected: Reals = values.detach().double().numpy()[:, 0]
-        return expected
-
     def losses(self, transitions: Transitions) -> tuple[Any, Any]:
         """The actor's and the critic's loss: tensors of one number."""
         torch = self._torch

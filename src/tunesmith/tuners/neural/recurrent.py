@@ -69,19 +69,12 @@ class RecurrentPolicy:
                 drawn[:, place] = (preferences + noise).argmax(axis=1)
         return drawn
 
-    def log_probabilities(self, sentences: Ints) -> Reals:
-        """The log-probability of each sentence, shape (batch,)."""
-        with pytorch.one_thread(self._torch):
-            chosen, _ = self._evaluate(sentences)
-            logs: Reals = chosen.detach().double().numpy()
-        return logs
-
     def loss(self, sentences: Ints, advantages: Reals) -> Any:
         """The loss of REINFORCE: a tensor of one number.
 
         ``sentences`` have shape (batch, places), ``advantages`` (batch,).
         """
-        chosen, divergence = self._evaluate(sentences)
+        chosen, divergence = self.evaluate(sentences)
         weights = self._torch.from_numpy(advantages.astype(np.float32))
         # Minimising the negative makes sentences with a positive advantage likelier.
         return -(weights * chosen).mean() + self._entropy * divergence.mean()
@@ -94,7 +87,7 @@ class RecurrentPolicy:
             loss.backward()
             self._optimizer.step()
 
-    def _evaluate(self, sentences: Ints) -> tuple[Any, Any]:
+    def evaluate(self, sentences: Ints) -> tuple[Any, Any]:
         """Log-probabilities of sentences, and their divergence from the untrained policy in nats.
 
         Both have shape (batch,).
