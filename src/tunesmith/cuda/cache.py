@@ -62,10 +62,10 @@ class ProgramCache:
         cubin = compile()
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            resources = {name: asdict(used) for name, used in cubin.resources.items()}
+            listed = {name: asdict(used) for name, used in cubin.resources.items()}
             # The source comes last: a reader that finds it finds the others, too.
             write_whole(code, cubin.code)
-            write_whole(stem.with_suffix(".json"), json.dumps(resources))
+            write_whole(stem.with_suffix(".json"), json.dumps(listed))
             write_whole(stem.with_suffix(".cu"), text)
         except OSError:
             code = Path(tempfile.mkdtemp()) / code.name  # for this run only

@@ -14,10 +14,12 @@ class Activity(enum.StrEnum):
 
 
 class ActivityClock:
-    """Seconds by activity, from ``start`` to ``stop``. ``activity`` is the current one.
+    """Seconds by activity, from ``start`` to ``stop``. Times are of ``time.monotonic``.
 
-    Times are those of ``time.monotonic``. All processes of a machine share that clock, so each
-    change can be timed by the process where it happens.
+    ``activity`` is the present one.
+
+    That clock is one for all processes of a machine, so each change can be dated by the process
+    where it happens.
     """
 
     def __init__(self) -> None:
@@ -32,7 +34,7 @@ class ActivityClock:
             self._since = now
 
     def change(self, activity: Activity, now: float) -> None:
-        """Change the activity. Times before the start count as the start."""
+        """From now on it is another activity. Dates before the start count as the start."""
         if self._since is not None and not self._stopped and now > self._since:
             self._spent[self.activity] += now - self._since
             self._since = now

@@ -8,7 +8,8 @@ import signal
 import statistics
 from dataclasses import dataclass
 
-from tunesmith.errors import one_line
+from tunesmith.errors import describe as describe  # noqa: PLC0414 - for those who have it from here
+from tunesmith.errors import one_line as one_line  # noqa: PLC0414
 from tunesmith.measurement import Outcome
 
 _NO_MEMORY = ("bad_alloc", "out of memory", "cannot allocate", "unable to allocate")
@@ -38,7 +39,7 @@ class Verdict:
 
 
 def out_of_memory(limit: int) -> str:
-    """The message for a trial that hit its memory limit, in bytes."""
+    """The message for a trial that hit its memory limit of so many bytes."""
     return f"out of memory (limit {limit >> 20} MiB)"
 
 
@@ -48,14 +49,14 @@ def tells_no_memory(text: str) -> bool:
     return any(sign in lowered for sign in _NO_MEMORY)
 
 
-def describe_exit(status: int, printed: str) -> str:
+def describe_exit(status: int, words: str) -> str:
     """How a process ended: a wait status, and the last line that it printed."""
     code = -(status & 0x7F) if status & 0x7F else status >> 8
     if code >= 0:
         ending = f"it ended the process with exit status {code}"
     else:
         ending = f"killed by {signal_name(-code)}"
-    return one_line(f"{ending}: {printed}" if printed else ending)
+    return one_line(f"{ending}: {words}" if words else ending)
 
 
 def signal_name(number: int) -> str:
@@ -66,6 +67,6 @@ def signal_name(number: int) -> str:
 
 
 def last_line(output: bytes) -> str:
-    """The last line that is not blank, as text."""
+    """The last line with anything on it, as text."""
     lines = output.decode("utf-8", "replace").strip().splitlines()
     return one_line(lines[-1]) if lines else ""

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, SupportsFloat
 
-from tunesmith.errors import InstantiationError, describe, one_line
+from tunesmith.errors import InstantiationError
 from tunesmith.measure.activity import Activity
+from tunesmith.measure.failure import describe, one_line
 from tunesmith.measure.identity import digest, identify
 from tunesmith.measure.inline import InlineMeasurer, as_cost, check_default
 from tunesmith.measurement import Candidate, Measurement, Outcome

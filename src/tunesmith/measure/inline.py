@@ -11,20 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self, SupportsFloat
 
-from tunesmith.errors import SpaceError, one_line
+from tunesmith.errors import SpaceError
 from tunesmith.machine import this_machine
 from tunesmith.measure.activity import Activity, ActivityClock
+from tunesmith.measure.failure import one_line
 from tunesmith.measurement import Candidate, Measurement
 from tunesmith.space import Config, Space
 
 
 class InlineMeasurer(ABC):
-    """A ``Measurer`` that works only while ``collect`` is called: one candidate per call.
+    """A ``Measurer`` that works only while ``collect`` is called: one candidate a call.
 
-    So a tuning loop can stop between two trials, but ``collect`` lasts as long as its trial,
-    whatever its timeout. A subclass implements ``measure``, which calls ``spending`` around builds
-    and runs and may use ``best``, the least seconds of a call so far. It overrides ``machine`` if
-    it measures elsewhere.
+    So a tuning loop can stop between two trials, but a ``collect`` lasts as long as its trial,
+    whatever its timeout. A subclass gives ``measure``; it calls ``spending`` around builds and
+    runs, has a ``machine`` of its own where that is not this one, and makes of ``best`` (the least
+    seconds of a call so far) what it likes.
     """
 
     def __init__(self) -> None:

@@ -47,7 +47,7 @@ def _build(job: Any, candidate: Any, target: Any, forking: float) -> None:
     from tvm.ir.transform import PassContext
 
     from tunesmith.compiler.compile import compiled
-    from tunesmith.errors import describe
+    from tunesmith.measure.failure import describe
 
     clock = time.perf_counter
     try:

@@ -20,9 +20,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from tunesmith.errors import describe
 from tunesmith.measure.activity import Activity
-from tunesmith.measure.failure import Verdict
+from tunesmith.measure.failure import Verdict, describe
 from tunesmith.measure.gpu.process import GpuPool, GpuTrial
 from tunesmith.measure.local.gpu_scheduler import GpuScheduler
 from tunesmith.measure.local.scheduler import Scheduler
