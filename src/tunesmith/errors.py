@@ -46,18 +46,18 @@ def system_reason(error: OSError) -> str:
 
 _LONGEST_LINE = 300
 
-# TVM puts the reason of a schedule error behind the whole program.
+# TVM prints the reason of a schedule error after the whole program.
 _TVM_REASON = "Error message: "
 
 
 def one_line(text: str) -> str:
-    """Text on one line, printable, of a bounded length."""
+    """Text as one printable line of at most 300 characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
 
 
 def describe(error: BaseException) -> str:
-    """An exception in one line; its type first, unless the message is written for people."""
+    """An exception in one line, with its type unless it is one of Tunesmith's own."""
     if isinstance(error, TunesmithError):
         return one_line(str(error))
     name = type(error).__name__
@@ -66,12 +66,12 @@ def describe(error: BaseException) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The beginning of what a library's error says, for those that go on with details."""
+    """The first line of an error's message, or its class where there is none."""
     return _lines(error)[0].strip()
 
 
 def last_line(error: BaseException) -> str:
-    """The end of what an error of the compiler says, which is what is wrong."""
+    """The last line of an error's message: compilers put the reason there."""
     return _lines(error)[-1].strip()
 
 

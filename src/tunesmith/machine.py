@@ -42,7 +42,7 @@ def machine_of(task_key: str) -> dict[str, Any]:
 
 
 def machine_for(kind: str) -> dict[str, Any]:
-    """This machine as it runs programs for targets of a kind: with its first GPU for ``cuda``."""
+    """This machine for targets of a kind: with its first GPU for ``cuda``."""
     return this_machine(_gpu_name() if kind == "cuda" else None)
 
 

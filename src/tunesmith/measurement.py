@@ -51,9 +51,9 @@ REPEATED = "the same program as in an earlier trial of the run, whose figures th
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What a trial is of: a config, and the name of the sketch whose config it is.
+    """A config and the name of its sketch.
 
-    ``sketch`` is empty where a problem has no sketches: a Python function, a command.
+    ``sketch`` is empty if the problem has no sketches, such as a Python function or a command.
     """
 
     config: Config
@@ -115,7 +115,7 @@ class Measurement:
 
     @classmethod
     def from_json(cls, candidate: Candidate, data: Mapping[str, Any]) -> Measurement:
-        """The measurement of a candidate that ``to_json`` described; ``data`` may have more."""
+        """The inverse of ``to_json``; ``data`` may have other entries, which are ignored."""
         state = data["device_state"]
         return cls(
             config=candidate.config,

@@ -1,14 +1,14 @@
 """Configs as genes: the numbers that NoSE's distance compares (its equation 4).
 
-Which number stands for a value the paper leaves open. A gene is a parameter, and may need several:
+A gene is a parameter. The paper does not say how to turn its value into numbers; here they are:
 
 - Ordinal: the rank of its value, counted from 1, as in the paper's source for ordinal data (Jurman
-  et al., "Canberra distance on ranked lists"). Of the values themselves, a 0 would be as far from
-  the next one as from the last.
+  et al., "Canberra distance on ranked lists"). With the values themselves, 0 would be as far from
+  its neighbour as from the last value.
 - Permutation: the rank of each item, counted from 1.
 - Factorization: its parts.
-- Categorical: the number of its value. As values have no order, they are alike or not.
-- Any other kind: what it encodes itself as.
+- Categorical: the index of its value, counted from 1. Values have no order: two are equal or not.
+- Any other kind: the result of ``encode``.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Array = npt.NDArray[np.float64]
 
 
 class Genes:
-    """The genes of a space's configs, one after the other.
+    """The genes of a space's configs.
 
-    ``widths`` says how many numbers each gene has, ``unordered`` which genes have values that are
-    alike or not.
+    ``widths`` is how many numbers each gene has, ``unordered`` the indices of the genes whose
+    values have no order.
     """
 
     def __init__(self, space: Space) -> None:
@@ -50,7 +50,7 @@ class Genes:
         )
 
     def of(self, config: Config) -> list[float]:
-        """The numbers of a config."""
+        """The numbers of a config, gene after gene."""
         return [
             number
             for parameter in self._parameters
@@ -58,7 +58,7 @@ class Genes:
         ]
 
     def of_all(self, configs: Sequence[Config]) -> Array:
-        """Those of several, shape (configs, numbers)."""
+        """The numbers of several configs, shape (configs, numbers)."""
         return np.array([self.of(config) for config in configs]).reshape(-1, sum(self.widths))
 
 

@@ -1,4 +1,4 @@
-"""What every cost model does: learn costs from features, and predict those of other features."""
+"""The protocol of cost models, which learn values from features."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ Array = npt.NDArray[np.float64]
 
 
 class Prediction(NamedTuple):
-    """What a model thinks of n points.
+    """A model's prediction for n points.
 
-    ``means`` has shape (n,), or (n, k) where k values were given for each point. ``deviations``,
-    shape (n,), says how far the truth may be from them, as standard deviations; None where the
-    model has no idea.
+    ``means`` have shape (n,), or (n, k) if the model learned k values per point. ``deviations``,
+    shape (n,), are standard deviations; None if the model does not estimate its uncertainty.
     """
 
     means: Array
@@ -25,18 +24,18 @@ class Prediction(NamedTuple):
 class CostModel(Protocol):
     """Predicts a value from the features of a config.
 
-    The value may be anything that has an order: seconds, their logarithm, calls a second. A model
-    is made for a number of features, and knows neither spaces nor TVM.
-    ``tunesmith.testing.cost_model`` has the suite that every model passes.
+    The value may be seconds, their logarithm, or calls per second. The constructor takes the number
+    of features; a model knows neither spaces nor TVM. Its tests inherit the suite in
+    ``tunesmith.testing.cost_model``.
     """
 
     def fit(self, features: Array, values: Array) -> None:
-        """Learn from n points, at least one; replaces what was known before.
+        """Learn from n points, at least one, and forget all earlier ones.
 
-        ``features`` have shape (n, features), ``values`` (n,), all of them finite.
+        ``features`` have shape (n, features), ``values`` (n,); all are finite.
         """
         ...
 
     def predict(self, features: Array) -> Prediction:
-        """The values of m points, shape (m, features); only after ``fit``."""
+        """Predict the values of m points, shape (m, features). Call ``fit`` first."""
         ...

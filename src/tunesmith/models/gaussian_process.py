@@ -53,11 +53,11 @@ class _Hyperparameters:
 
 
 class GaussianProcess:
-    """Predicts values at points from values at others, with uncertainty: a ``CostModel``.
+    """A ``CostModel`` with uncertainty.
 
-    ``adapt`` finds the hyperparameters, beginning with those found last; ``condition`` says what is
-    known; ``fit`` is both. Features are coordinates of 0 or more, most of them up to 1; values have
-    a deviation of about 1.
+    ``adapt`` optimises the hyperparameters, starting from the last ones; ``condition`` sets the
+    known points; ``fit`` does both. Features are 0 or more, most of them at most 1; values have a
+    standard deviation of about 1.
     """
 
     def __init__(self, features: int) -> None:
@@ -116,7 +116,7 @@ class GaussianProcess:
         return Prediction(posterior.means, posterior.deviations)
 
     def posterior(self, features: Array) -> Posterior:
-        """What is known of m points, shape (m, features), together."""
+        """The joint posterior at m points, shape (m, features)."""
         covariance = self._covariance(features)
         with _one_thread():
             explaining = covariance @ self._inverse
@@ -132,10 +132,10 @@ class GaussianProcess:
 
 
 class Posterior:
-    """Means and variances of a Gaussian process at m points, which it can be told more of.
+    """Means and variances of a Gaussian process at m points. ``expect`` adds observations.
 
-    ``means`` have shape (m,) or (m, k). ``to_known`` is the covariance of the points with what is
-    known, shape (m, known), and ``explaining`` that times the inverse covariance of the known.
+    ``means`` have shape (m,) or (m, k). ``to_known`` is the points' covariance with the known
+    points, shape (m, known); ``explaining`` is the same times the known points' inverse covariance.
     """
 
     def __init__(
@@ -161,9 +161,9 @@ class Posterior:
         return deviations
 
     def expect(self, number: int) -> None:
-        """Take the mean of a point for its value: then all means stay, and deviations shrink.
+        """Add an observation of a point that equals its mean: means stay, deviations shrink.
 
-        As a step of a Cholesky factorisation of the points' covariance.
+        This is one step of a Cholesky factorisation of the points' covariance.
         """
         apart = np.abs(self._features - self._features[number]) @ (1 / self._found.scales)
         covariance = self._found.amplitude * np.exp(-apart)

@@ -1,12 +1,12 @@
 """Weighted k-nearest-neighbour regression (NoSE, section III-B, equations 1 to 4).
 
-The paper's configs are vectors of numbers, one an ordinal or categorical gene, and its distance is
-Canberra's: the sum over the genes of |x - z| / (|x| + |z|), each between 0 and 1. A gene may have
-several numbers here (see ``Genes``). So that all genes still weigh alike, its distance is the mean
-of Canberra's terms over its numbers. For positive numbers a term is tanh(|ln x - ln z| / 2), so it
-compares sizes by their ratio, which is what matters of a tile. Values without an order are at 0
-where they are alike, else at 1: with an indicator for each of them, two values would differ in two
-indicators, each with a term of 1.
+In the paper a config is a vector with one number per ordinal or categorical gene, and the distance
+is Canberra's: the sum over the genes of |x - z| / (|x| + |z|), each between 0 and 1. Here a gene
+may have several numbers (see ``Genes``), and its distance is the mean of Canberra's terms over
+them, so all genes have the same weight. For positive numbers a term is tanh(|ln x - ln z| / 2): it
+compares sizes by their ratio, which is what matters for tiles. Values without an order have
+distance 0 if equal, else 1. (With one-hot indicators, two values would differ in two indicators,
+each with a term of 1.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tunesmith.models.cost_model import Prediction
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 
-# The number of distances that are held at a time: 16 MB.
+# The number of distances in memory at a time: 16 MB.
 _PAIRS_AT_ONCE = 1 << 22
 
 # The smallest distance. With it, the prediction for a known config is its own value up to rounding.
@@ -30,12 +30,12 @@ _LEAST_DISTANCE = 1e-30
 
 
 class KnnRegressor:
-    """Predicts a point's value from those of the ``k`` nearest known ones, the nearer the more.
+    """Predicts a point's value as a weighted mean of the values of its ``k`` nearest known points.
 
-    A ``CostModel`` without uncertainty, of values that are not negative. ``widths`` are how many
-    features each gene has, by default one, and ``unordered`` the genes whose values are alike or
-    not. Where several points are equally far and not all of them are among the nearest ``k``, they
-    share the places that are left. So the order of what is known has no influence.
+    A ``CostModel`` without uncertainty, for values of 0 or more. ``widths`` is how many features
+    each gene has, by default one; ``unordered`` has the indices of the genes whose values have no
+    order. Points at the same distance share the remaining places among the nearest ``k``, so the
+    order of the known points has no influence.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class KnnRegressor:
         self._values: Array = np.empty(0)
 
     def fit(self, features: Array, values: Array) -> None:
-        """As in ``CostModel``; a value is not negative."""
+        """As in ``CostModel``; values must be 0 or more."""
         for gene in self._genes:
             gene.learn(features)
         self._values = np.array(values)
@@ -71,7 +71,7 @@ class KnnRegressor:
         return Prediction(np.concatenate([np.empty(0), *blocks]) * highest, None)
 
     def distances(self, features: Array) -> npt.NDArray[np.float32]:
-        """The Canberra distances to what is known, shape (points, known)."""
+        """The Canberra distances to the known points, shape (points, known)."""
         total = np.zeros((len(features), len(self._values)), dtype=np.float32)
         for gene in self._genes:
             total += gene.distances(features)
@@ -79,7 +79,7 @@ class KnnRegressor:
 
 
 class _Gene:
-    """The values of a gene that are known, each once."""
+    """A gene's distinct known values."""
 
     def __init__(self, span: slice, unordered: bool) -> None:
         self._span = span
@@ -91,8 +91,8 @@ class _Gene:
         self._distinct, self._codes = _distinct_rows(features[:, self._span])
 
     def distances(self, features: Array) -> npt.NDArray[np.float32]:
-        """From each of the points to each known one, shape (points, known)."""
-        # Configs bred of few parents have few distinct values, and the known ones not many.
+        """The distances to the known points in this gene, shape (points, known)."""
+        # Offspring of a few parents have few distinct values, and so do the known points.
         distinct, codes = _distinct_rows(features[:, self._span])
         if self._unordered:
             table = (distinct != self._distinct[:, 0]).astype(np.float32)
@@ -103,8 +103,8 @@ class _Gene:
 
 
 def _distinct_rows(rows: Array) -> tuple[Array, Codes]:
-    """The distinct rows, and which of them each row is."""
-    if rows.shape[1] == 1:  # much faster than rows of several
+    """The distinct rows, and the index of each row among them."""
+    if rows.shape[1] == 1:  # much faster without an axis
         values, codes = np.unique(rows[:, 0], return_inverse=True)
         return values[:, None], codes.ravel()
     found, codes = np.unique(rows, axis=0, return_inverse=True)
@@ -117,9 +117,9 @@ def canberra(x: Array, z: Array) -> Array:
     Shape (rows, others), for ``x`` of shape (rows, numbers) and ``z`` of shape (others, numbers).
     """
     total = np.zeros((len(x), len(z)))
-    for of_x, of_z in zip(x.T, z.T, strict=True):
-        difference = np.abs(of_x[:, np.newaxis] - of_z)
-        size = np.abs(of_x)[:, np.newaxis] + np.abs(of_z)
+    for left, right in zip(x.T, z.T, strict=True):
+        difference = np.abs(left[:, np.newaxis] - right)
+        size = np.abs(left)[:, np.newaxis] + np.abs(right)
         total += np.divide(difference, size, out=np.zeros_like(size), where=size > 0.0)
     mean: Array = total / x.shape[1]
     return mean

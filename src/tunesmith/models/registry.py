@@ -1,4 +1,4 @@
-"""Cost models by name: ours, and those that other packages bring."""
+"""The registry of cost models: built-in ones and plug-ins."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _OURS = {
 
 
 class MakeModel(Protocol):
-    """Makes an empty model of so many features: the class of a model."""
+    """The class of a model: makes one for a number of features."""
 
     def __call__(self, features: int) -> CostModel: ...
 
 
 def _class(found: object) -> MakeModel | None:
     fits = isinstance(found, type) and hasattr(found, "fit") and hasattr(found, "predict")
-    return found if fits else None  # type: ignore[return-value] # what it is made with shows later
+    return found if fits else None  # type: ignore[return-value] # its constructor is not checked
 
 
 MODELS = Registry(
@@ -30,9 +30,9 @@ MODELS = Registry(
 
 
 def cost_model(name: str, features: int) -> CostModel:
-    """A new model of that name for so many features.
+    """A new model with this name, for a number of features.
 
-    Raises ``UsageError`` for an unknown name, and ``MissingDependencyError`` for a model whose
-    package cannot be imported.
+    Raises ``UsageError`` for an unknown name, and ``MissingDependencyError`` if its package cannot
+    be imported.
     """
     return MODELS.get(name)(features)

@@ -37,9 +37,8 @@ _FITTED = 120
 # The least cost of a trial in seconds, to take its logarithm.
 _LEAST_COST = 1e-6
 
-# So many proposals in a row, without an observation between them, are chosen from the same
-# candidates.
-_FROM_THE_SAME = 4
+# The number of successive proposals, without an observation between them, from the same candidates.
+_PROPOSALS_PER_POOL = 4
 
 # The size of the pool of random configs. It is renewed when the model is refitted, but not before
 # this many proposals.
@@ -99,7 +98,7 @@ class AutoSearch(Search):
         self._rows: list[Array] = []
         self._logs: list[float] = []  # of seconds; infinite for failures
         self._costs: list[float] = []  # logarithms of the seconds of trials
-        self._pending: dict[Config, tuple[Array, Array]] = {}  # coordinates, what is predicted
+        self._pending: dict[Config, tuple[Array, Array]] = {}  # coordinates and prediction
         self._prospects: _Prospects | None = None
         self._valid = 0
 
@@ -141,8 +140,8 @@ class AutoSearch(Search):
 
     def _best_candidate(self) -> Config | None:
         """The new config with the most expected improvement per second; None without candidates."""
-        if self._prospects is None or self._prospects.taken >= _FROM_THE_SAME:
-            self._prospects = self._look_around()
+        if self._prospects is None or self._prospects.taken >= _PROPOSALS_PER_POOL:
+            self._prospects = self._new_prospects()
         number = self._prospects.take(self.seen)
         if number is None:
             self._prospects = None
@@ -152,8 +151,8 @@ class AutoSearch(Search):
         self._expect(config, self._prospects.candidates.rows[number], prediction)
         return config
 
-    def _look_around(self) -> _Prospects:
-        """New candidates, and what the model thinks of them."""
+    def _new_prospects(self) -> _Prospects:
+        """New candidates with the model's prediction for them."""
         values = _standardised(np.array(self._logs), self.settings.told_apart)
         order = np.argsort(values, kind="stable")
         known = self._known(order)
@@ -208,7 +207,7 @@ class AutoSearch(Search):
 
 @dataclass
 class _Prospects:
-    """Candidates, and what they promise. ``best`` is the best value that was observed."""
+    """Candidates with their posterior. ``best`` is the best value observed."""
 
     candidates: Choices
     posterior: Posterior
@@ -216,7 +215,10 @@ class _Prospects:
     taken: int = 0
 
     def take(self, seen: Container[Config]) -> int | None:
-        """The number of the one that promises most and is new; it counts as known from now on."""
+        """The index of the new one with the most expected improvement per second; None if none.
+
+        The posterior then treats its mean as observed.
+        """
         means = self.posterior.means
         improvement = expected_improvement(self.best, means[:, 0], self.posterior.deviations)
         for number in np.argsort(-improvement / np.exp(means[:, 1]), kind="stable").tolist():

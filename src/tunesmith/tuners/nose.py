@@ -87,8 +87,8 @@ class NoseSearch(Search):
         self.settings = settings
         self.population: list[Individual] = []
         self._genes = Genes(space)
-        self._rows: list[list[float]] = []  # of all that was observed, and how fast that is
-        self._speeds: list[float] = []
+        self._rows: list[list[float]] = []  # the genes of each observed config
+        self._speeds: list[float] = []  # in calls per second
         self._elite: list[Config] = []
         self._random_due = 0
 
@@ -124,7 +124,7 @@ class NoseSearch(Search):
         self._random_due = self.settings.elite_count - len(best)
 
     def predict(self, configs: Sequence[Config]) -> npt.NDArray[np.float64]:
-        """How fast configs are by all that was observed, shape (configs,)."""
+        """Predicted speeds of configs from all observations, shape (configs,)."""
         genes = self._genes
         model = KnnRegressor(
             sum(genes.widths), self.settings.neighbours, genes.widths, genes.unordered

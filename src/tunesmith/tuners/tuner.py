@@ -58,9 +58,9 @@ class Tuner(ABC):
         """A new search of ``space``; the same seed and observations give the same proposals."""
 
     def start_on(self, view: View, seed: int) -> Search:
-        """A new search that may look at more than the space: see ``View``.
+        """A new search that may use estimates and features: see ``View``.
 
-        This is how a run starts its searches. Unless overridden, a tuner looks at the space alone.
+        A run starts its searches with this. By default it calls ``start`` with the space.
         """
         return self.start(view.space, seed)
 

@@ -1,4 +1,4 @@
-"""What a tuner may look at: the space, and what is known of its configs without a trial."""
+"""A tuner's view of a problem: its space, and what is known of configs without a trial."""
 
 from __future__ import annotations
 
@@ -14,14 +14,11 @@ from tunesmith.space import Config, Space
 Array = npt.NDArray[np.float64]
 
 OfConfigs = Callable[[Sequence[Config]], Array | None]
-"""Something of each of several configs, along the first axis; None where nothing is known."""
+"""An array with one entry per config along the first axis; None if nothing is known."""
 
 
 class View:
-    """A problem as its tuner sees it.
-
-    ``estimates`` and ``features`` are what the problem knows of configs, if it knows anything.
-    """
+    """A problem's space, with its functions for estimates and features if it has them."""
 
     def __init__(
         self, space: Space, estimates: OfConfigs | None = None, features: OfConfigs | None = None
@@ -31,17 +28,16 @@ class View:
         self._features = features
 
     def estimates(self, configs: Sequence[Config]) -> Array | None:
-        """About how many seconds a call takes by a model of the machine, shape (configs,).
+        """Estimated seconds of a call by a model of the machine, shape (configs,).
 
-        NaN for configs of which there is no idea; None where there is no model.
+        NaN for configs without an estimate; None if there is no model.
         """
         return None if self._estimates is None else self._estimates(configs)
 
     def features(self, configs: Sequence[Config]) -> Array:
-        """Numbers to learn from, shape (configs, features).
+        """Features for a cost model, shape (configs, features).
 
-        Those of the programs where the problem knows them, else the coordinates of the configs: see
-        ``Coordinates``.
+        The features of the programs if the problem has them, else the configs' ``Coordinates``.
         """
         known = None if self._features is None else self._features(configs)
         return self._coordinates.of_all(configs) if known is None else known

@@ -22,7 +22,7 @@ from tunesmith.measurement import Outcome
 
 
 def run_worker(prepared: Prepared, channel: Channel, gpu: int) -> None:
-    """Take the GPU, say so, then run what the server says until the GPU is of no more use here.
+    """Take the GPU, report it, then execute the server's commands until the context is unusable.
 
     Raises ``ChannelClosedError`` when the server is gone.
     """

@@ -65,7 +65,7 @@ class Child:
                     print(describe(error), file=sys.stderr, flush=True)
                 finally:
                     os._exit(status)
-        with contextlib.suppress(OSError):  # the child does so too: whoever comes first
+        with contextlib.suppress(OSError):  # the child does the same; whichever comes first
             os.setpgid(self.pid, self.pid)
         self._printed = printed
         self.channel = Channel(ours, _LONGEST_MESSAGE)

@@ -41,7 +41,7 @@ def kill_session(leader: int) -> None:
 
 
 def die_with(parent: int) -> None:
-    """Have this process, a child of ``parent``, killed when that one is gone."""
+    """Have the system kill this process when ``parent``, its parent, ends."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it died before the line above
         os._exit(1)
@@ -56,7 +56,7 @@ def contain(parent: int, keep: int, errors: int, memory_limit: int | None, threa
     """
     os.setpgid(0, 0)
     die_with(parent)
-    # TVM's own handlers walk the stack to print it, slowly, in a process that is broken already.
+    # TVM's handlers print a stack trace, slowly, in a process that is already broken.
     for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT):
         signal.signal(number, signal.SIG_DFL)
     _redirect(keep, errors)

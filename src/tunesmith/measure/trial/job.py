@@ -1,4 +1,4 @@
-"""The job of a measuring server, which it gets once, when it starts."""
+"""The job of a measuring server. It is sent once, when the server starts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tunesmith.target import Target
 
 
 class Programs(Protocol):
-    """What measuring has to know of a sketch; see ``Sketch``."""
+    """The part of ``Sketch`` that measuring uses."""
 
     @property
     def name(self) -> str: ...
@@ -40,10 +40,10 @@ class Job:
         return self.settings.workers or self.target.core_count
 
     def program(self, candidate: Candidate) -> Any:
-        """The scheduled ``tvm.IRModule`` of a candidate by one of the sketches.
+        """The scheduled ``tvm.IRModule`` of a candidate.
 
-        Where there is one sketch the candidate need not name it. Raises ``InstantiationError``
-        where the config cannot be scheduled, ``UsageError`` for another sketch.
+        If there is only one sketch, the candidate need not name it. Raises ``InstantiationError``
+        if the config cannot be scheduled, ``UsageError`` if the job does not have the sketch.
         """
         named = {sketch.name: sketch for sketch in self.sketches}
         if len(named) == 1:

@@ -1,4 +1,4 @@
-"""Where a task is measured: a choice of whoever tunes it."""
+"""The protocol of factories of measurers, which decide where a task is measured."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tunesmith.problem import Measurer
 
 
 class Measurers(Protocol):
-    """Makes measurers of tasks: for this machine, or for devices elsewhere.
+    """Makes measurers of tasks, for this machine or for devices elsewhere.
 
-    ``tune(task, measurers=...)`` takes one. What its measurers give is filed under their
-    ``machine``.
+    ``tune(task, measurers=...)`` takes one. Records are filed under the ``machine`` of the measurer
+    that made them.
     """
 
     def measurer(self, job: Job) -> Measurer:
-        """A new measurer for a job. Raises ``TunesmithError`` where nothing can be measured."""
+        """A new measurer for a job. Raises ``TunesmithError`` if the job cannot be measured."""
         ...

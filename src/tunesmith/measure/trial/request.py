@@ -25,7 +25,7 @@ class Request:
 
     @property
     def candidate(self) -> Candidate:
-        """What is to be measured."""
+        """The candidate to measure."""
         return Candidate(Config.from_json(self.config), self.sketch)
 
 
