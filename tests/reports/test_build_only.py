@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from tunesmith.reports.build_progress import BuildProgress
-from tunesmith.reports.build_tables import resources_table
+from tunesmith.reports.tables import resources_table
 
 
 def program(registers: int, spilled: int, occupancy: float | None) -> dict[str, float | None]:
