@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -53,19 +53,14 @@ class Description:
         return {
             "format": FORMAT,
             "operator": self.operator.to_json(),
-            "target": {
-                "kind": self.target.kind,
-                "mcpu": self.target.mcpu,
-                "cores": self.target.cores,
-                "arch": self.target.arch,
-            },
+            "target": asdict(self.target),
             "processor": self.processor,
             "arch": self.arch,
             "workspace": self.workspace,
             "config": None if self.config is None else self.config.to_json(),
-            "arguments": [_tensor(argument) for argument in self.operator.arguments],
-            "prepared": None if self.prepared is None else _tensor(self.prepared),
-            "result": _tensor(self.operator.result),
+            "arguments": [asdict(argument) for argument in self.operator.arguments],
+            "prepared": None if self.prepared is None else asdict(self.prepared),
+            "result": asdict(self.operator.result),
             "alignment": self.alignment,
             "flops": self.operator.flops,
         }
@@ -150,10 +145,6 @@ def read(path: str | Path) -> tuple[Any, Description]:
     except Exception as error:
         raise TunesmithError(f"{library} is not a kernel's library: save it again") from error
     return module, description
-
-
-def _tensor(argument: Argument) -> dict[str, Any]:
-    return {"name": argument.name, "shape": argument.shape, "dtype": argument.dtype}
 
 
 def _argument(tensor: Mapping[str, Any]) -> Argument:
