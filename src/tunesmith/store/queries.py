@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
+from tunesmith.machine import machine_of
 from tunesmith.measurement import Outcome
 from tunesmith.space import Config
 from tunesmith.store.record import ANY_MACHINE, Record, Run, Session, TaskSummary
@@ -20,13 +21,17 @@ _ROWS_AT_A_TIME = 1000
 def series_ids(
     connection: Connection,
     task_key: str,
-    *,
-    machine: str,
-    sketch: str | None,
-    sketch_version: int | None,
+    machine: str | None,
+    sketch: str | None = None,
+    sketch_version: int | None = None,
 ) -> list[int]:
-    """The ids of a task's series; None selects all sketches or versions, `ANY_MACHINE` all
-    machines."""
+    """The ids of a task's series.
+
+    ``machine`` is a fingerprint, None for this machine's, `ANY_MACHINE` for all; None for
+    ``sketch`` or ``sketch_version`` selects all of them.
+    """
+    if machine is None:
+        machine = machine_of(task_key)["fingerprint"]
     chosen = (
         select(series.c.id)
         .join(tasks, tasks.c.id == series.c.task_id)
@@ -153,7 +158,16 @@ def _newest_instant(connection: Connection, ids: Sequence[int]) -> int | None:
     return max((instant for instant in newest if instant is not None), default=None)
 
 
-def summary(connection: Connection, task_id: int, key: str, ids: Sequence[int]) -> TaskSummary:
+def summaries(connection: Connection, machine: str | None) -> list[TaskSummary]:
+    """The summaries of all tasks on a machine (see ``series_ids``), oldest first."""
+    rows = connection.execute(select(tasks).order_by(tasks.c.id)).all()
+    return [
+        _summary(connection, row.id, row.key, series_ids(connection, row.key, machine))
+        for row in rows
+    ]
+
+
+def _summary(connection: Connection, task_id: int, key: str, ids: Sequence[int]) -> TaskSummary:
     """The summary of a task over these of its series."""
     newest = (
         select(sessions.c.description)
