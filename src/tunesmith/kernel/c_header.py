@@ -62,8 +62,8 @@ def c_header(
     if prepared is not None:
         weight, tensors = inputs[WEIGHT], (*inputs, prepared, result)
         inputs = tuple(with_weights(inputs, prepared))
-        functions.append((_symbol(PREPARE), f"{name}_prepare", (weight, prepared)))
-    functions.append((_symbol("main"), name, (*inputs, result)))
+        functions.append((PREPARE, f"{name}_prepare", (weight, prepared)))
+    functions.append(("main", name, (*inputs, result)))
     environment = Environment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
@@ -82,11 +82,6 @@ def c_header(
         functions=functions,
         types=_TYPES,
     )
-
-
-def _symbol(function: str) -> str:
-    """The linker symbol that TVM gives a program's function."""
-    return f"__tvm_ffi_{function}"
 
 
 def _identifier(stem: str) -> str:

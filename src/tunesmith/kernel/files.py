@@ -101,12 +101,17 @@ def write(library: Path, module: Any, description: Description) -> list[Path]:
 
     ``module`` is TVM's executable. Raises like ``Kernel.save``.
     """
+    from tvm.support.cc import get_cc
+
     header, described = library.with_suffix(".h"), library.with_suffix(".json")
     if library.suffix in {".h", ".json", ""}:
         raise UsageError(
             f"a kernel is saved as a shared library: name it like {library.stem or 'kernel'}.so"
         )
-    _require_linker()
+    if get_cc() is None:
+        raise MissingDependencyError(
+            "saving a kernel needs a C compiler to link it: install gcc or clang"
+        )
     operator, prepared = description.operator, description.prepared
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
@@ -181,12 +186,3 @@ def _load_library(path: Path) -> Any:
         link = Path(folder) / path.name
         link.symlink_to(path)
         return tvm_ffi.load_module(link)
-
-
-def _require_linker() -> None:
-    from tvm.support.cc import get_cc
-
-    if get_cc() is None:
-        raise MissingDependencyError(
-            "saving a kernel needs a C compiler to link it: install gcc or clang"
-        )
