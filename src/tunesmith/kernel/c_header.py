@@ -58,7 +58,7 @@ def c_header(
     name = _identifier(stem)
     inputs, weight, result = operator.arguments, None, operator.result
     tensors = (*inputs, result)
-    functions = []
+    functions: list[tuple[str, str, tuple[Argument, ...]]] = []
     if prepared is not None:
         weight, tensors = inputs[WEIGHT], (*inputs, prepared, result)
         inputs = tuple(with_weights(inputs, prepared))

@@ -70,8 +70,9 @@ class Diagram:
         fits = math.prod(self._sizes.values()) < _LARGEST
         ends = np.ones(1, dtype=np.int64 if fits else object)
         self._levels: list[_Level] = []
-        for states, *edges in reversed(self._bound(Binder(parameters, constraints, limit))):
-            self._levels.insert(0, _Level.of(states, *edges, ends))
+        bound = self._bound(Binder(parameters, constraints, limit))
+        for states, origins, values, targets in reversed(bound):
+            self._levels.insert(0, _Level.of(states, origins, values, targets, ends))
             ends = self._levels[0].ends
         self.count = int(ends[0])
 
