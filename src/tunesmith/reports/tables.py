@@ -123,7 +123,7 @@ def resources_table(resources: Mapping[str, Sequence[Mapping[str, Any]]]) -> Tab
     table = _table()
     table.add_column("sketch", no_wrap=True)
     _add_numbers(table, "programs", "registers\na thread", "spilling", "threads\na block")
-    _add_numbers(table, "shared\na block", "occupancy", "at best")
+    _add_numbers(table, "shared\na block", "occupancy", "at\nbest")
     for sketch, programs in resources.items():
         columns = {
             name: [float(one[name]) for one in programs if one[name] is not None]
