@@ -14,6 +14,7 @@ from tunesmith.reports.tables import (
     ResultRow,
     history_table,
     outcomes_table,
+    resources_table,
     results_table,
     sketches_table,
 )
@@ -99,3 +100,23 @@ def test_sketches_are_sorted_by_their_best() -> None:
         "slow",
         "failing",
     ]
+
+
+def _program(registers: int, spilled: int, occupancy: float | None) -> dict[str, float | None]:
+    return {
+        "registers": registers,
+        "spilled_bytes": spilled,
+        "shared_bytes": 3072,
+        "threads": 256,
+        "occupancy": occupancy,
+    }
+
+
+def test_resources_are_medians_of_the_programs_of_a_sketch() -> None:
+    programs = [_program(40, 0, 0.75), _program(255, 16, 0.125), _program(64, 0, 0.5)]
+    unknown = [_program(32, 0, None)]
+    lines = _lines(resources_table({"cuda_tiled": programs, "cuda_batch_matmul_opevo": unknown}))
+    cells = ["3", "64", "33 %", "256", "3.0 KiB", "50 %", "75 %"]
+    assert _cells(lines, "cuda_tiled") == ["cuda_tiled", *cells]
+    cells = ["1", "32", "0 %", "256", "3.0 KiB", "–", "–"]
+    assert _cells(lines, "cuda_batch_matmul_opevo") == ["cuda_batch_matmul_opevo", *cells]

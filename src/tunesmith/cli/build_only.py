@@ -55,8 +55,7 @@ def build_only(
 def _print(builds: Builds) -> None:
     from tunesmith.measurement import Outcome
     from tunesmith.reports import format as fmt
-    from tunesmith.reports.build_tables import resources_table
-    from tunesmith.reports.tables import outcomes_table
+    from tunesmith.reports.tables import outcomes_table, resources_table
 
     out = console()
     out.print(builds.task, soft_wrap=True, markup=False)

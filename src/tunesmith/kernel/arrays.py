@@ -24,7 +24,9 @@ def check(value: Any, argument: Argument) -> tuple[int, int]:
     Raises ``UsageError`` for a value that is not an array, or has the wrong type or shape.
     """
     if not hasattr(value, "__dlpack__"):
-        raise UsageError(f"{argument.name} must be an array (NumPy or DLPack), not {_kind(value)}")
+        raise UsageError(
+            f"{argument.name} must be an array (NumPy or DLPack), not {type(value).__name__}"
+        )
     given, shape = str(value.dtype).removeprefix("torch."), tuple(value.shape)
     if shape != argument.shape or given != argument.dtype:
         raise UsageError(
@@ -80,7 +82,7 @@ def check_writable(value: Any, argument: Argument) -> None:
             raise UsageError(f"{argument.name} requires gradients: give {argument.name}.detach()")
     elif not is_tvm(value):
         raise UsageError(
-            f"{argument.name} must be a NumPy array or a PyTorch tensor, not {_kind(value)}"
+            f"{argument.name} must be a NumPy array or a PyTorch tensor, not {type(value).__name__}"
         )
 
 
@@ -255,10 +257,6 @@ def is_tvm_class(kind: type) -> bool:
     import tvm
 
     return issubclass(kind, tvm.runtime.Tensor)
-
-
-def _kind(value: Any) -> str:
-    return type(value).__name__
 
 
 def unusable(name: str, error: Exception) -> UsageError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -53,19 +53,14 @@ class Description:
         return {
             "format": FORMAT,
             "operator": self.operator.to_json(),
-            "target": {
-                "kind": self.target.kind,
-                "mcpu": self.target.mcpu,
-                "cores": self.target.cores,
-                "arch": self.target.arch,
-            },
+            "target": asdict(self.target),
             "processor": self.processor,
             "arch": self.arch,
             "workspace": self.workspace,
             "config": None if self.config is None else self.config.to_json(),
-            "arguments": [_tensor(argument) for argument in self.operator.arguments],
-            "prepared": None if self.prepared is None else _tensor(self.prepared),
-            "result": _tensor(self.operator.result),
+            "arguments": [asdict(argument) for argument in self.operator.arguments],
+            "prepared": None if self.prepared is None else asdict(self.prepared),
+            "result": asdict(self.operator.result),
             "alignment": self.alignment,
             "flops": self.operator.flops,
         }
@@ -106,12 +101,17 @@ def write(library: Path, module: Any, description: Description) -> list[Path]:
 
     ``module`` is TVM's executable. Raises like ``Kernel.save``.
     """
+    from tvm.support.cc import get_cc
+
     header, described = library.with_suffix(".h"), library.with_suffix(".json")
     if library.suffix in {".h", ".json", ""}:
         raise UsageError(
             f"a kernel is saved as a shared library: name it like {library.stem or 'kernel'}.so"
         )
-    _require_linker()
+    if get_cc() is None:
+        raise MissingDependencyError(
+            "saving a kernel needs a C compiler to link it: install gcc or clang"
+        )
     operator, prepared = description.operator, description.prepared
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
@@ -152,10 +152,6 @@ def read(path: str | Path) -> tuple[Any, Description]:
     return module, description
 
 
-def _tensor(argument: Argument) -> dict[str, Any]:
-    return {"name": argument.name, "shape": argument.shape, "dtype": argument.dtype}
-
-
 def _argument(tensor: Mapping[str, Any]) -> Argument:
     return Argument(str(tensor["name"]), tuple(map(int, tensor["shape"])), str(tensor["dtype"]))
 
@@ -190,12 +186,3 @@ def _load_library(path: Path) -> Any:
         link = Path(folder) / path.name
         link.symlink_to(path)
         return tvm_ffi.load_module(link)
-
-
-def _require_linker() -> None:
-    from tvm.support.cc import get_cc
-
-    if get_cc() is None:
-        raise MissingDependencyError(
-            "saving a kernel needs a C compiler to link it: install gcc or clang"
-        )

@@ -98,68 +98,56 @@ class SpeedPlot(Plot):
         mark: Mark = "dot",
     ) -> None:
         """A dot for each valid trial: its speed at its position on the x axis (``at``)."""
-        import plotly.graph_objects as go
-
         if not trials:
             return
         self.explain(name, colour, mark)
-        self.figure.add_trace(
-            go.Scatter(
-                mode="markers",
-                x=list(at),
-                y=[self.unit.value(trial.seconds) for trial in trials],
-                marker={
-                    "size": _dot_size(trials),
-                    "symbol": _SYMBOLS[mark],
-                    "color": LIGHT[colour],
-                },
-                customdata=[
-                    [trial.index, fmt.seconds(trial.seconds), fmt.duration(trial.elapsed)]
-                    for trial in trials
-                ],
-                hovertemplate=f"trial %{{customdata[0]}}, {name}<br>%{{y:.4~g}} {self.unit.name}, "
-                "%{customdata[1]} a call<br>after %{customdata[2]}<extra></extra>",
-            )
+        self.figure.add_scatter(
+            mode="markers",
+            x=list(at),
+            y=[self.unit.value(trial.seconds) for trial in trials],
+            marker={
+                "size": _dot_size(trials),
+                "symbol": _SYMBOLS[mark],
+                "color": LIGHT[colour],
+            },
+            customdata=[
+                [trial.index, fmt.seconds(trial.seconds), fmt.duration(trial.elapsed)]
+                for trial in trials
+            ],
+            hovertemplate=f"trial %{{customdata[0]}}, {name}<br>%{{y:.4~g}} {self.unit.name}, "
+            "%{customdata[1]} a call<br>after %{customdata[2]}<extra></extra>",
         )
 
     def add_invalid(self, height: float) -> None:
         """A cross for each invalid trial at its number, all at the same height."""
-        import plotly.graph_objects as go
-
         invalid = [trial for trial in self.report.trials if trial.seconds is None]
         if not invalid:
             return
         self.explain("invalid", "invalid", "cross")
         line = {"width": 1.5, "color": LIGHT["invalid"]}
-        self.figure.add_trace(
-            go.Scatter(
-                mode="markers",
-                x=[trial.index for trial in invalid],
-                y=[height] * len(invalid),
-                marker={"size": _dot_size(invalid) + 1, "symbol": _SYMBOLS["cross"], "line": line},
-                customdata=[
-                    [fmt.outcome_name(trial.outcome), trial.outcome.meaning] for trial in invalid
-                ],
-                hovertemplate="trial %{x}: %{customdata[0]}<br>%{customdata[1]}<extra></extra>",
-            )
+        self.figure.add_scatter(
+            mode="markers",
+            x=[trial.index for trial in invalid],
+            y=[height] * len(invalid),
+            marker={"size": _dot_size(invalid) + 1, "symbol": _SYMBOLS["cross"], "line": line},
+            customdata=[
+                [fmt.outcome_name(trial.outcome), trial.outcome.meaning] for trial in invalid
+            ],
+            hovertemplate="trial %{x}: %{customdata[0]}<br>%{customdata[1]}<extra></extra>",
         )
 
     def add_best_line(self, at: Sequence[float], end: float) -> None:
         """The best speed so far: a step at each improvement (``at``), then level to ``end``."""
-        import plotly.graph_objects as go
-
         if not at:
             return
         self.explain("best so far", "best", "line")
         speeds = [self.unit.value(trial.seconds) for trial in self.report.improvements]
-        self.figure.add_trace(
-            go.Scatter(
-                mode="lines",
-                x=[*at, max(end, at[-1])],
-                y=[*speeds, speeds[-1]],
-                line={"shape": "hv", "width": 2.5, "color": LIGHT["best"]},
-                hoverinfo="skip",
-            )
+        self.figure.add_scatter(
+            mode="lines",
+            x=[*at, max(end, at[-1])],
+            y=[*speeds, speeds[-1]],
+            line={"shape": "hv", "width": 2.5, "color": LIGHT["best"]},
+            hoverinfo="skip",
         )
 
     def add_references(self, axis: Literal["x", "y"]) -> None:

@@ -84,18 +84,14 @@ def _speed_over_time(report: RunReport) -> Figure:
 
 
 def _distribution(report: RunReport) -> Figure:
-    import plotly.graph_objects as go
-
     plot = SpeedPlot(report, 320, "", "trials")
     plot.figure.update_xaxes(title_text=plot.unit.name)
     plot.explain("valid trials", "trial", "block")
-    plot.figure.add_trace(
-        go.Histogram(
-            x=[plot.unit.value(trial.seconds) for trial in report.valid],
-            nbinsx=40,
-            marker={"color": LIGHT["trial"], "line": {"color": LIGHT["page"], "width": 1}},
-            hovertemplate=f"%{{x}} {plot.unit.name}: %{{y}} trials<extra></extra>",
-        )
+    plot.figure.add_histogram(
+        x=[plot.unit.value(trial.seconds) for trial in report.valid],
+        nbinsx=40,
+        marker={"color": LIGHT["trial"], "line": {"color": LIGHT["page"], "width": 1}},
+        hovertemplate=f"%{{x}} {plot.unit.name}: %{{y}} trials<extra></extra>",
     )
     plot.add_references("x")
     plot.figure.update_xaxes(range=[0, 1.05 * plot.top])
@@ -107,8 +103,6 @@ def _distribution(report: RunReport) -> Figure:
 
 
 def _time_by_phase(report: RunReport) -> Figure:
-    import plotly.graph_objects as go
-
     plot = Plot(110, "", "")
     total = sum(report.time.values())
     for phase in PHASES:
@@ -116,19 +110,17 @@ def _time_by_phase(report: RunReport) -> Figure:
         part = fmt.share(spent, total)
         label = f"{phase}: {fmt.duration(spent)}, {part}"
         plot.explain(label, phase, "block")
-        plot.figure.add_trace(
-            go.Bar(
-                x=[spent / total],
-                y=[""],
-                orientation="h",
-                marker={"color": LIGHT[phase], "line": {"color": LIGHT["page"], "width": 1}},
-                text=[f"<b>{phase}</b><br>{part}"],
-                textposition="inside",
-                insidetextanchor="middle",
-                textangle=0,
-                textfont={"color": LIGHT["on phase"]},
-                hovertemplate=f"{label}<extra></extra>",
-            )
+        plot.figure.add_bar(
+            x=[spent / total],
+            y=[""],
+            orientation="h",
+            marker={"color": LIGHT[phase], "line": {"color": LIGHT["page"], "width": 1}},
+            text=[f"<b>{phase}</b><br>{part}"],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            textfont={"color": LIGHT["on phase"]},
+            hovertemplate=f"{label}<extra></extra>",
         )
     # A bar that is too short for its label has none: the legend names it.
     plot.figure.update_layout(
@@ -154,25 +146,21 @@ _PHASE_WORDS = {
 
 
 def _outcomes_by_class(report: RunReport) -> Figure:
-    import plotly.graph_objects as go
-
     counts = report.outcomes
     rows, most = max(len(counts), 2), max(counts.values())
     plot = Plot(66 + 34 * rows, "trials", "")
-    plot.figure.add_trace(
-        go.Bar(
-            x=list(counts.values()),
-            y=[fmt.outcome_name(outcome) for outcome in counts],
-            orientation="h",
-            marker={"color": [LIGHT["invalid" if o.value else "best"] for o in counts]},
-            text=[fmt.count(number) for number in counts.values()],
-            textposition="outside",
-            customdata=[
-                [outcome.meaning, fmt.share(number, len(report.trials))]
-                for outcome, number in counts.items()
-            ],
-            hovertemplate="%{y}: %{x} trials, %{customdata[1]}<br>%{customdata[0]}<extra></extra>",
-        )
+    plot.figure.add_bar(
+        x=list(counts.values()),
+        y=[fmt.outcome_name(outcome) for outcome in counts],
+        orientation="h",
+        marker={"color": [LIGHT["invalid" if o.value else "best"] for o in counts]},
+        text=[fmt.count(number) for number in counts.values()],
+        textposition="outside",
+        customdata=[
+            [outcome.meaning, fmt.share(number, len(report.trials))]
+            for outcome, number in counts.items()
+        ],
+        hovertemplate="%{y}: %{x} trials, %{customdata[1]}<br>%{customdata[0]}<extra></extra>",
     )
     plot.figure.update_xaxes(range=[0, 1.2 * most], dtick=_whole(most), fixedrange=True)
     plot.figure.update_yaxes(range=[rows - 0.5, -0.5], showgrid=False, ticks="", fixedrange=True)

@@ -52,7 +52,9 @@ def seconds(value: float | None) -> str:
     """The time of one call in a suitable unit: 12.3 ns, 321 µs, 1.00 ms, 2.50 s."""
     if value is None or not math.isfinite(value):
         return NOTHING
-    return _with_unit(value, _TIME_UNITS)
+    least = _TIME_UNITS[-1] if value else _TIME_UNITS[0]
+    size, name = next((unit for unit in _TIME_UNITS if _rounded(value / unit[0]) >= 1), least)
+    return f"{number(value / size)} {name}"
 
 
 def duration(value: float) -> str:
@@ -162,14 +164,6 @@ def speed(time: float | None, flops: float | None) -> str:
     unit = SpeedUnit.suiting(flops, [time])
     amount = unit.amount(time)
     return amount if amount == NOTHING else f"{amount} {unit.name}"
-
-
-def _with_unit(value: float, units: Sequence[tuple[float, str]]) -> str:
-    for size, name in units:
-        if _rounded(value / size) >= 1:
-            return f"{number(value / size)} {name}"
-    size, name = units[-1] if value else units[0]
-    return f"{number(value / size)} {name}"
 
 
 def _rounded(value: float) -> float:

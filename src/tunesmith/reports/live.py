@@ -58,38 +58,33 @@ class LiveProgress:
         self._state: Progress | None = None
         self._shown: Progress | None = None
         self._shown_at = -math.inf
-        self._live: Live | None = None
+        # Workers are forked while this is shown: a thread that redraws could leave them a locked
+        # console, and with redirected streams they would draw, too.
+        self._live = Live(
+            console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
+        )
 
     def __enter__(self) -> Self:
         if self._console.is_interactive:
-            # Workers are forked while this is shown: a thread that redraws could leave them a
-            # locked console, and with redirected streams they would draw, too.
-            self._live = Live(
-                console=self._console,
-                auto_refresh=False,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
             self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._state is not None and self._state is not self._shown:
             self._show(self._state)
-        if self._live is not None:
-            self._live.stop()
+        self._live.stop()
 
     def update(self, state: Progress) -> None:
         """Set the latest state; cheap enough to call after every trial."""
         if self._state is None:
             self._limits = dataclasses.replace(self._limits, first=state)
         self._state = state
-        every = LINE_EVERY if self._live is None else DRAW_EVERY
+        every = DRAW_EVERY if self._live.is_started else LINE_EVERY
         if self._clock() - self._shown_at >= every:
             self._show(state)
 
     def _show(self, state: Progress) -> None:
-        if self._live is not None:
+        if self._live.is_started:
             self._live.update(progress_panel(state, self._limits, self._flops), refresh=True)
         else:
             for line in progress_lines(state, self._limits, self._flops):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tunesmith.errors import TunesmithError, system_reason
 from tunesmith.reports import format as fmt
@@ -51,7 +51,6 @@ def render(report: RunReport) -> str:
     figures = make_figures(report)
     plotly, bundle = _plotly_bundle()
     script = _source("page.js")
-    unit = speed_unit(report)
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -59,12 +58,11 @@ def render(report: RunReport) -> str:
         report=report,
         headline=headline(report),
         cards=_cards(report),
-        facts=_facts(report),
-        unit=unit.name,
-        results=_results(report, unit),
+        gpu=_gpu(report),
+        fmt=fmt,
+        unit=speed_unit(report),
+        best_name=BEST_NAME,
         figures=figures,
-        outcomes=_outcomes(report),
-        sketches=_sketches(report, unit),
         configs=_configs(report),
         program=Markup(_coloured(report.program)),
         policy=_policy([plotly, script]),
@@ -88,13 +86,7 @@ def headline(report: RunReport) -> str:
     return f"{compared[0].upper()}{compared[1:]}, {found}"
 
 
-class _Card(NamedTuple):
-    label: str
-    value: str
-    note: str
-
-
-def _cards(report: RunReport) -> list[_Card]:
+def _cards(report: RunReport) -> list[tuple[str, str, str]]:
     cards = []
     if report.best is not None:
         best = report.best.seconds
@@ -102,30 +94,17 @@ def _cards(report: RunReport) -> list[_Card]:
         if report.default is not None:
             slower = f"from {fmt.seconds(report.default.seconds)}"
             slow = f"from {fmt.speed(report.default.seconds, report.flops)}"
-        cards.append(_Card("Time a call", fmt.seconds(best), slower))
-        cards.append(_Card("Speed", fmt.speed(best, report.flops), slow))
+        cards.append(("Time a call", fmt.seconds(best), slower))
+        cards.append(("Speed", fmt.speed(best, report.flops), slow))
         if report.peers:
             time, name = min((time, name) for name, time in report.peers.items())
             note = f"{name}: {fmt.seconds(time)}"
-            cards.append(_Card(f"Against {name}", fmt.gain(time, best), note))
+            cards.append((f"Against {name}", fmt.gain(time, best), note))
     total, valid = len(report.trials), len(report.valid)
     note = f"{fmt.count(valid)} valid ({fmt.share(valid, total)})" if total else ""
-    cards.append(_Card("Trials", fmt.count(total), note))
-    cards.append(_Card("Wall clock", fmt.duration(report.elapsed), f"budget: {report.budget}"))
+    cards.append(("Trials", fmt.count(total), note))
+    cards.append(("Wall clock", fmt.duration(report.elapsed), f"budget: {report.budget}"))
     return cards
-
-
-def _facts(report: RunReport) -> list[tuple[str, str]]:
-    facts = [
-        ("Target", report.target),
-        ("Machine", report.machine),
-        ("GPU", _gpu(report)),
-        ("Tuner", report.tuner),
-        ("Started", report.started.strftime("%Y-%m-%d %H:%M:%S %Z").strip()),
-        ("Stopped", report.stopped),
-        ("Software", ", ".join(f"{name} {text}" for name, text in report.versions.items())),
-    ]
-    return [(name, text) for name, text in facts if text]
 
 
 def _gpu(report: RunReport) -> str:
@@ -141,51 +120,6 @@ def _gpu(report: RunReport) -> str:
             bounds = dict.fromkeys(map(fmt.count, (min(known), max(known))))
             parts.append(f"{'–'.join(bounds)} {unit}")
     return ", ".join(filter(None, parts))
-
-
-def _results(report: RunReport, unit: fmt.SpeedUnit) -> list[dict[str, Any]]:
-    baseline = report.default.seconds if report.default else None
-    return [
-        {
-            "name": name,
-            "time": fmt.seconds(time),
-            "speed": unit.amount(time),
-            "gain": fmt.gain(baseline, time),
-            "best": name == BEST_NAME,
-        }
-        for name, time in report.results
-    ]
-
-
-def _outcomes(report: RunReport) -> list[dict[str, str]]:
-    total = len(report.trials)
-    return [
-        {
-            "name": fmt.outcome_name(outcome),
-            "count": fmt.count(number),
-            "share": fmt.share(number, total),
-            "meaning": outcome.meaning,
-        }
-        for outcome, number in report.outcomes.items()
-    ]
-
-
-def _sketches(report: RunReport, unit: fmt.SpeedUnit) -> list[dict[str, Any]]:
-    """A row for each sketch, if there were several."""
-    total = sum(sketch.trials for sketch in report.sketches)
-    chosen = None if report.best is None else report.best.sketch
-    return [
-        {
-            "name": sketch.name,
-            "count": fmt.count(sketch.trials),
-            "share": fmt.share(sketch.trials, total),
-            "time": fmt.seconds(sketch.seconds),
-            "speed": unit.amount(sketch.seconds),
-            "best": sketch.name == chosen,
-        }
-        for sketch in report.sketches
-        if len(report.sketches) > 1
-    ]
 
 
 def _configs(report: RunReport) -> list[dict[str, Any]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from rich import box
 from rich.table import Table
@@ -55,13 +56,10 @@ def results_table(
     if baseline is not None:
         _add_numbers(table, f"against the {baseline.name}")
     for row in rows:
-        gain = [] if baseline is None else [fmt.gain(baseline.seconds, row.seconds)]
-        cells: list[str | Text] = [
-            _plain(row.name),
-            fmt.seconds(row.seconds),
-            unit.amount(row.seconds),
-        ]
-        table.add_row(*cells, *gain, style="bold green" if row.best else None)
+        cells = [fmt.seconds(row.seconds), unit.amount(row.seconds)]
+        if baseline is not None:
+            cells.append(fmt.gain(baseline.seconds, row.seconds))
+        table.add_row(Text(row.name), *cells, style="bold green" if row.best else None)
     return table
 
 
@@ -75,8 +73,8 @@ def history_table(rows: Sequence[HistoryRow]) -> Table:
     for row in rows:
         table.add_row(
             row.started.strftime("%Y-%m-%d %H:%M"),
-            _plain(row.tuner),
-            _plain(row.sketch or fmt.NOTHING),
+            Text(row.tuner),
+            Text(row.sketch or fmt.NOTHING),
             fmt.count(row.trials),
             fmt.seconds(row.best_seconds),
             fmt.speed(row.best_seconds, row.flops),
@@ -95,7 +93,7 @@ def sketches_table(
     _add_numbers(table, "trials", "best trial", unit.name)
     for name, trials, seconds in sorted(sketches, key=lambda row: row[2] or math.inf):
         cells = fmt.count(trials), fmt.seconds(seconds), unit.amount(seconds)
-        table.add_row(_plain(name), *cells, style="bold green" if name == best else None)
+        table.add_row(Text(name), *cells, style="bold green" if name == best else None)
     return table
 
 
@@ -120,15 +118,36 @@ def outcomes_table(
     return table
 
 
+def resources_table(resources: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
+    """The GPU resources that each sketch's programs use: medians, and the best occupancy."""
+    table = _table()
+    table.add_column("sketch", no_wrap=True)
+    _add_numbers(table, "programs", "registers\na thread", "spilling", "threads\na block")
+    _add_numbers(table, "shared\na block", "occupancy", "at\nbest")
+    for sketch, programs in resources.items():
+        columns = {
+            name: [float(one[name]) for one in programs if one[name] is not None]
+            for name in ("registers", "spilled_bytes", "threads", "shared_bytes", "occupancy")
+        }
+        occupancy = columns["occupancy"]
+        table.add_row(
+            sketch,
+            fmt.count(len(programs)),
+            f"{statistics.median_low(columns['registers']):.0f}",
+            fmt.share(sum(size > 0 for size in columns["spilled_bytes"]), len(programs)),
+            f"{statistics.median_low(columns['threads']):.0f}",
+            f"{statistics.median(columns['shared_bytes']) / 1024:.1f} KiB",
+            fmt.percent(statistics.median(occupancy) if occupancy else None, 0),
+            fmt.percent(max(occupancy, default=None), 0),
+        )
+    return table
+
+
 def _table() -> Table:
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
 
 
 def _add_numbers(table: Table, *names: str) -> None:
+    """Columns of numbers. In ``Text``, square brackets are not Rich's markup."""
     for name in names:
-        table.add_column(_plain(name), justify="right", no_wrap=True)
-
-
-def _plain(text: str) -> Text:
-    """Text in which square brackets are not Rich's markup."""
-    return Text(text)
+        table.add_column(Text(name), justify="right", no_wrap=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tunesmith.errors import SpaceError
-from tunesmith.space.value import Value, as_value, quote, value_to_json
+from tunesmith.space.value import Value, as_value, quote
 
 # Types that need no conversion: most values take this fast path.
 _PLAIN = frozenset((int, str, bool))
@@ -55,7 +55,10 @@ class Config(Mapping[str, Value]):
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dictionary, tuples as lists."""
-        return {name: value_to_json(value) for name, value in self._values.items()}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in self._values.items()
+        }
 
     @property
     def key(self) -> str:

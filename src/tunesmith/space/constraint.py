@@ -113,8 +113,3 @@ class Predicate(Constraint):
             f"constraint {quote(self.expression)} is a Python function, which JSON cannot hold: "
             "write it as an expression"
         )
-
-
-def as_constraint(given: Constraint | str) -> Constraint:
-    """``given``, parsed if it is text."""
-    return given if isinstance(given, Constraint) else Constraint(given)

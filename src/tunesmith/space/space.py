@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from tunesmith.errors import SpaceError
 from tunesmith.space.config import Config
-from tunesmith.space.constraint import Constraint, as_constraint
+from tunesmith.space.constraint import Constraint
 from tunesmith.space.enumeration.component import Component, split
 from tunesmith.space.enumeration.join import Join
 from tunesmith.space.parameters.kinds import parameter_from_json
@@ -43,7 +43,9 @@ class Space:
         if isinstance(constraints, str):
             raise SpaceError(f"constraints are {quote(constraints)}: give a list of them")
         self.parameters = tuple(parameters)
-        self.constraints = tuple(as_constraint(constraint) for constraint in constraints)
+        self.constraints = tuple(
+            given if isinstance(given, Constraint) else Constraint(given) for given in constraints
+        )
         self.names = tuple(_distinct_names(self.parameters))
         for constraint in self.constraints:
             for name in constraint.names:
@@ -269,14 +271,12 @@ class Space:
             raise SpaceError(
                 f"space of version {quote(obj.get('version'))}: this release reads {VERSION}"
             )
-        parts: dict[str, Sequence[Any]] = {}
         for field in ("parameters", "constraints"):
             if not isinstance(obj.get(field), list):
                 raise SpaceError(f"space: '{field}' is {quote(obj.get(field))}: give a list")
-            parts[field] = obj[field]
         return cls(
-            [parameter_from_json(parameter) for parameter in parts["parameters"]],
-            [Constraint(expression) for expression in parts["constraints"]],
+            [parameter_from_json(parameter) for parameter in obj["parameters"]],
+            [Constraint(expression) for expression in obj["constraints"]],
         )
 
     def __eq__(self, other: object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -83,6 +84,6 @@ def identity(value: object) -> object:
     return (type(value), value)
 
 
-def value_to_json(value: Value) -> object:
-    """Tuples as lists, anything else unchanged."""
-    return list(value) if isinstance(value, tuple) else value
+def value_to_json(value: object) -> Any:
+    """Tuples as lists, also those in tuples; anything else unchanged."""
+    return [*map(value_to_json, value)] if isinstance(value, tuple) else value

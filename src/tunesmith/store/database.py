@@ -97,11 +97,10 @@ def _transact(engine: Engine, work: Callable[[Connection], T]) -> T:
 
 def _engine(place: Place) -> Engine:
     backend = place.url.get_backend_name()
-    options: dict[str, Any] = {}
+    # Servers close connections that are idle for long.
+    options: dict[str, Any] = {"pool_pre_ping": backend != "sqlite"}
     if backend == "sqlite":
         options["connect_args"] = {"timeout": _WAIT_SECONDS, "check_same_thread": False}
-    else:
-        options["pool_pre_ping"] = True  # servers close connections that are idle for long
     if place.in_memory:
         options["poolclass"] = StaticPool
     if backend == "postgresql":
@@ -120,16 +119,12 @@ def _engine(place: Place) -> Engine:
         raise MissingDependencyError(
             f"store {place.name} needs the package '{error.name}', which is missing: {extra}"
         ) from error
-    _prepare(engine, backend)
-    return engine
-
-
-def _prepare(engine: Engine, backend: str) -> None:
     if backend == "sqlite":
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
     elif backend == "postgresql":
         event.listen(engine, "begin", _begin_postgresql)
+    return engine
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _: object) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
+from tunesmith.machine import machine_of
 from tunesmith.measurement import Outcome
 from tunesmith.space import Config
 from tunesmith.store.record import ANY_MACHINE, Record, Run, Session, TaskSummary
@@ -19,13 +21,17 @@ _ROWS_AT_A_TIME = 1000
 def series_ids(
     connection: Connection,
     task_key: str,
-    *,
-    machine: str,
-    sketch: str | None,
-    sketch_version: int | None,
+    machine: str | None,
+    sketch: str | None = None,
+    sketch_version: int | None = None,
 ) -> list[int]:
-    """The ids of a task's series; None selects all sketches or versions, `ANY_MACHINE` all
-    machines."""
+    """The ids of a task's series.
+
+    ``machine`` is a fingerprint, None for this machine's, `ANY_MACHINE` for all; None for
+    ``sketch`` or ``sketch_version`` selects all of them.
+    """
+    if machine is None:
+        machine = machine_of(task_key)["fingerprint"]
     chosen = (
         select(series.c.id)
         .join(tasks, tasks.c.id == series.c.task_id)
@@ -152,14 +158,30 @@ def _newest_instant(connection: Connection, ids: Sequence[int]) -> int | None:
     return max((instant for instant in newest if instant is not None), default=None)
 
 
-def summary(connection: Connection, task_id: int, key: str, ids: Sequence[int]) -> TaskSummary:
+def summaries(connection: Connection, machine: str | None) -> list[TaskSummary]:
+    """The summaries of all tasks on a machine (see ``series_ids``), oldest first."""
+    rows = connection.execute(select(tasks).order_by(tasks.c.id)).all()
+    return [
+        _summary(connection, row.id, row.key, series_ids(connection, row.key, machine))
+        for row in rows
+    ]
+
+
+def _summary(connection: Connection, task_id: int, key: str, ids: Sequence[int]) -> TaskSummary:
     """The summary of a task over these of its series."""
-    newest = _newest_session(connection, task_id)
+    newest = (
+        select(sessions.c.description)
+        .join(series, series.c.id == sessions.c.series_id)
+        .where(series.c.task_id == task_id)
+        .order_by(sessions.c.id.desc())
+        .limit(1)
+    )
+    description = connection.execute(newest).scalar()
     winner = _winner(connection, ids)
     last = _newest_instant(connection, ids)
     return TaskSummary(
         key=key,
-        description={} if newest is None else newest.description,
+        description={} if description is None else json.loads(description),
         trials=count(connection, ids),
         best_seconds=None if winner is None else float(winner.seconds),
         last=None if last is None else from_instant(last),
@@ -185,38 +207,29 @@ def _winner(connection: Connection, ids: Sequence[int]) -> Row[Any] | None:
     All series are compared together, because the sketches of a run share a play-off. Each needs at
     most two index look-ups.
     """
-    fastest = _fastest(row for number in ids if (row := _fastest_trial(connection, number)))
+    fastest = _fastest(connection, ids, records.c.play_off.is_(False))
     if fastest is None or not fastest.tested:
         return fastest
-    return _fastest(row for number in ids if (row := _fastest_confirmed(connection, number)))
+    newest = records.c.play_off.is_(True), ~_in_play_off(later=True)
+    return _fastest(connection, ids, *newest)
 
 
-def _fastest(rows: Iterable[Row[Any]]) -> Row[Any] | None:
-    return min(rows, key=lambda row: (row.seconds, row.id), default=None)
+def _fastest(
+    connection: Connection, ids: Sequence[int], *conditions: ColumnElement[bool]
+) -> Row[Any] | None:
+    """The fastest of these rows whose config has not failed in a play-off.
 
-
-def _fastest_trial(connection: Connection, number: int) -> Row[Any] | None:
-    """The fastest trial of a series; ``tested``: whether its config has been in a play-off."""
-    return connection.execute(_ranked(number).where(records.c.play_off.is_(False))).first()
-
-
-def _fastest_confirmed(connection: Connection, number: int) -> Row[Any] | None:
-    newest = _ranked(number).where(records.c.play_off.is_(True), ~_in_play_off(later=True))
-    return connection.execute(newest).first()
-
-
-def _ranked(number: int) -> Select[Any]:
-    """The fastest row of a series whose config has not failed in a play-off."""
-    return (
+    ``tested`` says whether the config has been in one.
+    """
+    ranked = (
         select(records, _in_play_off().label("tested"))
-        .where(
-            records.c.series_id == number,
-            records.c.seconds.is_not(None),
-            ~_in_play_off(failed=True),
-        )
+        .where(*conditions, records.c.seconds.is_not(None), ~_in_play_off(failed=True))
         .order_by(records.c.seconds, records.c.id)
         .limit(1)
     )
+    each = (connection.execute(ranked.where(records.c.series_id == number)) for number in ids)
+    rows = [row for result in each if (row := result.first()) is not None]
+    return min(rows, key=lambda row: (row.seconds, row.id), default=None)
 
 
 def _in_play_off(*, failed: bool = False, later: bool = False) -> ColumnElement[bool]:
@@ -256,13 +269,6 @@ def sessions_of(connection: Connection, ids: Sequence[int]) -> list[Session]:
     """The sessions of these series, oldest first."""
     rows = _SESSIONS.where(sessions.c.series_id.in_(ids)).order_by(sessions.c.id)
     return [session_from(row) for row in connection.execute(rows)]
-
-
-def _newest_session(connection: Connection, task_id: int) -> Session | None:
-    """The last session of a task, on any machine."""
-    rows = _SESSIONS.where(series.c.task_id == task_id).order_by(sessions.c.id.desc()).limit(1)
-    row = connection.execute(rows).first()
-    return None if row is None else session_from(row)
 
 
 def read_records(connection: Connection, rows: Select[Any]) -> Iterator[Record]:

@@ -7,16 +7,14 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
-from tunesmith.machine import machine_of
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config
 from tunesmith.store import queries
 from tunesmith.store.database import Database
 from tunesmith.store.record import Record, Run, Session, TaskSummary
 from tunesmith.store.rows import measurement_from
-from tunesmith.store.schema import tasks
 
 T = TypeVar("T")
 
@@ -55,7 +53,7 @@ class Reader:
         """
 
         def work(connection: Connection) -> Iterator[Record]:
-            ids = _ids(connection, task_key, machine, sketch)
+            ids = queries.series_ids(connection, task_key, machine, sketch)
             rows = queries.in_order_of_time(
                 ids,
                 play_off=play_off,
@@ -101,7 +99,7 @@ class Reader:
         chosen = [(sketch, sketch_version)] if among is None else list(among)
 
         def work(connection: Connection) -> Record | None:
-            ids = (_ids(connection, task_key, machine, *each) for each in chosen)
+            ids = (queries.series_ids(connection, task_key, machine, *each) for each in chosen)
             return queries.best(connection, list(chain.from_iterable(ids)))
 
         return self._database.read(work)
@@ -148,15 +146,7 @@ class Reader:
 
     def tasks(self, *, machine: str | None = None) -> list[TaskSummary]:
         """All tasks, in the order of their first sessions."""
-
-        def work(connection: Connection) -> list[TaskSummary]:
-            rows = connection.execute(select(tasks).order_by(tasks.c.id))
-            return [
-                queries.summary(connection, row.id, row.key, _ids(connection, row.key, machine))
-                for row in rows.all()
-            ]
-
-        return self._database.read(work)
+        return self._database.read(lambda connection: queries.summaries(connection, machine))
 
     def sessions(self, task_key: str, *, machine: str | None = None) -> list[Session]:
         """The sessions of a task, oldest first."""
@@ -173,23 +163,7 @@ class Reader:
         """The result of ``query`` for the series that the other arguments select."""
 
         def work(connection: Connection) -> T:
-            return query(connection, _ids(connection, task_key, machine, sketch, sketch_version))
+            ids = queries.series_ids(connection, task_key, machine, sketch, sketch_version)
+            return query(connection, ids)
 
         return self._database.read(work)
-
-
-def _ids(
-    connection: Connection,
-    task_key: str,
-    machine: str | None,
-    sketch: str | None = None,
-    sketch_version: int | None = None,
-) -> list[int]:
-    fingerprint = machine_of(task_key)["fingerprint"] if machine is None else machine
-    return queries.series_ids(
-        connection,
-        task_key,
-        machine=fingerprint,
-        sketch=sketch,
-        sketch_version=sketch_version,
-    )

@@ -6,7 +6,6 @@ import json
 import tempfile
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ def rescue(records: Iterable[Record], folder: Path | None = None) -> Path:
     file is written whole or not at all; `Store.import_rescued` reads it. Raises `StoreError` if it
     cannot be written to either folder.
     """
-    text = "".join(json.dumps(_to_json(record)) + "\n" for record in records)
+    text = "".join(json.dumps(_to_json(record), default=_plain) + "\n" for record in records)
     now = datetime.now(UTC)
     name = f"tunesmith-rescue-{now:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:8]}.jsonl"
     failures = []
@@ -57,19 +56,17 @@ def read_rescued(path: str | Path) -> Iterator[Record]:
 
 
 def _to_json(record: Record) -> dict[str, Any]:
-    session = {it.name: getattr(record.session, it.name) for it in fields(Session)}
     return {
-        "session": {name: _plain(value) for name, value in session.items()},
+        "session": vars(record.session),
         "measurement": {"config": record.config.to_json(), **record.measurement.to_json()},
-        "created": record.created.isoformat(),
+        "created": record.created,
         "play_off": record.play_off,
     }
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return dict(value) if isinstance(value, Mapping) else value
+    """What JSON has for an instant, or for a mapping that is not a dictionary."""
+    return value.isoformat() if isinstance(value, datetime) else dict(value)
 
 
 def _from_json(line: Mapping[str, Any]) -> Record:

@@ -20,6 +20,16 @@ from tunesmith.store.record import Record, Session
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
+# The fields of a session that are columns with JSON, and what messages call them.
+_MAPPINGS = {
+    "description": "description",
+    "target": "target",
+    "versions": "library versions",
+    "tuner_settings": "tuner's settings",
+    "budget": "budget",
+    "time_split": "time split",
+}
+
 
 def to_json_text(value: Mapping[str, Any], what: str) -> str:
     """Canonical compact JSON. Raises `UsageError` if a value cannot be written as JSON."""
@@ -102,38 +112,28 @@ def record_from(row: Row[Any], session: Session) -> Record:
 def session_row(session: Session) -> dict[str, Any]:
     """The columns of a session that are not foreign keys."""
     return {
+        **{name: to_json_text(getattr(session, name), what) for name, what in _MAPPINGS.items()},
         "uid": session.uid,
-        "description": to_json_text(session.description, "description"),
-        "target": to_json_text(session.target, "target"),
-        "versions": to_json_text(session.versions, "library versions"),
         "tuner": session.tuner,
-        "tuner_settings": to_json_text(session.tuner_settings, "tuner's settings"),
         "seed": str(session.seed),
-        "budget": to_json_text(session.budget, "budget"),
         "started": to_instant(session.started),
         "finished": None if session.finished is None else to_instant(session.finished),
         "stopped": session.stopped,
-        "time_split": to_json_text(session.time_split, "time split"),
     }
 
 
 def session_from(row: Row[Any]) -> Session:
     """The session in a row of ``sessions`` joined with its series, task and machine."""
+    mappings = {name: json.loads(row._mapping[name]) for name in ("machine", *_MAPPINGS)}
     return Session(
+        **mappings,
         uid=row.uid,
         task_key=row.task_key,
-        description=json.loads(row.description),
         sketch=row.sketch,
         sketch_version=row.sketch_version,
-        target=json.loads(row.target),
-        machine=json.loads(row.machine),
-        versions=json.loads(row.versions),
         tuner=row.tuner,
-        tuner_settings=json.loads(row.tuner_settings),
         seed=int(row.seed),
-        budget=json.loads(row.budget),
         started=from_instant(row.started),
         finished=None if row.finished is None else from_instant(row.finished),
         stopped=row.stopped,
-        time_split=json.loads(row.time_split),
     )

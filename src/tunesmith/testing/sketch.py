@@ -60,31 +60,26 @@ def mismatch_of(
     program: Any, operator: Operator, config: Config, target: Target, seed: int = 0
 ) -> str | None:
     """The same for a program that was made from a config."""
+    inputs = operator.make_inputs(seed)
+    expected = operator.reference(*inputs)
+    unset = poison_like(expected)
     if target.kind == "cuda":
-        return _mismatch_of_cuda(operator, target, program, seed)
-    kernel = Kernel.build(operator, target, program, config)
-    inputs = operator.make_inputs(seed)
-    expected = operator.reference(*inputs)
-    output = arrays.new_tensor(operator.result)
-    output.copyfrom(poison_like(expected))
-    if has_constant_weights(operator):
-        kernel.prepare(inputs[WEIGHT])(*without_weights(inputs), out=output)
+        weights = prepared_weights(program)
+        if weights is not None:
+            blank = arrays.as_numpy(arrays.poisoned_tensor(weights))
+            laid_out = run_cuda(program, target, [inputs[WEIGHT], blank], PREPARE)
+            inputs = with_weights(inputs, laid_out)
+        result = run_cuda(program, target, [*inputs, unset])
     else:
-        kernel(*inputs, out=output)
-    return find_mismatch(arrays.as_numpy(output), expected, *operator.tolerance)
-
-
-def _mismatch_of_cuda(operator: Operator, target: Target, program: Any, seed: int) -> str | None:
-    """What is wrong with what CUDA code computes, which a CPU can run as well."""
-    inputs = operator.make_inputs(seed)
-    expected = operator.reference(*inputs)
-    weights = prepared_weights(program)
-    if weights is not None:
-        unset = arrays.as_numpy(arrays.poisoned_tensor(weights))
-        laid_out = run_cuda(program, target, [inputs[WEIGHT], unset], PREPARE)
-        inputs = with_weights(inputs, laid_out)
-    output = run_cuda(program, target, [*inputs, poison_like(expected)])
-    return find_mismatch(output, expected, *operator.tolerance)
+        kernel = Kernel.build(operator, target, program, config)
+        output = arrays.new_tensor(operator.result)
+        output.copyfrom(unset)
+        if has_constant_weights(operator):
+            kernel.prepare(inputs[WEIGHT])(*without_weights(inputs), out=output)
+        else:
+            kernel(*inputs, out=output)
+        result = arrays.as_numpy(output)
+    return find_mismatch(result, expected, *operator.tolerance)
 
 
 # What was made of the first configs, by suite, operator and target, and how to make more.
@@ -112,20 +107,12 @@ class SketchConformance:
             targets = cpu_target_parameters() if self.on is None else [self.on]
             metafunc.parametrize("target", targets, ids=lambda target: target.key)
 
-    def space(self, operator: Operator, target: Target) -> Space:
-        """The space of an operator on the target."""
-        return self.sketch.space(operator, target)
-
-    def default(self, operator: Operator, target: Target) -> Config:
-        """The default of an operator on the target."""
-        return self.sketch.default(operator, target)
-
     def configs(self, operator: Operator, target: Target, count: int) -> Iterator[Config]:
         """The default, then ``count`` random configs."""
-        yield self.default(operator, target)
+        yield self.sketch.default(operator, target)
         rng = np.random.default_rng(len(operator.key))
         for _ in range(count):
-            yield self.space(operator, target).sample(rng)
+            yield self.sketch.space(operator, target).sample(rng)
 
     def programs(
         self, operator: Operator, target: Target, count: int
@@ -161,16 +148,16 @@ class SketchConformance:
         assert self.sketch.supports(operator, target)
 
     def test_the_default_is_in_the_space(self, operator: Operator, target: Target) -> None:
-        self.space(operator, target).check(self.default(operator, target))
+        self.sketch.space(operator, target).check(self.sketch.default(operator, target))
 
     def test_space_and_default_are_the_same_each_time(
         self, operator: Operator, target: Target
     ) -> None:
-        assert self.space(operator, target) == self.space(operator, target)
-        assert self.default(operator, target) == self.default(operator, target)
+        assert self.sketch.space(operator, target) == self.sketch.space(operator, target)
+        assert self.sketch.default(operator, target) == self.sketch.default(operator, target)
 
     def test_space_and_configs_survive_json(self, operator: Operator, target: Target) -> None:
-        space = self.space(operator, target)
+        space = self.sketch.space(operator, target)
         again = Space.from_json(json.loads(json.dumps(space.to_json())))
         assert again == space
         for config in self.configs(operator, target, 20):
@@ -212,7 +199,7 @@ class SketchConformance:
             assert again.script() == program.script()
 
     def test_a_config_of_another_space_is_refused(self, operator: Operator, target: Target) -> None:
-        strange = Config({**self.default(operator, target), "no such parameter": 1})
+        strange = Config({**self.sketch.default(operator, target), "no such parameter": 1})
         with pytest.raises(InstantiationError, match=r"^.+\Z"):
             self.sketch.program(operator, target, strange)
 
@@ -229,8 +216,8 @@ class SketchConformance:
         copy = pickle.loads(pickle.dumps(self.sketch))
         assert type(copy) is kind
         for operator in self.operators:
-            assert copy.space(operator, target) == self.space(operator, target)
-            assert copy.default(operator, target) == self.default(operator, target)
+            assert copy.space(operator, target) == self.sketch.space(operator, target)
+            assert copy.default(operator, target) == self.sketch.default(operator, target)
 
 
 def _parameters(function: Any) -> list[tuple[tuple[int, ...], str]]:

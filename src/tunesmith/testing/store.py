@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tunesmith.errors import UsageError
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config
-from tunesmith.store import ANY_MACHINE, Session, Store, open_store, rescue, this_machine
+from tunesmith.store import ANY_MACHINE, Record, Session, Store, open_store, rescue, this_machine
 
 _OTHER_MACHINE = {"fingerprint": "0123456789abcdef", "cpu": "another"}
 
@@ -64,14 +65,11 @@ class StoreConformance:
         assert [record.session for record in records] == [session] * 3
         first = records[0]
         assert first.config == kept[0].config
-        assert (first.task_key, first.sketch, first.sketch_version) == ("matmul", "tiles", 1)
-        assert (first.tuner, first.tuner_settings, first.seed) == (
-            "genetic",
-            {"population": 100},
-            2**80,
-        )
-        assert first.description == {"operator": {"name": "matmul", "shape": [64, 64]}}
-        assert (first.target, first.versions) == ({"kind": "llvm"}, {"numpy": "2.0"})
+        assert (first.sketch, first.sketch_version) == ("tiles", 1)
+        assert (first.session.task_key, first.session.tuner) == ("matmul", "genetic")
+        assert (first.session.seed, first.session.tuner_settings) == (2**80, {"population": 100})
+        assert first.session.description == {"operator": {"name": "matmul", "shape": [64, 64]}}
+        assert (first.target, first.session.versions) == ({"kind": "llvm"}, {"numpy": "2.0"})
         assert first.machine == this_machine()
         assert session.started <= first.created
 
@@ -120,8 +118,8 @@ class StoreConformance:
         store.append(second, [trial(3, 3.0)])
         store.append(first, [trial(4, 4.0)])
 
-        def numbers(**filters: object) -> list[object]:
-            found = store.records("matmul", **filters)  # type: ignore[arg-type]
+        def numbers(**filters: Any) -> list[object]:
+            found = store.records("matmul", **filters)
             return [record.config["tile"][0] for record in found]  # type: ignore[index]
 
         assert numbers() == [1, 2, 3, 4]
@@ -149,18 +147,15 @@ class StoreConformance:
         store.append(session, [failed(1)])
         assert store.best("matmul") is None
         store.append(session, [trial(2, 3.0), trial(3, 1.0, 9.0, 2.0), trial(4, 2.5)])
-        best = store.best("matmul")
-        assert best is not None
-        assert best.measurement == trial(3, 1.0, 9.0, 2.0)
+        assert _best(store).measurement == trial(3, 1.0, 9.0, 2.0)
 
     def test_play_off_decides_over_first_times(self, store: Store) -> None:
         session = begin(store)
         store.append(session, [trial(1, 1.00), trial(2, 1.01), trial(3, 1.02)])
         store.confirm(session, [trial(1, 1.10), trial(2, 1.05)])
-        best = store.best("matmul")
-        assert best is not None and best.play_off
         # Not the third, though its single measurement was faster than any confirmed time.
-        assert best.measurement == trial(2, 1.05)
+        assert _best(store).play_off
+        assert _best(store).measurement == trial(2, 1.05)
         assert store.count("matmul") == 3
         assert len(list(store.records("matmul", play_off=True))) == 2
 
@@ -181,9 +176,7 @@ class StoreConformance:
         store.append(session, [trial(1, 1.0), trial(2, 1.2)])
         store.confirm(session, [trial(1, 1.0), trial(2, 1.5)])
         store.confirm(session, [trial(1, 2.0)])
-        best = store.best("matmul")
-        assert best is not None
-        assert best.measurement == trial(2, 1.5)
+        assert _best(store).measurement == trial(2, 1.5)
 
     def test_failure_in_a_play_off_disqualifies(self, store: Store) -> None:
         session = begin(store)
@@ -225,17 +218,12 @@ class StoreConformance:
         tiles = begin(store)
         rows = tiles.by("rows", 3)
         store.add([tiles.record(trial(1, 1.0)), rows.record(trial(1, 1.1))])
-        best = store.best("matmul")
-        assert best is not None
-        assert best.sketch == "tiles"
+        assert _best(store).sketch == "tiles"
         store.confirm(tiles, [trial(1, 1.2)])
-        best = store.best("matmul")
-        assert best is not None
+        best = _best(store)
         assert (best.sketch, best.play_off) == ("tiles", True), "not the trial that was not in it"
         for among, winner in (([("rows", 3)], 1.1), ([("rows", 3), ("tiles", 1)], 1.2)):
-            found = store.best("matmul", among=among)
-            assert found is not None
-            assert found.measurement.seconds == winner
+            assert _best(store, among=among).measurement.seconds == winner
         assert store.best("matmul", among=[]) is None
 
     def test_session_life(self, store: Store) -> None:
@@ -311,13 +299,11 @@ class StoreConformance:
         assert store.tasks() == []
 
 
-def _best_number(
-    store: Store,
-    *,
-    sketch: str | None = None,
-    sketch_version: int | None = None,
-    machine: str | None = None,
-) -> object:
-    best = store.best("matmul", sketch=sketch, sketch_version=sketch_version, machine=machine)
+def _best(store: Store, **filters: Any) -> Record:
+    best = store.best("matmul", **filters)
     assert best is not None
-    return best.config["tile"][0]  # type: ignore[index]
+    return best
+
+
+def _best_number(store: Store, **filters: Any) -> object:
+    return _best(store, **filters).config["tile"][0]  # type: ignore[index]

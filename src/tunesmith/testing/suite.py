@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tunesmith.space import Config, Space
-from tunesmith.testing.trials import Cost, distance_cost, drive, measured
+from tunesmith.testing.trials import distance_cost, drive, measured
 from tunesmith.tuners import Search, Tuner
 
 
@@ -27,7 +27,7 @@ class TunerSuite:
         """A search by the tuner under test."""
         return self.tuner.start(space, seed)
 
-    def run(self, space: Space, seed: int = 0, cost: Cost | None = None) -> list[Config]:
+    def run(self, space: Space, seed: int = 0) -> list[Config]:
         """The proposals of an ordinary run."""
-        cost = cost or distance_cost(space)
+        cost = distance_cost(space)
         return drive(self.start(space, seed), self.trials, lambda c: measured(c, cost(c)))

@@ -45,13 +45,9 @@ class Component(ABC):
         """The number of valid combinations. Raises SpaceError if they cannot be counted."""
 
     @property
-    @abstractmethod
     def numbered(self) -> bool:
         """Whether samples are drawn by number; if not, counting may be slow or impossible."""
-
-    @abstractmethod
-    def at(self, number: int) -> tuple[Value, ...]:
-        """The values of the combination with this number, in the order of ``names``."""
+        return True
 
     @abstractmethod
     def columns_at(self, numbers: Array) -> list[list[Value]]:
@@ -73,13 +69,6 @@ class FreeParameter(Component):
     @property
     def count(self) -> int:
         return self._parameter.cardinality
-
-    @property
-    def numbered(self) -> bool:
-        return True
-
-    def at(self, number: int) -> tuple[Value, ...]:
-        return (self._parameter.value_at(number),)
 
     def columns_at(self, numbers: Array) -> list[list[Value]]:
         return [self._domain.values(numbers)]
@@ -129,14 +118,6 @@ class TiedParameters(Component):
                 return False
         return self._diagram is not None
 
-    def at(self, number: int) -> tuple[Value, ...]:
-        assert self._diagram is not None
-        places = self._diagram.at(number)
-        return tuple(
-            parameter.value_at(place)
-            for parameter, place in zip(self.parameters, places, strict=True)
-        )
-
     def columns_at(self, numbers: Array) -> list[list[Value]]:
         assert self._diagram is not None
         columns = self._diagram.columns_at(numbers)
@@ -146,9 +127,14 @@ class TiedParameters(Component):
 
     def draw(self, rng: np.random.Generator) -> tuple[Value, ...]:
         if self.numbered:
+            assert self._diagram is not None
             if not self.count:
                 raise SpaceError(f"no config satisfies {self._quoted_constraints()}: loosen them")
-            return self.at(uniform_below(self.count, rng))
+            places = self._diagram.at(uniform_below(self.count, rng))
+            return tuple(
+                parameter.value_at(place)
+                for parameter, place in zip(self.parameters, places, strict=True)
+            )
         for _ in range(_MAX_DRAWS):
             values = self._attempt(rng)
             if values is not None:

@@ -44,20 +44,14 @@ class _Level:
     ends: Array
 
     @classmethod
-    def of(cls, states: int, edges: _Edges, ends: Array) -> _Level:
-        """The level before one with the given ``ends``."""
-        first = np.searchsorted(edges.origins, np.arange(states + 1))
-        running = np.concatenate((np.zeros(1, ends.dtype), np.cumsum(ends[edges.targets])))
-        return cls(first, edges.values, edges.targets, running, np.diff(running[first]))
+    def of(cls, states: int, origins: Array, values: Array, targets: Array, ends: Array) -> _Level:
+        """The level of edges from ``origins`` to ``targets``, before a level with these ``ends``.
 
-
-@dataclass(frozen=True)
-class _Edges:
-    """Edges from a state by a value to a state, sorted by ``origins``, then ``values``."""
-
-    origins: Array
-    values: Array
-    targets: Array
+        The edges are sorted by ``origins``, then by ``values``.
+        """
+        first = np.searchsorted(origins, np.arange(states + 1))
+        running = np.concatenate((np.zeros(1, ends.dtype), np.cumsum(ends[targets])))
+        return cls(first, values, targets, running, np.diff(running[first]))
 
 
 class Diagram:
@@ -76,8 +70,9 @@ class Diagram:
         fits = math.prod(self._sizes.values()) < _LARGEST
         ends = np.ones(1, dtype=np.int64 if fits else object)
         self._levels: list[_Level] = []
-        for states, edges in reversed(self._bound(Binder(parameters, constraints, limit))):
-            self._levels.insert(0, _Level.of(states, edges, ends))
+        bound = self._bound(Binder(parameters, constraints, limit))
+        for states, origins, values, targets in reversed(bound):
+            self._levels.insert(0, _Level.of(states, origins, values, targets, ends))
             ends = self._levels[0].ends
         self.count = int(ends[0])
 
@@ -106,8 +101,9 @@ class Diagram:
             states = level.targets[edges]
         return columns
 
-    def _bound(self, binder: Binder) -> list[tuple[int, _Edges]]:
-        """For each parameter, the number of states before it, and the edges from them."""
+    def _bound(self, binder: Binder) -> list[tuple[int, Array, Array, Array]]:
+        """For each parameter the number of states before it, and the edges from them: their
+        origins, values and targets."""
         names: list[str] = []
         states = np.empty((1, 0), dtype=self._kind)
         levels = []
@@ -120,7 +116,7 @@ class Diagram:
             if name in still_read:
                 rows[name] = values
             targets, examples = self._deduplicated(rows, len(values))
-            levels.append((len(states), _Edges(origins, values.astype(self._kind), targets)))
+            levels.append((len(states), origins, values.astype(self._kind), targets))
             names = list(rows)
             states = np.empty((len(examples), len(names)), dtype=self._kind)
             for index, column in enumerate(rows.values()):

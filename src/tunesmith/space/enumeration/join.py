@@ -7,7 +7,8 @@ combinations come at once, and the order is lexicographic in the values' numbers
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -38,27 +39,25 @@ class Domain:
     def __init__(self, parameter: Parameter) -> None:
         self.parameter = parameter
         self._few = parameter.cardinality <= _FEW_VALUES
-        self._values: list[Value] | None = None
-        self._column: Column | None = None
+
+    @cached_property
+    def _values(self) -> list[Value]:
+        return [self.parameter.value_at(index) for index in range(self.parameter.cardinality)]
+
+    @cached_property
+    def _column(self) -> Column:
+        return self.parameter.columns(np.arange(self.parameter.cardinality))
 
     def values(self, indices: Array) -> list[Value]:
         """The values with these numbers."""
-        if not self._few:
-            return [self.parameter.value_at(index) for index in indices.tolist()]
-        if self._values is None:
-            self._values = [
-                self.parameter.value_at(index) for index in range(self.parameter.cardinality)
-            ]
-        known = self._values
-        return [known[index] for index in indices.tolist()]
+        value: Callable[[int], Value] = (
+            self._values.__getitem__ if self._few else self.parameter.value_at
+        )
+        return [*map(value, indices.tolist())]
 
     def column(self, indices: Array) -> Column:
         """The column of the values with these numbers."""
-        if not self._few:
-            return self.parameter.columns(indices)
-        if self._column is None:
-            self._column = self.parameter.columns(np.arange(self.parameter.cardinality))
-        return take(self._column, indices)
+        return take(self._column, indices) if self._few else self.parameter.columns(indices)
 
 
 def binding_constraints(

@@ -7,7 +7,8 @@ depth and powers bound the time and memory that any text can cost.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -21,13 +22,18 @@ from tunesmith.space.expressions.nodes import (
     Literal,
     Logic,
     Name,
-    Negative,
     Node,
     Not,
     Part,
     Sequence,
 )
-from tunesmith.space.expressions.operations import FUNCTIONS, NotColumnwiseError, broadcast, truth
+from tunesmith.space.expressions.operations import (
+    ARITHMETIC,
+    COMPARISONS,
+    FUNCTIONS,
+    NotColumnwiseError,
+    broadcast,
+)
 from tunesmith.space.value import Value, quote
 
 MAX_LENGTH = 4000
@@ -37,27 +43,6 @@ _ALLOWED = (
     "use parameters, numbers, strings, arithmetic, comparisons, and/or/not, in, "
     + ", ".join(FUNCTIONS)
 )
-
-_ARITHMETIC: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-}
-
-_COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.In: "in",
-    ast.NotIn: "not in",
-}
 
 # Errors of a well-formed expression on values of the wrong type.
 _FAILURES = (ArithmeticError, TypeError, ValueError, IndexError)
@@ -94,7 +79,7 @@ class Expression:
         try:
             self.root.bound(bounds)
             with np.errstate(divide="raise", invalid="raise", over="ignore", under="ignore"):
-                return truth(broadcast(self.root.column(frame), frame.rows))
+                return broadcast(self.root.column(frame), frame.rows).astype(bool)
         except (NotColumnwiseError, *_FAILURES):
             return None
 
@@ -124,7 +109,7 @@ class _Reader:
     def _node(self, tree: ast.expr, depth: int) -> Node:
         if not depth:
             raise self._error(f"nested more than {MAX_DEPTH} deep: split it")
-        node = self._inner(tree, depth - 1)
+        node = self._inner(tree, lambda part: self._node(part, depth - 1))
         if not node.names and not isinstance(node, Literal | Sequence):
             # Fold constants now, so that one without a value is an error at once.
             try:
@@ -133,50 +118,43 @@ class _Reader:
                 raise self._error(f"{self._source(tree)} has no value: {error}") from error
         return node
 
-    def _inner(self, tree: ast.expr, depth: int) -> Node:
+    def _inner(self, tree: ast.expr, read: Callable[[ast.expr], Node]) -> Node:
+        """The node of ``tree``; ``read`` makes the nodes of its parts."""
         node: Node
         match tree:
             case ast.Constant(value=bool() | int() | float() | str() as value):
-                node = self._literal(value)
+                if value in (float("inf"), float("-inf")):
+                    raise self._error("a number that is too large")
+                node = Literal(value)
             case ast.Name(id=name) if not name.startswith("__"):
                 node = Name(name)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                node = Sequence(tuple(self._node(part, depth) for part in parts))
-            case ast.Subscript(value=ast.Name(id=name), slice=index) if not name.startswith("__"):
-                node = Part(Name(name), self._index(index, depth))
+                node = Sequence(operands=tuple(map(read, parts)))
+            case ast.Subscript(value=ast.Name(id=name), slice=place) if not name.startswith("__"):
+                node = Part(name, self._index(place, read(place)))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                node = Negative(self._node(operand, depth))
+                node = Arithmetic(operator.sub, operands=(Literal(0), read(operand)))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                node = Not(self._node(operand, depth))
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
-                symbol = _ARITHMETIC[type(op)]
-                node = Arithmetic(symbol, self._node(left, depth), self._node(right, depth))
+                node = Not(operands=(read(operand),))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in ARITHMETIC:
+                node = Arithmetic(ARITHMETIC[type(op)], operands=(read(left), read(right)))
             case ast.BoolOp(op=op, values=parts):
-                children = tuple(self._node(part, depth) for part in parts)
-                node = Logic(isinstance(op, ast.And), children)
+                node = Logic(isinstance(op, ast.And), operands=tuple(map(read, parts)))
             case ast.Compare(left=left, ops=ops, comparators=others) if all(
-                type(op) in _COMPARISONS for op in ops
+                type(op) in COMPARISONS for op in ops
             ):
-                rest = zip(ops, others, strict=True)
-                node = Comparison(
-                    self._node(left, depth),
-                    tuple((_COMPARISONS[type(op)], self._node(other, depth)) for op, other in rest),
-                )
+                nodes = tuple(map(read, (left, *others)))
+                functions = [COMPARISONS[type(op)] for op in ops]
+                node = Comparison(tuple(zip(functions, nodes[1:], strict=True)), operands=nodes)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS and (
                 len(args) == 1 or (args and name in ("max", "min"))
             ):
-                node = Call(name, tuple(self._node(arg, depth) for arg in args))
+                node = Call(FUNCTIONS[name], operands=tuple(map(read, args)))
             case _:
                 raise self._error(f"{self._source(tree)} is not allowed: {_ALLOWED}")
         return node
 
-    def _literal(self, value: int | float | str) -> Node:
-        if isinstance(value, float) and value in (float("inf"), float("-inf")):
-            raise self._error("a number that is too large")
-        return Literal(value)
-
-    def _index(self, tree: ast.expr, depth: int) -> int:
-        index = self._node(tree, depth)
+    def _index(self, tree: ast.expr, index: Node) -> int:
         if isinstance(index, Literal) and type(index.value) is int:
             return index.value
         raise self._error(f"{self._source(tree)} is not an index: use a whole number")

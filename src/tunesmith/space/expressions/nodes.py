@@ -9,8 +9,8 @@ tells whether 64-bit integers suffice.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,11 @@ from tunesmith.space.expressions import operations
 from tunesmith.space.value import Value
 
 
+@dataclass(frozen=True)
 class Node(ABC):
     """A node of an expression. The caller turns what ``scalar`` raises into a SpaceError."""
 
-    def parts(self) -> tuple[Node, ...]:
-        """The child nodes."""
-        return ()
+    operands: tuple[Node, ...] = field(default=(), kw_only=True)
 
     @abstractmethod
     def scalar(self, scope: Mapping[str, Value]) -> Any:
@@ -35,14 +34,14 @@ class Node(ABC):
     def column(self, frame: Frame) -> Any:
         """The values of all rows: an array, a scalar that applies to all, or a tuple of these."""
 
-    @abstractmethod
     def bound(self, bounds: Mapping[str, float]) -> float:
         """The largest absolute value, given those of the names."""
+        return max((operand.bound(bounds) for operand in self.operands), default=0.0)
 
     @property
     def names(self) -> frozenset[str]:
         """The parameters that this node reads."""
-        return frozenset().union(*(part.names for part in self.parts()))
+        return frozenset().union(*(operand.names for operand in self.operands))
 
 
 @dataclass(frozen=True)
@@ -82,40 +81,28 @@ class Name(Node):
 
 
 @dataclass(frozen=True)
-class Part(Node):
+class Part(Name):
     """One part of a tuple parameter: ``tile[2]``."""
 
-    owner: Name
     index: int
 
-    def parts(self) -> tuple[Node, ...]:
-        return (self.owner,)
-
     def scalar(self, scope: Mapping[str, Value]) -> Any:
-        return self._part(self.owner.scalar(scope))
+        return self._part(scope[self.name])
 
     def column(self, frame: Frame) -> Any:
-        return self._part(self.owner.column(frame))
+        return self._part(frame.columns[self.name])
 
     def _part(self, whole: Any) -> Any:
         if not isinstance(whole, tuple):
-            raise TypeError(f"'{self.owner.name}' has no parts")
+            raise TypeError(f"'{self.name}' has no parts")
         if not -len(whole) <= self.index < len(whole):
-            raise IndexError(f"'{self.owner.name}' has {len(whole)} parts, none is [{self.index}]")
+            raise IndexError(f"'{self.name}' has {len(whole)} parts, none is [{self.index}]")
         return whole[self.index]
-
-    def bound(self, bounds: Mapping[str, float]) -> float:
-        return self.owner.bound(bounds)
 
 
 @dataclass(frozen=True)
 class Sequence(Node):
     """A literal tuple or list, such as the right side of ``in``."""
-
-    operands: tuple[Node, ...]
-
-    def parts(self) -> tuple[Node, ...]:
-        return self.operands
 
     def scalar(self, scope: Mapping[str, Value]) -> Any:
         return tuple(operand.scalar(scope) for operand in self.operands)
@@ -123,84 +110,55 @@ class Sequence(Node):
     def column(self, frame: Frame) -> Any:
         return tuple(operand.column(frame) for operand in self.operands)
 
-    def bound(self, bounds: Mapping[str, float]) -> float:
-        return max((operand.bound(bounds) for operand in self.operands), default=0.0)
-
-
-@dataclass(frozen=True)
-class Negative(Node):
-    """``-x``."""
-
-    operand: Node
-
-    def parts(self) -> tuple[Node, ...]:
-        return (self.operand,)
-
-    def scalar(self, scope: Mapping[str, Value]) -> Any:
-        return -operations.number(self.operand.scalar(scope))
-
-    def column(self, frame: Frame) -> Any:
-        return -operations.numbers(self.operand.column(frame))
-
-    def bound(self, bounds: Mapping[str, float]) -> float:
-        return self.operand.bound(bounds)
-
 
 @dataclass(frozen=True)
 class Arithmetic(Node):
-    """``left symbol right`` on numbers only: Python would also repeat strings and tuples."""
+    """A function of ``operations.ARITHMETIC`` on two numbers."""
 
-    symbol: str
-    left: Node
-    right: Node
-
-    def parts(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
+    function: operations.Binary
 
     def scalar(self, scope: Mapping[str, Value]) -> Any:
-        return operations.compute(self.symbol, self.left.scalar(scope), self.right.scalar(scope))
+        left, right = self.operands
+        return operations.compute(self.function, left.scalar(scope), right.scalar(scope))
 
     def column(self, frame: Frame) -> Any:
-        left, right = self.left.column(frame), self.right.column(frame)
-        return operations.compute_columns(self.symbol, left, right)
+        left, right = self.operands
+        return operations.compute_columns(self.function, left.column(frame), right.column(frame))
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        return operations.exact_bound(
-            self.symbol, self.left.bound(bounds), self.right.bound(bounds)
-        )
+        left, right = self.operands
+        return operations.exact_bound(self.function, left.bound(bounds), right.bound(bounds))
 
 
 @dataclass(frozen=True)
 class Comparison(Node):
-    """A chain of comparisons (``a < b <= c``), which may include ``in`` and ``not in``."""
+    """A chain of comparisons (``a < b <= c``), which may include ``in`` and ``not in``.
 
-    first: Node
-    rest: tuple[tuple[str, Node], ...]
+    ``links`` has a function of ``operations.COMPARISONS`` with each operand after the first.
+    """
 
-    def parts(self) -> tuple[Node, ...]:
-        return (self.first, *(node for _, node in self.rest))
+    links: tuple[tuple[operations.Binary, Node], ...]
 
     def scalar(self, scope: Mapping[str, Value]) -> Any:
-        left = self.first.scalar(scope)
-        for symbol, node in self.rest:
-            right = node.scalar(scope)
-            if not operations.compare(symbol, left, right):
+        left = self.operands[0].scalar(scope)
+        for function, operand in self.links:
+            right = operand.scalar(scope)
+            if not function(left, right):
                 return False
             left = right
         return True
 
     def column(self, frame: Frame) -> Any:
-        left = self.first.column(frame)
+        left = self.operands[0].column(frame)
         holds: Any = True
-        for symbol, node in self.rest:
-            right = node.column(frame)
-            holds = holds & operations.compare_columns(symbol, left, right)
+        for function, operand in self.links:
+            right = operand.column(frame)
+            holds = holds & operations.compare_columns(function, left, right)
             left = right
         return holds
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        for operand in self.parts():
-            operand.bound(bounds)
+        super().bound(bounds)
         return 1.0
 
 
@@ -209,10 +167,6 @@ class Logic(Node):
     """``and`` (``all_of``) or ``or`` of two or more operands, with short circuit."""
 
     all_of: bool
-    operands: tuple[Node, ...]
-
-    def parts(self) -> tuple[Node, ...]:
-        return self.operands
 
     def scalar(self, scope: Mapping[str, Value]) -> Any:
         value: Any = None
@@ -225,7 +179,7 @@ class Logic(Node):
     def column(self, frame: Frame) -> Any:
         value = operations.broadcast(self.operands[0].column(frame), frame.rows)
         for operand in self.operands[1:]:
-            undecided = operations.truth(value) == self.all_of
+            undecided = value.astype(bool) == self.all_of
             if not undecided.any():
                 break
             part = operations.broadcast(operand.column(frame.where(undecided, operand.names)), None)
@@ -233,49 +187,36 @@ class Logic(Node):
             value[undecided] = part
         return value
 
-    def bound(self, bounds: Mapping[str, float]) -> float:
-        return max(operand.bound(bounds) for operand in self.operands)
-
 
 @dataclass(frozen=True)
 class Not(Node):
     """``not x``."""
 
-    operand: Node
-
-    def parts(self) -> tuple[Node, ...]:
-        return (self.operand,)
-
     def scalar(self, scope: Mapping[str, Value]) -> Any:
-        return not self.operand.scalar(scope)
+        return not self.operands[0].scalar(scope)
 
     def column(self, frame: Frame) -> Any:
-        return ~operations.truth(operations.broadcast(self.operand.column(frame), frame.rows))
+        return ~operations.broadcast(self.operands[0].column(frame), frame.rows).astype(bool)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        self.operand.bound(bounds)
+        super().bound(bounds)
         return 1.0
 
 
 @dataclass(frozen=True)
 class Call(Node):
-    """``abs``, ``len``, ``max`` or ``min``."""
+    """A function of ``operations.FUNCTIONS``."""
 
-    function: str
-    operands: tuple[Node, ...]
-
-    def parts(self) -> tuple[Node, ...]:
-        return self.operands
+    function: Callable[..., Any]
 
     def scalar(self, scope: Mapping[str, Value]) -> Any:
-        return operations.call(self.function, [item.scalar(scope) for item in self.operands])
+        return self.function(*(operand.scalar(scope) for operand in self.operands))
 
     def column(self, frame: Frame) -> Any:
-        return operations.call_columns(
-            self.function, [item.column(frame) for item in self.operands]
-        )
+        values = [operand.column(frame) for operand in self.operands]
+        return operations.call_columns(self.function, values)
 
     def bound(self, bounds: Mapping[str, float]) -> float:
-        if self.function == "len":
+        if self.function is len:
             raise operations.NotColumnwiseError  # a column's length is not that of its values
-        return max(operand.bound(bounds) for operand in self.operands)
+        return super().bound(bounds)

@@ -5,10 +5,12 @@ Functions on columns give Python's result for every row, or raise NotColumnwiseE
 
 from __future__ import annotations
 
+import ast
 import math
 import operator
 from collections.abc import Callable
 from functools import reduce
+from operator import pow as power
 from typing import Any
 
 import numpy as np
@@ -24,27 +26,38 @@ class NotColumnwiseError(Exception):
     """Arrays cannot evaluate this node exactly as Python does."""
 
 
+Binary = Callable[[Any, Any], Any]
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {"abs": abs, "len": len, "max": max, "min": min}
 
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
+ARITHMETIC: dict[type[ast.operator], Binary] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: power,
 }
 
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "in": lambda item, among: item in among,
-    "not in": lambda item, among: item not in among,
+
+def _in(item: Any, among: Any) -> bool:
+    return item in among
+
+
+def _not_in(item: Any, among: Any) -> bool:
+    return item not in among
+
+
+COMPARISONS: dict[type[ast.cmpop], Binary] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: _in,
+    ast.NotIn: _not_in,
 }
 
 
@@ -56,46 +69,41 @@ def broadcast(value: Any, rows: int | None) -> Array:
     return array if rows is None else np.broadcast_to(array, rows)
 
 
-def truth(value: Array) -> Array:
-    """Python's ``bool`` of each row."""
-    return value.astype(bool)
-
-
-def compute(symbol: str, left: Any, right: Any) -> Any:
-    """``left symbol right`` on numbers.
+def compute(function: Binary, left: Any, right: Any) -> Any:
+    """An arithmetic function of two numbers.
 
     Raises TypeError for anything else (Python would repeat or format a string), OverflowError for a
     power that would take long to compute, and ValueError for a complex result.
     """
     left, right = number(left), number(right)
-    if symbol == "**":
+    if function is power:
         bits = left.bit_length() * abs(right) if isinstance(left, int) else 0
         if abs(right) > MAX_EXPONENT or bits > _MAX_POWER_BITS:
             raise OverflowError("a power too large to compute")
-    result = _ARITHMETIC[symbol](left, right)
+    result = function(left, right)
     if isinstance(result, complex):
         raise ValueError("a root of a negative number")
     return result
 
 
-def compute_columns(symbol: str, left: Any, right: Any) -> Any:
+def compute_columns(function: Binary, left: Any, right: Any) -> Any:
     """``compute``, row by row. Integers must be within ``exact_bound``."""
     left, right = numbers(left), numbers(right)
-    if symbol == "**" and not (_integral(left) and _integral(right)):
+    if function is power and not (_integral(left) and _integral(right)):
         raise NotColumnwiseError  # NumPy's powers of fractions may differ in the last bit
-    return _ARITHMETIC[symbol](left, right)
+    return function(left, right)
 
 
-def exact_bound(symbol: str, left: float, right: float) -> float:
+def exact_bound(function: Binary, left: float, right: float) -> float:
     """The largest absolute value of a result, given those of its operands.
 
     Raises NotColumnwiseError if integers could exceed the range that arrays hold exactly.
     """
-    if symbol in "+-":
+    if function in (operator.add, operator.sub):
         return exact(left + right)
-    if symbol == "*":
+    if function is operator.mul:
         return exact(left * right)
-    if symbol == "**":
+    if function is power:
         return exact(max(left, 1.0) ** right if right <= MAX_EXPONENT else math.inf)
     # A remainder is smaller than its divisor, and a quotient of integers at most its dividend. A
     # quotient of fractions may be larger, but is a float and cannot overflow.
@@ -109,37 +117,27 @@ def exact(bound: float) -> float:
     return bound
 
 
-def compare(symbol: str, left: Any, right: Any) -> bool:
-    """``left symbol right``."""
-    return bool(_COMPARISONS[symbol](left, right))
-
-
-def compare_columns(symbol: str, left: Any, right: Any) -> Any:
-    """``compare``, row by row; tuples of columns compare as tuples."""
-    if symbol in ("in", "not in"):
+def compare_columns(function: Binary, left: Any, right: Any) -> Any:
+    """A comparison, row by row; tuples of columns compare as tuples."""
+    if function in (_in, _not_in):
         if isinstance(left, tuple) or not isinstance(right, tuple):
             raise NotColumnwiseError
         found = reduce(operator.or_, (_equal(left, item) for item in right), False)
-        return found if symbol == "in" else np.logical_not(found)
-    if symbol in ("==", "!="):
+        return found if function is _in else np.logical_not(found)
+    if function in (operator.eq, operator.ne):
         equal = _equal(left, right)
-        return equal if symbol == "==" else np.logical_not(equal)
+        return equal if function is operator.eq else np.logical_not(equal)
     if isinstance(left, tuple) or isinstance(right, tuple):
         raise NotColumnwiseError
-    return _COMPARISONS[symbol](left, right)
+    return function(left, right)
 
 
-def call(function: str, values: list[Any]) -> Any:
-    """The function with this name, applied to the values."""
-    return FUNCTIONS[function](*values)
-
-
-def call_columns(function: str, values: list[Any]) -> Any:
-    """``call`` of ``abs``, ``max`` or ``min``, row by row."""
-    if function == "abs":
+def call_columns(function: Callable[..., Any], values: list[Any]) -> Any:
+    """A call of ``abs``, ``max`` or ``min``, row by row."""
+    if function is abs:
         return abs(numbers(values[0]))
     several = values[0] if len(values) == 1 else values
-    pick = np.minimum if function == "min" else np.maximum
+    pick = np.minimum if function is min else np.maximum
     return reduce(pick, [numbers(value) for value in several])
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
 
 from tunesmith.space.columns import Array, Column, column_of, take
-from tunesmith.space.parameters.parameter import Parameter, json_field
-from tunesmith.space.value import Value, as_values, identity, quote, value_to_json
+from tunesmith.space.parameters.parameter import Parameter
+from tunesmith.space.value import Value, as_values, identity, quote
 
 
 @dataclass(frozen=True)
@@ -58,11 +57,3 @@ class Choice(Parameter):
 
     def columns(self, indices: Array) -> Column:
         return take(self._column, indices)
-
-    def to_json(self) -> dict[str, Any]:
-        values = [value_to_json(value) for value in self.values]
-        return {"kind": self.kind, "name": self.name, "values": values}
-
-    @classmethod
-    def from_json(cls, obj: Mapping[str, Any]) -> Self:
-        return cls(json_field(obj, "name"), values=json_field(obj, "values"))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from tunesmith.errors import SpaceError
 from tunesmith.space.columns import Array, Column
 from tunesmith.space.parameters import compositions
-from tunesmith.space.parameters.parameter import Parameter, json_field, place_below
+from tunesmith.space.parameters.parameter import Parameter, place_below
 from tunesmith.space.value import Value, quote
 
 # Limits beyond any loop nest, so that no file can cause hours of factoring.
@@ -189,22 +188,6 @@ class Factorization(Parameter):
             digits, digit = np.divmod(digits, radix)
             value *= prime ** compositions.unrank_many(digit, exponent, self.parts)
         return tuple(value)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "product": self.product,
-            "parts": self.parts,
-        }
-
-    @classmethod
-    def from_json(cls, obj: Mapping[str, Any]) -> Self:
-        return cls(
-            json_field(obj, "name"),
-            product=json_field(obj, "product"),
-            parts=json_field(obj, "parts"),
-        )
 
 
 def exponent_in(number: int, prime: int) -> int:

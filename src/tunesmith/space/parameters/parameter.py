@@ -14,7 +14,7 @@ import numpy as np
 
 from tunesmith.errors import SpaceError
 from tunesmith.space.columns import Array, Column, column_of
-from tunesmith.space.value import Value, quote
+from tunesmith.space.value import Value, quote, value_to_json
 
 _WORD = 1 << 63
 
@@ -94,14 +94,19 @@ class Parameter(ABC):
     def encode(self, value: Value) -> tuple[float, ...]:
         """Numeric features, the same number for every value."""
 
-    @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """A JSON-ready dictionary with the parameter's ``kind`` and fields."""
+        state = self.__getstate__()
+        return {"kind": self.kind, **{name: value_to_json(state[name]) for name in state}}
 
     @classmethod
-    @abstractmethod
     def from_json(cls, obj: Mapping[str, Any]) -> Self:
         """The inverse of ``to_json``. Raises SpaceError for missing or wrong fields."""
+        names = [field.name for field in fields(cls)]
+        for name in names:
+            if name not in obj:
+                raise SpaceError(f"parameter {quote(obj.get('name'))} lacks the field '{name}'")
+        return cls(**{name: obj[name] for name in names})
 
     def sample(self, rng: np.random.Generator) -> Value:
         """One value, all equally likely."""
@@ -151,10 +156,3 @@ class Parameter(ABC):
     def __getstate__(self) -> dict[str, Any]:
         # Only the fields, without cached properties.
         return {field.name: getattr(self, field.name) for field in fields(self)}
-
-
-def json_field(obj: Mapping[str, Any], field: str) -> Any:
-    """A field of a parameter's JSON. Raises SpaceError if it is missing."""
-    if field not in obj:
-        raise SpaceError(f"parameter {quote(obj.get('name'))} lacks the field '{field}'")
-    return obj[field]

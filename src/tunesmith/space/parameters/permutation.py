@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from tunesmith.errors import SpaceError
-from tunesmith.space.parameters.parameter import Parameter, json_field, place_below
+from tunesmith.space.parameters.parameter import Parameter, place_below
 from tunesmith.space.value import Value, as_values, identity, quote
 
 MAX_ITEMS = 64
@@ -128,10 +128,3 @@ class Permutation(Parameter):
 
     def sample(self, rng: np.random.Generator) -> Value:
         return tuple(self.items[place] for place in rng.permutation(len(self.items)).tolist())
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "name": self.name, "items": list(self.items)}
-
-    @classmethod
-    def from_json(cls, obj: Mapping[str, Any]) -> Self:
-        return cls(json_field(obj, "name"), items=json_field(obj, "items"))

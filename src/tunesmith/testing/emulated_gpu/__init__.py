@@ -17,7 +17,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -40,6 +39,23 @@ HEADER = "device.hpp"
 # TVM's library asks for the runtime's functions by this version.
 _VERSIONS = "libcudart.so.13 { global: *; };\n"
 
+_PROBLEM = "a GPU cannot be emulated"
+
+
+def cpp_compiler() -> str:
+    """The path of the C++ compiler. Raises ``MissingDependencyError`` if there is none."""
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if compiler is None:
+        raise MissingDependencyError("a C++ compiler is needed to emulate a GPU")
+    return compiler
+
+
+def run_compiler(command: list[str], folder: Path, problem: str) -> None:
+    """Run a command in a folder. Raises ``TunesmithError`` with ``problem`` if it fails."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise TunesmithError(f"{problem}: {done.stderr.strip()[:500]}")
+
 
 @lru_cache(maxsize=1)
 def libraries() -> Path:
@@ -47,9 +63,7 @@ def libraries() -> Path:
 
     Raises ``MissingDependencyError`` without a C++ compiler.
     """
-    compiler = shutil.which("g++") or shutil.which("c++")
-    if compiler is None:
-        raise MissingDependencyError("a C++ compiler is needed to emulate a GPU")
+    compiler = cpp_compiler()
     sources = sorted(path for path in _HERE.iterdir() if path.suffix in (".hpp", ".cpp"))
     parts = [source.read_bytes() for source in sources]
     digest = hashlib.sha256(b"".join(parts) + sys.executable.encode()).hexdigest()[:16]
@@ -71,18 +85,12 @@ def _make(compiler: str, folder: Path) -> None:
     for name, (source, needs) in _LIBRARIES.items():
         options = ["-O1", "-shared", "-fPIC", "-std=c++17", "-w", f"-Wl,-soname,{name}"]
         command = [compiler, *options, "-o", name, str(_HERE / source), "-L.", *needs]
-        _run([*command, "-Wl,-rpath,$ORIGIN"], folder)
+        run_compiler([*command, "-Wl,-rpath,$ORIGIN"], folder, _PROBLEM)
     header = ["-x", "c++-header", "-o", f"{HEADER}.gch", str(_HERE / HEADER)]
-    _run([compiler, *CODE_OPTIONS, *header], folder)
+    run_compiler([compiler, *CODE_OPTIONS, *header], folder, _PROBLEM)
     nvcc = folder / "nvcc"
     nvcc.write_text(f'#!/bin/sh\nexec {sys.executable} -m {__name__}.nvcc "$@"\n', encoding="utf-8")
     nvcc.chmod(0o755)
-
-
-def _run(command: list[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise TunesmithError(f"a GPU cannot be emulated: {done.stderr.strip()[:500]}")
 
 
 def environment(
@@ -93,7 +101,6 @@ def environment(
     driver: int | None = None,
     busy: int | None = None,
     gone: Path | None = None,
-    base: Mapping[str, str] = os.environ,
 ) -> dict[str, str]:
     """The environment of a process that is to see so many emulated GPUs, and no other.
 
@@ -101,12 +108,7 @@ def environment(
     CUDA that the driver knows (13000 for 13.0), ``busy`` the index of one that others have for
     themselves; as long as the file ``gone`` exists, none is there. Raises like ``libraries``.
     """
-    folder = str(libraries())
-
-    def before(name: str) -> str:
-        return os.pathsep.join([folder, *filter(None, [base.get(name)])])
-
-    settings: dict[str, object] = {
+    settings = {
         "GPUS": gpus,
         "ARCH": arch,
         "MEMORY": memory,
@@ -114,13 +116,11 @@ def environment(
         "BUSY": busy,
         "GONE": gone,
     }
-    return {
-        **base,
-        "PATH": before("PATH"),
-        "LD_LIBRARY_PATH": before("LD_LIBRARY_PATH"),
-        **{
-            f"TUNESMITH_EMULATED_{name}": str(value)
-            for name, value in settings.items()
-            if value is not None
-        },
+    given = {
+        f"TUNESMITH_EMULATED_{name}": str(value)
+        for name, value in settings.items()
+        if value is not None
     }
+    for name in ("PATH", "LD_LIBRARY_PATH"):
+        given[name] = os.pathsep.join(filter(None, [str(libraries()), os.environ.get(name)]))
+    return {**os.environ, **given}

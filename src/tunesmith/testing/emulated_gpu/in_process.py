@@ -45,33 +45,17 @@ def run_cuda(
 
 def run_cuda_code(code: CudaCode, arguments: Sequence[Array], function: str = "main") -> Array:
     """The same with the code at hand, which may have been changed. Raises like ``run_cuda``."""
-    gpu = emulated_gpu()
+    gpu, library = emulated_gpu(), ctypes.CDLL(str(libraries() / "libcuda.so.1"))
+    library.tunesmith_fault.restype = ctypes.c_char_p
     loaded = GpuProgram(gpu, compile_emulated(code.source, _ARCH), code.functions)
     addresses = [gpu.upload(argument) for argument in arguments]
     try:
         loaded.call(function, addresses)
         return gpu.read(addresses[-1], np.asarray(arguments[-1]))
     except CudaError as error:
-        raise TunesmithError(_fault() or str(error)) from error
+        raise TunesmithError(library.tunesmith_fault().decode() or str(error)) from error
     finally:
-        _reset()
+        library.tunesmith_reset()  # the error, which would have ended the process on a GPU
         for address in addresses:
             gpu.free(address)
         loaded.close()
-
-
-def _library() -> Any:
-    return ctypes.CDLL(str(libraries() / "libcuda.so.1"))
-
-
-def _fault() -> str:
-    """What was wrong with the last launch, in words."""
-    tell = _library().tunesmith_fault
-    tell.restype = ctypes.c_char_p
-    words: bytes = tell()
-    return words.decode()
-
-
-def _reset() -> None:
-    """Forget an error that would have ended the process on a GPU."""
-    _library().tunesmith_reset()

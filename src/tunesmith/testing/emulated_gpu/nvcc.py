@@ -10,15 +10,14 @@ import hashlib
 import math
 import os
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from tunesmith.errors import MissingDependencyError, TunesmithError
-from tunesmith.testing.emulated_gpu import CODE_OPTIONS, libraries
+from tunesmith.errors import TunesmithError
+from tunesmith.testing.emulated_gpu import CODE_OPTIONS, cpp_compiler, libraries, run_compiler
 from tunesmith.testing.emulated_gpu.translate import kernels_of, to_cpp
+from tunesmith.whole_file import write_whole
 
 _HEADERS = Path(__file__).parent
 
@@ -42,14 +41,16 @@ def compile_emulated(source: str, arch: str) -> bytes:
     it is set. Raises ``MissingDependencyError`` without a C++ compiler and ``TunesmithError`` with
     its words for code that it does not take.
     """
-    compiler = shutil.which("g++") or shutil.which("c++")
-    if compiler is None:
-        raise MissingDependencyError("a C++ compiler is needed to run CUDA code on the CPU")
+    compiler = cpp_compiler()
     code = to_cpp(source)
     kept = _kept(code)
-    library = kept.read_bytes() if kept and kept.is_file() else _compile(compiler, code)
-    if kept and not kept.is_file():
-        _keep(kept, library)
+    if kept and kept.is_file():
+        library = kept.read_bytes()
+    else:
+        library = _compile(compiler, code)
+        if kept:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(kept, library)
     number = re.sub(r"\D", "", arch)
     return f"TUNESMITH EMULATED {number} {len(library)}\n".encode() + library
 
@@ -62,14 +63,8 @@ def _compile(compiler: str, code: str) -> bytes:
         (path / "kernel.cpp").write_text(code, encoding="utf-8")
         # First where the header lies compiled.
         options = [*CODE_OPTIONS, f"-I{folder}", f"-I{libraries()}", f"-I{_HEADERS}"]
-        done = subprocess.run(
-            [compiler, *options, "-o", str(path / "kernel.so"), str(path / "kernel.cpp")],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise TunesmithError(f"the CUDA code is no C++: {done.stderr.strip()[:500]}")
+        command = [compiler, *options, "-o", "kernel.so", "kernel.cpp"]
+        run_compiler(command, path, "the CUDA code is no C++")
         return (path / "kernel.so").read_bytes()
 
 
@@ -81,14 +76,6 @@ def _kept(code: str) -> Path | None:
     # The name of the libraries' folder is a hash of the headers.
     text = f"{libraries().name}\n{code}"
     return Path(folder, hashlib.sha256(text.encode()).hexdigest()[:32]).with_suffix(".so")
-
-
-def _keep(path: Path, library: bytes) -> None:
-    """Put a file in its place at once, for other processes may look for it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(library)
-    Path(file.name).replace(path)
 
 
 def shared_bytes(source: str) -> int:
