@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,8 @@ PAGE = Path("report.html")
 
 
 def trial(number: int, seconds: float) -> Measurement:
-    return Measurement(CONFIGS[number], Outcome.NO_ERROR, (seconds,))
+    measured = Measurement(CONFIGS[number], Outcome.NO_ERROR, (seconds,))
+    return replace(measured, sketch=PROBLEM.sketch.name)
 
 
 def begin(store: Store) -> Session:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -56,12 +57,17 @@ _sessions = st.builds(
 _records = st.lists(st.builds(Record, _sessions, _measurements, _instants, st.booleans()))
 
 
+def by_its_sketch(record: Record) -> Record:
+    """What a store and a file give back: they keep the sketch once, in the session."""
+    return replace(record, measurement=replace(record.measurement, sketch=record.sketch))
+
+
 @given(_records)
 def test_any_record_survives_a_file(records: list[Record]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = rescue(records, Path(folder))
         assert path.parent == Path(folder)
-        assert list(read_rescued(path)) == records
+        assert list(read_rescued(path)) == list(map(by_its_sketch, records))
         assert list(Path(folder).iterdir()) == [path]
 
 
@@ -76,7 +82,9 @@ def test_any_record_survives_a_store(
     ]
     with open_store("sqlite://") as store:
         assert store.merge(records) == len(records)
-        assert list(store.records(session.task_key, play_off=play_off)) == records
+        assert list(store.records(session.task_key, play_off=play_off)) == list(
+            map(by_its_sketch, records)
+        )
 
 
 def _record() -> Record:

@@ -77,7 +77,7 @@ class Reader:
 
         def query(connection: Connection, ids: list[int]) -> list[Measurement]:
             rows = queries.in_order_of_time(ids, play_off=False)
-            return [measurement_from(row) for row in connection.execute(rows)]
+            return [measurement_from(row, sketch) for row in connection.execute(rows)]
 
         return self._ask(query, task_key, machine, sketch, sketch_version)
 
@@ -136,7 +136,7 @@ class Reader:
 
         def query(connection: Connection, ids: list[int]) -> Measurement | None:
             row = queries.latest_of(connection, ids, config)
-            return None if row is None else measurement_from(row)
+            return None if row is None else measurement_from(row, sketch)
 
         return self._ask(query, task_key, machine, sketch, sketch_version)
 

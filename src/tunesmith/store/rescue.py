@@ -79,7 +79,7 @@ def _from_json(line: Mapping[str, Any]) -> Record:
     return Record(
         session=Session(**session),
         measurement=Measurement.from_json(
-            Candidate(Config.from_json(measured["config"])), measured
+            Candidate(Config.from_json(measured["config"]), session["sketch"]), measured
         ),
         created=datetime.fromisoformat(line["created"]),
         play_off=line["play_off"],

@@ -94,19 +94,21 @@ def _storable(text: str) -> str:
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
-def measurement_from(row: Row[Any]) -> Measurement:
-    """The measurement in a row of ``records``."""
+def measurement_from(row: Row[Any], sketch: str) -> Measurement:
+    """The measurement in a row of ``records``, which belongs to a series of ``sketch``."""
     measured = {
         **row._mapping,
         "run_seconds": json.loads(row.run_seconds),
         "device_state": json.loads(row.device_state) if row.device_state else None,
     }
-    return Measurement.from_json(Candidate(Config.from_json(json.loads(row.config))), measured)
+    candidate = Candidate(Config.from_json(json.loads(row.config)), sketch)
+    return Measurement.from_json(candidate, measured)
 
 
 def record_from(row: Row[Any], session: Session) -> Record:
     """The record in a row of ``records``."""
-    return Record(session, measurement_from(row), from_instant(row.created), bool(row.play_off))
+    measurement = measurement_from(row, session.sketch)
+    return Record(session, measurement, from_instant(row.created), bool(row.play_off))
 
 
 def session_row(session: Session) -> dict[str, Any]:

@@ -17,11 +17,15 @@ from tunesmith.store import ANY_MACHINE, Record, Session, Store, open_store, res
 _OTHER_MACHINE = {"fingerprint": "0123456789abcdef", "cpu": "another"}
 
 
-def trial(number: int, *seconds: float, outcome: Outcome = Outcome.NO_ERROR) -> Measurement:
+def trial(
+    number: int, *seconds: float, outcome: Outcome = Outcome.NO_ERROR, sketch: str = "tiles"
+) -> Measurement:
     """A trial of config ``number``, valid if it is given the seconds of its repeats."""
     config = Config({"tile": (number, 2), "order": ("i", "j"), "unroll": number % 2 == 0})
     message = "" if seconds else outcome.meaning
-    return Measurement(config, outcome, seconds, 0.25, 0.5, message, f"hash-{number}")
+    return Measurement(
+        config, outcome, seconds, 0.25, 0.5, message, f"hash-{number}", sketch=sketch
+    )
 
 
 def failed(number: int) -> Measurement:
@@ -134,13 +138,13 @@ class StoreConformance:
         store.append(session, [trial(1, 1.0), failed(2)])
         store.confirm(session, [trial(1, 1.1)])
         store.append(begin(store, version=2), [trial(3, 1.0)])
-        store.append(begin(store, sketch="other"), [trial(4, 1.0)])
+        store.append(begin(store, sketch="other"), [trial(4, 1.0, sketch="other")])
         elsewhere = store.begin_session("matmul", tuner="grid", seed=0, machine=_OTHER_MACHINE)
-        store.append(elsewhere, [trial(5, 1.0)])
+        store.append(elsewhere, [trial(5, 1.0, sketch="")])
         again = store.measurements("matmul", sketch="tiles", sketch_version=1)
         assert again == [trial(1, 1.0), failed(2)]
         there = store.measurements("matmul", machine=_OTHER_MACHINE["fingerprint"])
-        assert there == [trial(5, 1.0)]
+        assert there == [trial(5, 1.0, sketch="")]
 
     def test_best_is_the_fastest_valid_trial(self, store: Store) -> None:
         session = begin(store)
@@ -190,7 +194,7 @@ class StoreConformance:
         store.append(begin(store), [trial(1, 3.0)])
         store.append(begin(store, version=2), [trial(2, 2.0)])
         elsewhere = store.begin_session("matmul", tuner="grid", seed=0, machine=_OTHER_MACHINE)
-        store.append(elsewhere, [trial(5, 1.0)])
+        store.append(elsewhere, [trial(5, 1.0, sketch="")])
         store.append(begin(store, task="conv"), [trial(6, 0.1)])
         assert _best_number(store) == 2
         assert _best_number(store, sketch="tiles", sketch_version=1) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
 from tunesmith.errors import SpaceError
@@ -183,12 +182,10 @@ def resume(
 
     def latest(candidate: Candidate) -> Measurement | None:
         identity = search.branch_of(candidate.sketch).identity
-        known = store.measurement_of(task_key, candidate.config, machine=machine, **identity)
-        return None if known is None else replace(known, sketch=candidate.sketch)
+        return store.measurement_of(task_key, candidate.config, machine=machine, **identity)
 
     for branch in search.branches:
-        stored = store.measurements(task_key, machine=machine, **branch.identity)
-        measurements = [replace(measurement, sketch=branch.sketch) for measurement in stored]
+        measurements = store.measurements(task_key, machine=machine, **branch.identity)
         search.resume(branch.sketch, measurements)
         for measurement in measurements:
             incumbents.count(measurement)

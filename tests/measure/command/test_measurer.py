@@ -216,7 +216,6 @@ def test_the_directory_is_the_current_one_of_construction(
 
 COUNTER = """
 import os
-from tunesmith.testing.trials import candidates
 calls = int(open("calls").read()) + 1 if os.path.exists("calls") else 1
 print(calls, file=open("calls", "w"))
 print("cost", {n} * 100 + calls)

@@ -109,7 +109,7 @@ def test_the_only_gpu_is_in_use_by_others(have_gpus: Gpus) -> None:
     have_gpus(busy=0)
     with LocalMeasurer(JOB) as measurer:
         measurer.submit(candidates(healthy(1)))
-        with pytest.raises(TunesmithError, match=r"GPU 0 cannot be used: it is in use by others"):
+        with pytest.raises(TunesmithError, match=r"GPU 0 cannot be used: another process"):
             collect_all(measurer)
 
 

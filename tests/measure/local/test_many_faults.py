@@ -44,7 +44,8 @@ def test_nothing_leaks(
     monkeypatch.setenv(MARK, mark)
     monkeypatch.setenv("TMPDIR", str(scratch))
     monkeypatch.setattr("tempfile.tempdir", None)
-    ourselves, seen = psutil.Process(), []
+    ourselves = psutil.Process()
+    seen: list[tuple[int, int, int]] = []
 
     def watch(state: Progress) -> None:
         if state.trials >= len(seen) * trials // 20:
@@ -59,8 +60,7 @@ def test_nothing_leaks(
 
     problem = TaskProblem(Task(matmul(m=16, n=16, k=16), Target(cores=1)), RarelyFaulty())
     # Time enough for what works, for a disturbance of seconds is to be expected in so long a run.
-    limits = {"build_timeout": 6.0, "run_timeout": 3.0}
-    settings = replace(SETTINGS, **limits, repeats=1, measure_again=True)
+    settings = replace(SETTINGS, build_timeout=6.0, run_timeout=3.0, repeats=1, measure_again=True)
     store = tmp_path / "trials.db"
     result = tune(
         problem, "grid", Budget(trials=trials), store=store, settings=settings, progress=watch

@@ -30,7 +30,7 @@ for body in (lambda end: None, receive, fail, killed):
         child.channel.close()
     select.select([child.handle], [], [])
     ended = child.reap()
-    ends.append([os.waitstatus_to_exitcode(ended.status), ended.words])
+    ends.append([os.waitstatus_to_exitcode(ended.status), ended.last_line])
 print(json.dumps(ends))
 """
 
