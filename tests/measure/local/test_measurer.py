@@ -112,7 +112,7 @@ def test_a_culprit_among_several_suspects_is_found() -> None:
 
 
 def test_servers_that_die_again_and_again_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_module, "_DEATHS", 2)
+    monkeypatch.setattr(local_module, "_SERVER_EXITS", 2)
     with LocalMeasurer(JOB) as measurer:
         measurer.submit(candidates([config("kill_worker", number) for number in range(4)]))
         with pytest.raises(TunesmithError, match=r"^cannot measure: .*dies$"):

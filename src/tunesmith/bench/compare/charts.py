@@ -131,7 +131,7 @@ def score_chart(rows: Sequence[Row], tuners: Sequence[Row]) -> Figure | None:
     axes = figure.subplots()
     axes.set_yticks(range(len(scored)), [tuner["tuner"] for tuner in scored])
     axes.set_ylim(len(scored) - 0.4, -0.6)
-    axes.set_xlim(low - 0.02, 1.02)
+    axes.set_xlim(low - 0.03 * (1 - low), 1.03)
     axes.axvline(0.0, color=LIGHT["ink"], linewidth=1)
     for place, tuner in enumerate(scored):
         shown = [max(low, score) for score in dots[tuner["tuner"]]]

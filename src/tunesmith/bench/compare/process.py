@@ -21,7 +21,7 @@ from typing import Any
 
 from tunesmith.bench.compare.simulated import RecordedSpace, simulate
 from tunesmith.bench.compare.simulated_trace import save_trace
-from tunesmith.bench.timing.family import die_with
+from tunesmith.measure.processes.containment import die_with
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.recorded.recording import load_recording
 from tunesmith.measurement import Measurement, Outcome

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from tunesmith.bench.peers.side import reason_of
-from tunesmith.bench.timing.family import die_with
+from tunesmith.measure.processes.containment import die_with
 
 # Ways are compared before the first round: the best of so many short ones each.
 _TRIED = 3

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tunesmith.bench.peers.metaschedule_build import keep_pytorch_out, make_builder
-from tunesmith.bench.timing.family import die_with
+from tunesmith.measure.processes.containment import die_with
 from tunesmith.measure.trial.prepared import load_compiler
 
 # More than there is time for.

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, TextIO
 
 from tunesmith.bench.peers.call_side import calling_side
-from tunesmith.bench.timing.family import die_with
+from tunesmith.measure.processes.containment import die_with
 from tunesmith.bench.timing.fastest import Fastest
 from tunesmith.errors import TunesmithError
 

@@ -20,8 +20,8 @@ from tunesmith.measure.trial.job import Job
 from tunesmith.measure.trial.request import Request
 from tunesmith.measurement import Candidate, Measurement, Outcome
 
-# After so many deaths of the server without a trial measured in between, we give up.
-_DEATHS = 5
+# After so many exits of the server without a trial measured in between, we give up.
+_SERVER_EXITS = 5
 
 # What it takes to let another program run, besides its own time; in seconds.
 _TURN = 0.005
@@ -56,7 +56,7 @@ class LocalMeasurer:
         self._finished: list[Measurement] = []
         self._played: dict[int, Measurement] = {}
         self._built: dict[int, BuildResult] = {}
-        self._deaths = 0
+        self._server_exits = 0
         self._clock = ActivityClock()
         self._heard = time.monotonic()
         self._server: ServerProcess | None = server or ServerProcess.with_job(job)
@@ -251,7 +251,7 @@ class LocalMeasurer:
                 others = self._running if self._job.target.kind == "cuda" else set()
                 self._running = others | {message["id"]}
             case "measured":
-                self._deaths = 0
+                self._server_exits = 0
                 self._building.discard(message["id"])
                 self._running.discard(message["id"])
                 if message["id"] in self._requests:  # it may have been cancelled
@@ -261,8 +261,8 @@ class LocalMeasurer:
         """The server has died or hangs: find out whose fault it is, and start another one."""
         self._server = None
         words = server.stop(grace=0.0)
-        self._deaths += 1
-        if not server.started or self._deaths >= _DEATHS:
+        self._server_exits += 1
+        if not server.started or self._server_exits >= _SERVER_EXITS:
             self._give_up(words or "its process dies")
         self._clock.change(Activity.IDLE, time.monotonic())
         # A processor runs one at a time, with all builds paused; GPUs run beside them.

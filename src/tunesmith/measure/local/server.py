@@ -111,7 +111,7 @@ class Server:
                     trial.cancel(_CANCELLED)
 
     def _wait_for_something(self) -> None:
-        """Wait for the next message, death or deadline, and take it in."""
+        """Wait for the next message, end of a process or deadline, and take it in."""
         writing = selectors.EVENT_WRITE if self._client.unsent else 0
         self._selector.modify(self._client, selectors.EVENT_READ | writing, self._hear_client)
         deadlines = [trial.time_left for trial in self._scheduler.live]
@@ -148,7 +148,7 @@ class Server:
         self._selector.register(descriptor, selectors.EVENT_READ, hear)
 
     def _hear(self, trial: TrialProcess) -> None:
-        # Its death may have been the event before, in which case nothing is open any more.
+        # Its exit may have been the event before, in which case nothing is open any more.
         if trial not in self._scheduler.live:
             return
         trial.receive()

@@ -70,7 +70,7 @@ class ServerProcess:
         self.send({"job": job.to_text()})
 
     def send(self, message: Message) -> None:
-        """Send a message. What does not fit goes out in ``receive``, which tells of a death too."""
+        """Send a message. What does not fit goes out in ``receive``, which reports the end of the server too."""
         with contextlib.suppress(ChannelClosedError):
             self._channel.send(message)
 

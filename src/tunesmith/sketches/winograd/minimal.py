@@ -85,8 +85,8 @@ def minimal(outputs: int, taps: int, stride: int = 1) -> Minimal:
     output: list[Row] = [()] * outputs
     for first, count in _parts(taps, stride):
         part = _plain(outputs, count)
-        data += [_spread(row, first, stride, inputs) for row in part.data]
-        filters += [_spread(row, first, stride, taps) for row in part.filter]
+        data += [_upsampled(row, first, stride, inputs) for row in part.data]
+        filters += [_upsampled(row, first, stride, taps) for row in part.filter]
         output = [(*known, *row) for known, row in zip(output, part.output, strict=True)]
     return Minimal(tuple(data), tuple(filters), tuple(output))
 
@@ -126,12 +126,12 @@ def transposed_minimal(outputs: int, taps: int, stride: int, origin: int) -> Min
     plain = [minimal(outputs // stride, turn.taps) for turn in every]
     total = sum(part.products for part in plain)
     for turn, part in zip(every, plain, strict=True):
-        data += [_spread(row, turn.ahead - turn.taps - start, 1, inputs) for row in part.data]
-        filters += [_spread(row[::-1], turn.first, stride, taps) for row in part.filter]
+        data += [_upsampled(row, turn.ahead - turn.taps - start, 1, inputs) for row in part.data]
+        filters += [_upsampled(row[::-1], turn.first, stride, taps) for row in part.filter]
     for place in range(outputs):
         before = sum(part.products for part in plain[: place % stride])
         row = plain[place % stride].output[place // stride]
-        output.append(_spread(row, before, 1, total))
+        output.append(_upsampled(row, before, 1, total))
     if len({(turn.taps, turn.ahead) for turn in every}) == 1:
         data = data[: plain[0].products]
     return Minimal(tuple(data), tuple(filters), tuple(output), stride)
@@ -147,12 +147,12 @@ def _parts(taps: int, stride: int) -> Iterator[tuple[int, int]]:
             yield phase + begin * stride, end - begin
 
 
-def _spread(row: Row, first: int, stride: int, length: int) -> Row:
+def _upsampled(row: Row, first: int, stride: int, length: int) -> Row:
     """A row with the given one's elements a stride apart, the rest 0."""
-    spread = [Fraction(0)] * length
+    upsampled = [Fraction(0)] * length
     for place, value in enumerate(row):
-        spread[first + place * stride] = value
-    return tuple(spread)
+        upsampled[first + place * stride] = value
+    return tuple(upsampled)
 
 
 def _plain(outputs: int, taps: int) -> Minimal:

@@ -126,9 +126,9 @@ class _Kernel(ImageTiles):
             return value * emit.constant(1 / (rows * columns), dtype, lanes)
         wide = []
         for count in (rows, columns):
-            spread = isinstance(count, int) or count is rows or not self.along_columns
+            scalar = isinstance(count, int) or count is rows or not self.along_columns
             number = count if not isinstance(count, int) else emit.constant(count, "int32")
-            wide.append(emit.broadcast(number, lanes) if spread else number)
+            wide.append(emit.broadcast(number, lanes) if scalar else number)
         return value / (wide[0] * wide[1]).astype(emit.vector_type(dtype, lanes))
 
     def _taps(self, first: Any, axis: Axis, lanes: int) -> Any:

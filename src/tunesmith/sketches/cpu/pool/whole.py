@@ -97,10 +97,10 @@ def _neighbours(lanes: int, size: int, unit: int) -> tuple[list[int], list[int]]
     """The lanes of two vectors that are combined: the even and the odd units, for each ``size``
     lanes those of the first vector, then those of the second."""
     picks: tuple[list[int], list[int]] = ([], [])
-    for stretch in range(0, lanes, size):
+    for offset in range(0, lanes, size):
         for vector in (0, lanes):
             for at in range(0, size, 2 * unit):
                 for side in (0, 1):
-                    begin = vector + stretch + at + side * unit
+                    begin = vector + offset + at + side * unit
                     picks[side].extend(range(begin, begin + unit))
     return picks

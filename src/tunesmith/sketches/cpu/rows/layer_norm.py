@@ -38,7 +38,7 @@ class LayerNormRows(Rows):
             means, squares = self._statistics_of_blocks()
         else:
             means, squares = self._statistics(self.sweep)
-        means, factors = self.spread("wide", means), self._factors(squares)
+        means, factors = self.broadcast("wide", means), self._factors(squares)
 
         def write(starts: Sequence[Any], _fresh: int) -> None:
             for start in starts:
@@ -55,7 +55,7 @@ class LayerNormRows(Rows):
         for base in self.bases:
             row = [self.vector("x", self.data.load(base + at, self.lanes)) for at in starts]
             summed = self.summed([*row[:-1], self.fresh(row[-1])])
-            (mean,) = self.spread("wide", [self._divided(summed, self.length)])
+            (mean,) = self.broadcast("wide", [self._divided(summed, self.length)])
             row = [self.vector("below", value - mean) for value in row]
             fresh = [*row[:-1], self.fresh(row[-1])]
             squares.append(self.summed([one * one for one in fresh]))
@@ -69,7 +69,7 @@ class LayerNormRows(Rows):
         differences from it."""
         sums = self._sums(sweep, first, lambda _row, value: value)
         means = [self.kept("mean", self._divided(one, sweep.length), 1) for one in sums]
-        wide = self.spread("wide", means)
+        wide = self.broadcast("wide", means)
 
         def squared(row: int, value: Any) -> Any:
             below = self.vector("below", value - wide[row])
@@ -124,7 +124,7 @@ class LayerNormRows(Rows):
 
         one, eps = (emit.constant(value, self.total) for value in (1, self.eps))
         deviations = [tirx.sqrt(self._divided(each, self.length) + eps) for each in squares]
-        return self.spread("wide", [one / deviation for deviation in deviations])
+        return self.broadcast("wide", [one / deviation for deviation in deviations])
 
     def _divided(self, value: Any, count: int) -> Any:
         return value / emit.constant(count, self.total)

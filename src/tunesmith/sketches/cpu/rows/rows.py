@@ -62,7 +62,7 @@ class Rows:
         if rest:
             body(count, rest)
 
-    def spread(self, name: str, values: Sequence[Any]) -> list[Any]:
+    def broadcast(self, name: str, values: Sequence[Any]) -> list[Any]:
         """Each value in all lanes of a vector."""
         return [self.vector(name, emit.broadcast(value, self.lanes)) for value in values]
 

@@ -59,11 +59,11 @@ class SoftmaxRows(Rows):
         elif self.blocking.method == BLOCKS:
             self._in_blocks()
         elif self.blocking.method == AGAIN:
-            peaks = self.spread("peaks", self._peaks(self.sweep))
+            peaks = self.broadcast("peaks", self._peaks(self.sweep))
             sums = self._sums(self.sweep, peaks, stored=False)
             self._write_again(peaks, self._inverses(sums))
         else:
-            peaks = self.spread("peaks", self._peaks(self.sweep))
+            peaks = self.broadcast("peaks", self._peaks(self.sweep))
             sums = self._sums(self.sweep, peaks, stored=True)
             for row, factor in enumerate(self._inverses(sums)):
                 self._scale(self.sweep, row, 0, lambda value, factor=factor: value * factor)
@@ -75,7 +75,7 @@ class SoftmaxRows(Rows):
         for base in self.bases:
             starts = self.sweep.starts()
             rows.append([self.vector("x", self.data.load(base + at, self.lanes)) for at in starts])
-        peaks = self.spread("peaks", [self._peak(values) for values in rows])
+        peaks = self.broadcast("peaks", [self._peak(values) for values in rows])
         different = [
             self.vector("below", value - peak)
             for values, peak in zip(rows, peaks, strict=True)
@@ -186,7 +186,7 @@ class SoftmaxRows(Rows):
                 self.kept("peak", emit.maximum(value, peaks[row][0]), 1)
                 for row, value in enumerate(found)
             ]
-            more = self._sums(sweep, self.spread("peaks", new), stored=True, first=first)
+            more = self._sums(sweep, self.broadcast("peaks", new), stored=True, first=first)
             for row in range(rows):
                 (factor,) = self.exponential.of([peaks[row][0] - new[row]], 1, self.kept)
                 sums[row][0] = sums[row][0] * (factor * self._unshifted(1)) + more[row]
@@ -238,7 +238,7 @@ class SoftmaxRows(Rows):
 
     def _inverses(self, sums: Sequence[Any]) -> list[Any]:
         one = emit.constant(1, self.total)
-        return self.spread("factor", [one / value for value in sums])
+        return self.broadcast("factor", [one / value for value in sums])
 
     def _unshifted(self, lanes: int) -> Any:
         return emit.constant(2.0**-self.exponential.shift, self.total, lanes)
