@@ -30,7 +30,9 @@ def register_profiles() -> None:
 
 
 def examples(count: int) -> settings:
-    """A third of so many examples, but eight at least of more than that; in thorough tests ten
-    times as many: for tests whose examples take long, or seldom meet what is rare."""
+    """Settings for tests whose examples take long, or must meet rare cases.
+
+    Ten times ``count`` examples in thorough tests, else a third of it, but not under min(count, 8).
+    """
     thorough = settings.get_current_profile_name() == THOROUGH
     return settings(max_examples=10 * count if thorough else min(count, max(8, count // 3)))

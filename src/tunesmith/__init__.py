@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tunesmith import models, operators, sketches, testing, tuners
     from tunesmith.budget import Budget, Stop
     from tunesmith.errors import (
+        InstantiationError,
         MissingDependencyError,
         SpaceError,
         StoreError,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "tunesmith.budget": ("Budget", "Stop"),
     "tunesmith.errors": (
+        "InstantiationError",
         "MissingDependencyError",
         "SpaceError",
         "StoreError",
@@ -105,6 +107,7 @@ __all__ = [
     "Found",
     "FunctionProblem",
     "InlineMeasurer",
+    "InstantiationError",
     "Job",
     "Kernel",
     "LocalMeasurers",

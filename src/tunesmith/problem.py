@@ -73,7 +73,7 @@ class Measurer(Protocol):
     def batch(self) -> int:
         """How many candidates the measurer likes to have in hand so that it never idles.
 
-        0 when there is none left that it could measure: only a record can come to such an end.
+        0 when no config is left that it could measure: a replay ends with the recorded ones.
         """
         ...
 

@@ -36,6 +36,10 @@ def test_files_of_something_else_are_refused_in_one_line(tmp_path: Path) -> None
     other.write_text('{"a": 1}')
     with pytest.raises(UsageError, match=r"other.json is none of the files of 'tunesmith bench'"):
         rewrite(other)
+    old = tmp_path / "loop.json"
+    old.write_text('{"machine": {}}')
+    with pytest.raises(UsageError, match=r"loop.json has no 'date': it is of an older version"):
+        rewrite(old)
     other.write_text("")
     with pytest.raises(TunesmithError, match="holds no figures of an earlier run"):
         rewrite(other)

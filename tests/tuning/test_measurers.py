@@ -11,7 +11,7 @@ import pytest
 from tests.scripted import Scripted
 from tunesmith import InlineMeasurer, Job, LocalMeasurers
 from tunesmith.budget import Budget
-from tunesmith.errors import UsageError
+from tunesmith.errors import InstantiationError, UsageError
 from tunesmith.kernel.kernel import Kernel
 from tunesmith.machine import this_machine
 from tunesmith.measurement import Candidate, Measurement, Outcome
@@ -103,3 +103,46 @@ def test_those_of_this_machine_are_the_default(store: Store) -> None:
 def test_a_problem_that_measures_itself_takes_none(store: Store) -> None:
     with pytest.raises(UsageError, match="measurers are for tasks"):
         tune(Scripted(), "grid", store=store, measurers=Boards())
+
+
+class FaultyBoard(BoardMeasurer):
+    """Every trial fails, in one way and the other."""
+
+    trials = 0
+
+    def measure(self, candidate: Candidate) -> Measurement:
+        self.trials += 1
+        if self.trials % 2:
+            raise InstantiationError("too many threads")
+        raise ZeroDivisionError("two\nlines")
+
+
+def test_an_exception_costs_one_trial(store: Store) -> None:
+    class Faulty(Boards):
+        def measurer(self, job: Job) -> FaultyBoard:
+            return FaultyBoard(job, self.board)
+
+    result = tune(TASK, "random", Budget(trials=4), store=store, measurers=Faulty())
+    assert result.outcomes == {Outcome.INSTANTIATION_ERROR: 2, Outcome.UNKNOWN_ERROR: 2}
+    assert result.failures == {
+        Outcome.INSTANTIATION_ERROR: "too many threads",
+        Outcome.UNKNOWN_ERROR: "ZeroDivisionError: two lines",
+    }
+
+
+def test_those_of_this_machine_serve_again(store: Store) -> None:
+    measurers = LocalMeasurers()
+    for trials in (1, 2):
+        with measurers:
+            tune(
+                TASK, "random", Budget(trials=trials), sketch="cpu_tiled",
+                store=store, measurers=measurers,
+            )  # fmt: skip
+    assert store.count(TASK.key) == 2
+
+
+def test_what_is_no_measurers_and_no_problem() -> None:
+    with pytest.raises(UsageError, match="measurers must be an object with a method measurer"):
+        tune(TASK, measurers="here")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"problem must be a Task or a problem \(a BaseProblem\)"):
+        tune(Boards())  # type: ignore[arg-type]

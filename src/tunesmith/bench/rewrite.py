@@ -31,7 +31,15 @@ def rewrite(path: Path) -> None:
     figures = read_figures(path, bool)
     if figures is None:
         raise UsageError(f"there is no file {path}")
-    folder, name = path.parent, path.stem
+    try:
+        _write(path.parent, path.stem, figures)
+    except KeyError as error:
+        raise UsageError(
+            f"{path} has no {error}: it is of an older version, measure again"
+        ) from error
+
+
+def _write(folder: Path, name: str, figures: Mapping[str, Any]) -> None:
     if name.startswith("operators"):
         write_operators_page(folder, name, figures)
     elif name.startswith("search-"):
@@ -41,18 +49,18 @@ def rewrite(path: Path) -> None:
     elif name == "compare":
         write_comparison_page(folder, figures)
     else:
-        write_texts(folder, {f"{name}.md": _plain_page(path, figures)})
+        write_texts(folder, {f"{name}.md": _plain_page(name, figures)})
 
 
-def _plain_page(path: Path, figures: Mapping[str, Any]) -> str:
+def _plain_page(name: str, figures: Mapping[str, Any]) -> str:
     """A page without charts."""
-    if path.stem == "calls":
+    if name == "calls":
         return calls_page(figures)
-    if path.stem == "gpu":
+    if name == "gpu":
         return gpu_page(figures)
-    if path.stem == "loop":
+    if name == "loop":
         return loop_page(figures, figures["machine"], figures["date"])
-    raise UsageError(f"{path} is none of the files of 'tunesmith bench'")
+    raise UsageError(f"{name}.json is none of the files of 'tunesmith bench'")
 
 
 def main() -> None:

@@ -69,7 +69,7 @@ def shown_progress(
 
 
 def command_line() -> str:
-    """This process's, as a shell takes it."""
+    """The command line of this process, quoted for a shell."""
     return shlex.join(["tunesmith", *sys.argv[1:]])
 
 

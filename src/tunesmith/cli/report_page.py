@@ -88,13 +88,9 @@ def write_run_report(
 
 
 def _problems_of(result: Result) -> Sequence[TaskProblem]:
-    from tunesmith.measure.task.portfolio import Portfolio
     from tunesmith.measure.task.problem import TaskProblem
 
-    if isinstance(result.problem, Portfolio):
-        return result.problem.problems
-    assert isinstance(result.problem, TaskProblem)
-    return [result.problem]
+    return [each for each in result.problem.alternatives if isinstance(each, TaskProblem)]
 
 
 def _identities(problems: Sequence[TaskProblem]) -> Sketches:

@@ -7,14 +7,14 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self, SupportsFloat
 
-from tunesmith.errors import SpaceError, one_line
+from tunesmith.errors import InstantiationError, SpaceError, TunesmithError, describe, one_line
 from tunesmith.machine import this_machine
 from tunesmith.measure.activity import Activity, ActivityClock
-from tunesmith.measurement import Candidate, Measurement
+from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.space import Config, Space
 
 
@@ -24,7 +24,9 @@ class InlineMeasurer(ABC):
     So a tuning loop can stop between two trials, but a ``collect`` lasts as long as its trial,
     whatever its timeout. A subclass gives ``measure``; it calls ``spending`` around builds and
     runs, has a ``machine`` of its own where that is not this one, and makes of ``best`` (the least
-    seconds of a call so far) what it likes.
+    seconds of a call so far) what it likes. An exception of ``measure`` costs the trial:
+    ``InstantiationError`` if the config makes no program, any other is an unknown error; but other
+    ``TunesmithError`` end the run.
     """
 
     def __init__(self) -> None:
@@ -53,7 +55,7 @@ class InlineMeasurer(ABC):
         return [self._measured(self._queue.popleft())] if self._queue else []
 
     def _measured(self, candidate: Candidate) -> Measurement:
-        measurement = replace(self.measure(candidate), sketch=candidate.sketch)
+        measurement = _guarded(self.measure, candidate)
         self.best = min(self.best, measurement.seconds)
         return measurement
 
@@ -64,8 +66,7 @@ class InlineMeasurer(ABC):
         taken: list[list[Measurement]] = [[] for _ in candidates]
         for _ in range(rounds):
             for candidate, measurements in zip(candidates, taken, strict=True):
-                once = self.measure_once(candidate)
-                measurements.append(replace(once, sketch=candidate.sketch))
+                measurements.append(_guarded(self.measure_once, candidate))
         return [_joined(measurements) for measurements in taken if measurements]
 
     def round_cost(self, measurement: Measurement) -> float:
@@ -104,6 +105,21 @@ class InlineMeasurer(ABC):
     def measure_once(self, candidate: Candidate) -> Measurement:
         """One round of a play-off: a trial with a single run."""
         return self.measure(candidate)
+
+
+def _guarded(measure: Callable[[Candidate], Measurement], candidate: Candidate) -> Measurement:
+    """A measurement of a candidate, whatever happens in ``measure``."""
+    try:
+        measurement = measure(candidate)
+    except InstantiationError as error:
+        outcome, message = Outcome.INSTANTIATION_ERROR, one_line(error)
+    except TunesmithError:
+        raise
+    except Exception as error:
+        outcome, message = Outcome.UNKNOWN_ERROR, describe(error)
+    else:
+        return replace(measurement, sketch=candidate.sketch)
+    return Measurement(candidate.config, outcome, message=message, sketch=candidate.sketch)
 
 
 def _joined(rounds: Sequence[Measurement]) -> Measurement:

@@ -19,13 +19,13 @@ class MakeModel(Protocol):
     def __call__(self, features: int) -> CostModel: ...
 
 
-def _class(found: object) -> MakeModel | None:
+def _model_class(found: object) -> MakeModel | None:
     fits = isinstance(found, type) and hasattr(found, "fit") and hasattr(found, "predict")
     return found if fits else None  # type: ignore[return-value] # its constructor is not checked
 
 
 MODELS = Registry(
-    "cost model", "models", _OURS, _class, "a class with fit and predict", listed=False
+    "cost model", "models", _OURS, _model_class, "a class with fit and predict", listed=False
 )
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from tunesmith.space import Config, Space
 from tunesmith.testing.trials import distance_cost, drive, measured
-from tunesmith.tuners import Search, Tuner
+from tunesmith.tuners import Search, Tuner, View
 
 
 class TunerSuite:
@@ -25,7 +25,7 @@ class TunerSuite:
 
     def start(self, space: Space, seed: int = 0) -> Search:
         """A search by the tuner under test."""
-        return self.tuner.start(space, seed)
+        return self.tuner.start_on(View(space), seed)
 
     def run(self, space: Space, seed: int = 0) -> list[Config]:
         """The proposals of an ordinary run."""

@@ -13,8 +13,8 @@ from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError, UsageError
 from tunesmith.measure.local.measurers import LocalMeasurers
 from tunesmith.measure.milestones import reached
-from tunesmith.measure.task.portfolio import Portfolio, joined, problems_of
-from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.measure.task.portfolio import joined, problems_of
+from tunesmith.measure.trial.measurers import HasJob, Measurers
 from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.problem import Measurable, Measurer, MeasureSettings
 from tunesmith.progress import PHASES, Progress
@@ -31,7 +31,6 @@ from tunesmith.tuning.recorder import Recorder, uninterrupted
 from tunesmith.tuning.result import Found, Result, SketchTrials
 
 if TYPE_CHECKING:
-    from tunesmith.measure.trial.measurers import Measurers
     from tunesmith.store import Store
 
 
@@ -71,11 +70,13 @@ def tune(
     be opened, ``TunesmithError`` if measuring is impossible on this machine.
     """
     algorithm = tuner_by_name(tuner) if isinstance(tuner, str) else tuner
-    is_problem = isinstance(problem, Task) or hasattr(problem, "measurer")
-    _check_kind("problem", problem, "a Task or a problem", is_problem)
+    is_task = isinstance(problem, Task | HasJob)
+    is_problem = isinstance(problem, Task) or hasattr(problem, "alternatives")
+    _check_kind("problem", problem, "a Task or a problem (a BaseProblem)", is_problem)
     _check_kind("tuner", algorithm, "a name or a Tuner", isinstance(algorithm, Tuner))
     _check_kind("budget", budget, "a Budget", budget is None or isinstance(budget, Budget))
-    is_task = isinstance(problem, Task | TaskProblem | Portfolio)
+    has_measurers = measurers is None or isinstance(measurers, Measurers)
+    _check_kind("measurers", measurers, "an object with a method measurer", has_measurers)
     if measurers is not None and not is_task:
         raise UsageError(f"measurers are for tasks: {problem!r} measures itself")
     with contextlib.ExitStack() as stack:
@@ -88,7 +89,7 @@ def tune(
             problem = joined(problems_of(problem, names, without_sketches))
         settings = settings or MeasureSettings()
         measurer: Measurer  # before the rest: it may need its time to get ready
-        if measurers is not None and isinstance(problem, TaskProblem | Portfolio):
+        if measurers is not None and isinstance(problem, HasJob):
             measurer = measurers.measurer(problem.job(settings))
         else:
             measurer = problem.measurer(settings)

@@ -25,6 +25,7 @@ from tunesmith.bench.pages.figure_files import make_folder
 from tunesmith.budget import Budget
 from tunesmith.errors import StoreError, TunesmithError, UsageError, system_reason
 from tunesmith.measure.identity import digest
+from tunesmith.tuners import View
 
 _RUNS = "runs"
 # Changes when traces of before no longer tell what those of now do.
@@ -287,7 +288,7 @@ def _check_search(problem: Problem, tuner: TunerChoice) -> None:
     """Raises ``UsageError`` if the tuner cannot search the problem's spaces."""
     for space in problem.spaces():
         try:
-            tuner.tuner.start(space, 0)
+            tuner.tuner.start_on(View(space), 0)
         except TunesmithError as error:
             raise type(error)(
                 f"tuner '{tuner.label}' cannot search {problem.label}: {error}"

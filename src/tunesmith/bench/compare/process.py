@@ -21,8 +21,8 @@ from typing import Any
 
 from tunesmith.bench.compare.simulated import RecordedSpace, simulate
 from tunesmith.bench.compare.simulated_trace import save_trace
+from tunesmith.errors import TunesmithError, describe
 from tunesmith.measure.processes.containment import die_with
-from tunesmith.errors import TunesmithError
 from tunesmith.measure.recorded.recording import load_recording
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Ordinal, Space
@@ -61,12 +61,11 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
 
 def reason(error: BaseException) -> str:
     """Why a run crashed, in one line: what was raised, and where."""
-    first = (str(error).strip().splitlines() or [""])[0]
     if isinstance(error, TunesmithError):
-        return first
+        return describe(error)
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {first}{place}" if first else type(error).__name__ + place
+    return describe(error) + place
 
 
 @functools.cache
@@ -76,7 +75,7 @@ def _recorded(path: str) -> RecordedSpace:
 
 @functools.cache
 def _tuner(name: str, options: str) -> Tuner:
-    """The tuner, once it has imported what it needs: that is no thinking about any space."""
+    """The tuner, with all that it imports, so that imports do not count as search time."""
     algorithm = tuner(name, **json.loads(options))
     with contextlib.suppress(Exception):  # the run itself will tell
         search = algorithm.start(Space([Ordinal("x", tuple(range(64)))]), 0)

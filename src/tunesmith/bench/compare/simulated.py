@@ -19,7 +19,7 @@ from tunesmith.measure.recorded.recording import Recording
 from tunesmith.measure.recorded.replay import MOST_UNKNOWN
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config, Space
-from tunesmith.tuners import Tuner
+from tunesmith.tuners import Tuner, View
 
 
 class RecordedSpace:
@@ -80,7 +80,7 @@ def simulate(
     """
     run, space = _Run(seconds, trials, clock), recorded.space()
     with run.thinking:
-        search = tuner.start(space, seed)
+        search = tuner.start_on(View(space), seed)
     unknown, left = 0, recorded.count
     while (stop := run.stop()) is None:
         with run.thinking:

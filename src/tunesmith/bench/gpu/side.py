@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from tunesmith.bench.peers.side import reason_of
+from tunesmith.errors import describe
 from tunesmith.measure.processes.containment import die_with
 
 # Ways are compared before the first round: the best of so many short ones each.
@@ -135,7 +135,7 @@ def main() -> None:
             side: _Side = _SIDES[described["side"]](described)
             answer({"versions": dict(side.versions)})
         except Exception as error:
-            answer({"error": reason_of(error)})
+            answer({"error": describe(error)})
             return
         for line in sys.stdin:
             command = json.loads(line)
@@ -146,7 +146,7 @@ def main() -> None:
                 else:
                     answer({"seconds": side.round(command["seconds"]), "way": side.way})
             except Exception as error:
-                answer({"error": reason_of(error)})
+                answer({"error": describe(error)})
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tunesmith.bench.peers.metaschedule_build import keep_pytorch_out, make_builder
+from tunesmith.errors import describe
 from tunesmith.measure.processes.containment import die_with
 from tunesmith.measure.trial.prepared import load_compiler
 
@@ -124,8 +125,7 @@ def _tune(described: Mapping[str, Any], answers: int) -> NoReturn:
     try:
         answer = tune_for(described)
     except Exception as error:
-        first = (str(error).strip().splitlines() or [""])[-1]
-        answer = {"error": f"{type(error).__name__}: {first}"}
+        answer = {"error": describe(error)}
     os.write(answers, json.dumps(answer).encode() + b"\n")
     os._exit(0)  # whatever TVM's threads and pools are still about
 

@@ -17,9 +17,9 @@ from functools import partial
 from typing import Any, TextIO
 
 from tunesmith.bench.peers.call_side import calling_side
-from tunesmith.measure.processes.containment import die_with
 from tunesmith.bench.timing.fastest import Fastest
-from tunesmith.errors import TunesmithError
+from tunesmith.errors import TunesmithError, describe
+from tunesmith.measure.processes.containment import die_with
 
 # A round ends at the first look at the clock after its time; looks are this many calls apart.
 _LOOKS_PER_ROUND = 8
@@ -41,7 +41,7 @@ def _serve(answers: TextIO) -> None:
             call, calls = _PREPARE[described["kind"]](described), 1
         call()
     except Exception as error:
-        _answer(answers, {"error": reason_of(error)})
+        _answer(answers, {"error": describe(error)})
         return
     _answer(answers, {"ready": True})
     way = None
@@ -50,14 +50,6 @@ def _serve(answers: TextIO) -> None:
         if isinstance(call, Fastest):  # in the first round: then the other sides stand still
             way, call = call.chosen(partial(seconds_a_call, duration=seconds))
         _answer(answers, {"seconds": seconds_a_call(call, seconds) / calls, "way": way})
-
-
-def reason_of(error: Exception) -> str:
-    """One line."""
-    first = (str(error).strip().splitlines() or [""])[0]
-    if isinstance(error, TunesmithError):
-        return first
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 def seconds_a_call(call: Callable[[], object], duration: float) -> float:

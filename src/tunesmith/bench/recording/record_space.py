@@ -188,7 +188,8 @@ def record(
     wanted = set(planned(part.space, count, seed))
     sketch = part.describe().get("sketch") or {"name": "", "version": 0}
     found: dict[Config, tuple[Measurement, datetime]] = {}
-    for made in store.records(part.key, sketch=sketch["name"]):
+    machine = None if result.session is None else result.session.machine["fingerprint"]
+    for made in store.records(part.key, sketch=sketch["name"], machine=machine):
         if made.config in wanted and made.sketch_version == sketch["version"]:
             found.setdefault(made.config, (made.measurement, made.created))
     return RecordingState(part, len(wanted), sample, seed, list(found.values()), result)

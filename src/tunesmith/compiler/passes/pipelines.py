@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from tunesmith.compiler.passes.last_turn import last_turns
+from tunesmith.compiler.passes.loop_peeling import peel_last_iterations
 from tunesmith.compiler.passes.unaligned_arguments import unaligned_arguments
 from tunesmith.compiler.passes.unconditional_loads import unconditional_loads
 from tunesmith.compiler.passes.whole_warps import whole_warps
@@ -124,7 +124,7 @@ def _passes_for_blocks_on_gpus() -> Any:
             transform.FlattenBuffer(),
             transform.BF16ComputeLegalize(),
             transform.NarrowDataType(32),
-            last_turns(),
+            peel_last_iterations(),
             transform.StmtSimplify(),
             transform.VectorizeLoop(),
             blocks.InjectVirtualThread(),

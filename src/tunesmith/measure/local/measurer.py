@@ -69,8 +69,8 @@ class LocalMeasurer:
 
     @property
     def batch(self) -> int:
-        # While programs run on the processor nobody else should think, and nothing is built: those
-        # that wait for a worker then are enough.
+        # While a program runs on the processor the tuner must not compute, and nothing is built: a
+        # few waiting candidates are enough.
         waiting = 2 * self._job.workers
         alone = self._clock.activity is Activity.RUN and self._job.target.kind != "cuda"
         return waiting if alone else READY_BATCH + waiting
@@ -258,20 +258,21 @@ class LocalMeasurer:
                     self._settle(message["id"], message)
 
     def _replace_server(self, server: ServerProcess) -> None:
-        """The server has died or hangs: find out whose fault it is, and start another one."""
+        """The server has died or hangs: blame the trial that ran, and start another server."""
         self._server = None
-        words = server.stop(grace=0.0)
+        last_line = server.stop(grace=0.0)
         self._server_exits += 1
         if not server.started or self._server_exits >= _SERVER_EXITS:
-            self._give_up(words or "its process dies")
+            self._give_up(last_line or "its process dies")
         self._clock.change(Activity.IDLE, time.monotonic())
         # A processor runs one at a time, with all builds paused; GPUs run beside them.
         alone = self._running if self._job.target.kind != "cuda" else set()
         self._suspects = sorted(self._requests.keys() & (alone or self._building | self._running))
         if len(self._suspects) == 1:  # then that was its trial
             id = self._suspects[0]
-            words = "it killed its worker process"
-            killed = Measurement(self._candidates[id].config, Outcome.UNKNOWN_ERROR, message=words)
+            message = "it killed its worker process"
+            config = self._candidates[id].config
+            killed = Measurement(config, Outcome.UNKNOWN_ERROR, message=message)
             self._settle(id, {**killed.to_json(), "resources": None})
         self._building.clear()
         self._running.clear()

@@ -21,7 +21,7 @@ class LocalMeasurers:
         self._job: Job | None = None
 
     def __enter__(self) -> Self:
-        self._early = ServerProcess()
+        self._early, self._job = ServerProcess(), None
         return self
 
     def __exit__(self, *_: object) -> None:

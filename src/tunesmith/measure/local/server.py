@@ -165,10 +165,12 @@ class Server:
             self._measured.setdefault(trial.program_hash, verdict)
         self._scheduler.end(trial, verdict.seconds)  # type: ignore[arg-type] # it made this one
         self._kill_orphans(but=self._pool.pids | {other.pid for other in self._scheduler.live})
-        # First what happens next: the client has time to think while programs are built.
-        self._scheduler.advance()
-        self._tell_activity()
-        self._tell("measured", **trial.result())
+        try:
+            # First what happens next: the client has time to think while programs are built.
+            self._scheduler.advance()
+            self._tell_activity()
+        finally:
+            self._tell("measured", **trial.result())
         reached("server: a trial ends")
 
     def _reuses(self, trial: TrialProcess) -> bool:

@@ -35,8 +35,8 @@ class ServerProcess:
         ours, theirs = socket.socketpair()
         self.started = False
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 # open as long as the server
-        # What compilers leave behind when they are killed goes with it. The server removes it too:
-        # whoever comes last may be either.
+        # For what compilers leave behind when they are killed. This process and the server both
+        # remove it: either may end last.
         self._scratch = tempfile.mkdtemp(prefix="tunesmith-")
         # -P: a module of the current directory must not hide one of ours.
         command = [sys.executable, "-P", "-m", "tunesmith.measure.local.server"]
@@ -70,7 +70,8 @@ class ServerProcess:
         self.send({"job": job.to_text()})
 
     def send(self, message: Message) -> None:
-        """Send a message. What does not fit goes out in ``receive``, which reports the end of the server too."""
+        """Send as much of a message as fits; ``receive`` sends the rest, and reports a server that
+        has ended."""
         with contextlib.suppress(ChannelClosedError):
             self._channel.send(message)
 

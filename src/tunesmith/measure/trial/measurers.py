@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tunesmith.measure.trial.job import Job
-from tunesmith.problem import Measurer
+from tunesmith.problem import Measurer, MeasureSettings
 
 
+@runtime_checkable
+class HasJob(Protocol):
+    """A problem that can be measured anywhere, because a job says all that it takes."""
+
+    def job(self, settings: MeasureSettings) -> Job:
+        """What a measurer has to know."""
+        ...
+
+
+@runtime_checkable
 class Measurers(Protocol):
     """Makes measurers of tasks, for this machine or for devices elsewhere.
 

@@ -128,7 +128,7 @@ class Tiling:
         """How many elements of an input a thread copies to shared memory at a time."""
         width = 1 if any(access.groups) else self.vector
         threads = math.prod(self.along(2))
-        # TVM cannot vectorise a copy whose last turn only some threads take part in.
+        # TVM cannot vectorise a copy in whose last iteration only some threads take part.
         while width > 1 and self.shared_elements(access) % (threads * width):
             width //= 2
         if self.stages > 1:

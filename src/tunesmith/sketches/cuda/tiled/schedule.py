@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.compiler.passes.last_turn import LAST_TURN
+from tunesmith.compiler.passes.loop_peeling import PEEL_LAST
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.limits import shared_scope
 from tunesmith.sketches.cuda.tiled.block_tiling import DIMENSIONS, Tiling
@@ -171,22 +171,22 @@ def _copy_together(schedule: Any, copy: Any, access: Access, tiling: Tiling) -> 
     fused = schedule.fuse(*schedule.get_loops(copy)[-rank:])
     x, y, z = tiling.along(2)
     width = tiling.copy_width(access)
-    turn, *threads, vector = schedule.split(fused, [None, z, y, x, width])
-    turns, rest = divmod(tiling.shared_elements(access), x * y * z * width)
-    if turns and rest:
-        only_last_turn_looks(schedule, turn)
+    outer, *threads, vector = schedule.split(fused, [None, z, y, x, width])
+    iterations, rest = divmod(tiling.shared_elements(access), x * y * z * width)
+    if iterations and rest:
+        peel_last_iteration(schedule, outer)
     for dimension, loop in zip(_NESTED, threads, strict=True):
         schedule.bind(loop, f"threadIdx.{dimension}")
     if width > 1:
         schedule.vectorize(vector)
 
 
-def only_last_turn_looks(schedule: Any, turn: Any) -> None:
-    """Peel the last turn of a loop, in which some threads have nothing left to copy.
+def peel_last_iteration(schedule: Any, outer: Any) -> None:
+    """Peel the last iteration of a loop, in which some threads have nothing left to copy.
 
-    With a condition in all turns, a thread would wait in each for its loads.
+    With a condition in all iterations, a thread would wait in each for its loads.
     """
-    schedule.annotate(turn, LAST_TURN, 1)
+    schedule.annotate(outer, PEEL_LAST, 1)
 
 
 def _write_vectors(schedule: Any, output: Any, tiling: Tiling) -> None:

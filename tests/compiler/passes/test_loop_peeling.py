@@ -1,4 +1,4 @@
-"""Loops whose last turn is split off: the same elements, and conditions in the last turn alone."""
+"""Loops whose last iteration is peeled: the same elements, conditions in that iteration alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.emulated import needs_compiler
-from tunesmith.compiler.passes.last_turn import LAST_TURN, last_turns
+from tunesmith.compiler.passes.loop_peeling import PEEL_LAST, peel_last_iterations
 from tunesmith.cuda.lowering import cuda_source
 from tunesmith.operators import Conv2d, conv2d, matmul
 from tunesmith.sketches import sketches
@@ -49,7 +49,7 @@ def function_of(turns: int, marked: bool = True) -> Any:
     from tvm.ir import IRModule
     from tvm.script import tirx
 
-    annotations = {LAST_TURN: 1} if marked else {}
+    annotations = {PEEL_LAST: 1} if marked else {}
 
     @tirx.prim_func(private=True, s_tir=True)
     def fill(filled: tirx.Buffer((10,), "int32")) -> None:  # type: ignore[valid-type]
@@ -65,7 +65,7 @@ def lines_of(turns: int, marked: bool = True) -> list[str]:
     from tvm.ir.transform import Sequential
     from tvm.tirx.transform import StmtSimplify
 
-    module = Sequential([last_turns(), StmtSimplify()])(function_of(turns, marked))
+    module = Sequential([peel_last_iterations(), StmtSimplify()])(function_of(turns, marked))
     text = module["main"].script(show_meta=False)
     return [line.strip() for line in text.splitlines() if re.match(r" +(for|if|filled\[)", line)]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-LAST_TURN = "tunesmith_last_turn"
-"""The annotation of loops in which only the last iteration needs its bounds checks."""
+PEEL_LAST = "tunesmith_last_turn"
+"""Annotates loops of which only the last iteration needs bounds checks. The text is part of
+programs and of their hashes, so it stays as it is."""
 
 
-def last_turns() -> Any:
-    """A pass that peels the last iteration off each loop annotated with ``LAST_TURN``.
+def peel_last_iterations() -> Any:
+    """A pass that peels the last iteration off each loop annotated with ``PEEL_LAST``.
 
     TVM's simplifier can then remove the bounds checks from the other iterations. TVM's own
     ``LoopPartition`` splits at every condition in a loop, including those of a padded image; if
@@ -18,10 +19,10 @@ def last_turns() -> Any:
     """
     from tvm.tirx import transform
 
-    return transform.prim_func_pass(_with_last_turns, opt_level=0, name="LastTurns")
+    return transform.prim_func_pass(_with_peeled_loops, opt_level=0, name="PeelLastIterations")
 
 
-def _with_last_turns(function: Any, _module: Any, _context: Any) -> Any:
+def _with_peeled_loops(function: Any, _module: Any, _context: Any) -> Any:
     import tvm_ffi
     from tvm.tirx import For
 
@@ -31,18 +32,18 @@ def _with_last_turns(function: Any, _module: Any, _context: Any) -> Any:
 def _split(loop: Any) -> Any:
     from tvm.tirx import For, SeqStmt
 
-    if LAST_TURN not in loop.annotations:
+    if PEEL_LAST not in loop.annotations:
         return loop
-    kept = {key: value for key, value in loop.annotations.items() if key != LAST_TURN}
+    kept = {key: value for key, value in loop.annotations.items() if key != PEEL_LAST}
     last = int(loop.extent) - 1
     if last > 1:
         before = For(loop.loop_var, loop.min, last, loop.kind, loop.body, None, kept)
     else:
-        before = _turn(loop, 0)
-    return SeqStmt([before, _turn(loop, last)])
+        before = _iteration(loop, 0)
+    return SeqStmt([before, _iteration(loop, last)])
 
 
-def _turn(loop: Any, number: int) -> Any:
+def _iteration(loop: Any, number: int) -> Any:
     """The body of one iteration of a loop."""
     import tvm_ffi
     from tvm.tirx import Var
