@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import tunesmith
 from tests.cli.conftest import Command
 from tests.compiled import needs_nvcc
 from tunesmith.cuda.compiler import has_nvcc
@@ -18,9 +17,9 @@ WITHOUT_ROWS = ("--without-sketch", "cuda_rows")
 
 
 @pytest.mark.slow
-def test_programs_for_a_gpu_as_json() -> None:
-    command = ("tune", *PRODUCT, *GPU, "--build-only", "--trials", 4, "--build-timeout", 60)
-    found = tunesmith(*command, "--json").json
+def test_programs_for_a_gpu_as_json(command: Command) -> None:
+    words = ("tune", *PRODUCT, *GPU, "--build-only", "--trials", 4, "--build-timeout", 60)
+    found = command(*words, "--json").json
     assert found["task"].endswith("@cuda(arch=sm_90)")
     assert sum(found["outcomes"].values()) == len(found["builds"]) == 4
     assert found["outcomes"]["NO_ERROR"] >= 1
@@ -39,8 +38,8 @@ def test_programs_for_a_gpu_as_json() -> None:
 
 
 @pytest.mark.slow
-def test_programs_for_a_gpu_as_tables() -> None:
-    ran = tunesmith("tune", *PRODUCT, *GPU, "--build-only", "--trials", 3, "--build-timeout", 60)
+def test_programs_for_a_gpu_as_tables(command: Command) -> None:
+    ran = command("tune", *PRODUCT, *GPU, "--build-only", "--trials", 3, "--build-timeout", 60)
     assert ran.code == 0, ran.err
     assert "built 3 of 3" in ran.err
     assert "3 configs tried in" in ran.out
@@ -63,23 +62,25 @@ def test_the_code_of_a_program(command: Command) -> None:
     assert "__global__ void" in ran.out
 
 
-def test_a_gpu_is_missing_or_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_is_missing_or_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # on a machine with a GPU, too
-    ran = tunesmith("tune", *PRODUCT, *GPU[:2], "--build-only")
+    ran = command("tune", *PRODUCT, *GPU[:2], "--build-only")
     assert ran.code == 2
     assert re.fullmatch(
         "no NVIDIA GPU can be used: .*; or name one to build for, such as --arch sm_90",
         ran.complaint,
     )
-    ran = tunesmith("tune", *PRODUCT, *GPU, "--trials", 3, "--store", tmp_path / "none.db")
+    ran = command("tune", *PRODUCT, *GPU, "--trials", 3, "--store", tmp_path / "none.db")
     assert ran.code == 2
     assert re.fullmatch("no NVIDIA GPU can be used: .*; --build-only needs no GPU", ran.complaint)
     assert list(tmp_path.iterdir()) == [], "nothing is made of it"
 
 
 @needs_nvcc
-def test_an_architecture_that_the_compiler_does_not_know() -> None:
-    ran = tunesmith("tune", *PRODUCT, *GPU[:2], "--arch", "sm_999", "--build-only")
+def test_an_architecture_that_the_compiler_does_not_know(command: Command) -> None:
+    ran = command("tune", *PRODUCT, *GPU[:2], "--arch", "sm_999", "--build-only")
     assert ran.code == 1
     assert "nothing can be built for sm_999: nvcc failed: " in ran.err.splitlines()[-1]
 

@@ -40,10 +40,10 @@ def saved(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in runs}
 
 
-def test_a_comparison_of_two_tuners_on_two_spaces(tmp_path: Path) -> None:
+def test_a_comparison_of_two_tuners_on_two_spaces(tmp_path: Path, command: Command) -> None:
     record(tmp_path, "one"), record(tmp_path, "two")
     problems = ["--problems", f"{tmp_path}/*/gpu.json.gz"]
-    figures = tunesmith(
+    figures = command(
         *words(tmp_path, "random", "genetic:population=8", repeats=3), *problems, "--json"
     ).json
     rows = {(row["tuner"], row["problem"]): row for row in figures["rows"]}
@@ -66,9 +66,9 @@ def test_a_comparison_of_two_tuners_on_two_spaces(tmp_path: Path) -> None:
     assert len(saved(tmp_path)) == 12
 
 
-def test_a_tuner_with_twice_the_trials(tmp_path: Path) -> None:
+def test_a_tuner_with_twice_the_trials(tmp_path: Path, command: Command) -> None:
     line = [*words(tmp_path, "random", "random*2"), "--problems", record(tmp_path)]
-    figures = tunesmith(*line, "--trials", 10, "--json").json
+    figures = command(*line, "--trials", 10, "--json").json
     rows = {row["tuner"]: row for row in figures["rows"]}
     assert set(rows) == {"random", "random×2"}
     assert [rows[name]["evaluations"] for name in rows] == [10, 10]
@@ -81,28 +81,28 @@ def test_a_tuner_with_twice_the_trials(tmp_path: Path) -> None:
         assert "random×2" in (out / name).read_text()
 
 
-def test_a_comparison_goes_on(tmp_path: Path) -> None:
+def test_a_comparison_goes_on(tmp_path: Path, command: Command) -> None:
     problems = ["--problems", record(tmp_path)]
-    first = tunesmith(*words(tmp_path, "random"), *problems)
+    first = command(*words(tmp_path, "random"), *problems)
     assert first.code == 0, first.err
     assert "# Tuners compared" in first.out
     assert "run 2 of 2" in first.err
     before = saved(tmp_path)
-    second = tunesmith(*words(tmp_path, "random", "grid", repeats=3), *problems, "--json")
+    second = command(*words(tmp_path, "random", "grid", repeats=3), *problems, "--json")
     assert [row["repeats"] for row in second.json["rows"]] == [3, 3]
     assert "2 from before" in second.err
     after = saved(tmp_path)
     assert len(after) == 6
     assert {name: after[name] for name in before} == before
-    third = tunesmith(*words(tmp_path, "random", "grid", repeats=3), *problems, "--fresh")
+    third = command(*words(tmp_path, "random", "grid", repeats=3), *problems, "--fresh")
     assert "from before" not in third.err
     assert {name for name, time in saved(tmp_path).items() if time != after[name]} == set(after)
 
 
-def test_a_config_that_is_not_on_record_is_no_failure(tmp_path: Path) -> None:
+def test_a_config_that_is_not_on_record_is_no_failure(tmp_path: Path, command: Command) -> None:
     half = record(tmp_path, kept=lambda config: (config["a"], config["b"]) > (5, 0))
     line = [*words(tmp_path, "random", "opevo"), "--problems", half, "--trials", 40]
-    for row in tunesmith(*line, "--json").json["rows"]:
+    for row in command(*line, "--json").json["rows"]:
         assert row["outcomes"] == {"NO_ERROR": 80}, "of two repeats"
         assert row["invalid_rate"] == 0.0
 

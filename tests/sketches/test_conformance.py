@@ -17,6 +17,7 @@ from tunesmith.testing.sketch import SketchConformance
 
 class TestCpuTiled(SketchConformance):
     sketch = CpuTiled()
+    samples = 1
     operators = (
         conv2d(ci=16, h=14, w=14, co=32, kernel=3, padding=1, bias=True, relu=True),
         conv2d(ci=8, h=15, w=17, co=24, kernel=3, stride=2, layout="NHWC", residual=True),

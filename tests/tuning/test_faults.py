@@ -179,7 +179,7 @@ def test_an_interrupt_while_a_trial_is_stored(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"problem": 42}, "problem must be a Task or a problem, not 42"),
+        ({"problem": 42}, r"problem must be a Task or a problem \(a BaseProblem\), not 42"),
         ({"tuner": 3}, "tuner must be a name or a Tuner, not 3"),
         ({"budget": 60}, "budget must be a Budget, not 60"),
     ],

@@ -20,6 +20,7 @@ from tunesmith.problem import MeasureSettings
 from tunesmith.store import Store, open_store
 from tunesmith.target import Target
 from tunesmith.task import Task
+from tunesmith.tuning.result import Result
 from tunesmith.tuning.tune import tune
 
 TASK = Task(matmul(m=16, n=16, k=16), Target(cores=1))
@@ -82,11 +83,15 @@ def test_records_are_of_the_machine_that_measured_them(store: Store) -> None:
 
 
 def test_a_run_goes_on_from_its_own_machine(store: Store) -> None:
-    tune(TASK, "random", Budget(trials=3), store=store, measurers=Boards())
-    other = tune(TASK, "random", Budget(trials=3), store=store, measurers=Boards("other board"))
-    again = tune(TASK, "random", Budget(trials=7), store=store, measurers=Boards())
-    assert (other.resumed, again.resumed) == (0, 3)
-    assert store.count(TASK.key, machine="board") == 7
+    def run(trials: int, boards: Boards) -> Result:
+        budget = Budget(trials=trials)
+        return tune(TASK, "random", budget, sketch="cpu_gemm", store=store, measurers=boards)
+
+    run(2, Boards())
+    other = run(2, Boards("other board"))
+    again = run(4, Boards())
+    assert (other.resumed, again.resumed) == (0, 2)
+    assert store.count(TASK.key, machine="board") == 4
 
 
 def test_those_of_this_machine_are_the_default(store: Store) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.scripted import Scripted, config, failing_at, line, number, stored, trials_of
 from tunesmith.budget import Budget, Stop
-from tunesmith.errors import InstantiationError, UsageError
+from tunesmith.errors import InstantiationError, TunesmithError, UsageError
 from tunesmith.measure.function import FunctionProblem
 from tunesmith.measurement import Outcome
 from tunesmith.progress import PHASES, Progress
@@ -124,8 +124,8 @@ def test_an_interrupt_inside_a_function_ends_the_run() -> None:
 
 
 def test_whatever_ends_the_run_the_measurer_is_closed(store: Store) -> None:
-    problem = Scripted(before=failing_at(2, ZeroDivisionError()))
-    with pytest.raises(ZeroDivisionError):
+    problem = Scripted(before=failing_at(2, TunesmithError("the board is gone")))
+    with pytest.raises(TunesmithError, match="the board is gone"):
         tune(problem, "grid", store=store)
     tune(problem, "grid", store=store)
     assert [measurer.closed for measurer in problem.measurers] == [True, True]

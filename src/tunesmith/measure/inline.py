@@ -112,14 +112,14 @@ def _guarded(measure: Callable[[Candidate], Measurement], candidate: Candidate) 
     try:
         measurement = measure(candidate)
     except InstantiationError as error:
-        outcome, message = Outcome.INSTANTIATION_ERROR, one_line(error)
+        measurement = Measurement(
+            candidate.config, Outcome.INSTANTIATION_ERROR, message=describe(error)
+        )
     except TunesmithError:
         raise
     except Exception as error:
-        outcome, message = Outcome.UNKNOWN_ERROR, describe(error)
-    else:
-        return replace(measurement, sketch=candidate.sketch)
-    return Measurement(candidate.config, outcome, message=message, sketch=candidate.sketch)
+        measurement = Measurement(candidate.config, Outcome.UNKNOWN_ERROR, message=describe(error))
+    return replace(measurement, sketch=candidate.sketch)
 
 
 def _joined(rounds: Sequence[Measurement]) -> Measurement:

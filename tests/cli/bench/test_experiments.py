@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.bench.compare.records import install_faulty
-from tests.cli.command import tunesmith
 from tests.cli.conftest import Command
 
 # The smallest workload of each, and two tuners that need nothing.
@@ -29,8 +28,8 @@ def words(name: str, folder: Path, *more: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", ["nose", "opevo"])
-def test_an_experiment(name: str, tmp_path: Path) -> None:
-    data = tunesmith(*words(name, tmp_path, "--json")).json
+def test_an_experiment(name: str, tmp_path: Path, command: Command) -> None:
+    data = command(*words(name, tmp_path, "--json")).json
     assert json.loads((tmp_path / f"search-{name}.json").read_text()) == data
     assert data["runs"] == {"done": 2, "planned": 2}
     assert data["command"].startswith(f"tunesmith bench {name} --workload")
@@ -43,21 +42,21 @@ def test_an_experiment(name: str, tmp_path: Path) -> None:
         assert (tmp_path / file).read_text().startswith("<svg")
 
 
-def test_an_experiment_goes_on(tmp_path: Path) -> None:
-    first = tunesmith(*words("gbfs", tmp_path))
+def test_an_experiment_goes_on(tmp_path: Path, command: Command) -> None:
+    first = command(*words("gbfs", tmp_path))
     assert first.code == 0, first.err
     assert "- The paper: at 0.1 % of the space" in first.out
     assert f"page: {tmp_path}/search.md" in first.out
     runs = {path: path.stat().st_mtime_ns for path in tmp_path.glob("search-runs/gbfs/runs/*")}
     assert len(runs) == 2
-    second = tunesmith(*words("gbfs", tmp_path, "--repeats", 2, "--json"))
+    second = command(*words("gbfs", tmp_path, "--repeats", 2, "--json"))
     assert second.json["runs"] == {"done": 4, "planned": 4}
     assert "2 from before" in second.err
     (problem,) = second.json["problems"]
     assert (problem["size"], problem["trials"]) == (484_000, 3)
     assert problem["sketch"]["name"] == "cpu_gemm_424"
     assert {path: path.stat().st_mtime_ns for path in runs} == runs
-    third = tunesmith(*words("gbfs", tmp_path, "--fresh", "--quick"))
+    third = command(*words("gbfs", tmp_path, "--fresh", "--quick"))
     assert "from before" not in third.err
     assert len(list(tmp_path.glob("search-runs/gbfs-quick/runs/*"))) == 2
     assert {path: path.stat().st_mtime_ns for path in runs} == runs, "quick ones are kept apart"

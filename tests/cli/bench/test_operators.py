@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.bench.operators.rows import ORIGIN, origin, row
-from tests.cli.command import tunesmith
 from tests.cli.conftest import Command
 from tunesmith.bench.operators import operators
 from tunesmith.bench.operators.files import OperatorFigures, write_operators
@@ -96,9 +95,9 @@ def test_what_operators_cannot_be_asked_for(command: Command, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_operators_for_real(tmp_path: Path, store: Path) -> None:
+def test_operators_for_real(tmp_path: Path, store: Path, command: Command) -> None:
     words = ["--workload", "matmul.512", "--no-fused", "--seconds", "3", "--pairs", "3"]
-    ran = tunesmith("bench", "operators", *words, "--store", store, "-o", tmp_path, "--json")
+    ran = command("bench", "operators", *words, "--store", store, "-o", tmp_path, "--json")
     (found,) = ran.json["rows"]
     assert found["workload"] == "matmul.512"
     assert found["gflops"] > 0
@@ -113,5 +112,5 @@ def test_operators_for_real(tmp_path: Path, store: Path) -> None:
         assert peer["alone"] > 0
     assert found["best_peer_ratio"] == min(peer["ratio"] for peer in found["peers"].values())
     assert "matmul.512: preparing tunesmith ..." in ran.err
-    again = tunesmith("bench", "operators", *words, "--store", store, "-o", tmp_path, "--json")
+    again = command("bench", "operators", *words, "--store", store, "-o", tmp_path, "--json")
     assert again.json["rows"] == [found], "what has figures is left alone"

@@ -21,6 +21,7 @@ TARGET = Target("cuda", arch="sm_90")
 
 class TestCudaMatmulOpEvo(SketchConformance):
     sketch = CudaMatmulOpEvo()
+    samples = 1
     on = TARGET
     operators = (
         matmul(m=32, n=24, k=18),
@@ -31,6 +32,7 @@ class TestCudaMatmulOpEvo(SketchConformance):
 
 class TestCudaBatchMatmulOpEvo(SketchConformance):
     sketch = CudaBatchMatmulOpEvo()
+    samples = 1
     on = TARGET
     operators = (
         batch_matmul(b=6, m=8, n=10, k=12),
@@ -41,6 +43,7 @@ class TestCudaBatchMatmulOpEvo(SketchConformance):
 
 class TestCudaConv2dOpEvo(SketchConformance):
     sketch = CudaConv2dOpEvo()
+    samples = 1
     on = TARGET
     operators = (
         conv2d(n=2, ci=3, h=19, w=19, co=8, kernel=5, stride=4),

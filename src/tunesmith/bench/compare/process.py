@@ -21,7 +21,7 @@ from typing import Any
 
 from tunesmith.bench.compare.simulated import RecordedSpace, simulate
 from tunesmith.bench.compare.simulated_trace import save_trace
-from tunesmith.errors import TunesmithError, describe
+from tunesmith.errors import TunesmithError, first_line
 from tunesmith.measure.processes.containment import die_with
 from tunesmith.measure.recorded.recording import load_recording
 from tunesmith.measurement import Measurement, Outcome
@@ -62,10 +62,12 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
 def reason(error: BaseException) -> str:
     """Why a run crashed, in one line: what was raised, and where."""
     if isinstance(error, TunesmithError):
-        return describe(error)
+        return first_line(error)
+    kind = type(error).__name__
+    said = f"{kind}: {first_line(error)}" if str(error).strip() else kind
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return describe(error) + place
+    return said + place
 
 
 @functools.cache

@@ -23,6 +23,7 @@ SKETCH = CpuIm2col()
 
 class TestCpuIm2col(SketchConformance):
     sketch = SKETCH
+    samples = 1
     operators = (
         conv2d(ci=5, h=9, w=41, co=17, kernel=3, padding=1, bias=True, relu=True, residual=True),
         conv2d(ci=6, h=15, w=15, co=19, kernel=1, stride=2, constant_weights=True),

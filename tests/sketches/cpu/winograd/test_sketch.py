@@ -48,6 +48,7 @@ GOLDEN = Path(__file__).parents[2] / "golden_winograd"
 
 class TestCpuWinograd(SketchConformance):
     sketch = SKETCH
+    samples = 1
     operators = (
         conv2d(ci=16, h=14, w=14, co=32, kernel=3, padding=1, bias=True, relu=True),
         conv2d(n=2, ci=19, h=9, w=13, co=24, kernel=3, layout="NHWC", residual=True),

@@ -53,6 +53,7 @@ OPERATORS = (
 
 class TestCudaTiled(SketchConformance):
     sketch = SKETCH
+    samples = 1
     on = TARGET
     operators = OPERATORS
 

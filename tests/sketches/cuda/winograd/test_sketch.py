@@ -46,6 +46,7 @@ LAYERS = ("C2", "C6", "C9", "C12")
 
 class TestCudaWinograd(SketchConformance):
     sketch = SKETCH
+    samples = 1
     on = TARGET
     operators = (
         conv2d(ci=16, h=14, w=14, co=32, kernel=3, padding=1, bias=True, relu=True),
