@@ -40,11 +40,15 @@ class BoardMeasurer(InlineMeasurer):
         return {"fingerprint": self._board, "cpu": "a board"}
 
     def measure(self, candidate: Candidate) -> Measurement:
+        begin = time.perf_counter()
         program = self._job.program(candidate)
         kernel = Kernel.build(self._job.operator, self._job.target, program, candidate.config)
         start = time.perf_counter()
         kernel(*self._inputs)
-        return Measurement(candidate.config, Outcome.NO_ERROR, (time.perf_counter() - start,))
+        end = time.perf_counter()
+        return Measurement(
+            candidate.config, Outcome.NO_ERROR, (end - start,), start - begin, end - start
+        )
 
 
 class Boards:
