@@ -18,6 +18,8 @@ from tunesmith.testing.emulated_gpu import environment
 pytestmark = [needs_compiler, pytest.mark.slow]
 
 PRODUCT = ("matmul", "--m", "16", "--n", "16", "--k", "16", "--target", "cuda")
+# The emulated GPU's compiler takes seconds, on a busy machine many.
+PATIENTLY = ("--build-timeout", 120)
 KEY = "matmul(m=16,n=16,k=16,bias=false,relu=false,residual=false,dtype=float32)@cuda"
 
 
@@ -42,8 +44,9 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a store ``t.db`` and a report of eight trials."""
     folder = tmp_path_factory.mktemp("tuned")
     ran = tunesmith(
-        folder, "tune", *PRODUCT, "--trials", 8, "--store", "t.db", "--report", "r.html"
-    )
+        folder, "tune", *PRODUCT, *("--trials", 8), *PATIENTLY, *("--store", "t.db"),
+        *("--report", "r.html"),
+    )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert "the GPU was idle for " in ran.stdout
     return folder
@@ -75,7 +78,7 @@ def test_the_report_tells_of_the_gpu(tuned: Path) -> None:
 def test_a_space_is_recorded_and_searched_anywhere(tuned: Path) -> None:
     output = tuned / "space" / "product.json.gz"
     words = ("--sketch", "gemm_424", "--sample", 12, "--store", "t.db", "-o", output)
-    ran = tunesmith(tuned, "record", *PRODUCT, *words)
+    ran = tunesmith(tuned, "record", *PRODUCT, *words, *PATIENTLY)
     assert ran.returncode == 0, ran.stderr
     recording = load_recording(output)
     assert len(recording.configs) == 12
