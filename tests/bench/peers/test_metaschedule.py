@@ -142,7 +142,7 @@ def test_real_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         patched.setattr(metaschedule, "_GRACE_SECONDS", PATIENCE)
         run = rival.tune(CONSTANT, TARGET, 0.01, tmp_path, batch=4)
         assert len(processes()) == 1, "no worker is left of a run"
-        with pytest.raises(TunesmithError, match="MetaSchedule failed: UsageError: unknown target"):
+        with pytest.raises(TunesmithError, match="MetaSchedule failed: unknown target"):
             rival.tune(PRODUCT, unknown, 1.0, tmp_path, batch=4)
     assert processes() == []
     assert run.rounds == 2, "the least"
