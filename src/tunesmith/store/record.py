@@ -90,6 +90,14 @@ class Record:
         return self.measurement.config
 
     @property
+    def task_key(self) -> str:
+        return self.session.task_key
+
+    @property
+    def description(self) -> Mapping[str, Any]:
+        return self.session.description
+
+    @property
     def sketch(self) -> str:
         return self.session.sketch
 
@@ -104,6 +112,22 @@ class Record:
     @property
     def machine(self) -> Mapping[str, Any]:
         return self.session.machine
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        return self.session.versions
+
+    @property
+    def tuner(self) -> str:
+        return self.session.tuner
+
+    @property
+    def tuner_settings(self) -> Mapping[str, Any]:
+        return self.session.tuner_settings
+
+    @property
+    def seed(self) -> int:
+        return self.session.seed
 
 
 @dataclass(frozen=True)

@@ -69,11 +69,11 @@ class StoreConformance:
         assert [record.session for record in records] == [session] * 3
         first = records[0]
         assert first.config == kept[0].config
-        assert (first.sketch, first.sketch_version) == ("tiles", 1)
-        assert (first.session.task_key, first.session.tuner) == ("matmul", "genetic")
-        assert (first.session.seed, first.session.tuner_settings) == (2**80, {"population": 100})
-        assert first.session.description == {"operator": {"name": "matmul", "shape": [64, 64]}}
-        assert (first.target, first.session.versions) == ({"kind": "llvm"}, {"numpy": "2.0"})
+        assert (first.task_key, first.sketch, first.sketch_version) == ("matmul", "tiles", 1)
+        assert (first.tuner, first.seed) == ("genetic", 2**80)
+        assert first.tuner_settings == {"population": 100}
+        assert first.description == {"operator": {"name": "matmul", "shape": [64, 64]}}
+        assert (first.target, first.versions) == ({"kind": "llvm"}, {"numpy": "2.0"})
         assert first.machine == this_machine()
         assert session.started <= first.created
 
