@@ -228,6 +228,10 @@ PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
         {"rows": 3, "vectors": 2, "unroll": 2, "prefetch": 8},
     ),
     "int8": (matmul(m=4, n=32, k=32, dtype="int8"), {"rows": 2, "vectors": 1}),
+    "several_k_tiles": (
+        matmul(m=24, n=64, k=256),
+        {"rows": 3, "vectors": 2, "depth": 64, "inner": "columns", "pack_right": "block"},
+    ),
 }
 
 

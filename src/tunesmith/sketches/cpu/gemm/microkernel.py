@@ -89,11 +89,19 @@ class RegisterTile:
             at = base + number * self._blocking.lanes
             emit.store(buffer, self._sums[number], [at], self._blocking.lanes)
 
+    def prefetch(self, buffer: Any, base: Any) -> None:
+        """Prefetch what ``resume`` will load."""
+        line = emit.line_elements(self._precision.total)
+        for first in range(0, self._count * self._blocking.lanes, line):
+            emit.prefetch(buffer, [base + first])
+
     def resume(self, buffer: Any, base: Any) -> None:
-        """The inverse of ``save``."""
+        """Add the sums that ``save`` stored. They are not needed before the last step: to begin
+        with them would wait for memory in each tile."""
         for number in range(self._count):
             at = base + number * self._blocking.lanes
-            self._sums[number] = emit.load(buffer, [at], self._blocking.lanes)
+            before = emit.load(buffer, [at], self._blocking.lanes)
+            self._sums[number] = self._sums[number] + before
 
     def write(self, put: Callable[[int, int, Any], None]) -> None:
         """Give each vector of sums to ``put(row, column, sums)``, places within the tile."""

@@ -238,6 +238,13 @@ class _Task:
         size = self.rows.most * self.columns.most * blocking.rows * blocking.columns
         return emit.buffer("partial", (size,), self.plan.precision.total)
 
+    def _sums_base(self, places: dict[Side, tuple[Any, Any]]) -> Any:
+        """Where a tile's sums are between two k tiles: in the order in which tiles follow."""
+        inner, blocking = self.plan.blocking.inner, self.plan.blocking
+        most = self.plan.directions[inner].most
+        number = places[inner.other][0] * most + places[inner][0]
+        return emit.bind("sums_base", number * (blocking.rows * blocking.columns))
+
     def _tile(
         self,
         places: dict[Side, tuple[Any, Any]],
@@ -255,12 +262,10 @@ class _Task:
             starts[sheet.side] = sheet.start(at)
             readers[sheet.side] = sheet.reader(at, slot, first_word, starts[sheet.side])
         tile.start(self._beginning(places[Side.COLUMNS], first_word))
-        number = places[Side.ROWS][0] * self.columns.most + places[Side.COLUMNS][0]
         base: Any = 0
         if sums is not None:
-            base = emit.bind("sums_base", number * (blocking.rows * blocking.columns))
-            with emit.when(depth_block > 0):
-                tile.resume(sums, base)
+            base = self._sums_base(places)
+            tile.prefetch(sums, base)
         across = self.plan.directions[Side.COLUMNS].tiles
         overall = tiles[Side.ROWS] * across + tiles[Side.COLUMNS]
         beside = partial(self._fetch, overall) if self.streams else None
@@ -269,6 +274,8 @@ class _Task:
         if sums is None:
             self._write(tile, starts)
             return
+        with emit.when(depth_block > 0):
+            tile.resume(sums, base)
         last = self.plan.depth_blocks - 1
         with emit.when(depth_block < last):
             tile.save(sums, base)

@@ -45,7 +45,7 @@ class CpuGemm(Sketch):
     """
 
     name: ClassVar[str] = "cpu_gemm"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def supports(self, operator: Operator, target: Target) -> bool:
         return target.kind == "cpu" and operator.name in MATRIX_PRODUCTS

@@ -42,7 +42,7 @@ class CpuIm2col(Sketch):
     """
 
     name: ClassVar[str] = "cpu_im2col"
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     def supports(self, operator: Operator, target: Target) -> bool:
         if target.kind != "cpu" or not isinstance(operator, Conv2d) or operator.groups > 1:
