@@ -41,10 +41,10 @@ def tunesmith(folder: Path, *words: object, **gpu: object) -> subprocess.Complet
 
 @pytest.fixture(scope="module")
 def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a store ``t.db`` and a report of eight trials."""
+    """A folder with a store ``t.db`` and a report of five trials."""
     folder = tmp_path_factory.mktemp("tuned")
     ran = tunesmith(
-        folder, "tune", *PRODUCT, *("--trials", 8), *PATIENTLY, *("--store", "t.db"),
+        folder, "tune", *PRODUCT, *("--trials", 5), *PATIENTLY, *("--store", "t.db"),
         *("--report", "r.html"),
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
@@ -55,15 +55,15 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_records_name_the_gpu_and_its_state(tuned: Path) -> None:
     with open_store(tuned / "t.db") as store:
         records = list(store.records(KEY, machine=ANY_MACHINE))
-    assert len(records) == 8
+    assert len(records) == 5
     assert {record.machine["device"] for record in records} == {"Emulated GPU"}
     states = {record.measurement.device_state for record in records if record.measurement.valid}
     assert None not in states
 
 
 def test_a_run_is_resumed_on_its_gpu_and_not_on_the_processor(tuned: Path) -> None:
-    ran = tunesmith(tuned, "tune", *PRODUCT, "--trials", 8, "--store", "t.db", "--json", gpus=1)
-    assert json.loads(ran.stdout)["resumed"] == 8
+    ran = tunesmith(tuned, "tune", *PRODUCT, "--trials", 5, "--store", "t.db", "--json", gpus=1)
+    assert json.loads(ran.stdout)["resumed"] == 5
     ran = tunesmith(tuned, "best", *PRODUCT[:-2], "--store", "t.db")
     assert ran.returncode == 2
     assert "nothing valid is recorded for " in ran.stderr
@@ -77,11 +77,11 @@ def test_the_report_tells_of_the_gpu(tuned: Path) -> None:
 
 def test_a_space_is_recorded_and_searched_anywhere(tuned: Path) -> None:
     output = tuned / "space" / "product.json.gz"
-    words = ("--sketch", "gemm_424", "--sample", 12, "--store", "t.db", "-o", output)
+    words = ("--sketch", "gemm_424", "--sample", 6, "--store", "t.db", "-o", output)
     ran = tunesmith(tuned, "record", *PRODUCT, *words, *PATIENTLY)
     assert ran.returncode == 0, ran.stderr
     recording = load_recording(output)
-    assert len(recording.configs) == 12
+    assert len(recording.configs) == 6
     search = ("--tuners", "random", "--repeats", 2, "--json")
     ran = tunesmith(tuned, "compare", "--problems", output, *search, gpus=0)
     assert ran.returncode == 0, ran.stderr

@@ -34,12 +34,12 @@ GEMM = Space(
 class TestNA2C(TunerConformance):
     tuner = NA2C()
     learns = True
-    trials = 120  # twenty batches
+    trials = 72  # twelve batches
 
 
 class TestShortWalksFromARandomConfig(TunerConformance):
     tuner = NA2C(start_at="random", steps=1, first_steps=1, patience=1, batch=2, memory=16)
-    trials = 72  # it trains after every two
+    trials = 36  # it trains after every two
 
 
 def at(n: int) -> Config:

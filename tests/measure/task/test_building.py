@@ -56,13 +56,14 @@ def test_each_sketch_for_gpus_is_among_these() -> None:
 def test_programs_for_a_gpu_that_is_not_there(operator: Operator) -> None:
     names = sketches_of(operator)
     problems = problems_of(Task(operator, GPU), names)
+    each = 2 if operator == PRODUCT else 1  # the first is the default
     seen: list[int] = []
-    builds = build_sample(problems, 2 * len(names), settings=SETTINGS, progress=seen.append)
-    assert seen == list(range(1, 2 * len(names) + 1))
+    builds = build_sample(problems, each * len(names), settings=SETTINGS, progress=seen.append)
+    assert seen == list(range(1, each * len(names) + 1))
     assert builds.task == f"{operator.key}@cuda(arch=sm_90)"
     assert builds.outcomes.keys() <= {Outcome.NO_ERROR, Outcome.INSTANTIATION_ERROR}
     configs = configs_of(builds)
-    assert {name: len(each) for name, each in configs.items()} == dict.fromkeys(names, 2)
+    assert {name: len(built) for name, built in configs.items()} == dict.fromkeys(names, each)
     for problem in problems:
         (default,) = (
             one for one in builds.results[problem.sketch.name] if one.config == problem.default

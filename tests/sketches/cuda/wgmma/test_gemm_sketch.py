@@ -77,7 +77,8 @@ def test_any_config_computes_the_reference(
     ids=["two products a step", "blocks of 32 columns", "rows of 32 elements"],
 )
 def test_layouts_of_shared_memory(transpose: str, changes: dict[str, Any]) -> None:
-    operator = batch_matmul(b=1, m=192, n=192, k=264, transpose=transpose, dtype="float16")
+    m, n = changes["block_m"], changes["block_n"]
+    operator = batch_matmul(b=1, m=m, n=n, k=264, transpose=transpose, dtype="float16")
     assert mismatch(SKETCH, operator, config_of(operator, **changes), TARGET) is None
 
 
