@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -232,3 +233,28 @@ def _fill_up(path: Path, more_room: list[str] | None) -> None:
     kept.unlink()
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+_INTERRUPTED = """
+import sys
+from pathlib import Path
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from tunesmith.store import open_store
+
+def interrupt(self, connection):
+    raise KeyboardInterrupt
+
+store = open_store(Path(sys.argv[1]))
+SQLiteDialect_pysqlite.do_close = interrupt
+try:
+    store.close()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_while_it_closes_prints_nothing(filled: Path) -> None:
+    """In a process of its own: pytest sets logging up."""
+    command = [sys.executable, "-c", _INTERRUPTED, str(filled)]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("interrupted\n", "")

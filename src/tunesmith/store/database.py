@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +26,10 @@ _PAUSE_SECONDS = 0.05
 
 # SQLAlchemy does not wrap what a driver raises in a connection hook.
 _ENGINE_ERRORS = (SQLAlchemyError, sqlite3.Error)
+
+# SQLAlchemy logs what ends the closing of a connection, Ctrl-C too. Where nobody set logging up,
+# that would be a traceback on standard error.
+logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 
 
 class Database:

@@ -60,7 +60,7 @@ def chi_square(counts: npt.NDArray[np.float64], expected: npt.NDArray[np.float64
     return float((((seen - pooled) ** 2 / pooled).sum() - freedom) / (2 * freedom) ** 0.5)
 
 
-@pytest.mark.parametrize("q", [0.2, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("q", [0.2, 0.7])
 @pytest.mark.parametrize(
     ("parameter", "start"),
     [
