@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tunesmith import models, operators, sketches, testing, tuners
+    from tunesmith import models, networks, operators, sketches, testing, tuners
     from tunesmith.budget import Budget, Stop
     from tunesmith.errors import (
         InstantiationError,
@@ -93,7 +93,7 @@ _HOMES = {
     "tunesmith.tuning.tune": ("tune",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-_ROOMS = ("models", "operators", "sketches", "testing", "tuners")
+_ROOMS = ("models", "networks", "operators", "sketches", "testing", "tuners")
 
 __all__ = [
     "BaseProblem",
@@ -137,6 +137,7 @@ __all__ = [
     "TunesmithError",
     "UsageError",
     "models",
+    "networks",
     "open_store",
     "operators",
     "read_t1",

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from tunesmith.compiler.libraries import check_linker, link, load
 from tunesmith.cuda.devices import gpu_for
 from tunesmith.cuda.runtime import load_runtime
 from tunesmith.errors import (
-    MissingDependencyError,
     TunesmithError,
     UsageError,
     last_line,
@@ -101,21 +100,16 @@ def write(library: Path, module: Any, description: Description) -> list[Path]:
 
     ``module`` is TVM's executable. Raises like ``Kernel.save``.
     """
-    from tvm.support.cc import get_cc
-
     header, described = library.with_suffix(".h"), library.with_suffix(".json")
     if library.suffix in {".h", ".json", ""}:
         raise UsageError(
             f"a kernel is saved as a shared library: name it like {library.stem or 'kernel'}.so"
         )
-    if get_cc() is None:
-        raise MissingDependencyError(
-            "saving a kernel needs a C compiler to link it: install gcc or clang"
-        )
+    check_linker("a kernel")
     operator, prepared = description.operator, description.prepared
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
-        _link(module, library)
+        link(module, library)
         text = c_header(operator, library.stem, description.processor, prepared, description.arch)
         header.write_text(text, encoding="utf-8")
         text = json.dumps(description.to_json(), indent=2)
@@ -144,7 +138,7 @@ def read(path: str | Path) -> tuple[Any, Description]:
         gpu_for(description.arch)
         load_runtime()
     try:
-        module = _load_library(library)
+        module = load(library)
         for name in ("main",) if description.prepared is None else ("main", "prepare"):
             module[name]
     except Exception as error:
@@ -154,35 +148,3 @@ def read(path: str | Path) -> tuple[Any, Description]:
 
 def _argument(tensor: Mapping[str, Any]) -> Argument:
     return Argument(str(tensor["name"]), tuple(map(int, tensor["shape"])), str(tensor["dtype"]))
-
-
-def _link(module: Any, library: Path) -> None:
-    """Write the shared library, whole or not at all.
-
-    Raises ``OSError`` if it cannot be moved into place, ``TunesmithError`` if linking fails.
-    """
-    with tempfile.TemporaryDirectory(dir=library.parent, prefix=".tunesmith-") as folder:
-        made = Path(folder) / "kernel.so"
-        try:
-            module.export_library(str(made))
-        except OSError as error:  # the linker does not start, or cannot read its input
-            what = error.filename or "the linker"
-            reason = f"{what}: {system_reason(error)}"
-            raise TunesmithError(f"cannot link {library}: {reason}") from error
-        except RuntimeError as error:  # the linker's output, then its command line
-            output = str(error).removeprefix("Compilation error:").partition("Command line:")[0]
-            reason = output.strip().partition("\n")[0] or "the linker gives no reason"
-            raise TunesmithError(f"cannot link {library}: {reason}") from error
-        made.replace(library)
-
-
-def _load_library(path: Path) -> Any:
-    import tvm  # noqa: F401 - the library needs its runtime
-    import tvm_ffi
-
-    # Load through a new link: for a path that was loaded before, dlopen returns the old library
-    # even if the file has been replaced since. (TVM's own loader resolves links.)
-    with tempfile.TemporaryDirectory() as folder:
-        link = Path(folder) / path.name
-        link.symlink_to(path)
-        return tvm_ffi.load_module(link)

@@ -1,0 +1,86 @@
+"""A compiled network: a program that users call on arrays, save, and load again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.kernel import arrays
+from tunesmith.kernel.calling import use_threads
+from tunesmith.networks import files
+from tunesmith.networks.files import Description
+from tunesmith.target import Target, instructions
+
+
+class CompiledNetwork:
+    """A callable over a network's inputs. ``Network.build`` and ``load`` make it.
+
+    Call it with arrays in the order of ``inputs``: NumPy arrays, or other tensors with DLPack such
+    as PyTorch's. It returns a new array of the first input's library, or a tuple of them if the
+    network has several results. It runs on as many threads as its target has cores.
+
+    Calling raises ``UsageError`` for arrays that do not fit, and ``TunesmithError`` on a processor
+    that lacks instructions that the network was compiled for.
+    """
+
+    def __init__(self, description: Description, executable: Any, weights: Sequence[Any]) -> None:
+        """``executable`` is TVM's for a virtual machine, built or loaded; so are the weights."""
+        self.description = description
+        self._executable = executable
+        self._weights = tuple(weights)
+
+    def __call__(self, *inputs: Any) -> Any:
+        expected = self.description.inputs
+        if len(inputs) != len(expected):
+            names = ", ".join(argument.name for argument in expected)
+            raise UsageError(f"this network takes {len(expected)} inputs ({names}): {len(inputs)}")
+        tensors = [
+            arrays.input_tensor(value, argument, arrays.ALIGNMENT)
+            for value, argument in zip(inputs, expected, strict=True)
+        ]
+        use_threads(self.description.cores)
+        result = self._main(*tensors, *self._weights)
+        if len(self.description.outputs) == 1:
+            return arrays.like(inputs[0], result)
+        return tuple(arrays.like(inputs[0], each) for each in result)
+
+    @cached_property
+    def _main(self) -> Any:
+        import tvm
+        from tvm import relax
+
+        self._check_processor()
+        return relax.VirtualMachine(self._executable, tvm.cpu())["main"]
+
+    def _check_processor(self) -> None:
+        """Raises ``TunesmithError`` if an instruction is missing, which would kill the process."""
+        processor, here = self.description.processor, Target().processor
+        missing = sorted(instructions(processor) - instructions(here))
+        if missing:
+            raise TunesmithError(
+                f"the network was compiled for {processor} and needs {', '.join(missing)}, "
+                f"which this processor ({here}) lacks: compile it here"
+            )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the network as one shared library; returns its path. Creates the folder if needed.
+
+        Raises ``UsageError`` for a path that cannot be a library's, ``MissingDependencyError``
+        without a C compiler, and ``TunesmithError`` if the file cannot be written.
+        """
+        return files.write(Path(path), self._executable, self._weights, self.description)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Load the library that ``save`` wrote.
+
+        Raises ``TunesmithError`` if it is missing or is none, and if this processor lacks
+        instructions that it needs.
+        """
+        executable, weights, description = files.read(Path(path))
+        network = cls(description, executable, weights)
+        network._check_processor()
+        return network

@@ -1,0 +1,1 @@
+"""Networks of other frameworks, as Relax modules."""

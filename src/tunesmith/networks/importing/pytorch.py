@@ -1,0 +1,66 @@
+"""PyTorch's modules, by ``torch.export``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tunesmith.errors import MissingDependencyError, UsageError, last_line
+
+# Operations to decompose before the import. TVM's importer takes the arguments of batch_norm for
+# those of another operation (momentum for epsilon), and trains.
+_DECOMPOSED = ("batch_norm.default",)
+
+
+def exported(model: Any, example: Sequence[Any]) -> Any:
+    """The ``torch.export.ExportedProgram`` of a module for inputs like ``example``.
+
+    Raises ``UsageError`` where PyTorch cannot export it, ``MissingDependencyError`` without it.
+    """
+    try:
+        import torch
+    except ImportError:
+        raise MissingDependencyError("networks of PyTorch", "torch", "neural") from None
+    if not isinstance(model, torch.nn.Module):
+        raise UsageError(f"a network of PyTorch is a torch.nn.Module, not {type(model).__name__}")
+    try:
+        with _quietly(), torch.no_grad():
+            return torch.export.export(model.eval(), tuple(example))
+    except Exception as error:
+        raise UsageError(f"PyTorch cannot export this network: {last_line(error)}") from error
+
+
+def module_of(program: Any) -> Any:
+    """The Relax module of an ``ExportedProgram``: its weights are constants of ``main``.
+
+    Raises ``UsageError`` for operations that cannot be imported; it names them.
+    """
+    import torch
+    from tvm.relax.frontend.torch import from_exported_program
+
+    known = torch.export.default_decompositions()
+    table = {
+        operation: known[operation]
+        for operation in known
+        if str(operation).removeprefix("aten.") in _DECOMPOSED
+    }
+    try:
+        with _quietly():
+            return from_exported_program(
+                program.run_decompositions(table),
+                keep_params_as_input=False,
+                unwrap_unit_return_tuple=True,
+                run_ep_decomposition=False,
+            )
+    except Exception as error:
+        raise UsageError(f"this network cannot be imported: {last_line(error)}") from error
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the warnings of libraries about themselves."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,1 @@
+"""What of a network is which operator of ours."""

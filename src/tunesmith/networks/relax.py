@@ -1,0 +1,158 @@
+"""Graphs from Relax functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tunesmith.errors import UsageError
+from tunesmith.networks.graph import Graph, Node, Value
+
+_PREFIX = "relax."
+
+
+def graph_of(function: Any) -> Graph:
+    """The graph of a Relax function whose shapes are numbers.
+
+    Raises ``UsageError`` for control flow and for shapes that are not known.
+    """
+    return _Reader(function).read()
+
+
+class _Reader:
+    """Reads one function: of each of its variables it knows the value or the values."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._values: dict[Any, tuple[Value, ...]] = {}
+        self._nodes: list[Node] = []
+
+    def read(self) -> Graph:
+        function = self._function
+        inputs = []
+        for parameter in function.params:
+            value = _tensor(parameter.ty, parameter.name)
+            self._values[parameter] = (value,)
+            inputs.append(value)
+        for block in function.body.blocks:
+            for binding in block.bindings:
+                self._bind(binding.var, binding.value)
+        return Graph(tuple(inputs), tuple(self._nodes), self._of(function.body.body))
+
+    def _bind(self, variable: Any, expression: Any) -> None:
+        from tvm import relax
+
+        if isinstance(expression, relax.Call):
+            self._values[variable] = self._node(variable, expression).outputs
+        else:
+            self._values[variable] = self._of(expression)
+
+    def _of(self, expression: Any) -> tuple[Value, ...]:
+        """The values of an expression that computes nothing."""
+        from tvm import relax
+
+        if isinstance(expression, relax.Tuple):
+            return tuple(value for each in expression.fields for value in self._of(each))
+        if isinstance(expression, relax.TupleGetItem):
+            return (self._of(expression.tuple_value)[expression.index],)
+        if _is_constant(expression) and expression not in self._values:
+            self._values[expression] = (Value.of(expression.value.numpy()),)
+        if expression in self._values:
+            return self._values[expression]
+        raise UsageError(
+            f"a network may not contain {type(expression).__name__}: export it without control flow"
+        )
+
+    def _node(self, variable: Any, call: Any) -> Node:
+        name = getattr(call.op, "name", None)
+        if not isinstance(name, str) or not name.startswith(_PREFIX):
+            raise UsageError(f"a network may not call {name or call.op}: export it as one function")
+        arguments = [argument for argument in call.args if _has_tensors(argument)]
+        inputs = tuple(value for argument in arguments for value in self._of(argument))
+        outputs = tuple(_tensor(kind, variable.name) for kind in _fields(variable.ty))
+        node = Node(
+            name.removeprefix(_PREFIX),
+            inputs,
+            outputs,
+            lambda values: _again(call, list(values)),
+            {**_attributes(call), **_plain_arguments(call)},
+        )
+        self._nodes.append(node)
+        return node
+
+
+def _is_constant(expression: Any) -> bool:
+    return type(expression).__name__ == "GenericConst"
+
+
+def _has_tensors(argument: Any) -> bool:
+    from tvm import relax
+
+    kind = argument.ty
+    if isinstance(kind, relax.TupleType):
+        return any(isinstance(field, relax.TensorType) for field in kind.fields)
+    return isinstance(kind, relax.TensorType)
+
+
+def _again(call: Any, values: list[Any]) -> Any:
+    """A call like ``call`` with other tensors, in the order in which it names its own."""
+    from tvm import relax
+
+    def replaced(argument: Any) -> Any:
+        if not _has_tensors(argument):
+            return argument
+        if isinstance(argument, relax.Tuple):
+            return relax.Tuple([replaced(each) for each in argument.fields])
+        return values.pop(0)
+
+    return relax.Call(call.op, [replaced(each) for each in call.args], call.attrs, call.ty_args)
+
+
+def _fields(kind: Any) -> Sequence[Any]:
+    """The types of a tuple's fields, or the type itself."""
+    return kind.fields if hasattr(kind, "fields") else (kind,)
+
+
+def _tensor(kind: Any, name: str) -> Value:
+    if not hasattr(kind, "shape") or kind.shape is None:
+        raise UsageError(f"the shape of {name} is not known: export the network with fixed shapes")
+    return Value(tuple(_number(extent, name) for extent in kind.shape), str(kind.dtype), name)
+
+
+def _number(extent: Any, name: str) -> int:
+    try:
+        return int(extent)
+    except (TypeError, ValueError):
+        raise UsageError(
+            f"the shape of {name} depends on {extent}: give the sizes of the inputs"
+        ) from None
+
+
+def _attributes(call: Any) -> Mapping[str, Any]:
+    if call.attrs is None:
+        return {}
+    fields = type(call.attrs).__tvm_ffi_type_info__.fields
+    return {field.name: _plain(getattr(call.attrs, field.name)) for field in fields}
+
+
+def _plain_arguments(call: Any) -> Mapping[str, Any]:
+    """Arguments that are no tensors, by the names that the operation gives them."""
+    from tvm import relax
+
+    found: dict[str, Any] = {}
+    for info, argument in zip(call.op.arguments, call.args, strict=False):
+        if isinstance(argument, relax.ShapeExpr):
+            found[info.name] = tuple(_number(extent, info.name) for extent in argument.values)
+        elif not _has_tensors(argument):
+            found[info.name] = _plain(getattr(argument, "value", argument))
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if hasattr(value, "__iter__") and not isinstance(value, str):
+        return tuple(_plain(each) for each in value)
+    if hasattr(value, "value"):
+        return _plain(value.value)
+    return str(value)

@@ -1,0 +1,19 @@
+"""Rewritings that leave fewer and plainer operations; each is a function from graph to graph."""
+
+from __future__ import annotations
+
+from tunesmith.networks.graph import Graph, rewritten
+from tunesmith.networks.simplify.batch_norm import fold_batch_norm
+from tunesmith.networks.simplify.constants import fold_constants
+from tunesmith.networks.simplify.identities import drop_identities
+from tunesmith.networks.simplify.means import means_as_pooling
+
+# In this order. Batch norm is folded into weights that are constants by then.
+_RULES = (fold_constants, drop_identities, fold_batch_norm, means_as_pooling)
+
+
+def simplified(graph: Graph) -> Graph:
+    """The same network with what can be computed now computed, and the rest plainer."""
+    for rule in _RULES:
+        graph = rewritten(graph, rule)
+    return graph

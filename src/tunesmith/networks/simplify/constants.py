@@ -1,0 +1,50 @@
+"""Operations on constants alone: NumPy computes them when the network is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tunesmith.networks.graph import Array, Node, Rewriting, Value
+
+Attributes = Mapping[str, Any]
+
+_VIEWS: Mapping[str, Callable[[Array, Attributes], Array]] = {
+    "reshape": lambda array, given: array.reshape(given["shape"]),
+    "permute_dims": lambda array, given: array.transpose(given["axes"]),
+    "expand_dims": lambda array, given: np.expand_dims(array, given["axis"]),
+    "squeeze": lambda array, given: np.squeeze(array, given["axis"]),
+    "broadcast_to": lambda array, given: np.broadcast_to(array, given["shape"]),
+    "astype": lambda array, given: array.astype(given["dtype"]),
+}
+"""Operations of one tensor; most give a view of it, so large weights are not copied."""
+
+_ELEMENTWISE: Mapping[str, Callable[..., Array]] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "negative": np.negative,
+    "exp": np.exp,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda array: 1 / np.sqrt(array),
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
+
+
+def fold_constants(node: Node, rewriting: Rewriting) -> Sequence[Value] | None:  # noqa: ARG001
+    """A constant in place of an operation on constants."""
+    arrays = [value.constant for value in node.inputs]
+    known = [array for array in arrays if array is not None]
+    if not known or len(known) < len(arrays):
+        return None
+    if node.op in _VIEWS:
+        result = _VIEWS[node.op](known[0], node.attributes)
+    elif node.op in _ELEMENTWISE:
+        result = _ELEMENTWISE[node.op](*known).astype(node.output.dtype)
+    else:
+        return None
+    return [Value.of(result, node.output.name)]

@@ -1,0 +1,75 @@
+"""Small networks of PyTorch, and the programs that tests build them with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tunesmith.measure.task.portfolio import problems_of
+from tunesmith.networks import Network
+from tunesmith.networks.build.selection import Choice, Origin
+from tunesmith.task import Task
+
+torch: Any = pytest.importorskip("torch", reason="networks of PyTorch need PyTorch")
+
+
+class Residual(torch.nn.Module):  # type: ignore[misc]
+    """A block of ResNet between a first convolution and a classifier."""
+
+    def __init__(self, channels: int = 8) -> None:
+        super().__init__()
+        nn = torch.nn
+        self.first = nn.Conv2d(3, channels, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(channels)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1)
+        self.second_norm = nn.BatchNorm2d(channels)
+        self.classifier = nn.Linear(channels, 5)
+
+    def forward(self, data: Any) -> Any:
+        relu = torch.nn.functional.relu
+        first = relu(self.norm(self.first(data)))
+        second = relu(self.second_norm(self.second(first)) + first)
+        return self.classifier(second.mean((2, 3)))
+
+
+class SeveralResults(torch.nn.Module):  # type: ignore[misc]
+    """Parts that no operator covers, and three results of different shapes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(6, 8)
+
+    def forward(self, data: Any) -> Any:
+        left, right = self.linear(data).chunk(2, 1)
+        return left * right, torch.cat([right, left], 1), torch.nn.functional.silu(left)
+
+
+def seeded(model: Any) -> Any:
+    """The model for inference, with random weights and statistics that are the same each time."""
+    torch.manual_seed(0)
+    for name, tensor in model.state_dict().items():
+        if "num_batches" not in name:
+            tensor.copy_(torch.rand_like(tensor) + (0.5 if "var" in name else -0.5))
+    return model.eval()
+
+
+def random_input(*shape: int) -> Any:
+    """A tensor with numbers in [-1, 1)."""
+    return torch.rand(shape, generator=torch.Generator().manual_seed(1)) * 2 - 1
+
+
+def result_of(model: Any, *inputs: Any) -> Any:
+    """What PyTorch computes."""
+    with torch.no_grad():
+        return model(*inputs)
+
+
+def defaults(network: Network) -> Mapping[Task, Choice]:
+    """The default of the first sketch for each task: found without a search."""
+    problems = {task: problems_of(task)[0] for task in network.tasks}
+    return {
+        task: Choice(problem, problem.default, None, Origin.DEFAULT)
+        for task, problem in problems.items()
+    }

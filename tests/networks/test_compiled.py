@@ -1,0 +1,117 @@
+"""Compiled networks: called on arrays, saved and loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.networks.small import (
+    Residual,
+    SeveralResults,
+    defaults,
+    random_input,
+    result_of,
+    seeded,
+    torch,
+)
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.networks import CompiledNetwork, from_torch, load
+
+
+@pytest.fixture(scope="module")
+def residual() -> CompiledNetwork:
+    network = from_torch(seeded(Residual()), random_input(1, 3, 8, 8))
+    return network.built(defaults(network))
+
+
+def test_it_computes_what_pytorch_computes(residual: CompiledNetwork) -> None:
+    data = random_input(1, 3, 8, 8)
+    found, expected = residual(data), result_of(seeded(Residual()), data)
+    assert isinstance(found, torch.Tensor)
+    torch.testing.assert_close(found, expected)
+
+
+def test_numpy_gives_numpy(residual: CompiledNetwork) -> None:
+    data = random_input(1, 3, 8, 8)
+    found = residual(data.numpy())
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_allclose(found, residual(data).numpy())
+
+
+def test_results_of_two_calls_are_apart(residual: CompiledNetwork) -> None:
+    data = random_input(1, 3, 8, 8)
+    first = residual(data)
+    kept = first.clone()
+    residual(data * 2)
+    torch.testing.assert_close(first, kept)
+
+
+def test_unaligned_and_strided_inputs_are_taken(residual: CompiledNetwork) -> None:
+    data = random_input(1, 3, 8, 8)
+    shifted = torch.cat([torch.zeros(1), data.flatten()])[1:].reshape(data.shape)
+    strided = data.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+    for other in (shifted, strided):
+        torch.testing.assert_close(residual(other), residual(data))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ((), r"this network takes 1 inputs \(data\): 0"),
+        ((np.zeros((1, 3, 8, 9), np.float32),), r"data must be float32 of shape \(1, 3, 8, 8\)"),
+        ((np.zeros((1, 3, 8, 8)),), "data must be float32"),
+        (("text",), "data must be an array"),
+    ],
+)
+def test_inputs_that_do_not_fit(
+    residual: CompiledNetwork, inputs: tuple[object, ...], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        residual(*inputs)
+
+
+def test_several_results_and_operations_without_an_operator(tmp_path: Path) -> None:
+    data = random_input(2, 6)
+    model = seeded(SeveralResults())
+    network = from_torch(model, data)
+    built = network.built(defaults(network))
+    built.save(tmp_path / "net.so")
+    for compiled in (built, load(tmp_path / "net.so")):
+        for found, expected in zip(compiled(data), result_of(model, data), strict=True):
+            torch.testing.assert_close(found, expected)
+
+
+def test_a_saved_network_loads_elsewhere_and_prints_nothing(
+    residual: CompiledNetwork, tmp_path: Path
+) -> None:
+    saved = residual.save(tmp_path / "made" / "net.so")
+    assert [path.name for path in saved.parent.iterdir()] == ["net.so"]
+    data = random_input(1, 3, 8, 8).numpy()
+    np.save(tmp_path / "data.npy", data)
+    program = (
+        "import numpy as np, tunesmith.networks as networks\n"
+        f"found = networks.load({str(saved)!r})(np.load({str(tmp_path / 'data.npy')!r}))\n"
+        f"np.save({str(tmp_path / 'found.npy')!r}, found)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert (done.stdout, done.stderr) == ("", "")
+    np.testing.assert_array_equal(np.load(tmp_path / "found.npy"), residual(data))
+
+
+def test_a_missing_file_and_one_that_is_no_network(tmp_path: Path) -> None:
+    with pytest.raises(TunesmithError, match=r"no file .*net\.so: build the network first"):
+        load(tmp_path / "net.so")
+    (tmp_path / "net.so").write_text("no library")
+    with pytest.raises(TunesmithError, match=r"net\.so is not a network's library: "):
+        load(tmp_path / "net.so")
+
+
+def test_a_network_is_saved_as_a_library(residual: CompiledNetwork, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"name it like net\.so"):
+        residual.save(tmp_path / "net.onnx")

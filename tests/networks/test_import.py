@@ -1,0 +1,110 @@
+"""PyTorch's modules as graphs, simplified and covered with layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.networks.small import Residual, SeveralResults, random_input, seeded, torch
+from tunesmith.errors import UsageError
+from tunesmith.networks import from_torch
+from tunesmith.networks.importing.pytorch import exported, module_of
+from tunesmith.networks.layers.layer import Layer
+from tunesmith.networks.relax import graph_of
+
+
+def steps_of(network: Any) -> list[str]:
+    """Operators with their options, and the names of the rest."""
+    return [step.operator.label if isinstance(step, Layer) else step.op for step in network.steps]
+
+
+def test_a_block_of_resnet_is_covered() -> None:
+    network = from_torch(seeded(Residual()), random_input(1, 3, 8, 8))
+    assert steps_of(network) == [
+        "conv2d(ci=3, h=8, w=8, co=8, kernel=3x3, padding=1x1, bias=true, relu=true, "
+        "constant_weights=true)",
+        "conv2d(ci=8, h=8, w=8, co=8, kernel=3x3, padding=1x1, bias=true, relu=true, "
+        "residual=true, constant_weights=true)",
+        "pool2d(c=8, h=8, w=8, kernel=8x8, stride=8x8, kind=avg)",
+        "reshape",
+        "dense(n=5, k=8, bias=true, constant_weights=true)",
+    ]
+
+
+def test_what_no_operator_covers_stays() -> None:
+    network = from_torch(seeded(SeveralResults()), random_input(2, 6))
+    assert steps_of(network)[0] == "dense(m=2, n=8, k=6, bias=true, constant_weights=true)"
+    assert sorted(steps_of(network)[1:]) == ["concat", "multiply", "nn.silu", "split"]
+
+
+def test_batch_norm_is_imported_for_inference() -> None:
+    """TVM's importer by itself takes the momentum for epsilon, and trains."""
+    model = seeded(Residual())
+    module = module_of(exported(model, (random_input(1, 3, 8, 8),)))
+    norms = [node for node in graph_of(module["main"]).nodes if node.op == "nn.batch_norm"]
+    assert [norm.attributes["epsilon"] for norm in norms] == [1e-5, 1e-5]
+    assert not any(norm.attributes["training"] for norm in norms)
+
+
+def test_batch_norm_is_folded_with_the_bias_before_it() -> None:
+    model = seeded(Residual())
+    network = from_torch(model, random_input(1, 3, 8, 8))
+    second = network.layers[1]
+    norm = model.second_norm
+    scale = (norm.weight / (norm.running_var + norm.eps).sqrt()).detach().numpy()
+    weights = model.second.weight.detach().numpy() * scale[:, None, None, None]
+    shift = (model.second.bias - norm.running_mean).detach().numpy() * scale
+    _, folded, bias = (value.constant for value in second.inputs[:3])
+    assert folded is not None
+    assert bias is not None
+    np.testing.assert_allclose(folded, weights, rtol=1e-5)
+    np.testing.assert_allclose(bias, shift + norm.bias.detach().numpy(), rtol=1e-5)
+
+
+def test_a_value_with_two_readers_ends_a_layer() -> None:
+    """The sum before ReLU is a result, too: ReLU may not hide it."""
+
+    class Model(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = torch.nn.Linear(6, 8)
+
+        def forward(self, data: Any) -> Any:
+            found = self.linear(data)
+            return found, torch.relu(found)
+
+    network = from_torch(Model(), random_input(2, 6))
+    assert steps_of(network) == [
+        "dense(m=2, n=8, k=6, bias=true, constant_weights=true)",
+        "nn.relu",
+    ]
+
+
+def test_tasks_are_counted() -> None:
+    class Model(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = torch.nn.Sequential(*(torch.nn.Linear(6, 6) for _ in range(3)))
+
+        def forward(self, data: Any) -> Any:
+            return self.layers(data)
+
+    network = from_torch(Model(), random_input(2, 6))
+    assert list(network.tasks.values()) == [3]
+
+
+def test_what_is_no_module_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"a network of PyTorch is a torch\.nn\.Module, not list"):
+        from_torch([], random_input(1))
+
+
+def test_what_cannot_be_exported_is_refused_in_one_line() -> None:
+    class Model(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, data: Any) -> Any:
+            return data + 1 if data.sum().item() > 0 else data
+
+    with pytest.raises(UsageError, match="PyTorch cannot export this network: ") as refused:
+        from_torch(Model(), random_input(4))
+    assert "\n" not in str(refused.value)
