@@ -108,3 +108,57 @@ def test_what_cannot_be_exported_is_refused_in_one_line() -> None:
     with pytest.raises(UsageError, match="PyTorch cannot export this network: ") as refused:
         from_torch(Model(), random_input(4))
     assert "\n" not in str(refused.value)
+
+
+SCALE = torch.arange(8.0)
+FUNCTIONS: dict[str, Any] = {
+    "clip:0:6": torch.nn.functional.relu6,
+    "clip:-0.5:inf": lambda x: x.clamp(min=-0.5),
+    "hard_swish": torch.nn.functional.hardswish,
+    "hard_sigmoid": torch.nn.functional.hardsigmoid,
+    "silu": torch.nn.functional.silu,
+    "gelu": torch.nn.functional.gelu,
+    "gelu_tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+    "leaky_relu:0.01": torch.nn.functional.leaky_relu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "affine:0.125:0+affine:1:-2": lambda x: x / 8 - 2,
+    "scale": lambda x: x * SCALE,
+}
+
+
+def test_functions_are_epilogues() -> None:
+    """All in one network: each export takes seconds."""
+
+    class Model(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = torch.nn.ModuleList(torch.nn.Linear(6, 8) for _ in FUNCTIONS)
+
+        def forward(self, data: Any) -> Any:
+            each = zip(self.layers, FUNCTIONS.values(), strict=True)
+            return tuple(function(layer(data)) for layer, function in each)
+
+    network = from_torch(Model(), random_input(2, 6))
+    found = [getattr(layer.operator, "post_ops", None) for layer in network.layers]
+    assert len(network.steps) == len(FUNCTIONS)
+    assert found == list(FUNCTIONS)
+
+
+def test_tensors_are_multiplied_and_added_in_epilogues() -> None:
+    class Model(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = torch.nn.Linear(6, 8), torch.nn.Linear(6, 8)
+
+        def forward(self, data: Any) -> Any:
+            gate = torch.sigmoid(self.first(data))
+            return torch.tanh(self.second(data)) * gate + gate
+
+    network = from_torch(Model(), random_input(2, 6))
+    assert [getattr(layer.operator, "post_ops", "") for layer in network.layers] == [
+        "sigmoid",
+        "tanh+multiply+add",
+    ]
+    gate = network.layers[0].output
+    assert network.layers[1].inputs[3:] == (gate, gate)

@@ -106,7 +106,7 @@ def test_any_value_gives_an_operator_or_a_usage_error(changes: dict[str, Any]) -
             [1, 2, 3],
             {},
             "matmul takes its options by name: "
-            "m, n, k, bias, relu, residual, constant_weights, dtype",
+            "m, n, k, bias, relu, residual, post_ops, constant_weights, dtype",
         ),
     ],
 )

@@ -14,6 +14,8 @@ _CHANNELS = (1, 2, 3, 4, 5, 8, 16, 17, 19)
 _EXTENTS = (1, 3, 5, 6, 7, 9, 11, 13)
 _FLOATS = ("float32", "float32", "float16", "bfloat16", "float64")
 _FLAGS = ("bias", "relu", "residual", "constant_weights")
+# Mostly none.
+_POST_OPS = ("",) * 6 + ("clip:0:1", "silu", "gelu", "scale+tanh+multiply", "hard_swish+add")
 _PRODUCTS = ("matmul", "dense", "batch_matmul")
 _WINDOWS = ("conv2d", "depthwise_conv2d", "conv2d_transpose", "pool2d")
 _ROWS = ("softmax", "layer_norm")
@@ -43,7 +45,8 @@ class OddOperators:
 
     def _epilogue(self) -> dict[str, Any]:
         flags = {name: bool(self._rng.random() < 0.4) for name in _FLAGS}
-        return flags | {"dtype": self._one((*_FLOATS, "int8"))}
+        further = {"post_ops": self._one(_POST_OPS), "dtype": self._one((*_FLOATS, "int8"))}
+        return flags | further
 
     def _options(self, name: str) -> dict[str, Any]:
         if name in _ROWS:

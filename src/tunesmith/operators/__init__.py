@@ -7,6 +7,7 @@ inputs = layer.make_inputs(seed=0)
 expected = layer.reference(*inputs)
 """
 
+from tunesmith.operators._arithmetic import TvmArithmetic
 from tunesmith.operators._conv2d import Conv2d
 from tunesmith.operators._conv2d_transpose import Conv2dTranspose
 from tunesmith.operators._depthwise_conv2d import DepthwiseConv2d
@@ -25,6 +26,8 @@ from tunesmith.operators._options import (
     as_option,
 )
 from tunesmith.operators._pool2d import Pool2d
+from tunesmith.operators._post_op import AppliedPostOp, Operand, PostOp
+from tunesmith.operators._post_ops import POST_OPS, post_ops
 from tunesmith.operators._registry import (
     MATRIX_PRODUCTS,
     operator,
@@ -54,6 +57,8 @@ layer_norm = LayerNorm
 
 __all__ = [
     "MATRIX_PRODUCTS",
+    "POST_OPS",
+    "AppliedPostOp",
     "Argument",
     "BatchMatmul",
     "ChoiceOption",
@@ -67,14 +72,17 @@ __all__ = [
     "LayerNorm",
     "Matmul",
     "NumberOption",
+    "Operand",
     "Operator",
     "OperatorDescription",
     "Option",
     "OptionDescription",
     "PairOption",
     "Pool2d",
+    "PostOp",
     "ProductOperator",
     "Softmax",
+    "TvmArithmetic",
     "as_option",
     "batch_matmul",
     "conv2d",
@@ -91,6 +99,7 @@ __all__ = [
     "operator_names",
     "parse_operator",
     "pool2d",
+    "post_ops",
     "softmax",
     "workload",
     "workload_names",

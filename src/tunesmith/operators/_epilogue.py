@@ -1,21 +1,27 @@
-"""What follows the products: bias, residual add and ReLU, fused into one elementwise stage."""
+"""What follows the products: bias, residual, ReLU and post-ops, fused into one stage."""
 
 from __future__ import annotations
 
 import abc
+import math
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-
+from tunesmith.errors import UsageError
 from tunesmith.operators import _dtypes
+from tunesmith.operators._arithmetic import Arithmetic, NumpyArithmetic, TvmArithmetic
 from tunesmith.operators._operator import Argument, Float64Array, Operator
-from tunesmith.operators._options import flag
+from tunesmith.operators._options import as_option, flag
+from tunesmith.operators._post_op import AppliedPostOp, Operand
+from tunesmith.operators._post_ops import PostOpsOption, post_ops
 
 
 @dataclass(frozen=True)
 class Epilogue:
-    """``relu(products + bias + residual)``, any part of which may be absent.
+    """``relu(products + bias + residual)``, any part of which may be absent, then ``post_ops``.
 
     ``bias`` has one value per channel, ``residual`` the shape of the result.
     """
@@ -23,17 +29,53 @@ class Epilogue:
     bias: bool = False
     relu: bool = False
     residual: bool = False
+    post_ops: tuple[AppliedPostOp, ...] = ()
+
+    @cached_property
+    def operands(self) -> tuple[tuple[str, Operand], ...]:
+        """The names of its tensors and what they are, in order: bias, residual, of post-ops."""
+        found = [("bias", Operand.CHANNEL)] * self.bias
+        found += [("residual", Operand.ELEMENT)] * self.residual
+        names: Counter[str] = Counter()
+        for post_op in self.post_ops:
+            definition = post_op.definition
+            if definition.operand is not Operand.NONE:
+                name = definition.operand_name
+                names[name] += 1
+                numbered = name if names[name] == 1 else f"{name}{names[name]}"
+                found.append((numbered, definition.operand))
+        return tuple(found)
 
     def arguments(self, result: Argument, channel_axis: int) -> tuple[Argument, ...]:
-        """Its inputs: bias, then residual."""
-        bias = Argument("bias", (result.shape[channel_axis],), result.dtype)
-        residual = Argument("residual", result.shape, result.dtype)
-        return (bias,) * self.bias + (residual,) * self.residual
+        """Its inputs, one for each of ``operands``."""
+        channels = (result.shape[channel_axis],)
+        return tuple(
+            Argument(name, channels if kind is Operand.CHANNEL else result.shape, result.dtype)
+            for name, kind in self.operands
+        )
 
     @property
     def operations(self) -> int:
         """Operations on each element of the result."""
-        return self.bias + self.residual + self.relu
+        further = sum(post_op.definition.operations for post_op in self.post_ops)
+        return self.bias + self.residual + self.relu + further
+
+    @property
+    def growth(self) -> float:
+        """By how much an error of a product may grow, for operands in [-1, 1]."""
+        return math.prod(post_op.growth for post_op in self.post_ops)
+
+    def apply(self, arithmetic: Arithmetic, products: Any, operands: Iterator[Any]) -> Any:
+        """The result, given the products and all operands in order."""
+        value = products
+        for _ in range(self.bias + self.residual):
+            value = value + next(operands)
+        if self.relu:
+            value = arithmetic.maximum(value, arithmetic.number(0))
+        for post_op in self.post_ops:
+            has_operand = post_op.definition.operand is not Operand.NONE
+            value = post_op.apply(arithmetic, value, next(operands) if has_operand else None)
+        return value
 
     def define(self, products: Any, extra: list[Any], channel_axis: int, dtype: str) -> Any:
         """The stage "epilogue" on the TE tensor ``products``, or ``products`` if it is empty.
@@ -45,17 +87,14 @@ class Epilogue:
 
         if self.operations == 0 and products.dtype == dtype:
             return products
-        bias = extra[0] if self.bias else None
-        residual = extra[-1] if self.residual else None
 
         def element(*index: Any) -> Any:
-            value = products(*index)
-            if bias is not None:
-                value = value + bias(index[channel_axis]).astype(products.dtype)
-            if residual is not None:
-                value = value + residual(*index).astype(products.dtype)
-            if self.relu:
-                value = te.max(value, te.const(0, products.dtype))
+            operands = (
+                tensor(index[channel_axis]) if kind is Operand.CHANNEL else tensor(*index)
+                for tensor, (_, kind) in zip(extra, self.operands, strict=True)
+            )
+            wide = (operand.astype(products.dtype) for operand in operands)
+            value = self.apply(TvmArithmetic(str(products.dtype)), products(*index), wide)
             return value.astype(dtype)
 
         return te.compute(products.shape, element, name="epilogue")
@@ -64,13 +103,13 @@ class Epilogue:
         self, products: Float64Array, extra: list[Float64Array], channel_axis: int
     ) -> Float64Array:
         """The same in NumPy."""
-        value = products
-        if self.bias:
-            trailing = (1,) * (products.ndim - channel_axis % products.ndim - 1)
-            value = value + extra[0].reshape(-1, *trailing)
-        if self.residual:
-            value = value + extra[-1]
-        return np.maximum(value, 0) if self.relu else value
+        trailing = (1,) * (products.ndim - channel_axis % products.ndim - 1)
+        operands = (
+            tensor.reshape(-1, *trailing) if kind is Operand.CHANNEL else tensor
+            for tensor, (_, kind) in zip(extra, self.operands, strict=True)
+        )
+        result: Float64Array = self.apply(NumpyArithmetic(), products, operands)
+        return result
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -86,10 +125,21 @@ class ProductOperator(Operator):
     bias: bool = field(default=False, metadata=flag("add a value to each output channel"))
     relu: bool = field(default=False, metadata=flag("replace negative results by 0"))
     residual: bool = field(default=False, metadata=flag("add a tensor of the result's shape"))
+    post_ops: str = field(
+        default="",
+        metadata=as_option(PostOpsOption("elementwise operations that follow, such as silu")),
+    )
     constant_weights: bool = field(
         default=False,
         metadata=flag("weights never change: laid out once, when a kernel is loaded"),
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for post_op in self.epilogue.post_ops:
+            if self.dtype not in post_op.definition.dtypes:
+                known = ", ".join(post_op.definition.dtypes)
+                raise UsageError(f"{self.name}: post-op {post_op} is for {known}: not {self.dtype}")
 
     @property
     @abc.abstractmethod
@@ -124,10 +174,15 @@ class ProductOperator(Operator):
     def _evaluate_products(self, data: Float64Array, weight: Float64Array) -> Float64Array:
         """The sums in NumPy."""
 
-    @property
+    @cached_property
     def epilogue(self) -> Epilogue:
         """What follows the sums."""
-        return Epilogue(bias=self.bias, relu=self.relu, residual=self.residual)
+        return Epilogue(
+            bias=self.bias,
+            relu=self.relu,
+            residual=self.residual,
+            post_ops=post_ops(self.post_ops),
+        )
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
@@ -144,7 +199,8 @@ class ProductOperator(Operator):
 
     @property
     def tolerance(self) -> tuple[float, float]:
-        return self._sum_tolerance(self.reduction_length)
+        relative, absolute = self._sum_tolerance(self.reduction_length)
+        return relative, absolute * max(1.0, self.epilogue.growth)
 
     def _define(self, inputs: list[Any]) -> Any:
         data, weight, *extra = inputs

@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 Float64Array = npt.NDArray[np.float64]
 
 # Options added after the first release: see ``Operator.key``.
-_NEWER = frozenset({"constant_weights"})
+_NEWER = frozenset({"constant_weights", "post_ops"})
 # Programs index tensors with signed 32-bit integers.
 _MAX_ELEMENTS = 2**31 - 1
 # The tolerance for rounding in the accumulator, in unit roundoffs per step; the steps are the terms

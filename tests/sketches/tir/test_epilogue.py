@@ -10,27 +10,34 @@ import pytest
 from tunesmith.compiler.compile import compiled
 from tunesmith.operators import Matmul, matmul
 from tunesmith.sketches.tir import emit
-from tunesmith.sketches.tir.epilogue import epilogue_buffers, finished
+from tunesmith.sketches.tir.epilogue import epilogue_tensors, finished
 from tunesmith.sketches.tir.weights import program_of
 from tunesmith.target import Target
 
 LANES = 4
 
 
+def _never(tensor: Any) -> Any:
+    raise AssertionError(f"there is nothing to load: {tensor}")
+
+
 def _program(operator: Matmul) -> Any:
     """A product of one row and one term: what follows the sums is most of it."""
 
     def main(buffers: list[Any]) -> None:
-        data, weight, *_ = buffers
-        bias, residual, result = epilogue_buffers(operator, buffers)
+        data, weight, *_, result = buffers
         with emit.serial(operator.n // LANES, "step") as step:
             column = step * LANES
             sums = emit.broadcast(data[0, 0], LANES) * emit.load(weight, [0, column], LANES)
-            added = {
-                "bias": None if bias is None else emit.load(bias, [column], LANES),
-                "residual": None if residual is None else emit.load(residual, [0, column], LANES),
-            }
-            emit.store(result, finished(operator, sums, LANES, **added), [0, column], LANES)
+            value = finished(
+                operator,
+                sums,
+                LANES,
+                epilogue_tensors(buffers),
+                of_channel=lambda tensor: emit.load(tensor, [column], LANES),
+                of_element=lambda tensor: emit.load(tensor, [0, column], LANES),
+            )
+            emit.store(result, value, [0, column], LANES)
 
     return program_of(operator, main)
 
@@ -54,6 +61,6 @@ def test_results_have_the_type_of_the_operator() -> None:
     with emit.module(), emit.function("main", [operator.result]) as (result,):
         sums = emit.constant(-1, operator.accumulate_dtype, LANES)
         assert str(sums.ty.dtype) == "float32x4"
-        value = finished(operator, sums, LANES)
+        value = finished(operator, sums, LANES, [], of_channel=_never, of_element=_never)
         assert str(value.ty.dtype) == "float16x4"
         emit.store(result, value, [0, 0], LANES)

@@ -19,6 +19,8 @@ def plain(operator: Operator) -> str | None:
     """What holds for the peers that know float32 and images in NCHW alone."""
     if operator.dtype != "float32":
         return f"not compared for {operator.dtype}"
+    if isinstance(operator, ProductOperator) and operator.post_ops:
+        return "not compared with post-ops"
     if getattr(operator, "layout", "NCHW") != "NCHW":
         return "not compared for NHWC"
     return None
@@ -61,4 +63,6 @@ def torch(operator: Operator) -> str | None:
     """Why PyTorch cannot."""
     if operator.dtype == "int8":
         return f"PyTorch has no {operator.name} of int8 that adds up in int32"
+    if isinstance(operator, ProductOperator) and operator.post_ops:
+        return "not compared with post-ops"
     return None

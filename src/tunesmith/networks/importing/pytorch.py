@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +13,10 @@ from tunesmith.errors import MissingDependencyError, UsageError, last_line
 # Operations to decompose before the import. TVM's importer takes the arguments of batch_norm for
 # those of another operation (momentum for epsilon), and trains.
 _DECOMPOSED = ("batch_norm.default",)
+
+# What TVM's importer says of operations that it does not know, and their names in it.
+_UNSUPPORTED = "Unsupported function types"
+_NAME = re.compile(r"'([\w.]+)'")
 
 
 def exported(model: Any, example: Sequence[Any]) -> Any:
@@ -37,25 +42,32 @@ def module_of(program: Any) -> Any:
 
     Raises ``UsageError`` for operations that cannot be imported; it names them.
     """
+    try:
+        return _imported(program, _DECOMPOSED)
+    except Exception as error:
+        unknown = tuple(_NAME.findall(str(error))) if _UNSUPPORTED in str(error) else ()
+        if not unknown:
+            raise UsageError(f"this network cannot be imported: {last_line(error)}") from error
+    try:  # of plainer operations
+        return _imported(program, (*_DECOMPOSED, *unknown))
+    except Exception as error:
+        raise UsageError(f"this network cannot be imported: {last_line(error)}") from error
+
+
+def _imported(program: Any, decomposed: Container[str]) -> Any:
+    """The Relax module of a program, after these operations have been decomposed."""
     import torch
     from tvm.relax.frontend.torch import from_exported_program
 
     known = torch.export.default_decompositions()
-    table = {
-        operation: known[operation]
-        for operation in known
-        if str(operation).removeprefix("aten.") in _DECOMPOSED
-    }
-    try:
-        with _quietly():
-            return from_exported_program(
-                program.run_decompositions(table),
-                keep_params_as_input=False,
-                unwrap_unit_return_tuple=True,
-                run_ep_decomposition=False,
-            )
-    except Exception as error:
-        raise UsageError(f"this network cannot be imported: {last_line(error)}") from error
+    table = {it: known[it] for it in known if str(it).removeprefix("aten.") in decomposed}
+    with _quietly():
+        return from_exported_program(
+            program.run_decompositions(table),
+            keep_params_as_input=False,
+            unwrap_unit_return_tuple=True,
+            run_ep_decomposition=False,
+        )
 
 
 @contextmanager

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from tunesmith.networks.graph import Graph, rewritten
+from tunesmith.networks.simplify.activations import name_activations
 from tunesmith.networks.simplify.batch_norm import fold_batch_norm
 from tunesmith.networks.simplify.constants import fold_constants
 from tunesmith.networks.simplify.identities import drop_identities
 from tunesmith.networks.simplify.means import means_as_pooling
 
 # In this order. Batch norm is folded into weights that are constants by then.
-_RULES = (fold_constants, drop_identities, fold_batch_norm, means_as_pooling)
+_RULES = (fold_constants, drop_identities, fold_batch_norm, means_as_pooling, name_activations)
 
 
 def simplified(graph: Graph) -> Graph:

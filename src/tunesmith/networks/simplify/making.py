@@ -77,3 +77,32 @@ def average_pool(rewriting: Rewriting, data: Value, kernel: tuple[int, int]) -> 
         lambda value: relax.op.nn.avg_pool2d(value, kernel, kernel),
         **attributes,
     )
+
+
+def silu(rewriting: Rewriting, data: Value) -> Value:
+    """``data * sigmoid(data)``."""
+    from tvm import relax
+
+    return _made(rewriting, "nn.silu", (data,), data.shape, relax.op.nn.silu)
+
+
+def hard_sigmoid(rewriting: Rewriting, data: Value) -> Value:
+    """``data / 6 + 1/2`` between 0 and 1."""
+    return _made(rewriting, "hard_sigmoid", (data,), data.shape, _hard_sigmoid)
+
+
+def hard_swish(rewriting: Rewriting, data: Value) -> Value:
+    """``data * hard_sigmoid(data)``."""
+    from tvm import relax
+
+    def emit(value: Any) -> Any:
+        return relax.op.multiply(value, _hard_sigmoid(value))
+
+    return _made(rewriting, "hard_swish", (data,), data.shape, emit)
+
+
+def _hard_sigmoid(value: Any) -> Any:
+    from tvm import relax
+
+    sixth = relax.op.multiply(value, relax.const(1 / 6, "float32"))
+    return relax.op.clip(relax.op.add(sixth, relax.const(0.5, "float32")), 0.0, 1.0)

@@ -1,38 +1,90 @@
-"""What follows the sums of a product, in programs written loop by loop: bias, residual, ReLU."""
+"""What follows the sums of a product, in programs written loop by loop."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from tunesmith.operators import ProductOperator
+from tunesmith.operators import Operand, ProductOperator, TvmArithmetic
 from tunesmith.sketches.tir import emit
 
+# Of the buffers of an operator, these are before the epilogue's.
+_OPERANDS = 2
 
-def epilogue_buffers(
-    operator: ProductOperator, buffers: Sequence[Any]
-) -> tuple[Any | None, Any | None, Any]:
-    """The bias and the residual, None where there is none, and the result.
+Load = Callable[[Any], Any]
+"""Loads what is at a place of a buffer: a vector, or one number for all lanes."""
 
-    ``buffers`` are those of the operator's arguments and its result.
+
+def epilogue_tensors(buffers: Sequence[Any]) -> list[Any]:
+    """The tensors that the epilogue takes, one for each of its operands.
+
+    ``buffers`` are those of an operator's arguments and its result.
     """
-    bias = buffers[2] if operator.bias else None
-    return bias, buffers[-2] if operator.residual else None, buffers[-1]
+    return list(buffers[_OPERANDS:-1])
+
+
+def flat_epilogue_tensors(buffers: Sequence[Any]) -> list[Any]:
+    """The same with those of the result's shape in one dimension."""
+    tensors = epilogue_tensors(buffers)
+    return [emit.flat(tensor) if len(tensor.shape) > 1 else tensor for tensor in tensors]
+
+
+def per_channel(operator: ProductOperator, tensors: Sequence[Any]) -> dict[str, Any]:
+    """Of the tensors of an epilogue those with one number per channel, such as "bias", by name."""
+    return {
+        name: tensor
+        for tensor, (name, kind) in zip(tensors, operator.epilogue.operands, strict=True)
+        if kind is Operand.CHANNEL
+    }
 
 
 def finished(
     operator: ProductOperator,
     sums: Any,
-    lanes: int = 1,
+    lanes: int,
+    tensors: Sequence[Any],
     *,
-    bias: Any | None = None,
-    residual: Any | None = None,
+    of_channel: Load,
+    of_element: Load,
+    bias_added: bool = False,
 ) -> Any:
-    """A vector of the result, made of the sums and of what is added to them."""
-    total = operator.accumulate_dtype
-    for added in (bias, residual):
-        if added is not None:
-            sums = sums + added.astype(emit.vector_type(total, lanes))
-    if operator.relu:
-        sums = emit.maximum(sums, emit.constant(0, total, lanes))
-    return sums.astype(emit.vector_type(operator.result.dtype, lanes))
+    """A vector of the result in its type: see ``after_epilogue``."""
+    value = after_epilogue(
+        operator,
+        sums,
+        lanes,
+        tensors,
+        of_channel=of_channel,
+        of_element=of_element,
+        bias_added=bias_added,
+    )
+    return value.astype(emit.vector_type(operator.result.dtype, lanes))
+
+
+def after_epilogue(
+    operator: ProductOperator,
+    sums: Any,
+    lanes: int,
+    tensors: Sequence[Any],
+    *,
+    of_channel: Load,
+    of_element: Load,
+    bias_added: bool = False,
+) -> Any:
+    """A vector of the result in the type of the sums, made of them and the epilogue's ``tensors``.
+
+    ``of_channel`` loads one with a number per channel, ``of_element`` one of the result's shape.
+    With ``bias_added`` the sums have the bias already, and its tensor is not read.
+    """
+    epilogue, left = operator.epilogue, list(tensors)
+    if bias_added and epilogue.bias:
+        epilogue, left = replace(epilogue, bias=False), left[1:]
+    kind = emit.vector_type(operator.accumulate_dtype, lanes)
+
+    def loaded() -> Iterator[Any]:
+        for tensor, (_, operand) in zip(left, epilogue.operands, strict=True):
+            value = of_channel(tensor) if operand is Operand.CHANNEL else of_element(tensor)
+            yield value.astype(kind)
+
+    return epilogue.apply(TvmArithmetic(kind), sums, loaded())

@@ -11,6 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tunesmith.compiler.passes.vector_functions import (
+    EXP_OF_FLOAT32,
+    LN2_HIGH,
+    LN2_LOW,
+    LOG2_E,
+)
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.registers import Kept
 
@@ -53,7 +59,7 @@ class Exponential:
         # Added to 1.5 * 2**fraction_bits, a number is rounded to an integer in the lowest bits. The
         # shift and the bias are added there, too, so that it is the exponent of a float.
         whole = number(1.5 * 2**self.fraction_bits + self.exponent_bias + self.shift)
-        moved = each("moved", lambda x: x * number(_LOG2_E) + whole, x)
+        moved = each("moved", lambda x: x * number(LOG2_E) + whole, x)
         n = [one - whole for one in moved]
         r = [n * number(-self.log2_high) + x for x, n in zip(x, n, strict=True)]
         r = each("r", lambda r, n: n * number(-self.log2_low) + r, r, n)
@@ -71,8 +77,6 @@ class Exponential:
         return emit.reinterpreted(shifted, emit.vector_type(self.dtype, lanes))
 
 
-_LOG2_E = 1.4426950408889634
-
 # The polynomials have the least largest relative error on [-ln 2 / 2, ln 2 / 2] of those that are 1
 # at 0 (Remez's algorithm): 2.6e-9 and 1.8e-17.
 _OF_TYPE = {
@@ -83,16 +87,9 @@ _OF_TYPE = {
         exponent_bias=127,
         shift=64,
         least=-110.0,
-        log2_high=0.693359375,
-        log2_low=-2.1219444005469058e-4,
-        coefficients=(
-            1.0000000499537731,
-            0.5000000437119081,
-            0.16666364175164525,
-            0.04166476933524697,
-            0.008379106934442968,
-            0.0014061604418821318,
-        ),
+        log2_high=LN2_HIGH,
+        log2_low=LN2_LOW,
+        coefficients=EXP_OF_FLOAT32,
     ),
     "float64": Exponential(
         dtype="float64",

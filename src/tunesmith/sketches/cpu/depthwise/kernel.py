@@ -9,7 +9,7 @@ from tunesmith.operators import DepthwiseConv2d
 from tunesmith.sketches.cpu.depthwise.image_tiles import Blocking, ImageTiles
 from tunesmith.sketches.cpu.depthwise.taps import RowOfTaps
 from tunesmith.sketches.tir import emit
-from tunesmith.sketches.tir.epilogue import epilogue_buffers, finished
+from tunesmith.sketches.tir.epilogue import epilogue_tensors, finished
 from tunesmith.sketches.tir.weights import program_of
 
 
@@ -32,8 +32,8 @@ class _Kernel(ImageTiles):
         self, operator: DepthwiseConv2d, blocking: Blocking, buffers: Sequence[Any]
     ) -> None:
         self.operator = operator
-        data, self.weight, *_ = buffers
-        self.bias, self.residual, self.output = epilogue_buffers(operator, buffers)
+        data, self.weight, *_, self.output = buffers
+        self.tensors = epilogue_tensors(buffers)
         super().__init__(operator, blocking, operator.c * operator.multiplier, data)
 
     @property
@@ -94,11 +94,18 @@ class _Kernel(ImageTiles):
     def _finish(self, value: Any, y: Any, x: Any, vector: int) -> None:
         """Write a vector of results, after the epilogue."""
         lanes, (place, index) = self.blocking.lanes, self.place(x, y, vector)
-        added: dict[str, Any] = {}
-        if self.bias is not None and self.along_columns:
-            added["bias"] = emit.broadcast(emit.load(self.bias, [self.channel]), lanes)
-        elif self.bias is not None:
-            added["bias"] = place.load(self.bias, [])
-        if self.residual is not None:
-            added["residual"] = place.load(self.residual, index)
-        place.store(self.output, finished(self.operator, value, lanes, **added), index)
+
+        def of_channel(tensor: Any) -> Any:
+            if not self.along_columns:
+                return place.load(tensor, [])
+            return emit.broadcast(emit.load(tensor, [self.channel]), lanes)
+
+        value = finished(
+            self.operator,
+            value,
+            lanes,
+            self.tensors,
+            of_channel=of_channel,
+            of_element=lambda tensor: place.load(tensor, index),
+        )
+        place.store(self.output, value, index)

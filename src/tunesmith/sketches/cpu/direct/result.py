@@ -10,7 +10,7 @@ from tunesmith.sketches.cpu.direct.kernel import Place, Sums
 from tunesmith.sketches.cpu.direct.plan import Plan
 from tunesmith.sketches.cpu.direct.transpose import pieces, transposed
 from tunesmith.sketches.tir import emit
-from tunesmith.sketches.tir.epilogue import epilogue_buffers, finished
+from tunesmith.sketches.tir.epilogue import epilogue_tensors, finished
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,6 @@ class Result:
     def _store(self, value: Any, place: Place, lanes: int) -> None:
         """Store lanes along the innermost axis of the output, after the epilogue."""
         plan, op = self.plan, self.plan.operator
-        bias, residual, output = epilogue_buffers(op, self.buffers)
         number, group = plan.number_and_group(self.image)
         channel = group * plan.channels_out + place.channel
         if op.layout == "NCHW":
@@ -77,12 +76,19 @@ class Result:
         else:
             pixel = (number * plan.rows + place.row) * plan.columns + place.column
             offset = pixel * op.co + channel
-        added: dict[str, Any] = {}
-        if bias is not None:
-            along = lanes if op.layout == "NHWC" else 1
-            loaded = emit.load(bias, [channel], along)
+        along = lanes if op.layout == "NHWC" else 1
+
+        def of_channel(tensor: Any) -> Any:
+            loaded = emit.load(tensor, [channel], along)
             loaded = loaded.astype(emit.vector_type(op.accumulate_dtype, along))
-            added["bias"] = loaded if along == lanes else emit.broadcast(loaded, lanes)
-        if residual is not None:
-            added["residual"] = emit.load(residual, [offset], lanes)
-        emit.store(output, finished(op, value, lanes, **added), [offset], lanes)
+            return loaded if along == lanes else emit.broadcast(loaded, lanes)
+
+        value = finished(
+            op,
+            value,
+            lanes,
+            epilogue_tensors(self.buffers),
+            of_channel=of_channel,
+            of_element=lambda tensor: emit.load(tensor, [offset], lanes),
+        )
+        emit.store(self.buffers[-1], value, [offset], lanes)

@@ -12,7 +12,7 @@ from tunesmith.sketches.cpu.gemm.blocking import Side
 from tunesmith.sketches.cpu.gemm.operand import ALONG_DEPTH, ALONG_SIZE, Operand
 from tunesmith.sketches.cpu.gemm.product import Put, Source, Stream
 from tunesmith.sketches.tir import emit
-from tunesmith.sketches.tir.epilogue import epilogue_buffers, finished
+from tunesmith.sketches.tir.epilogue import finished, flat_epilogue_tensors
 
 
 @dataclass(frozen=True)
@@ -59,22 +59,28 @@ class Matrices:
 
     def put(self, operator: ProductOperator, buffers: Sequence[Any]) -> Put:
         """The write of the result, given the buffers of the arguments and the result."""
-        bias, residual, output = epilogue_buffers(operator, buffers)
         # With one column or one row, the last dimension is not the contiguous one.
-        output = emit.flat(output)
-        residual = None if residual is None else emit.flat(residual)
+        output = emit.flat(buffers[-1])
+        tensors = flat_epilogue_tensors(buffers)
 
         def put(batch: Any, row: Any, column: Any, sums: Any, lanes: int) -> None:
             at = (batch * self.rows + row) * self.columns + column
-            added: dict[str, Any] = {}
-            if bias is not None and self.turned:
-                value = emit.load(bias, [0]).astype(operator.accumulate_dtype)
-                added["bias"] = emit.broadcast(value, lanes)
-            elif bias is not None:
-                added["bias"] = emit.load(bias, [column], lanes)
-            if residual is not None:
-                added["residual"] = emit.load(residual, [at], lanes)
-            emit.store(output, finished(operator, sums, lanes, **added), [at], lanes)
+
+            def of_channel(tensor: Any) -> Any:
+                if not self.turned:
+                    return emit.load(tensor, [column], lanes)
+                value = emit.load(tensor, [0]).astype(operator.accumulate_dtype)
+                return emit.broadcast(value, lanes)
+
+            value = finished(
+                operator,
+                sums,
+                lanes,
+                tensors,
+                of_channel=of_channel,
+                of_element=lambda tensor: emit.load(tensor, [at], lanes),
+            )
+            emit.store(output, value, [at], lanes)
 
         return put
 

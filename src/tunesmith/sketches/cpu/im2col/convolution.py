@@ -11,7 +11,7 @@ from tunesmith.operators import Conv2d
 from tunesmith.sketches.cpu.gemm import ALONG_DEPTH, ALONG_SIZE, Operand, Plan, Put, Side, Source
 from tunesmith.sketches.cpu.im2col.planes import Planes
 from tunesmith.sketches.tir import emit
-from tunesmith.sketches.tir.epilogue import epilogue_buffers
+from tunesmith.sketches.tir.epilogue import Load, after_epilogue, flat_epilogue_tensors
 from tunesmith.sketches.tir.vectors import (
     bits_of,
     from_bfloat16,
@@ -131,10 +131,8 @@ class _Result:
     def __init__(self, convolution: Convolution, buffers: Sequence[Any]) -> None:
         self.operator = convolution.operator
         self.planes = convolution.planes
-        bias, residual, output = epilogue_buffers(self.operator, buffers)
-        self.output = bits_of(emit.flat(output))
-        self.bias = None if bias is None else bits_of(bias)
-        self.residual = None if residual is None else bits_of(emit.flat(residual))
+        self.output = bits_of(emit.flat(buffers[-1]))
+        self.tensors = [bits_of(it) for it in flat_epilogue_tensors(buffers)]
         self.total = self.operator.accumulate_dtype
         self.as_bits = self.operator.result.dtype == "bfloat16"
         self.pixels = self.planes.rows.count * self.planes.columns.count
@@ -145,10 +143,8 @@ class _Result:
             return from_bfloat16(value, lanes)
         return value.astype(emit.vector_type(self.total, lanes))
 
-    def finished(self, value: Any, lanes: int) -> Any:
-        """The sums after all additions, as they are stored."""
-        if self.operator.relu:
-            value = emit.maximum(value, emit.constant(0, self.total, lanes))
+    def stored(self, value: Any, lanes: int) -> Any:
+        """What comes of the epilogue, in the type of the result."""
         if self.as_bits:
             return to_bfloat16(value, lanes)
         return value.astype(emit.vector_type(self.operator.result.dtype, lanes))
@@ -173,11 +169,15 @@ class _Channels(_Result):
             self._write(emit.bind("at", at), apart, column, sums, lanes)
 
     def _write(self, at: Any, apart: int, column: Any, value: Any, lanes: int) -> None:
-        if self.bias is not None:
-            value = value + self.wide(emit.load(self.bias, [column], lanes), lanes)
-        if self.residual is not None:
-            value = value + self.wide(emit.load(self.residual, [at], lanes, apart), lanes)
-        store_apart(self.output, self.finished(value, lanes), at, lanes, apart)
+        value = after_epilogue(
+            self.operator,
+            value,
+            lanes,
+            self.tensors,
+            of_channel=lambda tensor: self.wide(emit.load(tensor, [column], lanes), lanes),
+            of_element=lambda tensor: self.wide(emit.load(tensor, [at], lanes, apart), lanes),
+        )
+        store_apart(self.output, self.stored(value, lanes), at, lanes, apart)
 
 
 class _RowsOfPixels(_Result):
@@ -187,11 +187,15 @@ class _RowsOfPixels(_Result):
         """Write those windows of a vector that exist."""
         width, count = self.planes.columns.length, self.planes.columns.count
         base = emit.bind("base", (batch * self.operator.co + row) * self.pixels)
-        if self.bias is not None:
-            bias = self.wide(emit.load(self.bias, [row]), 1)
+        if self.operator.bias:
+            bias = self.wide(emit.load(self.tensors[0], [row]), 1)
             sums = emit.bind("sums", sums + emit.broadcast(bias, lanes))
+
+        def of_channel(tensor: Any) -> Any:
+            return emit.broadcast(self.wide(emit.load(tensor, [row]), 1), lanes)
+
         if width == count:
-            self._write(base + column, sums, lanes, None)
+            self._write(base + column, sums, lanes, None, of_channel)
             return
         first = emit.bind("y", column // width)
         # The most rows of the image that a vector reaches into.
@@ -200,13 +204,21 @@ class _RowsOfPixels(_Result):
             start = emit.bind("x", column - y * width)
             # The last vector may begin in the last row.
             mask = within(start, lanes, count, y < self.planes.rows.count if line else None)
-            self._write(emit.bind("at", base + y * count + start), sums, lanes, mask)
+            at = emit.bind("at", base + y * count + start)
+            self._write(at, sums, lanes, mask, of_channel)
 
-    def _write(self, at: Any, value: Any, lanes: int, mask: Any | None) -> None:
-        if self.residual is not None:
-            residual = load_masked(self.residual, [at], lanes, mask)
-            value = value + self.wide(residual, lanes)
-        store_masked(self.output, self.finished(value, lanes), [at], lanes, mask)
+    def _write(self, at: Any, sums: Any, lanes: int, mask: Any | None, of_channel: Load) -> None:
+        """Write a vector; the sums have the bias already."""
+        value = after_epilogue(
+            self.operator,
+            sums,
+            lanes,
+            self.tensors,
+            of_channel=of_channel,
+            of_element=lambda it: self.wide(load_masked(it, [at], lanes, mask), lanes),
+            bias_added=True,
+        )
+        store_masked(self.output, self.stored(value, lanes), [at], lanes, mask)
 
 
 @lru_cache(maxsize=256)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.sketches.cpu.transpose.plan import TransposePlan
 from tunesmith.sketches.tir import emit, shuffles
-from tunesmith.sketches.tir.epilogue import epilogue_buffers, finished
+from tunesmith.sketches.tir.epilogue import epilogue_tensors, finished, per_channel
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,11 @@ class Result:
     plan: TransposePlan
     buffers: Sequence[Any]
     image: Any
+
+    @property
+    def tensors(self) -> list[Any]:
+        """What the epilogue takes."""
+        return epilogue_tensors(self.buffers)
 
     def interleave(self, held: Any, channel: Any, first_row: Any, rows: Any) -> None:
         """Write ``rows`` rows of each phase, from the first on, of the tile from a channel on.
@@ -48,9 +53,11 @@ class Result:
         plan = self.plan
         stride, total = plan.columns.stride, plan.operator.accumulate_dtype
         whole, rest = divmod(plan.columns.output, stride)
-        bias, *_ = epilogue_buffers(plan.operator, self.buffers)
-        if bias is not None:
-            bias = emit.bind("bias", emit.load(bias, [channel]).astype(total))
+        # The epilogue's numbers of the channel, by their tensors.
+        numbers = {
+            tensor: emit.bind(name, emit.load(tensor, [channel]).astype(total))
+            for name, tensor in per_channel(plan.operator, self.tensors).items()
+        }
         lanes = min(emit.power_of_two(whole), plan.lanes) if whole else 1
         if whole:
             with emit.serial(emit.tile_count(whole, lanes), "columns") as tile:
@@ -67,19 +74,22 @@ class Result:
                         for place in range(start, start + size)
                     ]
                     value = shuffles.shuffled(phases, places) if stride > 1 else phases[0]
-                    self._store(value if size > 1 else phases[start], bias, first + start, size)
+                    self._store(value if size > 1 else phases[start], numbers, first + start, size)
         for phase in range(rest):
             value = emit.load(held, [source + phase * pitch + whole])
-            self._store(value, bias, target + whole * stride + phase, 1)
+            self._store(value, numbers, target + whole * stride + phase, 1)
 
-    def _store(self, value: Any, bias: Any | None, offset: Any, lanes: int) -> None:
+    def _store(self, value: Any, numbers: Mapping[Any, Any], offset: Any, lanes: int) -> None:
         """Store lanes of a row of the output, after the epilogue."""
-        op = self.plan.operator
-        _, residual, output = epilogue_buffers(op, self.buffers)
-        wide = None if bias is None else emit.broadcast(bias, lanes)
-        added = None if residual is None else emit.load(residual, [offset], lanes)
-        value = finished(op, value, lanes, bias=wide, residual=added)
-        emit.store(output, value, [offset], lanes)
+        value = finished(
+            self.plan.operator,
+            value,
+            lanes,
+            self.tensors,
+            of_channel=lambda tensor: emit.broadcast(numbers[tensor], lanes),
+            of_element=lambda tensor: emit.load(tensor, [offset], lanes),
+        )
+        emit.store(self.buffers[-1], value, [offset], lanes)
 
 
 def _stored(elements: int, lanes: int) -> int:

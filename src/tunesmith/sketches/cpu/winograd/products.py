@@ -198,7 +198,23 @@ def _write_row(
 def _write(
     tiling: Tiling, results: Sequence[Any], value: Any, index: Sequence[Any], lanes: int
 ) -> None:
-    """Neighbouring outputs, with the residual and ReLU."""
-    operator = tiling.operator
-    residual = emit.load(results[-2], index, lanes) if operator.residual else None
-    emit.store(results[-1], finished(operator, value, lanes, residual=residual), index, lanes)
+    """Neighbouring outputs, after the epilogue; the bias was added before."""
+    *tensors, output = results
+    channel = index[-1] if tiling.channels_last else index[1]
+    value = finished(
+        tiling.operator,
+        value,
+        lanes,
+        tensors,
+        of_channel=lambda tensor: _channels(tiling, tensor, channel, lanes),
+        of_element=lambda tensor: emit.load(tensor, index, lanes),
+        bias_added=True,
+    )
+    emit.store(output, value, index, lanes)
+
+
+def _channels(tiling: Tiling, tensor: Any, channel: Any, lanes: int) -> Any:
+    """The numbers of the channels of a vector of outputs."""
+    if tiling.channels_last:
+        return emit.load(tensor, [channel], lanes)
+    return emit.broadcast(emit.load(tensor, [channel]), lanes)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.operators import ProductOperator
+from tunesmith.operators import Operand, ProductOperator
 from tunesmith.sketches.cuda.mma.matrix import Product
 from tunesmith.sketches.tir import emit
-from tunesmith.sketches.tir.epilogue import epilogue_buffers, finished
+from tunesmith.sketches.tir.epilogue import epilogue_tensors, finished
 
 
 @dataclass(frozen=True)
@@ -27,24 +27,31 @@ class Epilogue:
     def write(self, batch: Any, row: Any, column: Any, sums: Callable[[], Any]) -> None:
         """``sums`` emits the loads of the sums, and returns a buffer of registers."""
         operator, vector = self.operator, self.vector
-        bias, residual, output = epilogue_buffers(operator, self.buffers)
+        tensors, output = epilogue_tensors(self.buffers), self.buffers[-1]
         index = emit.bind("element", self.product.place(batch, row, column))
         result = emit.buffer("result", (vector,), operator.result.dtype, scope="local")
-        read = {}
-        if bias is not None:
-            read["bias"] = self._bias(bias, row, column)
-        if residual is not None:
-            read["residual"] = self._copied("residual", residual, index)
+        read = {
+            tensor: self._of_channel(name, tensor, row, column)
+            if kind is Operand.CHANNEL
+            else self._copied(name, tensor, index)
+            for tensor, (name, kind) in zip(tensors, operator.epilogue.operands, strict=True)
+        }
         known = sums()
         for element in range(vector):
-            added = {name: of_element(element) for name, of_element in read.items()}
-            emit.store(result, finished(operator, known[element], **added), [element])
+
+            def loaded(tensor: Any, element: int = element) -> Any:
+                return read[tensor](element)
+
+            value = finished(
+                operator, known[element], 1, tensors, of_channel=loaded, of_element=loaded
+            )
+            emit.store(result, value, [element])
         emit.store(emit.flat(output), emit.load(result, [0], vector), [index], vector)
 
-    def _bias(self, bias: Any, row: Any, column: Any) -> Callable[[int], Any]:
+    def _of_channel(self, name: str, tensor: Any, row: Any, column: Any) -> Callable[[int], Any]:
         if not self.product.bias_along_rows:
-            return self._copied("bias", bias, column)
-        value = emit.bind("bias_of_row", bias[row])
+            return self._copied(name, tensor, column)
+        value = emit.bind(f"{name}_of_row", tensor[row])
         return lambda _: value
 
     def _copied(self, name: str, source: Any, index: Any) -> Callable[[int], Any]:

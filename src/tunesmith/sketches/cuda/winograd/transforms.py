@@ -9,7 +9,7 @@ from typing import Any
 from tunesmith.sketches.cuda.winograd.sizes import Sizes
 from tunesmith.sketches.cuda.written import kernel, register, together
 from tunesmith.sketches.tir import emit
-from tunesmith.sketches.tir.epilogue import finished
+from tunesmith.sketches.tir.epilogue import finished, per_channel
 from tunesmith.sketches.winograd.tiling import DTYPE
 from tunesmith.sketches.winograd.transforms import flat, transform
 
@@ -90,7 +90,7 @@ def _store_positions(
 def _store_outputs(
     sizes: Sizes, square: Sequence[Sequence[Any]], results: Sequence[Any], place: Sequence[Any]
 ) -> None:
-    """A tile's outputs, as far as they are in the image, with bias, residual and ReLU.
+    """A tile's outputs, as far as they are in the image, after the epilogue.
 
     ``place`` is the channel, the image, and the first row and column.
     """
@@ -101,13 +101,23 @@ def _store_outputs(
     high, wide = operator.output_image
     # The number of neighbours that are all in the image, or none of them.
     lanes = math.gcd(wide, sizes.tile_columns)
-    bias = register("bias", further[0][co]) if operator.bias else None
+    numbers = {
+        tensor: register(name, tensor[co])
+        for name, tensor in per_channel(operator, further).items()
+    }
+
+    def store(value: Any, index: tuple[Any, ...]) -> None:
+        value = finished(
+            operator,
+            value,
+            lanes,
+            further,
+            of_channel=lambda tensor: emit.broadcast(numbers[tensor], lanes),
+            of_element=lambda tensor: emit.load(tensor, index, lanes),
+        )
+        emit.store(output, value, index, lanes)
+
     for i, row in enumerate(square):
         for j in range(0, sizes.tile_columns, lanes):
-            index = (image, co, top + i, left + j)
             with emit.when(tirx.all(top + i < high, left + j < wide)):
-                value = together(row[j : j + lanes])
-                added = None if bias is None else emit.broadcast(bias, lanes)
-                residual = emit.load(further[-1], index, lanes) if operator.residual else None
-                value = finished(operator, value, lanes, bias=added, residual=residual)
-                emit.store(output, value, index, lanes)
+                store(together(row[j : j + lanes]), (image, co, top + i, left + j))

@@ -1,0 +1,96 @@
+"""Post-ops: as text, and their formulas against PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tunesmith.errors import UsageError
+from tunesmith.operators import POST_OPS, Operand, dense, operator_from_json, post_ops
+
+
+def test_text_has_all_numbers_in_the_shortest_form() -> None:
+    operator = dense(n=4, k=5, post_ops="leaky_relu+ clip:0.0:6.0 +affine:1e20")
+    assert operator.post_ops == "leaky_relu:0.01+clip:0:6+affine:1e20:0"
+    assert operator_from_json(operator.to_json()) == operator
+
+
+def test_keys_without_post_ops_are_those_of_before() -> None:
+    assert "post_ops" not in dense(n=4, k=5).key
+    assert "post_ops=silu," in dense(n=4, k=5, post_ops="silu").key
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("silly", "dense: post_ops: unknown post-op 'silly': did you mean silu?"),
+        ("clip:1", "dense: post_ops: post-op clip lacks high: give clip:low:high"),
+        ("clip:0:x", "dense: post_ops: post-op clip: high must be a number, not x"),
+        ("silu:3", "dense: post_ops: post-op silu takes 0 numbers: 1"),
+    ],
+)
+def test_bad_text_gets_one_line(text: str, message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        dense(n=4, k=5, post_ops=text)
+    assert str(refused.value) == message
+
+
+def test_a_value_that_is_no_text() -> None:
+    with pytest.raises(UsageError, match="dense: post_ops must be post-ops such as clip:0:6"):
+        dense(n=4, k=5, post_ops=3)  # type: ignore[arg-type]
+
+
+def test_operations_count() -> None:
+    plain = dense(m=2, n=4, k=5, bias=True)
+    assert dense(m=2, n=4, k=5, bias=True, post_ops="clip:0:6+multiply").flops == plain.flops + 24
+
+
+def test_an_extension_is_listed_after_ours() -> None:
+    assert POST_OPS.names()[:2] == ("relu", "clip")
+
+
+def _in_torch(torch: Any, name: str) -> Any:
+    functional = torch.nn.functional
+    return {
+        "relu": functional.relu,
+        "clip": lambda x: torch.clamp(x, -0.5, 1),
+        "leaky_relu": functional.leaky_relu,
+        "sigmoid": torch.sigmoid,
+        "tanh": torch.tanh,
+        "silu": functional.silu,
+        "hard_sigmoid": functional.hardsigmoid,
+        "hard_swish": functional.hardswish,
+        "gelu": functional.gelu,
+        "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+        "affine": lambda x: x * 0.25 - 2,
+        "multiply": torch.mul,
+        "add": torch.add,
+        "scale": torch.mul,
+    }[name]
+
+
+@pytest.mark.parametrize("name", POST_OPS.names())
+def test_formulas_are_those_of_pytorch(name: str) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is what the formulas are compared with")
+    text = name + {"clip": ":-0.5:1", "affine": ":0.25:-2"}.get(name, "")
+    (applied,) = post_ops(text)
+    operator = dense(m=3, n=50, k=1, post_ops=text)
+    data, weight, *operand = operator.make_inputs(0)
+    products = 6 * data @ weight.T
+    expected = _in_torch(torch, name)(*map(torch.tensor, (products, *operand)))
+    found = operator.reference(6 * data, weight, *operand)
+    np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
+    assert (applied.definition.operand is Operand.NONE) == (not operand)
+
+
+@pytest.mark.parametrize("name", POST_OPS.names())
+def test_errors_grow_at_most_as_declared(name: str) -> None:
+    (applied,) = post_ops(name + {"clip": ":-0.5:1", "affine": ":0.25:-2"}.get(name, ""))
+    from tunesmith.operators._arithmetic import NumpyArithmetic
+
+    x = np.linspace(-8, 8, 4001)
+    operand = None if applied.definition.operand is Operand.NONE else np.full_like(x, -1.0)
+    slopes = np.diff(applied.apply(NumpyArithmetic(), x, operand)) / np.diff(x)
+    assert np.abs(slopes).max() <= applied.growth * (1 + 1e-9)
