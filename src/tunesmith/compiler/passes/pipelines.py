@@ -9,7 +9,7 @@ from typing import Any
 from tunesmith.compiler.passes.loop_peeling import peel_last_iterations
 from tunesmith.compiler.passes.unaligned_arguments import unaligned_arguments
 from tunesmith.compiler.passes.unconditional_loads import unconditional_loads
-from tunesmith.compiler.passes.vector_functions import vector_functions
+from tunesmith.compiler.passes.vector_functions import register_vector_functions
 from tunesmith.compiler.passes.whole_warps import whole_warps
 
 Pipeline = tuple[Any, Callable[[], Any], Callable[[], Any]]
@@ -69,8 +69,8 @@ def _pipeline(*, blocks: bool, kind: str) -> Pipeline:
     elif kind == "cuda":
         lower = _passes_for_blocks_on_gpus()
     if kind != "cuda":
-        passes = [unaligned_arguments(), lower, vector_functions()]
-        return Sequential(passes), finish_host, finish_device
+        register_vector_functions()
+        return Sequential([unaligned_arguments(), lower]), finish_host, finish_device
     passes = [unconditional_loads(), whole_warps()]
     return lower, finish_host, lambda: Sequential([*passes, finish_device()])
 

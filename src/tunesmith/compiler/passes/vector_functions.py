@@ -6,6 +6,7 @@ TVM leaves them to the C library, which computes each lane of a vector in a call
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 EXP_OF_FLOAT32 = (
@@ -63,33 +64,41 @@ LN2_HIGH = 0.693359375
 """ln 2 in so few bits that its multiples are exact; ``LN2_LOW`` is the rest."""
 LN2_LOW = -2.1219444005469058e-4
 
+# Where TVM looks for a way to lower a function for a CPU, and above what our rules are.
+_RULES = ("llvm.FLowerIntrinsic", "default.FLowerIntrinsic", "default.FLegalize")
+_LEVEL = 50
+
 # exp of less is below float32's normal numbers, of more above its largest.
 _LEAST, _MOST = -87.33, 88.72
 
 
-def vector_functions() -> Any:
-    """A pass that writes the functions out. It runs after the pass that makes vectors.
+@cache
+def register_vector_functions() -> None:
+    """Has TVM lower the functions so for CPUs, in this process from now on.
 
     Relative errors are below 5e-7. ``exp`` gives 0 for numbers under -87.33, where the result
-    would not be a normal number, and infinity above 88.72. NaN remains NaN.
+    would not be a normal number, and infinity above 88.72. NaN remains NaN. Other types than
+    float32 are lowered as before.
     """
-    from tvm.tirx import transform
+    from tvm.tirx import register_intrin_lowering
 
-    return transform.prim_func_pass(_written_out, opt_level=0, name="VectorFunctions")
+    for name, write in _FUNCTIONS.items():
+        register_intrin_lowering(name, "llvm", f=_lowering(name, write), level=_LEVEL)
 
 
-def _written_out(function: Any, _module: Any, _context: Any) -> Any:
-    import tvm_ffi
-    from tvm.ir import Call
+def _lowering(name: str, write: Callable[[_Float32, Any], Any]) -> Callable[[Any], Any]:
+    from tvm.ir import Op
 
-    def replaced(call: Any, mutator: Any) -> Any:
-        call = mutator.default_mutate(call)
-        write = _FUNCTIONS.get(getattr(call.op, "name", ""))
-        if write is None or str(call.ty.dtype).partition("x")[0] != "float32":
-            return call
-        return write(_Float32(str(call.ty.dtype)), call.args[0])
+    known = (Op.get(name).get_attr(rule) for rule in _RULES)
+    before = next(rule for rule in known if rule is not None)
 
-    return function.with_body(tvm_ffi.structural_mutate(function.body, (Call, replaced)))
+    def lower(call: Any) -> Any:
+        dtype = str(call.ty.dtype)
+        if dtype.partition("x")[0] != "float32":
+            return before(call)
+        return write(_Float32(dtype), call.args[0])
+
+    return lower
 
 
 class _Float32:
