@@ -152,6 +152,6 @@ def test_those_of_this_machine_serve_again(store: Store) -> None:
 
 def test_what_is_no_measurers_and_no_problem() -> None:
     with pytest.raises(UsageError, match="measurers must be an object with a method measurer"):
-        tune(TASK, measurers="here")  # type: ignore[arg-type]
+        tune(TASK, measurers="here")  # type: ignore[call-overload]
     with pytest.raises(UsageError, match=r"problem must be a Task or a problem \(a BaseProblem\)"):
-        tune(Boards())  # type: ignore[arg-type]
+        tune(Boards())  # type: ignore[call-overload]

@@ -1,13 +1,23 @@
 """Whole networks: from a model to a tuned program that is called like it.
 
 net = ts.networks.from_torch(model, example)
-compiled = net.build()
+ts.tune(net, ts.Budget(seconds=600), store=store)
+compiled = net.build(store)
 result = compiled(x)
 """
 
 from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.network import Network, from_torch
+from tunesmith.networks.tune import NetworkProgress, NetworkResult, TunedTask
 
 load = CompiledNetwork.load
 
-__all__ = ["CompiledNetwork", "Network", "from_torch", "load"]
+__all__ = [
+    "CompiledNetwork",
+    "Network",
+    "NetworkProgress",
+    "NetworkResult",
+    "TunedTask",
+    "from_torch",
+    "load",
+]

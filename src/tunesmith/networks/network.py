@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tunesmith.budget import Budget
+from tunesmith.measure.trial.measurers import Measurers
 from tunesmith.networks.build.kernels import layer_kernel
 from tunesmith.networks.build.module import built_module
 from tunesmith.networks.build.selection import Choice, selected
@@ -17,10 +19,13 @@ from tunesmith.networks.graph import Graph, Value
 from tunesmith.networks.layers.cover import Step, covered
 from tunesmith.networks.layers.layer import Layer
 from tunesmith.networks.simplify import simplified
+from tunesmith.networks.tune import HowToTune, NetworkProgress, NetworkResult, tune_tasks
 from tunesmith.operators import Argument
+from tunesmith.problem import MeasureSettings
 from tunesmith.store import Store
 from tunesmith.target import Target
 from tunesmith.task import Task
+from tunesmith.tuners import Tuner
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,21 @@ class Network:
 
     def task_of(self, layer: Layer) -> Task:
         return Task(layer.operator, self.target)
+
+    def tune(
+        self,
+        tuner: Tuner,
+        budget: Budget,
+        store: Store,
+        *,
+        seed: int = 0,
+        settings: MeasureSettings | None = None,
+        measurers: Measurers | None = None,
+        progress: Callable[[NetworkProgress], None] | None = None,
+    ) -> NetworkResult:
+        """Tune the tasks: what ``tunesmith.tune`` does with a network. See ``tune_tasks``."""
+        how = HowToTune(tuner, store, seed, settings, measurers)
+        return tune_tasks(self.tasks, budget, how, progress)
 
     def build(
         self, store: Store | None = None, *, say: Callable[[Task], None] = lambda _: None

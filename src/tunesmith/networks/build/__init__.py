@@ -1,0 +1,1 @@
+"""From a network and its chosen programs to one module."""

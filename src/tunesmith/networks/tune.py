@@ -1,0 +1,236 @@
+"""Tunes the tasks of a network, each for as long as its time is worth it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tunesmith.budget import Budget, Stop
+from tunesmith.errors import UsageError
+from tunesmith.measure.trial.measurers import Measurers
+from tunesmith.networks.allocation import Account, next_task
+from tunesmith.problem import MeasureSettings
+from tunesmith.progress import Progress
+from tunesmith.store import Store
+from tunesmith.task import Task
+from tunesmith.tuners import Tuner
+from tunesmith.tuning.result import Result
+from tunesmith.tuning.tune import tune
+
+# A slice is so long at least, in seconds: a run takes one or two of them to begin.
+_SHORTEST = 8.0
+# The first slices of all tasks together take this share of the time, later ones a part of what is
+# left, so that there are many.
+_FIRST_SHARE = 0.5
+_SLICES_LEFT = 12
+
+
+@dataclass(frozen=True)
+class TunedTask:
+    """What tuning has brought a task: ``before`` and ``after`` are seconds of a call, infinite
+    where there was no valid trial; ``trials`` and ``seconds`` of this run."""
+
+    task: Task
+    layers: int
+    before: float
+    after: float
+    trials: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class NetworkResult:
+    """The outcome of tuning a network. ``stopped`` says why it ended; a store that failed says why
+    in ``failure``."""
+
+    tasks: Sequence[TunedTask]
+    seconds: float
+    stopped: Stop
+    failure: str = ""
+
+    @property
+    def call_seconds(self) -> float:
+        """Seconds that the layers of a call take in all; infinite if one has no time."""
+        return sum(each.layers * each.after for each in self.tasks)
+
+
+@dataclass(frozen=True)
+class NetworkProgress:
+    """The state of a run over the tasks of a network.
+
+    ``task`` is being tuned, the ``number``-th one. ``elapsed`` of ``seconds`` are spent. ``timed``
+    tasks have a time, and all calls of these take ``call_seconds``.
+    """
+
+    task: Task
+    number: int
+    tasks: int
+    elapsed: float
+    seconds: float
+    timed: int
+    call_seconds: float
+    run: Progress | None
+
+
+@dataclass(frozen=True)
+class HowToTune:
+    """What the runs of all tasks have in common."""
+
+    tuner: Tuner
+    store: Store
+    seed: int = 0
+    settings: MeasureSettings | None = None
+    measurers: Measurers | None = None
+
+
+def tune_tasks(
+    tasks: Mapping[Task, int],
+    budget: Budget,
+    how: HowToTune,
+    progress: Callable[[NetworkProgress], None] | None = None,
+) -> NetworkResult:
+    """Tune tasks for ``budget.seconds`` in all; ``tasks`` has how many layers each one is.
+
+    Each task gets a first slice unless the store knows it, then those get more that are expected to
+    gain most: see ``Account``. Ctrl-C ends the run, and everything measured is in the store. Raises
+    ``UsageError`` for a budget without seconds, and like ``tune``.
+    """
+    if budget.seconds is None:
+        raise UsageError("tuning a network needs a budget of seconds: give Budget(seconds=600)")
+    return _NetworkRun(tasks, budget.seconds, how, progress).go()
+
+
+class _NetworkRun:
+    def __init__(
+        self,
+        tasks: Mapping[Task, int],
+        seconds: float,
+        how: HowToTune,
+        progress: Callable[[NetworkProgress], None] | None,
+    ) -> None:
+        self._tasks = list(tasks)
+        self._seconds = seconds
+        self._how = how
+        self._progress = progress
+        self._begun = time.monotonic()
+        self._accounts = [self._account(task, layers) for task, layers in tasks.items()]
+        self._before = [account.best for account in self._accounts]
+        self._spent = [account.seconds for account in self._accounts]
+        self._trials = [0] * len(self._tasks)
+
+    def _account(self, task: Task, layers: int) -> Account:
+        """What the store knows of a task."""
+        best = self._how.store.best(task.key)
+        if best is None:
+            return Account(layers)
+        spent = sum(sum(run.session.time_split.values()) for run in self._how.store.runs(task.key))
+        return Account(layers, max(spent, _SHORTEST), best.measurement.seconds)
+
+    def go(self) -> NetworkResult:
+        stopped, failure = Stop.EXHAUSTED, ""
+        while (number := next_task(self._accounts)) is not None:
+            left = self._seconds - self._elapsed
+            if left <= 0:
+                stopped = Stop.SECONDS
+                break
+            result = self._slice(number, min(left, self._length(left)))
+            if result.stopped in (Stop.INTERRUPTED, Stop.STORE):
+                stopped, failure = result.stopped, result.failure
+                break
+        return NetworkResult(self._found(), self._elapsed, stopped, failure)
+
+    @property
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._begun
+
+    def _length(self, left: float) -> float:
+        """Seconds of the next slice, with so many left."""
+        untimed = sum(math.isinf(account.best) for account in self._accounts)
+        if untimed:
+            return max(_SHORTEST, _FIRST_SHARE * self._seconds / len(self._accounts))
+        return max(_SHORTEST, left / _SLICES_LEFT)
+
+    def _slice(self, number: int, seconds: float) -> Result:
+        account, task = self._accounts[number], self._tasks[number]
+        begun = time.monotonic()
+
+        def tell(run: Progress) -> None:
+            self._tell(number, run)
+
+        self._tell(number, None)
+        how = self._how
+        result = tune(
+            task,
+            how.tuner,
+            Budget(seconds=seconds),
+            store=how.store,
+            seed=how.seed,
+            prior=account.seconds <= 0,  # its starts were tried in the first slice
+            settings=how.settings,
+            measurers=how.measurers,
+            progress=tell,
+        )
+        best = math.inf if result.best is None else result.best.seconds
+        account.spend(time.monotonic() - begun, best)
+        account.closed = result.stopped is Stop.EXHAUSTED
+        self._trials[number] += result.trials - result.resumed
+        return result
+
+    def _tell(self, number: int, run: Progress | None) -> None:
+        if self._progress is None:
+            return
+        bests = [account.best for account in self._accounts]
+        if run is not None and run.best_seconds is not None:
+            bests[number] = min(bests[number], run.best_seconds)
+        timed = [
+            account.weight * best
+            for account, best in zip(self._accounts, bests, strict=True)
+            if math.isfinite(best)
+        ]
+        self._progress(
+            NetworkProgress(
+                task=self._tasks[number],
+                number=number + 1,
+                tasks=len(self._tasks),
+                elapsed=self._elapsed,
+                seconds=self._seconds,
+                timed=len(timed),
+                call_seconds=sum(timed),
+                run=run,
+            )
+        )
+
+    def _found(self) -> list[TunedTask]:
+        return [
+            TunedTask(task, account.weight, before, account.best, trials, account.seconds - spent)
+            for task, account, before, spent, trials in zip(
+                self._tasks, self._accounts, self._before, self._spent, self._trials, strict=True
+            )
+        ]
+
+
+def summary(result: NetworkResult) -> dict[str, Any]:
+    """A result as JSON."""
+    return {
+        "stopped": result.stopped.value,
+        "seconds": result.seconds,
+        "call_seconds": _finite(result.call_seconds),
+        "tasks": [
+            {
+                "task": each.task.key,
+                "layers": each.layers,
+                "before": _finite(each.before),
+                "after": _finite(each.after),
+                "trials": each.trials,
+                "seconds": each.seconds,
+            }
+            for each in result.tasks
+        ],
+    }
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

@@ -1,0 +1,223 @@
+"""One tuning run: the loop in which a tuner proposes, a measurer measures and a store keeps."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from tunesmith.budget import Budget, Stop
+from tunesmith.errors import StoreError
+from tunesmith.measure.milestones import reached
+from tunesmith.measurement import Candidate, Measurement, Outcome
+from tunesmith.problem import Measurable, Measurer
+from tunesmith.progress import PHASES, Progress
+from tunesmith.tuners import Tuner
+from tunesmith.tuning import play_off
+from tunesmith.tuning.branches import Branches, resume, sketch_of
+from tunesmith.tuning.clock import RunClock
+from tunesmith.tuning.deadline import Deadline
+from tunesmith.tuning.incumbents import Incumbents
+from tunesmith.tuning.recorder import Recorder, uninterrupted
+from tunesmith.tuning.result import Found, Result, SketchTrials
+
+if TYPE_CHECKING:
+    from tunesmith.store import Store
+
+
+class TuningRun:
+    """One tuning run: its searches, a measurer and a recorder, and its incumbents."""
+
+    def __init__(
+        self,
+        problem: Measurable,
+        measurer: Measurer,
+        tuner: Tuner,
+        budget: Budget,
+        *,
+        store: Store,
+        seed: int,
+        progress: Callable[[Progress], None] | None,
+    ) -> None:
+        self.problem = problem
+        self.measurer = measurer
+        self.tuner = tuner
+        self.budget = budget
+        self.store = store
+        self.progress = progress
+        self.resumed = 0
+        self.clock = RunClock(measurer)
+        self.seed = seed
+        with self.clock.thinking():
+            self.search = Branches(problem, tuner, seed)
+        self.incumbents = Incumbents(self.search.default, problem.finalists)
+        self.deadline = Deadline(budget, self.clock, self.incumbents, problem.flops)
+
+    def go(self, *, fresh: bool, prior: bool) -> Result:
+        """The whole run. Whatever ends it, the session in the store says so."""
+        with self.clock.bookkeeping():
+            if not fresh:
+                machine = self.measurer.machine["fingerprint"]
+                resume(self.search, self.incumbents, self.store, self.problem.key, machine)
+                self.resumed = self.incumbents.trials
+            recorder = self._begin_recorder(prior=prior)
+        reached("spaces, tuner, earlier records")
+        with contextlib.ExitStack() as shield:
+            try:
+                with contextlib.closing(self.measurer):
+                    stop = self._measure(recorder, prior=prior)
+                    shield.enter_context(uninterrupted())
+                    split = self.clock.split()
+            except BaseException as error:
+                shield.enter_context(uninterrupted())
+                ended = Stop.FAILED if isinstance(error, Exception) else Stop.TERMINATED
+                recorder.close(ended, {})
+                raise
+            return self._finish(recorder, stop, split)
+
+    def _measure(self, recorder: Recorder, *, prior: bool) -> Stop:
+        """The loop and the play-off; Ctrl-C and a failing store end them early."""
+        try:
+            if self.deadline.stop(self.measurer.pending) is None:
+                self._submit(self.search.propose_defaults)
+                if prior:
+                    with self.clock.thinking():  # while the measurer gets ready, and builds those
+                        self.search.find_starts()
+                reached("estimates")
+            stop = self._loop(recorder)
+            self.measurer.cancel()
+            self._play_off(recorder)
+        except KeyboardInterrupt:
+            return Stop.INTERRUPTED
+        except StoreError as error:
+            recorder.failure = str(error)
+            return Stop.STORE
+        return stop
+
+    def _begin_recorder(self, *, prior: bool) -> Recorder:
+        described = self.problem.describe()
+        default = self.search.default
+        session = self.store.begin_session(
+            self.problem.key,
+            tuner=self.tuner.name,
+            seed=self.seed,
+            description={
+                **described,
+                "default": None if default is None else default.config.to_json(),
+                "prior": prior,
+            },
+            target=described.get("target"),
+            tuner_settings=asdict(self.tuner),
+            budget=self.budget.to_json(),
+            machine=self.measurer.machine,
+            **sketch_of(self.problem),
+        )
+        views = {
+            branch.sketch: session.by(branch.sketch, branch.identity["sketch_version"])
+            for branch in self.search.branches
+        }
+        return Recorder(self.store, session, views)
+
+    def _loop(self, recorder: Recorder) -> Stop:
+        exhausted = False
+        while True:
+            stop = self.deadline.stop(self.measurer.pending)
+            if stop is not None:
+                return stop
+            exhausted = exhausted or not self._submit(self.search.propose)
+            if self.measurer.pending == 0:
+                return Stop.EXHAUSTED
+            measurements = self.measurer.collect(self.deadline.time_to_wait())
+            if measurements:
+                try:
+                    with self.clock.bookkeeping():
+                        recorder.save(measurements)
+                finally:  # saved or not, it was measured
+                    self._learn(measurements)
+            with self.clock.bookkeeping():
+                self._tell()
+
+    def _submit(self, propose: Callable[[int], list[Candidate]]) -> bool:
+        """Have measured what the measurer likes and the budget allows; False if none is left."""
+        pending = self.measurer.pending
+        wanted = self.deadline.allowed(self.measurer.batch - pending, pending)
+        with self.clock.thinking():
+            candidates = propose(wanted)
+        self.deadline.begun(len(candidates))
+        self.measurer.submit(candidates, self.incumbents.best_seconds)
+        return bool(candidates) or wanted == 0
+
+    def _learn(self, measurements: Sequence[Measurement]) -> None:
+        with self.clock.thinking():
+            self.search.observe(measurements)
+        for measurement in measurements:
+            self.incumbents.count(measurement)
+
+    def _play_off(self, recorder: Recorder) -> None:
+        if self.problem.finalists == 0 or self.incumbents.trials == self.resumed:
+            return
+        planned = play_off.plan(self.incumbents, self.clock.elapsed, self.measurer.round_cost)
+        needless = self.deadline.was_late and len(planned.candidates) == 1
+        if planned.candidates and not needless:
+            measured = self.measurer.play_off(planned.candidates, planned.rounds)
+            play_off.apply(self.incumbents, measured)
+            with self.clock.bookkeeping():
+                recorder.save(play_off.verdicts(measured), play_off=True)
+
+    # -- what others are told --------------------------------------------------------------------
+
+    def _tell(self) -> None:
+        if self.progress is None:
+            return
+        spent, incumbents = self.clock.split(), self.incumbents
+        best = next(iter(incumbents.finalists), None)
+        self.progress(
+            Progress(
+                trials=incumbents.trials,
+                valid=incumbents.outcomes[Outcome.NO_ERROR],
+                outcomes=dict(incumbents.outcomes),
+                best_seconds=None
+                if math.isinf(incumbents.best_seconds)
+                else incumbents.best_seconds,
+                default_seconds=_seconds(incumbents.default),
+                time={phase: spent[phase] for phase in PHASES},
+                elapsed=spent["total"],
+                sketches=self.search.trials,
+                best_sketch="" if best is None else best.sketch,
+            )
+        )
+
+    def _finish(self, recorder: Recorder, stop: Stop, split: dict[str, float]) -> Result:
+        rescued = recorder.close(stop, {phase: split[phase] for phase in PHASES})
+        incumbents = self.incumbents
+        best = next(iter(incumbents.finalists), None)
+        default = incumbents.default
+        return Result(
+            problem=self.problem,
+            best=None if best is None else self._found(best),
+            default=None if default is None or not default.valid else self._found(default),
+            trials=incumbents.trials,
+            outcomes=dict(incumbents.outcomes),
+            time=split,
+            stopped=Stop.STORE if recorder.failure else stop,
+            resumed=self.resumed,
+            failure=recorder.failure,
+            rescued=rescued,
+            session=recorder.session,
+            sketches={
+                branch.sketch: SketchTrials(branch.trials, branch.best_seconds)
+                for branch in self.search.branches
+                if branch.sketch
+            },
+            failures=dict(incumbents.failures),
+            repeated=incumbents.repeated,
+        )
+
+    def _found(self, measurement: Measurement) -> Found:
+        return Found(self.search.branch_of(measurement.sketch).problem, measurement)
+
+
+def _seconds(measurement: Measurement | None) -> float | None:
+    return measurement.seconds if measurement is not None and measurement.valid else None
