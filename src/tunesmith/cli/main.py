@@ -36,6 +36,10 @@ from tunesmith.cli.bench import (
     starts,
     startup,
 )
+from tunesmith.cli.network import build as network_build
+from tunesmith.cli.network import run as network_run
+from tunesmith.cli.network import show as network_show
+from tunesmith.cli.network import tune as network_tune
 from tunesmith.cli.options import add_commands
 from tunesmith.errors import TunesmithError
 
@@ -63,6 +67,9 @@ add_commands(
     *(startup.startup, space_analysis.space_analysis),
 )
 app.add_typer(bench, name="bench")
+network = typer.Typer(help="Import, tune, build and run whole networks.")
+add_commands(network, network_tune.tune, network_build.build, network_run.run, network_show.show)
+app.add_typer(network, name="network")
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ result = compiled(x)
 """
 
 from tunesmith.networks.compiled import CompiledNetwork
-from tunesmith.networks.network import Network, from_torch
+from tunesmith.networks.network import Network, from_exported, from_file, from_onnx, from_torch
 from tunesmith.networks.tune import NetworkProgress, NetworkResult, TunedTask
 
 load = CompiledNetwork.load
@@ -18,6 +18,9 @@ __all__ = [
     "NetworkProgress",
     "NetworkResult",
     "TunedTask",
+    "from_exported",
+    "from_file",
+    "from_onnx",
     "from_torch",
     "load",
 ]

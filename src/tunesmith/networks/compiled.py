@@ -31,6 +31,8 @@ class CompiledNetwork:
         self.description = description
         self._executable = executable
         self._weights = tuple(weights)
+        self.relative_error: float | None = None
+        """By how much its results differ from those of its source; None if that was not tried."""
 
     def __call__(self, *inputs: Any) -> Any:
         expected = self.description.inputs

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from tunesmith.budget import Budget
+from tunesmith.errors import UsageError
 from tunesmith.measure.trial.measurers import Measurers
 from tunesmith.networks.build.kernels import layer_kernel
 from tunesmith.networks.build.module import built_module
 from tunesmith.networks.build.selection import Choice, selected
+from tunesmith.networks.check import LIMIT, Source, check, random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.files import Description
-from tunesmith.networks.graph import Graph, Value
+from tunesmith.networks.graph import Array, Graph, Value
 from tunesmith.networks.layers.cover import Step, covered
 from tunesmith.networks.layers.layer import Layer
+from tunesmith.networks.relax import graph_of
 from tunesmith.networks.simplify import simplified
 from tunesmith.networks.tune import HowToTune, NetworkProgress, NetworkResult, tune_tasks
 from tunesmith.operators import Argument
@@ -30,17 +34,28 @@ from tunesmith.tuners import Tuner
 
 @dataclass(frozen=True)
 class Network:
-    """A network for a target. ``from_torch`` makes it."""
+    """A network for a target. ``from_torch`` and ``from_onnx`` make it.
+
+    ``source`` is what builds are compared with: the framework that it is from.
+    """
 
     graph: Graph
     steps: tuple[Step, ...]
     target: Target
+    source: Source | None = None
 
     @classmethod
-    def of(cls, graph: Graph, target: Target | str = "cpu") -> Network:
+    def of(
+        cls, graph: Graph, target: Target | str = "cpu", source: Source | None = None
+    ) -> Network:
         """The network of a graph: simplified, and covered with layers."""
         plain = simplified(graph)
-        return cls(plain, covered(plain), Target.of(target))
+        return cls(plain, covered(plain), Target.of(target), source)
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        """What a call takes."""
+        return tuple(_argument(value, value.name) for value in self.graph.inputs)
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -71,14 +86,25 @@ class Network:
         return tune_tasks(self.tasks, budget, how, progress)
 
     def build(
-        self, store: Store | None = None, *, say: Callable[[Task], None] = lambda _: None
+        self,
+        store: Store | None = None,
+        *,
+        inputs: Sequence[Array] | None = None,
+        limit: float = LIMIT,
+        say: Callable[[Task], None] = lambda _: None,
     ) -> CompiledNetwork:
         """Compile the network with the best programs of a store, and the model's picks for others.
 
+        The result is compared with the network's source on ``inputs``, random ones by default.
         ``say`` hears of each task before its program is chosen. Raises ``UsageError`` and
-        ``TunesmithError`` like ``Kernel.build``.
+        ``TunesmithError`` like ``Kernel.build``, and ``TunesmithError`` if the relative error is
+        above ``limit``.
         """
-        return self.built(selected(self.tasks, store, say=say))
+        compiled = self.built(selected(self.tasks, store, say=say))
+        if self.source is not None:
+            given = random_inputs(self.inputs) if inputs is None else inputs
+            compiled.relative_error = check(compiled, self.source, given, limit)
+        return compiled
 
     def built(self, choices: Mapping[Task, Choice]) -> CompiledNetwork:
         """Compile the network with these programs."""
@@ -93,7 +119,7 @@ class Network:
             for number, weight in enumerate(built.weights)
         )
         description = Description(
-            inputs=tuple(_argument(value, value.name) for value in self.graph.inputs),
+            inputs=self.inputs,
             outputs=tuple(
                 _argument(value, f"output{number}")
                 for number, value in enumerate(self.graph.outputs)
@@ -115,8 +141,41 @@ def from_torch(model: Any, example: Any, target: Target | str = "cpu") -> Networ
     Raises ``UsageError`` where it cannot be exported or imported, ``MissingDependencyError``
     without PyTorch.
     """
-    from tunesmith.networks.importing.pytorch import exported, module_of
-    from tunesmith.networks.relax import graph_of
+    from tunesmith.networks.importing.pytorch import exported
 
     inputs = example if isinstance(example, tuple | list) else (example,)
-    return Network.of(graph_of(module_of(exported(model, inputs))["main"]), target)
+    return from_exported(exported(model, inputs), target)
+
+
+def from_exported(program: Any, target: Target | str = "cpu") -> Network:
+    """The network of a ``torch.export.ExportedProgram``. Raises like ``from_torch``."""
+    from tunesmith.networks.importing.pytorch import module_of, source_of
+
+    return Network.of(graph_of(module_of(program)["main"]), target, source_of(program))
+
+
+def from_onnx(path: str | Path, batch: int = 1, target: Target | str = "cpu") -> Network:
+    """The network of an ONNX file; ``batch`` stands for a first size that the file leaves open.
+
+    Raises ``UsageError`` for a file that is no model and for what cannot be imported,
+    ``MissingDependencyError`` without the package ``onnx``.
+    """
+    from tunesmith.networks.importing.onnx import module_of, read_model, source_of
+
+    model = read_model(path)
+    return Network.of(graph_of(module_of(model, batch)["main"]), target, source_of(model))
+
+
+def from_file(path: str | Path, batch: int = 1, target: Target | str = "cpu") -> Network:
+    """The network of a file: ``.onnx``, or ``.pt2`` of ``torch.export.save``.
+
+    Raises ``UsageError`` for another kind of file, and like ``from_onnx`` and ``from_torch``.
+    """
+    from tunesmith.networks.importing.pytorch import read_program
+
+    kind = Path(path).suffix
+    if kind == ".onnx":
+        return from_onnx(path, batch, target)
+    if kind == ".pt2":
+        return from_exported(read_program(path), target)
+    raise UsageError(f"{path} is neither .onnx nor .pt2: export the model to one of them")

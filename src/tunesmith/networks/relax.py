@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tunesmith.errors import UsageError
-from tunesmith.networks.graph import Graph, Node, Value
+from tunesmith.networks.graph import Emit, Graph, Node, Value
 
 _PREFIX = "relax."
 
@@ -64,21 +64,48 @@ class _Reader:
         )
 
     def _node(self, variable: Any, call: Any) -> Node:
+        if getattr(call.op, "name", "") == "relax.call_tir":
+            return self._call_of_function(variable, call)
         name = getattr(call.op, "name", None)
         if not isinstance(name, str) or not name.startswith(_PREFIX):
             raise UsageError(f"a network may not call {name or call.op}: export it as one function")
         arguments = [argument for argument in call.args if _has_tensors(argument)]
         inputs = tuple(value for argument in arguments for value in self._of(argument))
         outputs = tuple(_tensor(kind, variable.name) for kind in _fields(variable.ty))
-        node = Node(
+        return self._add(
             name.removeprefix(_PREFIX),
             inputs,
             outputs,
             lambda values: _again(call, list(values)),
             {**_attributes(call), **_plain_arguments(call)},
         )
-        self._nodes.append(node)
-        return node
+
+    def _call_of_function(self, variable: Any, call: Any) -> Node:
+        """A call of a function of TIR that is an operation of Relax."""
+        from tvm import relax
+
+        function, tensors = call.args[:2]
+        name = function.name_hint.rstrip("0123456789")
+        if name not in _FUNCTIONS:
+            raise UsageError(f"a network may not call {name}: export it with other operations")
+        emit = getattr(relax.op, name)
+        outputs = tuple(_tensor(kind, variable.name) for kind in _fields(variable.ty))
+        return self._add(name, self._of(tensors), outputs, lambda values: emit(*values), {})
+
+    def _add(
+        self,
+        name: str,
+        inputs: tuple[Value, ...],
+        outputs: tuple[Value, ...],
+        emit: Emit,
+        attributes: Mapping[str, Any],
+    ) -> Node:
+        self._nodes.append(Node(name, inputs, outputs, emit, attributes))
+        return self._nodes[-1]
+
+
+_FUNCTIONS = ("maximum", "minimum")
+"""What TVM's importer of ONNX writes as functions of TIR that it names so, with a number."""
 
 
 def _is_constant(expression: Any) -> bool:

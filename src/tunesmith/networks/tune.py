@@ -150,7 +150,8 @@ class _NetworkRun:
         """Seconds of the next slice, with so many left."""
         untimed = sum(math.isinf(account.best) for account in self._accounts)
         if untimed:
-            return max(_SHORTEST, _FIRST_SHARE * self._seconds / len(self._accounts))
+            wanted = max(_SHORTEST, _FIRST_SHARE * self._seconds / len(self._accounts))
+            return min(wanted, left / untimed)
         return max(_SHORTEST, left / _SLICES_LEFT)
 
     def _slice(self, number: int, seconds: float) -> Result:

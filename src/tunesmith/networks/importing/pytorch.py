@@ -6,13 +6,18 @@ import re
 import warnings
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import MissingDependencyError, UsageError, last_line
+from tunesmith.networks.check import Source
+from tunesmith.networks.graph import Array
 
 # Operations to decompose before the import. TVM's importer takes the arguments of batch_norm for
 # those of another operation (momentum for epsilon), and trains.
 _DECOMPOSED = ("batch_norm.default",)
+
+_NO_TORCH = "networks of PyTorch need PyTorch: pip install 'tunesmith[networks]'"
 
 # What TVM's importer says of operations that it does not know, and their names in it.
 _UNSUPPORTED = "Unsupported function types"
@@ -27,7 +32,7 @@ def exported(model: Any, example: Sequence[Any]) -> Any:
     try:
         import torch
     except ImportError:
-        raise MissingDependencyError("networks of PyTorch", "torch", "neural") from None
+        raise MissingDependencyError(_NO_TORCH) from None
     if not isinstance(model, torch.nn.Module):
         raise UsageError(f"a network of PyTorch is a torch.nn.Module, not {type(model).__name__}")
     try:
@@ -35,6 +40,24 @@ def exported(model: Any, example: Sequence[Any]) -> Any:
             return torch.export.export(model.eval(), tuple(example))
     except Exception as error:
         raise UsageError(f"PyTorch cannot export this network: {last_line(error)}") from error
+
+
+def read_program(path: str | Path) -> Any:
+    """The ``ExportedProgram`` of a file that ``torch.export.save`` wrote.
+
+    Raises ``UsageError`` for another file, ``MissingDependencyError`` without PyTorch.
+    """
+    try:
+        import torch
+    except ImportError:
+        raise MissingDependencyError(_NO_TORCH) from None
+    if not Path(path).is_file():
+        raise UsageError(f"there is no file {path}: name a model that is there")
+    try:
+        with _quietly():
+            return torch.export.load(str(path))
+    except Exception as error:
+        raise UsageError(f"{path} is no exported program: {last_line(error)}") from error
 
 
 def module_of(program: Any) -> Any:
@@ -68,6 +91,21 @@ def _imported(program: Any, decomposed: Container[str]) -> Any:
             unwrap_unit_return_tuple=True,
             run_ep_decomposition=False,
         )
+
+
+def source_of(program: Any) -> Source:
+    """What PyTorch computes of inputs."""
+    import torch
+
+    module = program.module()
+
+    def run(inputs: Sequence[Array]) -> list[Array]:
+        with torch.no_grad():
+            results = module(*map(torch.from_numpy, inputs))
+        each = results if isinstance(results, tuple | list) else (results,)
+        return [result.numpy() for result in each]
+
+    return run
 
 
 @contextmanager

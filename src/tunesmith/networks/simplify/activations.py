@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from tunesmith.networks.graph import Node, Rewriting, Value
-from tunesmith.networks.simplify.making import hard_sigmoid, hard_swish, silu
+from tunesmith.networks.simplify.making import clip, hard_sigmoid, hard_swish, silu
 
 
 def name_activations(node: Node, rewriting: Rewriting) -> Sequence[Value] | None:
-    """SiLU, hard sigmoid and hard swish as one operation each."""
+    """SiLU, hard sigmoid, hard swish and clips as one operation each."""
+    if node.op in ("maximum", "minimum"):
+        return _clip(node, rewriting)
     if node.op == "divide":
         data = _hard_sigmoid_of(node, rewriting)
         return None if data is None else [hard_sigmoid(rewriting, data)]
@@ -25,6 +28,22 @@ def name_activations(node: Node, rewriting: Rewriting) -> Sequence[Value] | None
         if producer.op == "hard_sigmoid":
             return [hard_swish(rewriting, data)]
     return None
+
+
+def _clip(node: Node, rewriting: Rewriting) -> Sequence[Value] | None:
+    """The maximum or the minimum of a value and a number."""
+    data, bound = node.inputs
+    if data.constant is not None:
+        data, bound = bound, data
+    if bound.constant is None or bound.elements != 1:
+        return None
+    number = float(bound.constant.reshape(()))
+    if node.op == "maximum":
+        return [clip(rewriting, data, number, math.inf)]
+    inner = rewriting.producer(data)
+    if inner is not None and inner.op == "clip" and inner.attributes["max"] == math.inf:
+        return [clip(rewriting, inner.inputs[0], inner.attributes["min"], number)]
+    return [clip(rewriting, data, -math.inf, number)]
 
 
 def _hard_sigmoid_of(node: Node, rewriting: Rewriting) -> Value | None:

@@ -32,6 +32,8 @@ _ELEMENTWISE: Mapping[str, Callable[..., Array]] = {
     "rsqrt": lambda array: 1 / np.sqrt(array),
     "maximum": np.maximum,
     "minimum": np.minimum,
+    "isnan": np.isnan,
+    "where": np.where,
 }
 
 

@@ -79,6 +79,21 @@ def average_pool(rewriting: Rewriting, data: Value, kernel: tuple[int, int]) -> 
     )
 
 
+def clip(rewriting: Rewriting, data: Value, low: float, high: float) -> Value:
+    """Values between two bounds."""
+    from tvm import relax
+
+    return _made(
+        rewriting,
+        "clip",
+        (data,),
+        data.shape,
+        lambda value: relax.op.clip(value, low, high),
+        min=low,
+        max=high,
+    )
+
+
 def silu(rewriting: Rewriting, data: Value) -> Value:
     """``data * sigmoid(data)``."""
     from tvm import relax

@@ -1,0 +1,1 @@
+"""``tunesmith network``: whole networks."""

@@ -1,0 +1,68 @@
+"""``tunesmith network run``: a built network on random inputs, or on arrays from a file."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from tunesmith.cli import options as opt
+from tunesmith.cli.output import print_json, print_text
+from tunesmith.errors import UsageError
+
+
+def run(
+    library: Annotated[Path, Argument(help="What 'network build' wrote.")],
+    *,
+    inputs: Annotated[
+        list[Path] | None, Option("--input", help="An array as .npy; repeatable, in order.")
+    ] = None,
+    output: Annotated[
+        Path | None, Option("-o", "--output", help="Write the results to this .npz.")
+    ] = None,
+    calls: Annotated[int, Option(help="Calls to time.", min=1)] = 20,
+    as_json: opt.Json = False,
+) -> None:
+    """Call a built network and print how long a call takes: the median."""
+    import numpy as np
+
+    from tunesmith.networks import load
+    from tunesmith.networks.check import random_inputs
+    from tunesmith.whole_file import write_whole
+
+    network = load(library)
+    arrays = random_inputs(network.description.inputs) if not inputs else map(_array, inputs)
+    given = list(arrays)
+    result = network(*given)
+    results = result if isinstance(result, tuple) else (result,)
+    times = []
+    for _ in range(calls):
+        begun = time.perf_counter()
+        network(*given)
+        times.append(time.perf_counter() - begun)
+    median = float(np.median(times))
+    if output is not None:
+        import io
+
+        names = [argument.name for argument in network.description.outputs]
+        packed = io.BytesIO()
+        np.savez(packed, **dict(zip(names, results, strict=True)))
+        write_whole(output, packed.getvalue())
+    if as_json:
+        shapes = [list(each.shape) for each in results]
+        print_json({"milliseconds": median * 1e3, "calls": calls, "results": shapes})
+        return
+    print_text(f"{median * 1e3:.3f} ms a call, the median of {calls}")
+    for argument, each in zip(network.description.outputs, results, strict=True):
+        print_text(f"{argument.name}: {argument.dtype} of shape {tuple(each.shape)}")
+
+
+def _array(path: Path) -> object:
+    import numpy as np
+
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} is no array of NumPy (.npy): {error}") from error

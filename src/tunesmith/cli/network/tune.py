@@ -1,0 +1,52 @@
+"""``tunesmith network tune``: the tasks of a network, each for as long as it is worth it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Option
+
+from tunesmith.cli import options as opt
+from tunesmith.cli.network.choice import NetworkChoice
+from tunesmith.cli.output import print_json, print_text, remark, remarks
+
+
+def tune(
+    choice: NetworkChoice,
+    measure: opt.MeasureOptions,
+    *,
+    seconds: Annotated[float, Option(help="Tune for so many seconds in all.")] = 600.0,
+    store: opt.StoreLocation = None,
+    tuner: Annotated[str, Option(help="The search algorithm.")] = "auto",
+    seed: Annotated[int, Option(help="The same seed makes the same proposals.")] = 0,
+    as_json: opt.Json = False,
+) -> None:
+    """Tune the tasks of a network; Ctrl-C ends the run and keeps everything."""
+    from tunesmith.budget import Budget
+
+    budget, settings = Budget(seconds=seconds), measure.settings()  # complain before the import
+    network = choice.network()
+    from tunesmith.cli.network.progress import NetworkLines
+    from tunesmith.networks.tune import summary
+    from tunesmith.reports.format import counted
+    from tunesmith.store import open_store
+    from tunesmith.tuning.tune import tune as run
+
+    layers = counted(len(network.layers), "layer")
+    remark(f"{layers} of {counted(len(network.tasks), 'task')}")
+    with open_store(store) as opened, NetworkLines(remarks()) as lines:
+        result = run(
+            network,
+            tuner,
+            budget,
+            store=opened,
+            seed=seed,
+            settings=settings,
+            progress=lines.update,
+        )
+    if as_json:
+        print_json(summary(result))
+        return
+    from tunesmith.reports.networks import tuned_table
+
+    print_text(tuned_table(result))

@@ -1,0 +1,63 @@
+"""Compares a compiled network with the framework that it is from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tunesmith.errors import TunesmithError
+from tunesmith.networks.graph import Array
+from tunesmith.operators import Argument
+
+Source = Callable[[Sequence[Array]], Sequence[Array]]
+"""What the framework computes of inputs: the results in order."""
+
+LIMIT = 1e-3
+"""The largest relative error that a build may have by default."""
+
+
+def random_inputs(arguments: Sequence[Argument], seed: int = 0) -> list[Array]:
+    """Inputs of these shapes: normal numbers, 0 and 1 for integers."""
+    rng = np.random.default_rng(seed)
+    return [
+        rng.standard_normal(argument.shape).astype(argument.numpy_dtype)
+        if argument.numpy_dtype.kind not in "iub"
+        else rng.integers(0, 2, argument.shape).astype(argument.numpy_dtype)
+        for argument in arguments
+    ]
+
+
+def relative_error(found: Sequence[Array], expected: Sequence[Array]) -> float:
+    """The largest difference, as a share of the largest number of the same result.
+
+    Infinite where one has a NaN that the other has not.
+    """
+    errors = [0.0]
+    for ours, theirs in zip(found, expected, strict=True):
+        if not np.array_equal(np.isnan(ours), np.isnan(theirs)):
+            return float("inf")
+        largest = np.nanmax(np.abs(theirs), initial=0.0)
+        difference = np.nanmax(np.abs(ours.astype(np.float64) - theirs), initial=0.0)
+        errors.append(float(difference / largest if largest else difference))
+    return max(errors)
+
+
+def check(
+    compiled: Callable[..., Array | tuple[Array, ...]],
+    source: Source,
+    inputs: Sequence[Array],
+    limit: float = LIMIT,
+) -> float:
+    """The relative error of a compiled network on inputs.
+
+    Raises ``TunesmithError`` if it is above the limit.
+    """
+    result = compiled(*inputs)
+    error = relative_error(result if isinstance(result, tuple) else [result], source(inputs))
+    if not error <= limit:
+        raise TunesmithError(
+            f"the compiled network differs from its source by {error:.2g} of the largest result, "
+            f"and at most {limit:g} is allowed: please report the network"
+        )
+    return error

@@ -1,0 +1,100 @@
+"""ONNX files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tunesmith.errors import MissingDependencyError, UsageError, last_line, system_reason
+from tunesmith.networks.check import Source
+
+_UNSUPPORTED = re.compile(r"not supported for frontend ONNX:\s*(.*)", re.DOTALL)
+
+
+def read_model(path: str | Path) -> Any:
+    """The ``onnx.ModelProto`` of a file.
+
+    Raises ``UsageError`` for a file that is missing or holds no model, or whose weights are
+    missing, and ``MissingDependencyError`` without the package ``onnx``.
+    """
+    try:
+        import onnx
+    except ImportError:
+        raise MissingDependencyError(
+            "networks in ONNX need the package onnx: pip install 'tunesmith[networks]'"
+        ) from None
+    try:
+        model = onnx.load(str(path))
+        onnx.checker.check_model(model)
+    except FileNotFoundError as error:
+        missing = error.filename or path
+        raise UsageError(f"there is no file {missing}: name a model that is there") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {system_reason(error)}") from error
+    except Exception as error:
+        raise UsageError(f"{path} is no model in ONNX: {last_line(error)}") from error
+    return model
+
+
+def input_shapes(model: Any, batch: int) -> Mapping[str, Sequence[int]]:
+    """The shapes of a model's inputs by name; ``batch`` stands for a first size that is no number.
+
+    Raises ``UsageError`` for other sizes that are none.
+    """
+    weights = _weights(model)
+    found = {}
+    for given in model.graph.input:
+        if given.name in weights:
+            continue
+        sizes = []
+        for place, size in enumerate(given.type.tensor_type.shape.dim):
+            if size.HasField("dim_value"):
+                sizes.append(int(size.dim_value))
+            elif place == 0:
+                sizes.append(batch)
+            else:
+                raise UsageError(
+                    f"input {given.name} has the unknown size {size.dim_param or '?'}: export the "
+                    "model with fixed sizes, but for the batch"
+                )
+        found[given.name] = sizes
+    return found
+
+
+def module_of(model: Any, batch: int = 1) -> Any:
+    """The Relax module of a model. Raises ``UsageError`` for what cannot be imported."""
+    from tvm.relax.frontend.onnx import from_onnx
+
+    shapes = {name: list(shape) for name, shape in input_shapes(model, batch).items()}
+    try:
+        return from_onnx(model, shape_dict=shapes, keep_params_in_input=False)
+    except Exception as error:
+        unsupported = _UNSUPPORTED.search(str(error))
+        if unsupported:
+            names = ", ".join(unsupported[1].split())
+            raise UsageError(
+                f"this network has operators that are not supported: {names}"
+            ) from error
+        raise UsageError(f"this network cannot be imported: {last_line(error)}") from error
+
+
+def source_of(model: Any) -> Source:
+    """What ONNX Runtime computes of inputs, or where it is missing ONNX's own evaluator."""
+    names = [given.name for given in model.graph.input if given.name not in _weights(model)]
+    try:
+        import onnxruntime
+    except ImportError:
+        from onnx.reference import ReferenceEvaluator
+
+        session = ReferenceEvaluator(model)
+    else:
+        session = onnxruntime.InferenceSession(
+            model.SerializeToString(), providers=["CPUExecutionProvider"]
+        )
+    return lambda inputs: list(session.run(None, dict(zip(names, inputs, strict=True))))
+
+
+def _weights(model: Any) -> set[str]:
+    return {tensor.name for tensor in model.graph.initializer}

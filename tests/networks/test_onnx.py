@@ -1,0 +1,110 @@
+"""Networks in ONNX files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tunesmith.errors import UsageError
+from tunesmith.networks import from_file, from_onnx
+from tunesmith.networks.importing.onnx import input_shapes, read_model, source_of
+from tunesmith.networks.layers.layer import Layer
+
+onnx: Any = pytest.importorskip("onnx", reason="networks in ONNX need the package onnx")
+
+
+def small_model(operators: list[Any] | None = None, sizes: tuple[Any, ...] = ("n", 3, 8, 8)) -> Any:
+    """A convolution with a clip, a mean, and a classifier with hard swish and softmax."""
+    helper, rng = onnx.helper, np.random.default_rng(0)
+
+    def weights(name: str, *shape: int) -> Any:
+        return onnx.numpy_helper.from_array(rng.random(shape, dtype=np.float32) - 0.5, name)
+
+    def number(name: str, value: float) -> Any:
+        return onnx.numpy_helper.from_array(np.float32(value), name)
+
+    nodes = operators or [
+        helper.make_node("Conv", ["data", "w", "b"], ["sums"], pads=[1, 1, 1, 1]),
+        helper.make_node("Clip", ["sums", "low", "high"], ["clipped"]),
+        helper.make_node("GlobalAveragePool", ["clipped"], ["mean"]),
+        helper.make_node("Flatten", ["mean"], ["flat"]),
+        helper.make_node("Gemm", ["flat", "g", "c"], ["found"], transB=1),
+        helper.make_node("HardSwish", ["found"], ["swish"]),
+        helper.make_node("Softmax", ["swish"], ["result"], axis=-1),
+    ]
+    tensor = helper.make_tensor_value_info
+    found = ("n", 5) if operators is None else tuple("abcd")
+    graph = helper.make_graph(
+        nodes,
+        "small",
+        [tensor("data", onnx.TensorProto.FLOAT, sizes)],
+        [tensor("result", onnx.TensorProto.FLOAT, found)],
+        [
+            *(weights("w", 8, 3, 3, 3), weights("b", 8), weights("g", 5, 8), weights("c", 5)),
+            *(number("low", 0.0), number("high", 0.4)),
+        ],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def saved(model: Any, folder: Path) -> Path:
+    path = folder / "small.onnx"
+    onnx.save(model, str(path))
+    return path
+
+
+def test_a_model_is_covered(tmp_path: Path) -> None:
+    network = from_file(saved(small_model(), tmp_path))
+    labels = [step.operator.label if isinstance(step, Layer) else step.op for step in network.steps]
+    assert labels == [
+        "conv2d(ci=3, h=8, w=8, co=8, kernel=3x3, padding=1x1, bias=true, "
+        f"post_ops=clip:0:{float(np.float32(0.4))!r}, constant_weights=true)",
+        "pool2d(c=8, h=8, w=8, kernel=8x8, stride=8x8, kind=avg)",
+        "reshape",
+        "dense(n=5, k=8, bias=true, post_ops=hard_swish, constant_weights=true)",
+        "softmax(m=1, n=5)",
+    ]
+
+
+def test_it_computes_what_its_source_computes(tmp_path: Path) -> None:
+    network = from_onnx(saved(small_model(), tmp_path), batch=2)
+    compiled = network.build()
+    assert compiled.description.inputs[0].shape == (2, 3, 8, 8)
+    assert compiled.relative_error is not None
+    assert compiled.relative_error < 1e-5
+
+
+def test_the_source_is_the_model(tmp_path: Path) -> None:
+    data = np.random.default_rng(0).random((1, 3, 8, 8), dtype=np.float32)
+    (found,) = source_of(read_model(saved(small_model(), tmp_path)))([data])
+    assert found.shape == (1, 5)
+    np.testing.assert_allclose(found.sum(), 1, rtol=1e-5)
+
+
+def test_sizes_that_are_open() -> None:
+    assert input_shapes(small_model(), 4) == {"data": [4, 3, 8, 8]}
+    with pytest.raises(UsageError, match="input data has the unknown size wide: export the model"):
+        input_shapes(small_model(sizes=(1, 3, "wide", 8)), 1)
+
+
+def test_operators_that_are_not_supported_are_named(tmp_path: Path) -> None:
+    node = onnx.helper.make_node("LSTM", ["data", "w", "b"], ["result"], hidden_size=2)
+    path = saved(small_model([node], (1, 2, 3)), tmp_path)
+    with pytest.raises(UsageError, match="operators that are not supported: LSTM"):
+        from_onnx(path)
+
+
+def test_files_that_are_no_models(tmp_path: Path) -> None:
+    other = tmp_path / "other.onnx"
+    other.write_text("no model")
+    for path, message in [
+        (tmp_path / "none.onnx", r"there is no file .*none\.onnx: name a model that is there"),
+        (other, r"other\.onnx is no model in ONNX: "),
+        (tmp_path / "model.h5", r"model\.h5 is neither \.onnx nor \.pt2: export the model"),
+    ]:
+        with pytest.raises(UsageError, match=message) as refused:
+            from_file(path)
+        assert "\n" not in str(refused.value)

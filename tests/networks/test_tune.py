@@ -1,0 +1,141 @@
+"""Tuning of networks: real trials, and how the seconds are shared with runs that are scripted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import tunesmith as ts
+from tests.networks.small import (
+    Residual,
+    SeveralResults,
+    random_input,
+    result_of,
+    seeded,
+    torch,
+)
+from tunesmith.budget import Budget, Stop
+from tunesmith.errors import UsageError
+from tunesmith.networks import NetworkProgress, from_torch
+from tunesmith.networks import tune as module
+from tunesmith.networks.build.selection import Origin, selected
+from tunesmith.operators import dense
+from tunesmith.store import open_store
+from tunesmith.task import Task
+from tunesmith.tuners import tuner
+
+
+def tasks(*layers: int) -> dict[Task, int]:
+    return {Task(dense(n=8, k=8 + number)): count for number, count in enumerate(layers)}
+
+
+class Scripted:
+    """In place of ``tune``: each call takes ten seconds, and halves the time of its task once."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        self.calls: list[tuple[Task, float, bool]] = []
+        self.stop = Stop.SECONDS
+        monkeypatch.setattr(module, "tune", self.tune)
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: self.now))
+
+    def tune(self, task: Task, _tuner: Any, budget: Budget, **options: Any) -> Any:
+        assert budget.seconds is not None
+        times = sum(task == called for called, *_ in self.calls)
+        self.calls.append((task, budget.seconds, options["prior"]))
+        self.now += 10.0
+        seconds = 1e-3 / (1 + min(times, 1))
+        best = None if self.stop is Stop.INTERRUPTED else SimpleNamespace(seconds=seconds)
+        return SimpleNamespace(best=best, stopped=self.stop, trials=5, resumed=0, failure="")
+
+
+def tuned(many: dict[Task, int], seconds: float, tmp_path: Path, **others: Any) -> Any:
+    with open_store(tmp_path / "tuning.db") as store:
+        how = module.HowToTune(tuner("random"), store)
+        return module.tune_tasks(many, Budget(seconds=seconds), how, **others)
+
+
+def test_every_task_gets_its_starts_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    scripted, many = Scripted(monkeypatch), tasks(1, 5, 2)
+    result = tuned(many, 55.0, tmp_path)
+    first = scripted.calls[:3]
+    assert [(task, prior) for task, _, prior in first] == [(task, True) for task in many]
+    assert [call[0] for call in scripted.calls[3:4]] == [list(many)[1]], "called five times"
+    assert not any(prior for _, _, prior in scripted.calls[3:])
+    assert result.stopped is Stop.SECONDS
+    assert [each.trials for each in result.tasks] == [
+        5 * sum(call[0] == task for call in scripted.calls) for task in many
+    ]
+
+
+def test_slices_end_with_the_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    scripted = Scripted(monkeypatch)
+    result = tuned(tasks(1, 1), 25.0, tmp_path)
+    assert [seconds for _, seconds, _ in scripted.calls] == [8.0, 8.0, 5.0]
+    assert result.seconds == 30.0
+
+
+def test_a_short_budget_is_for_all_tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    scripted = Scripted(monkeypatch)
+    tuned(tasks(1, 1, 1, 1), 24.0, tmp_path)
+    assert [seconds for _, seconds, _ in scripted.calls] == [6.0, 14 / 3, 2.0]
+
+
+def test_an_interrupted_slice_ends_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    scripted = Scripted(monkeypatch)
+    scripted.stop = Stop.INTERRUPTED
+    result = tuned(tasks(1, 1), 100.0, tmp_path)
+    assert (result.stopped, len(scripted.calls)) == (Stop.INTERRUPTED, 1)
+    assert math.isinf(result.call_seconds)
+    assert module.summary(result)["call_seconds"] is None
+
+
+def test_exhausted_tasks_end_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    scripted = Scripted(monkeypatch)
+    scripted.stop = Stop.EXHAUSTED
+    assert tuned(tasks(1, 1), 1000.0, tmp_path).stopped is Stop.EXHAUSTED
+    assert len(scripted.calls) == 2
+
+
+def test_a_budget_needs_seconds(tmp_path: Path) -> None:
+    with open_store(tmp_path / "tuning.db") as store, pytest.raises(UsageError, match="of seconds"):
+        module.tune_tasks(tasks(1), Budget(trials=3), module.HowToTune(tuner("random"), store))
+
+
+@pytest.mark.slow
+def test_a_network_is_tuned_and_built_from_the_store(tmp_path: Path) -> None:
+    model, data = seeded(SeveralResults()), random_input(2, 6)
+    network, seen = from_torch(model, data), list[NetworkProgress]()
+    with open_store(tmp_path / "tuning.db") as store:
+        result = ts.tune(network, ts.Budget(seconds=6), store=store, progress=seen.append)
+        assert math.isfinite(result.call_seconds)
+        assert all(each.trials > 0 for each in result.tasks)
+        assert {state.task for state in seen} == set(network.tasks)
+        assert seen[-1].timed == seen[-1].tasks == 1
+        choices = selected(network.tasks, store)
+        compiled = network.build(store)
+        known = module.tune_tasks(
+            network.tasks, Budget(seconds=0.1), module.HowToTune(tuner("auto"), store)
+        )
+    assert {choice.origin for choice in choices.values()} == {Origin.STORE}
+    for found, expected in zip(compiled(data), result_of(model, data), strict=True):
+        torch.testing.assert_close(found, expected)
+    assert compiled.relative_error is not None
+    assert compiled.relative_error < 1e-5
+    # What the store knows needs no first slice.
+    assert known.tasks[0].before == result.tasks[0].after
+
+
+def test_a_build_that_is_wrong_is_refused() -> None:
+    model, data = seeded(Residual()), random_input(1, 3, 8, 8)
+    network = from_torch(model, data)
+    source = network.source
+    assert source is not None
+    wrong = replace(network, source=lambda inputs: [source(inputs)[0] + 1])
+    with pytest.raises(ts.TunesmithError, match="the compiled network differs from its source by"):
+        wrong.build()
