@@ -48,9 +48,15 @@ class Network:
     def of(
         cls, graph: Graph, target: Target | str = "cpu", source: Source | None = None
     ) -> Network:
-        """The network of a graph: simplified, and covered with layers."""
+        """The network of a graph: simplified, and covered with layers.
+
+        Raises ``UsageError`` for a GPU: networks are built for CPUs so far.
+        """
+        target = Target.of(target)
+        if target.kind != "cpu":
+            raise UsageError(f"networks are built for CPUs, not for {target.key}: leave it out")
         plain = simplified(graph)
-        return cls(plain, covered(plain), Target.of(target), source)
+        return cls(plain, covered(plain), target, source)
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
