@@ -75,3 +75,16 @@ def test_a_file_that_is_no_array(command: Command, model: Path, tmp_path: Path) 
     ran = command("network", "run", library, "--input", other)
     assert ran.code == 2
     assert "is no array of NumPy (.npy): " in ran.complaint
+
+
+def test_a_network_of_the_zoo(command: Command, store: Path) -> None:
+    shown = command("network", "show", "--zoo", "dqn", "--batch", 2, "--store", store, "--json")
+    labels = [task["label"] for task in shown.json["tasks"]]
+    assert labels[0].startswith("conv2d(n=2, ci=4, h=84, w=84, co=32, kernel=8x8, stride=4x4")
+
+
+@pytest.mark.parametrize("words", [(), ("net.onnx", "--zoo", "dqn")])
+def test_either_a_file_or_a_network_of_the_zoo(command: Command, words: tuple[str, ...]) -> None:
+    ran = command("network", "show", *words)
+    assert ran.code == 2
+    assert ran.complaint.startswith("name a model's file or one --zoo network: resnet18, ")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from tunesmith.cli import options as opt
+from tunesmith.errors import UsageError
 
 if TYPE_CHECKING:
     from tunesmith.networks import Network
@@ -18,16 +19,29 @@ if TYPE_CHECKING:
 class NetworkChoice:
     """A file, and what to compile it for."""
 
-    model: Annotated[Path, Argument(help="A model: .onnx, or .pt2 of torch.export.save.")]
+    model: Annotated[
+        Path | None, Argument(help="A model: .onnx, or .pt2 of torch.export.save.")
+    ] = None
+    zoo: Annotated[str | None, Option(help="A known network with random weights instead.")] = None
     batch: Annotated[
-        int, Option(help="The batch of a model in ONNX that leaves it open.", min=1)
+        int, Option(help="The batch, of a model in ONNX if it leaves it open.", min=1)
     ] = 1
     mcpu: opt.Processor = None
     cores: Annotated[int | None, Option(help="Threads that it may use; default: all cores.")] = None
 
     def network(self) -> Network:
-        """The imported network. Raises ``UsageError`` for what is no model."""
-        from tunesmith.networks import from_file
+        """The imported network.
+
+        Raises ``UsageError`` for what is no model, and unless there is one of file and zoo.
+        """
+        from tunesmith.networks import from_file, from_torch
+        from tunesmith.networks.zoo import ZOO
         from tunesmith.target import Target
 
-        return from_file(self.model, self.batch, Target(mcpu=self.mcpu, cores=self.cores))
+        target = Target(mcpu=self.mcpu, cores=self.cores)
+        if self.model is not None and self.zoo is None:
+            return from_file(self.model, self.batch, target)
+        if self.zoo is None or self.model is not None:
+            raise UsageError(f"name a model's file or one --zoo network: {', '.join(ZOO.names())}")
+        known = ZOO.get(self.zoo)
+        return from_torch(known.model(), known.example(self.batch), target)

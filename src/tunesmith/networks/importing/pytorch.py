@@ -19,6 +19,9 @@ _DECOMPOSED = ("batch_norm.default",)
 
 _NO_TORCH = "networks of PyTorch need PyTorch: pip install 'tunesmith[networks]'"
 
+# Operations of which the importer knows some cases.
+_COMPOSITE = ("lstm.input", "gru.input")
+
 # What TVM's importer says of operations that it does not know, and their names in it.
 _UNSUPPORTED = "Unsupported function types"
 _NAME = re.compile(r"'([\w.]+)'")
@@ -68,11 +71,9 @@ def module_of(program: Any) -> Any:
     try:
         return _imported(program, _DECOMPOSED)
     except Exception as error:
-        unknown = tuple(_NAME.findall(str(error))) if _UNSUPPORTED in str(error) else ()
-        if not unknown:
-            raise UsageError(f"this network cannot be imported: {last_line(error)}") from error
+        unknown = _NAME.findall(str(error)) if _UNSUPPORTED in str(error) else ()
     try:  # of plainer operations
-        return _imported(program, (*_DECOMPOSED, *unknown))
+        return _imported(program, (*_DECOMPOSED, *_COMPOSITE, *unknown))
     except Exception as error:
         raise UsageError(f"this network cannot be imported: {last_line(error)}") from error
 

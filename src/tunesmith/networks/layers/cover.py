@@ -10,13 +10,14 @@ from tunesmith.networks.layers.convolutions import match_conv2d, match_conv2d_tr
 from tunesmith.networks.layers.epilogues import with_epilogue
 from tunesmith.networks.layers.layer import Layer
 from tunesmith.networks.layers.pooling import match_pool2d
-from tunesmith.networks.layers.products import match_matmul
+from tunesmith.networks.layers.products import match_matmul, match_matmul_nt
 from tunesmith.networks.layers.rows import match_layer_norm, match_softmax
 
 Step = Layer | Node
 
 _MATCHERS: Mapping[str, Callable[[Node], Layer | None]] = {
     "matmul": match_matmul,
+    "matmul_nt": match_matmul_nt,
     "nn.avg_pool2d": match_pool2d,
     "nn.conv2d": match_conv2d,
     "nn.conv2d_transpose": match_conv2d_transpose,

@@ -24,6 +24,14 @@ def match_matmul(node: Node) -> Layer | None:
     return new_layer(operator, (left, right), node)
 
 
+def match_matmul_nt(node: Node) -> Layer | None:
+    """A batch of products whose right sides are transposed."""
+    left, right = node.inputs
+    b, m, k = left.shape
+    operator = batch_matmul(b=b, m=m, n=right.shape[1], k=k, transpose="NT", dtype=left.dtype)
+    return new_layer(operator, (left, right), node)
+
+
 def _by_one_matrix(node: Node, left: Value, right: Value) -> Layer:
     k, n = right.shape[-2:]
     m = left.elements // k

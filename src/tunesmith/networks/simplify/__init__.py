@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from tunesmith.networks.graph import Graph, rewritten
 from tunesmith.networks.simplify.activations import name_activations
+from tunesmith.networks.simplify.attention import write_out_attention
 from tunesmith.networks.simplify.batch_norm import fold_batch_norm
 from tunesmith.networks.simplify.constants import fold_constants
 from tunesmith.networks.simplify.identities import drop_identities
 from tunesmith.networks.simplify.means import means_as_pooling
+from tunesmith.networks.simplify.transposes import join_transposes
 
 # In this order. Batch norm is folded into weights that are constants by then.
-_RULES = (fold_constants, drop_identities, fold_batch_norm, means_as_pooling, name_activations)
+_RULES = (
+    fold_constants,
+    drop_identities,
+    fold_batch_norm,
+    means_as_pooling,
+    name_activations,
+    write_out_attention,
+    join_transposes,
+    drop_identities,
+)
 
 
 def simplified(graph: Graph) -> Graph:

@@ -55,6 +55,57 @@ def reshape(rewriting: Rewriting, data: Value, shape: tuple[int, ...]) -> Value:
     )
 
 
+def permuted(rewriting: Rewriting, data: Value, axes: tuple[int, ...]) -> Value:
+    """The tensor with its axes in another order; ``data`` if that is theirs."""
+    from tvm import relax
+
+    if axes == tuple(range(len(axes))):
+        return data
+    before = rewriting.producer(data)
+    if before is not None and before.op == "permute_dims" and before.attributes["axes"] is not None:
+        inner = before.attributes["axes"]
+        return permuted(rewriting, before.inputs[0], tuple(inner[axis] for axis in axes))
+    return _made(
+        rewriting,
+        "permute_dims",
+        (data,),
+        tuple(data.shape[axis] for axis in axes),
+        lambda value: relax.op.permute_dims(value, list(axes)),
+        axes=axes,
+    )
+
+
+def matmul(rewriting: Rewriting, left: Value, right: Value) -> Value:
+    """The products of two batches of matrices, (b, m, k) and (b, k, n)."""
+    from tvm import relax
+
+    shape = (*left.shape[:-1], right.shape[-1])
+    return _made(rewriting, "matmul", (left, right), shape, relax.op.matmul)
+
+
+def matmul_nt(rewriting: Rewriting, left: Value, right: Value) -> Value:
+    """The same for matrices on the right that are transposed: (b, n, k)."""
+    from tvm import relax
+
+    def emit(left: Any, right: Any) -> Any:
+        return relax.op.matmul(left, relax.op.permute_dims(right, [0, 2, 1]))
+
+    shape = (*left.shape[:-1], right.shape[-2])
+    return _made(rewriting, "matmul_nt", (left, right), shape, emit)
+
+
+def softmax(rewriting: Rewriting, data: Value) -> Value:
+    """Softmax over the last axis."""
+    from tvm import relax
+
+    return _made(rewriting, "nn.softmax", (data,), data.shape, relax.op.nn.softmax, axis=-1)
+
+
+def affine(rewriting: Rewriting, data: Value, factor: float) -> Value:
+    """A tensor times a number."""
+    return multiply(rewriting, data, Value.of(np.array(factor, data.dtype)))
+
+
 def average_pool(rewriting: Rewriting, data: Value, kernel: tuple[int, int]) -> Value:
     """Means of windows of an NCHW tensor that lie side by side."""
     from tvm import relax

@@ -1,0 +1,59 @@
+"""torchvision's networks for images."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from tunesmith.errors import MissingDependencyError
+from tunesmith.networks.zoo.registry import ZooModel
+
+# Of its operators for detection torchvision declares none itself, but asks about two: where its own
+# code for them does not load, as with a PyTorch of another build, they are declared for it.
+_ASKED_FOR = ("nms", "qnms")
+
+
+@cache
+def _torchvision() -> Any:
+    """torchvision. Raises ``MissingDependencyError``."""
+    import torch
+
+    declared = torch.library.Library("torchvision", "FRAGMENT")
+    for name in _ASKED_FOR:
+        if not hasattr(torch.ops.torchvision, name):
+            declared.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+    _kept.append(declared)
+    try:
+        import torchvision
+    except Exception as error:
+        raise MissingDependencyError(
+            "this network needs torchvision: pip install 'tunesmith[networks]'"
+        ) from error
+    return torchvision
+
+
+_kept: list[Any] = []
+"""What is declared goes with its library."""
+
+
+def _images(size: int, name: str, summary: str, **options: Any) -> ZooModel:
+    def make() -> Any:
+        return getattr(_torchvision().models, name)(weights=None, **options)
+
+    def example(batch: int) -> tuple[Any, ...]:
+        import torch
+
+        return (torch.randn(batch, 3, size, size),)
+
+    return ZooModel(summary, make, example)
+
+
+resnet18 = _images(224, "resnet18", "ResNet-18")
+resnet50 = _images(224, "resnet50", "ResNet-50")
+mobilenet_v2 = _images(224, "mobilenet_v2", "MobileNet v2")
+alexnet = _images(224, "alexnet", "AlexNet")
+vgg16 = _images(224, "vgg16", "VGG-16")
+squeezenet = _images(224, "squeezenet1_1", "SqueezeNet 1.1")
+inception_v3 = _images(299, "inception_v3", "Inception v3", init_weights=False)
+efficientnet_b0 = _images(224, "efficientnet_b0", "EfficientNet-B0")
+vit_b_16 = _images(224, "vit_b_16", "Vision Transformer, base, patches of 16x16")
