@@ -115,3 +115,25 @@ def test_a_missing_file_and_one_that_is_no_network(tmp_path: Path) -> None:
 def test_a_network_is_saved_as_a_library(residual: CompiledNetwork, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"name it like net\.so"):
         residual.save(tmp_path / "net.onnx")
+
+
+class Words(torch.nn.Module):  # type: ignore[misc]
+    """The sum of the embeddings of two words of ten."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = torch.nn.Embedding(10, 4)
+
+    def forward(self, words: torch.Tensor) -> torch.Tensor:
+        return self.embedding(words).sum(1)
+
+
+def test_indices_outside_of_their_table_are_refused(tmp_path: Path) -> None:
+    model, words = seeded(Words()), torch.tensor([[3, 9]])
+    compiled = from_torch(model, words).built({})
+    compiled.save(tmp_path / "net.so")
+    for network in (compiled, load(tmp_path / "net.so")):
+        torch.testing.assert_close(network(words), result_of(model, words))
+        for wrong in ([[0, 10]], [[-1, 0]]):
+            with pytest.raises(UsageError, match="words must be indices from 0 to 9, not from "):
+                network(torch.tensor(wrong))

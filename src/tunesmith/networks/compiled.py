@@ -12,6 +12,7 @@ from tunesmith.kernel import arrays
 from tunesmith.kernel.calling import use_threads
 from tunesmith.networks import files
 from tunesmith.networks.files import Description
+from tunesmith.operators import Argument
 from tunesmith.target import Target, instructions
 
 
@@ -43,6 +44,8 @@ class CompiledNetwork:
             arrays.input_tensor(value, argument, arrays.ALIGNMENT)
             for value, argument in zip(inputs, expected, strict=True)
         ]
+        for tensor, argument in zip(tensors, expected, strict=True):
+            self._check_indices(tensor, argument)
         use_threads(self.description.cores)
         result = self._main(*tensors, *self._weights)
         if len(self.description.outputs) == 1:
@@ -56,6 +59,18 @@ class CompiledNetwork:
 
         self._check_processor()
         return relax.VirtualMachine(self._executable, tvm.cpu())["main"]
+
+    def _check_indices(self, tensor: Any, argument: Argument) -> None:
+        """Raises ``UsageError`` for an index that is outside of its table."""
+        bound = self.description.bounds.get(argument.name)
+        if bound is None:
+            return
+        indices = arrays.as_numpy(tensor)
+        if indices.size and not 0 <= indices.min() <= indices.max() < bound:
+            raise UsageError(
+                f"{argument.name} must be indices from 0 to {bound - 1}, not from "
+                f"{indices.min()} to {indices.max()}"
+            )
 
     def _check_processor(self) -> None:
         """Raises ``TunesmithError`` if an instruction is missing, which would kill the process."""

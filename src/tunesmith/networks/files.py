@@ -7,7 +7,7 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -45,7 +45,8 @@ class Description:
     """Everything about a compiled network except its code and its weights.
 
     ``weights`` are what its function takes after the ``inputs``. ``processor`` is what it was
-    compiled for, ``cores`` is the number of threads that it runs on.
+    compiled for, ``cores`` is the number of threads that it runs on. ``bounds`` are for inputs that
+    are indices, by name: these must be smaller, and not negative.
     """
 
     inputs: tuple[Argument, ...]
@@ -53,19 +54,21 @@ class Description:
     weights: tuple[Argument, ...]
     processor: str
     cores: int
+    bounds: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT, **asdict(self)}
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """The inverse. Raises ``KeyError``, ``TypeError`` or ``ValueError`` for anything else."""
+        """The inverse. Raises ``LookupError``, ``TypeError``, ``ValueError`` for anything else."""
         return cls(
             inputs=_arguments(saved["inputs"]),
             outputs=_arguments(saved["outputs"]),
             weights=_arguments(saved["weights"]),
             processor=str(saved["processor"]),
             cores=int(saved["cores"]),
+            bounds={str(name): int(bound) for name, bound in saved["bounds"].items()},
         )
 
     @property

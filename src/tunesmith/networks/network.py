@@ -19,6 +19,7 @@ from tunesmith.networks.check import LIMIT, Source, check, random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.files import Description
 from tunesmith.networks.graph import Array, Graph, Value
+from tunesmith.networks.indices import index_bounds
 from tunesmith.networks.layers.cover import Step, covered
 from tunesmith.networks.layers.layer import Layer
 from tunesmith.networks.relax import graph_of
@@ -133,6 +134,7 @@ class Network:
             weights=weights,
             processor=self.target.processor,
             cores=self.target.core_count,
+            bounds={value.name: rows for value, rows in index_bounds(self.graph).items()},
         )
         return CompiledNetwork(description, built.executable, built.weights)
 
