@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+# Elements of float32 in the widest vectors; shorter ones are made of as many as divide an extent.
 _LANES = 16
+# Starting the other cores takes as long as computing so many elements on one.
+_WORTH_ALL_CORES = 16384
 
 
 def scheduled_for_cpu() -> Any:
@@ -22,30 +26,48 @@ def scheduled_for_cpu() -> Any:
 
 
 def _scheduled(function: Any) -> Any:
-    """The function with its loops fused, on all cores and in vectors, if it is one plain nest."""
+    """The function with elementwise stages inlined, and each of the others on all cores.
+
+    What TVM cannot schedule so stays as it is.
+    """
     from tvm import IRModule
     from tvm.s_tir import Schedule
     from tvm.s_tir.schedule import ScheduleError
 
     schedule = Schedule(IRModule({"main": function}))
-    blocks = schedule.get_child_blocks(schedule.get_sblock("root"))
-    try:
-        for block in blocks:
-            _parallel_vectors(schedule, block)
-    except ScheduleError:
-        return function
+    root = schedule.get_sblock("root")
+    for block in schedule.get_child_blocks(root):
+        try:
+            schedule.compute_inline(block)
+        except ScheduleError:  # a reduction, or the result
+            continue
+    for block in schedule.get_child_blocks(root):
+        try:
+            _spread(schedule, block)
+        except ScheduleError:
+            continue
     return schedule.mod["main"].with_attrs(dict(function.attrs))
 
 
-def _parallel_vectors(schedule: Any, block: Any) -> None:
+def _spread(schedule: Any, block: Any) -> None:
+    """The loops over a stage's results on all cores; those of an elementwise stage in vectors."""
+    from tvm.tirx import IterVar
+
     loops = schedule.get_loops(block)
-    if not loops or schedule.get(block).init is not None:
+    statement = schedule.get(block)
+    kinds = [variable.iter_type for variable in statement.iter_vars]
+    over_results = [
+        loop for loop, kind in zip(loops, kinds, strict=False) if kind == IterVar.DataPar
+    ]
+    if not over_results or loops[: len(over_results)] != over_results:
         return
-    fused = schedule.fuse(*loops) if len(loops) > 1 else loops[0]
-    extent = int(schedule.get(fused).extent)
-    if extent % _LANES:
+    fused = schedule.fuse(*over_results) if len(over_results) > 1 else over_results[0]
+    count = int(schedule.get(fused).extent)
+    steps = math.prod(int(schedule.get(loop).extent) for loop in loops[len(over_results) :])
+    if statement.init is None:
+        lanes = math.gcd(count, _LANES)
+        if lanes > 1:
+            fused, inner = schedule.split(fused, [None, lanes])
+            schedule.vectorize(inner)
+    if count * steps >= _WORTH_ALL_CORES:
         schedule.parallel(fused)
-        return
-    outer, inner = schedule.split(fused, [None, _LANES])
-    schedule.vectorize(inner)
-    schedule.parallel(outer)
