@@ -25,10 +25,11 @@ def link(executable: Any, library: Path, objects: Sequence[Path] = ()) -> None:
 
     Raises ``OSError`` if it cannot be moved into place, ``TunesmithError`` if linking fails.
     """
+    further = {"addons": [str(path) for path in objects]} if objects else {}
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=".tunesmith-") as folder:
         made = Path(folder) / "linked.so"
         try:
-            executable.export_library(str(made), addons=[str(path) for path in objects])
+            executable.export_library(str(made), **further)
         except OSError as error:  # the linker does not start, or cannot read its input
             what = error.filename or "the linker"
             reason = f"{what}: {system_reason(error)}"
