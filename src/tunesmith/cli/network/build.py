@@ -40,6 +40,6 @@ def build(
     from tunesmith.reports.format import counted
 
     layers, size = counted(len(network.layers), "layer"), saved.stat().st_size / 1e6
-    print_text(f"{saved}: {size:.2g} MB, {layers} of {counted(count, 'task')}")
+    print_text(f"{saved}: {size:.1f} MB, {layers} of {counted(count, 'task')}")
     if compiled.relative_error is not None:
         print_text(f"relative error against the source: {compiled.relative_error:.1e}")
