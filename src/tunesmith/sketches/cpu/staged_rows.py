@@ -34,7 +34,7 @@ class CpuStagedRows(Sketch):
     """
 
     name: ClassVar[str] = "cpu_staged_rows"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
 
     def supports(self, operator: Operator, target: Target) -> bool:
         if target.kind != "cpu" or isinstance(operator, (Softmax, LayerNorm)):
