@@ -91,8 +91,10 @@ def test_a_task_by_its_key(command: Command, tmp_path: Path, store: Path) -> Non
     runs = command("history", *words, "--json").json["runs"]
     assert [run["trials"] for run in runs] == [3, 3]
     first, second = (run["best_seconds"] for run in runs)
-    # The play-off has the first run's best, where commands start fast enough for there to be one.
-    assert (first, second) in [(1.0, 1.0), (1.0, 1.002)]
+    # The second run's play-off has the first one's best, if commands start fast enough for there
+    # to be one; that of the first run has it, too.
+    in_play_offs = configs_in(store, play_off=True)['{"n":0}']
+    assert (first, second) == (1.0, 1.0 if in_play_offs == 2 else 1.002)
     for run in runs:
         assert (run["sketch"], run["gflops"], run["default_seconds"]) == ("", None, 1.003)
     assert command("history", *words).out.startswith(told["task"])

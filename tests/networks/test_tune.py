@@ -127,7 +127,7 @@ def test_a_network_is_tuned_and_built_from_the_store(tmp_path: Path) -> None:
         torch.testing.assert_close(found, expected)
     assert compiled.relative_error is not None
     assert compiled.relative_error < 1e-5
-    # What the store knows needs no first slice.
+    # A run begins with the times that the store has.
     assert known.tasks[0].before == result.tasks[0].after
 
 

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.plug_ins import offer
 from tunesmith.errors import UsageError
-from tunesmith.operators import POST_OPS, Operand, dense, operator_from_json, post_ops
+from tunesmith.operators import POST_OPS, Operand, PostOp, dense, operator_from_json, post_ops
+
+HALVED = PostOp("halved", "half of it", lambda arithmetic, x: x * arithmetic.number(0.5), 1)
 
 
 def test_text_has_all_numbers_in_the_shortest_form() -> None:
@@ -47,8 +50,11 @@ def test_operations_count() -> None:
     assert dense(m=2, n=4, k=5, bias=True, post_ops="clip:0:6+multiply").flops == plain.flops + 24
 
 
-def test_an_extension_is_listed_after_ours() -> None:
-    assert POST_OPS.names()[:2] == ("relu", "clip")
+def test_a_package_adds_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(monkeypatch, "tunesmith.post_ops", {"halved": f"{__name__}:HALVED"})
+    assert POST_OPS.names()[-1] == "halved"
+    data, weight = (operator := dense(n=4, k=5, post_ops="halved")).make_inputs(0)
+    np.testing.assert_allclose(operator.reference(data, weight), data @ weight.T / 2, rtol=1e-6)
 
 
 def _in_torch(torch: Any, name: str) -> Any:
