@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tunesmith.errors import MissingDependencyError
 from tunesmith.registry import Registry
 
 SEED = 0
@@ -22,8 +23,12 @@ class ZooModel:
 
     def model(self) -> Any:
         """The module for inference. Raises ``MissingDependencyError`` without what it needs."""
-        import torch
-
+        try:
+            import torch
+        except ImportError:
+            raise MissingDependencyError(
+                "the zoo's networks need PyTorch: pip install 'tunesmith[networks]'"
+            ) from None
         torch.manual_seed(SEED)
         return self.make().eval()
 
