@@ -48,34 +48,13 @@ def finished(
     of_channel: Load,
     of_element: Load,
     bias_added: bool = False,
+    dtype: str | None = None,
 ) -> Any:
-    """A vector of the result in its type: see ``after_epilogue``."""
-    value = after_epilogue(
-        operator,
-        sums,
-        lanes,
-        tensors,
-        of_channel=of_channel,
-        of_element=of_element,
-        bias_added=bias_added,
-    )
-    return value.astype(emit.vector_type(operator.result.dtype, lanes))
-
-
-def after_epilogue(
-    operator: ProductOperator,
-    sums: Any,
-    lanes: int,
-    tensors: Sequence[Any],
-    *,
-    of_channel: Load,
-    of_element: Load,
-    bias_added: bool = False,
-) -> Any:
-    """A vector of the result in the type of the sums, made of them and the epilogue's ``tensors``.
+    """A vector of the result, made of the sums and the epilogue's ``tensors``.
 
     ``of_channel`` loads one with a number per channel, ``of_element`` one of the result's shape.
-    With ``bias_added`` the sums have the bias already, and its tensor is not read.
+    With ``bias_added`` the sums have the bias already, and its tensor is not read. The vector is of
+    the result's type unless ``dtype`` is given.
     """
     epilogue, left = operator.epilogue, list(tensors)
     if bias_added and epilogue.bias:
@@ -87,4 +66,5 @@ def after_epilogue(
             value = of_channel(tensor) if operand is Operand.CHANNEL else of_element(tensor)
             yield value.astype(kind)
 
-    return epilogue.apply(TvmArithmetic(kind), sums, loaded())
+    value = epilogue.apply(TvmArithmetic(kind), sums, loaded())
+    return value.astype(emit.vector_type(dtype or operator.result.dtype, lanes))

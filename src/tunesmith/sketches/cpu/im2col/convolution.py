@@ -11,7 +11,7 @@ from tunesmith.operators import Conv2d
 from tunesmith.sketches.cpu.gemm import ALONG_DEPTH, ALONG_SIZE, Operand, Plan, Put, Side, Source
 from tunesmith.sketches.cpu.im2col.planes import Planes
 from tunesmith.sketches.tir import emit
-from tunesmith.sketches.tir.epilogue import Load, after_epilogue, flat_epilogue_tensors
+from tunesmith.sketches.tir.epilogue import Load, finished, flat_epilogue_tensors
 from tunesmith.sketches.tir.vectors import (
     bits_of,
     from_bfloat16,
@@ -169,13 +169,14 @@ class _Channels(_Result):
             self._write(emit.bind("at", at), apart, column, sums, lanes)
 
     def _write(self, at: Any, apart: int, column: Any, value: Any, lanes: int) -> None:
-        value = after_epilogue(
+        value = finished(
             self.operator,
             value,
             lanes,
             self.tensors,
             of_channel=lambda tensor: self.wide(emit.load(tensor, [column], lanes), lanes),
             of_element=lambda tensor: self.wide(emit.load(tensor, [at], lanes, apart), lanes),
+            dtype=self.total,
         )
         store_apart(self.output, self.stored(value, lanes), at, lanes, apart)
 
@@ -209,7 +210,7 @@ class _RowsOfPixels(_Result):
 
     def _write(self, at: Any, sums: Any, lanes: int, mask: Any | None, of_channel: Load) -> None:
         """Write a vector; the sums have the bias already."""
-        value = after_epilogue(
+        value = finished(
             self.operator,
             sums,
             lanes,
@@ -217,6 +218,7 @@ class _RowsOfPixels(_Result):
             of_channel=of_channel,
             of_element=lambda it: self.wide(load_masked(it, [at], lanes, mask), lanes),
             bias_added=True,
+            dtype=self.total,
         )
         store_masked(self.output, self.stored(value, lanes), [at], lanes, mask)
 
