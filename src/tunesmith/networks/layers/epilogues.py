@@ -52,9 +52,14 @@ def _of_one(text: Callable[[Node], str | None]) -> Absorb:
     return absorb
 
 
+def _text(name: str, *numbers: float) -> str:
+    """A post-op with its numbers; a plus sign would begin the next one."""
+    return ":".join((name, *(repr(float(number)).replace("+", "") for number in numbers)))
+
+
 def _clip(node: Node) -> str | None:
     low, high = node.attributes.get("min"), node.attributes.get("max")
-    return None if low is None or high is None else f"clip:{low!r}:{high!r}".replace("+", "")
+    return None if low is None or high is None else _text("clip", low, high)
 
 
 def _relu(layer: Layer, operator: ProductOperator, node: Node) -> Layer:
@@ -71,7 +76,7 @@ def _add(layer: Layer, operator: ProductOperator, node: Node) -> Layer | None:
     begun = operator.relu or bool(operator.post_ops)
     number = _number(other)
     if number is not None:
-        return _post_op(layer, node, f"affine:1:{number!r}".replace("+", ""))
+        return _post_op(layer, node, _text("affine", 1.0, number))
     channels = _per_channel(other, layer, operator)
     if channels is not None and not (begun or operator.residual or operator.bias):
         return layer.followed_by(node, [channels], bias=True)
@@ -87,7 +92,7 @@ def _subtract(layer: Layer, _: ProductOperator, node: Node) -> Layer | None:
     number = _number(node.inputs[1])
     if number is None or node.inputs[0] is not layer.output:
         return None
-    return _post_op(layer, node, f"affine:1:{-number!r}".replace("+", ""))
+    return _post_op(layer, node, _text("affine", 1.0, -number))
 
 
 def _divide(layer: Layer, _: ProductOperator, node: Node) -> Layer | None:
@@ -95,7 +100,7 @@ def _divide(layer: Layer, _: ProductOperator, node: Node) -> Layer | None:
     number = _number(node.inputs[1])
     if not number or node.inputs[0] is not layer.output:
         return None
-    return _post_op(layer, node, f"affine:{1 / number!r}".replace("+", ""))
+    return _post_op(layer, node, _text("affine", 1 / number))
 
 
 def _multiply(layer: Layer, operator: ProductOperator, node: Node) -> Layer | None:
@@ -105,7 +110,7 @@ def _multiply(layer: Layer, operator: ProductOperator, node: Node) -> Layer | No
         return None
     number = _number(other)
     if number is not None:
-        return _post_op(layer, node, f"affine:{number!r}".replace("+", ""))
+        return _post_op(layer, node, _text("affine", number))
     channels = _per_channel(other, layer, operator)
     if channels is not None:
         return _post_op(layer, node, "scale", channels)
@@ -148,7 +153,7 @@ _ABSORBED: Mapping[str, Absorb] = {
     "multiply": _multiply,
     "nn.gelu": _of_one(lambda _: "gelu"),
     "nn.gelu_tanh": _of_one(lambda _: "gelu_tanh"),
-    "nn.leakyrelu": _of_one(lambda node: f"leaky_relu:{node.attributes['alpha']!r}"),
+    "nn.leakyrelu": _of_one(lambda node: _text("leaky_relu", node.attributes["alpha"])),
     "nn.relu": _relu,
     "nn.silu": _of_one(lambda _: "silu"),
     "subtract": _subtract,
