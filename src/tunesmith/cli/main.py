@@ -31,12 +31,14 @@ from tunesmith.cli.bench import (
     experiments,
     gpu,
     loop,
+    networks,
     operators,
     space_analysis,
     starts,
     startup,
 )
 from tunesmith.cli.network import build as network_build
+from tunesmith.cli.network import compare as network_compare
 from tunesmith.cli.network import run as network_run
 from tunesmith.cli.network import show as network_show
 from tunesmith.cli.network import tune as network_tune
@@ -64,11 +66,15 @@ add_commands(
     bench,
     *(loop.loop, operators.operators, calls.calls, starts.starts, builds.builds, gpu.gpu),
     *(experiments.nose, experiments.opevo, experiments.gbfs),
-    *(startup.startup, space_analysis.space_analysis),
+    *(startup.startup, space_analysis.space_analysis, networks.networks),
 )
 app.add_typer(bench, name="bench")
 network = typer.Typer(help="Import, tune, build and run whole networks.")
-add_commands(network, network_tune.tune, network_build.build, network_run.run, network_show.show)
+add_commands(
+    network,
+    *(network_tune.tune, network_build.build, network_run.run),
+    *(network_show.show, network_compare.compare),
+)
 app.add_typer(network, name="network")
 
 

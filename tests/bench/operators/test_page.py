@@ -11,10 +11,10 @@ import pytest
 from tests.bench.charts import bars, dots, points, texts
 from tests.bench.loop.test_loop import rows as table_of
 from tests.bench.operators.rows import ORIGIN, metaschedule, origin, row, speed
-from tunesmith.bench.operators.chart import LEAST, MOST, ratio_chart, start_chart
+from tunesmith.bench.operators.chart import ratio_chart, start_chart
 from tunesmith.bench.operators.files import OperatorFigures, read_operators, write_operators
 from tunesmith.bench.operators.page import operators_page
-from tunesmith.bench.operators.summary import Figure, geometric_mean, summary
+from tunesmith.bench.operators.summary import Figure, summary
 from tunesmith.bench.operators.workloads import (
     BATCHED,
     DENSE,
@@ -30,6 +30,7 @@ from tunesmith.bench.pages import charts
 from tunesmith.bench.pages.charts import svg_text
 from tunesmith.bench.pages.curves import share_at
 from tunesmith.bench.pages.provenance import together
+from tunesmith.bench.pages.ratio_chart import LEAST, MOST
 from tunesmith.errors import TunesmithError
 
 ROWS = [
@@ -121,10 +122,6 @@ def test_matmuls_are_compared_with_mkl_and_with_the_best_peer() -> None:
 def test_the_figures_are_of_workloads_that_exist() -> None:
     named = {*RESNET, *SQUARE, *OPEVO, *BATCHED, *DENSE, *DEPTHWISE, *POINTWISE}
     assert named <= set(operator_workloads(fused=False))
-
-
-def test_the_geometric_mean() -> None:
-    assert geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
 
 
 # --- The page

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunesmith.bench.peers import SIDE, side
+from tunesmith.bench.peers import SIDE
 from tunesmith.bench.peers.sides import kernel_side
-from tunesmith.bench.timing import rotation
+from tunesmith.bench.timing import rotation, serving
 from tunesmith.bench.timing.paired import Comparison, compare
 from tunesmith.bench.timing.rotation import median_interval
 from tunesmith.bench.timing.side_process import Side
@@ -85,7 +85,8 @@ class FakeSide:
 
     log: list[str]
 
-    def __init__(self, module: str, description: Mapping[str, Any]) -> None:
+    def __init__(self, module: str, description: Mapping[str, Any], patience: float = 0.0) -> None:
+        self.peak_bytes = 0
         self.way = None
         self._name = str(description["name"])
         self._seconds: Iterator[float] = iter(description["seconds"])
@@ -143,10 +144,10 @@ def test_the_mean_time_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
         now += 0.25
         calls += 1
 
-    monkeypatch.setattr(side, "time", SimpleNamespace(perf_counter=lambda: now))
-    assert side.seconds_a_call(call, 10.0) == 0.25
+    monkeypatch.setattr(serving, "time", SimpleNamespace(perf_counter=lambda: now))
+    assert serving.seconds_a_call(call, 10.0) == 0.25
     assert calls == 2 + 40, "two to know how long it takes, then ten seconds"
-    assert side.seconds_a_call(call, 0.01) == 0.25, "at least one call"
+    assert serving.seconds_a_call(call, 0.01) == 0.25, "at least one call"
 
 
 # --- Real sides

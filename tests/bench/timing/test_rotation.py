@@ -32,7 +32,8 @@ class FakeSide:
 
     log: ClassVar[list[str]] = []
 
-    def __init__(self, module: str, description: Mapping[str, Any]) -> None:
+    def __init__(self, module: str, description: Mapping[str, Any], patience: float = 0.0) -> None:
+        self.peak_bytes = 0
         self._name, self._seconds = description["name"], description["seconds"]
         self._fails = description.get("fails")
         self._rounds = 0

@@ -88,3 +88,19 @@ def test_either_a_file_or_a_network_of_the_zoo(command: Command, words: tuple[st
     ran = command("network", "show", *words)
     assert ran.code == 2
     assert ran.complaint.startswith("name a model's file or one --zoo network: resnet18, ")
+
+
+@pytest.mark.slow
+def test_compare_with_other_runtimes(command: Command, model: Path, store: Path) -> None:
+    words = ["network", "compare", model, "--store", store, "--rounds", 3]
+    found = command(*words, "--json").json
+    assert found["milliseconds"] > 0
+    assert found["relative_error"] < 1e-5
+    assert {"pytorch", "torch-compile"} <= found["peers"].keys()
+    assert found["timed_once"].keys() == {"tvm"}
+    for peer in found["peers"].values():
+        assert peer["low"] <= peer["ratio"] <= peer["high"]
+        assert peer["peak_bytes"] > 10_000_000
+    assert {*found["peers"], *found["missing"], "tvm"} == {
+        *("openvino", "onnxruntime", "torch-compile", "pytorch", "tvm"),
+    }

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.bench.gpu.workloads import BFLOAT, HALF, HALF_LAYERS, SQUARE, gpu_workloads
-from tunesmith.bench.operators.summary import geometric_mean
 from tunesmith.bench.operators.workloads import BATCHED, RESNET
 from tunesmith.measurement import Outcome
 
@@ -70,7 +69,7 @@ def _ratio(
         for workload in workloads
         if "ratio" in known.get(workload, {}).get("comparison", {})
     ]
-    value = geometric_mean(ratios) if ratios else None
+    value = statistics.geometric_mean(ratios) if ratios else None
     return GpuFigure(name, value, wanted, "×", len(ratios), len(workloads))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import geometric_mean
 from typing import Any
 
 from tunesmith.bench.operators.shapes import shape_workloads
@@ -85,11 +85,6 @@ def summary(rows: Iterable[Row], suite: Suite = Suite.LAYERS) -> list[Figure]:
 def is_disturbed(row: Row) -> bool:
     """Whether any side of the comparison with libraries was."""
     return bool(row["disturbed"] or any(peer["disturbed"] for peer in row["peers"].values()))
-
-
-def geometric_mean(values: Sequence[float]) -> float:
-    """Of positive values."""
-    return math.exp(math.fsum(map(math.log, values)) / len(values))
 
 
 def _figure(

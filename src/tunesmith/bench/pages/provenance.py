@@ -5,6 +5,8 @@ Files of figures grow row by row, over days and versions: so each row says for i
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,6 +31,16 @@ def origin_now(
         "versions": {**library_versions(), "tunesmith": own_version(), **(versions or {})},
         "settings": dict(settings or {}),
     }
+
+
+def installed_versions(packages: Iterable[str]) -> dict[str, str]:
+    """The versions of those packages that are installed.
+
+    A distribution that holds a package may have another name than it, such as xgboost-cpu.
+    """
+    there = [it for it in dict.fromkeys(packages) if importlib.util.find_spec(it) is not None]
+    holders = importlib.metadata.packages_distributions()
+    return {name: importlib.metadata.version(holders[name][0]) for name in there}
 
 
 @cache

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tunesmith.bench.pages.provenance import installed_versions
 from tunesmith.bench.peers import refusals
 from tunesmith.bench.peers.hidden_instructions import why_nothing_can_be_hidden
 from tunesmith.bench.peers.instruction_sets import (
@@ -119,18 +119,7 @@ def library_peers() -> Mapping[str, LibraryPeer]:
 
 def library_versions_of_peers() -> dict[str, str]:
     """The installed packages that peers use, with their versions."""
-    packages = [name for peer in _PEERS for name in peer.packages] + ["xgboost"]
-    return {
-        name: _version(name)
-        for name in dict.fromkeys(packages)
-        if importlib.util.find_spec(name) is not None
-    }
-
-
-def _version(package: str) -> str:
-    """Of the distribution that holds a package; its name may be another one (xgboost-cpu)."""
-    holders = importlib.metadata.packages_distributions()[package]
-    return importlib.metadata.version(holders[0])
+    return installed_versions([*(name for peer in _PEERS for name in peer.packages), "xgboost"])
 
 
 def _beyond_switches_of_openvino(operator: Operator) -> str | None:

@@ -1,76 +1,22 @@
 """One side of a comparison: a process that holds one program and times calls of it on request.
 
-It reads JSON lines from standard input: first the side (``kind``, ``operator``, ``cores``, …), then
-``{"seconds": s}`` for each round, and answers each with a JSON line: the seconds of a call, and the
-way that was found to be the fastest where a library has several. It ends with its input, and
-with the process that started it, whose number is its argument.
+The side (``kind``, ``operator``, ``cores``, …) is what it reads first: see ``timing.serving``.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import time
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any, TextIO
+from typing import Any
 
 from tunesmith.bench.peers.call_side import calling_side
-from tunesmith.bench.timing.fastest import Fastest
-from tunesmith.errors import TunesmithError, describe
-from tunesmith.measure.processes.containment import die_with
-
-# A round ends at the first look at the clock after its time; looks are this many calls apart.
-_LOOKS_PER_ROUND = 8
+from tunesmith.bench.timing.serving import serve
+from tunesmith.errors import TunesmithError
 
 
-def main() -> None:
-    die_with(int(sys.argv[1]))
-    with os.fdopen(os.dup(1), "w") as answers:
-        os.dup2(2, 1)  # what a library prints is no answer
-        _serve(answers)
-
-
-def _serve(answers: TextIO) -> None:
-    described = json.loads(sys.stdin.readline())
-    try:
-        if described["kind"] == "call":
-            call, calls = calling_side(described)
-        else:
-            call, calls = _PREPARE[described["kind"]](described), 1
-        call()
-    except Exception as error:
-        _answer(answers, {"error": describe(error)})
-        return
-    _answer(answers, {"ready": True})
-    way = None
-    for line in sys.stdin:
-        seconds = json.loads(line)["seconds"]
-        if isinstance(call, Fastest):  # in the first round: then the other sides stand still
-            way, call = call.chosen(partial(seconds_a_call, duration=seconds))
-        _answer(answers, {"seconds": seconds_a_call(call, seconds) / calls, "way": way})
-
-
-def seconds_a_call(call: Callable[[], object], duration: float) -> float:
-    """The mean time of a call over a round of about ``duration`` seconds."""
-    call()  # wakes threads that went to sleep while the other side ran
-    start = time.perf_counter()
-    call()
-    once = max(time.perf_counter() - start, 1e-9)
-    step = max(1, int(duration / once / _LOOKS_PER_ROUND))
-    calls = 0
-    start = time.perf_counter()
-    while (elapsed := time.perf_counter() - start) < duration or calls == 0:
-        for _ in range(step):
-            call()
-        calls += step
-    return elapsed / calls
-
-
-def _answer(answers: TextIO, message: Mapping[str, Any]) -> None:
-    answers.write(json.dumps(message) + "\n")
-    answers.flush()
+def _prepared(described: Mapping[str, Any]) -> tuple[Callable[[], object], int]:
+    if described["kind"] == "call":
+        return calling_side(described)
+    return _PREPARE[described["kind"]](described), 1
 
 
 def _kernel(described: Mapping[str, Any]) -> Callable[[], object]:
@@ -127,4 +73,4 @@ _PREPARE: Mapping[str, _Prepare] = {
 }
 
 if __name__ == "__main__":
-    main()
+    serve(_prepared)

@@ -180,7 +180,7 @@ class HostTimer:
         return {"torch": str(torch.__version__)}
 
     def recorded(self, call: Call) -> Callable[[float], float]:
-        from tunesmith.bench.peers.side import seconds_a_call
+        from tunesmith.bench.timing.serving import seconds_a_call
 
         call()
         return lambda duration: seconds_a_call(call, duration)

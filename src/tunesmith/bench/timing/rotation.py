@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.bench.timing.side_process import ROUND_SECONDS, Side
+from tunesmith.bench.timing.side_process import PREPARATION_SECONDS, ROUND_SECONDS, Side
 from tunesmith.errors import TunesmithError
 
 # A side that is slower in the rotation than alone, or the other way round, by more than this
@@ -35,11 +35,13 @@ _SOLO_ROUNDS = 13
 class Turns:
     """What one side took: ``rounds`` has its seconds a call in each round, ``alone`` its median
     seconds a call while there was no other side at work, before the rounds or after them, whichever
-    was the faster one. ``way`` is how its library computed, where it has several ways."""
+    was the faster one. ``way`` is how its library computed, where it has several ways.
+    ``peak_bytes`` is the most memory that its process had used after its first call."""
 
     alone: float
     rounds: tuple[float, ...]
     way: str | None = None
+    peak_bytes: int = 0
 
     @property
     def seconds(self) -> float:
@@ -92,6 +94,7 @@ def rotate(
     rounds: int = 25,
     *,
     seconds: float = ROUND_SECONDS,
+    patience: float = PREPARATION_SECONDS,
     say: Callable[[str], None] = lambda _: None,
 ) -> Rotation:
     """Time sides in turn, ``rounds`` rounds of about ``seconds`` each, between runs of each alone.
@@ -104,7 +107,7 @@ def rotate(
     """
     found: list[dict[str, Turns]] = []
     with contextlib.ExitStack() as stack:
-        started = {name: stack.enter_context(Side(module, sides[name])) for name in sides}
+        started = {name: stack.enter_context(Side(module, sides[name], patience)) for name in sides}
         running = _Running(started, seconds, say)
         before = running.alone()
         for _ in range(ROTATIONS):
@@ -113,7 +116,10 @@ def rotate(
             found.append(
                 {
                     name: Turns(
-                        min(before[name], after[name]), tuple(times[name]), started[name].way
+                        min(before[name], after[name]),
+                        tuple(times[name]),
+                        started[name].way,
+                        started[name].peak_bytes,
                     )
                     for name in after
                 }

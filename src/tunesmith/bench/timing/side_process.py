@@ -21,7 +21,7 @@ class Side(LineProcess):
     """A process that times its program when asked.
 
     The process runs a ``module`` of ours that makes the program of the ``description`` (see
-    ``peers.side``); ``cores`` of it is how many threads the process may use, ``environment`` what
+    ``serving``); ``cores`` of it is how many threads the process may use, ``environment`` what
     its library reads when it is loaded. It prepares itself while others do; ``patience`` is how
     many seconds ``ready`` waits for it.
     """
@@ -37,6 +37,10 @@ class Side(LineProcess):
         super().__init__(module, {**threads, **switches})
         self.way: str | None = None
         """How its library computes, known after a round; None where it has but one way."""
+        self.first = 0.0
+        """Seconds of its first call, known once it is ready."""
+        self.peak_bytes = 0
+        """The most memory that it had used after that call."""
         self._patience = patience
         self._ready = False
         self.say(description)
@@ -44,7 +48,8 @@ class Side(LineProcess):
     def ready(self) -> None:
         """Wait until it is prepared. Raises ``TunesmithError`` if it cannot run its program."""
         if not self._ready:
-            self.answer(self._patience)
+            answer = self.answer(self._patience)
+            self.first, self.peak_bytes = float(answer["first"]), int(answer["peak_bytes"])
             self._ready = True
 
     def round(self, seconds: float = ROUND_SECONDS) -> float:

@@ -1,0 +1,171 @@
+"""``tunesmith bench networks``: the zoo, tuned, built and compared with other runtimes."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tunesmith.bench.networks.comparison import OURS, compare, prepared_model
+from tunesmith.bench.networks.model import ComparedModel
+from tunesmith.bench.networks.peers import network_peers, versions_of_network_peers
+from tunesmith.bench.networks.workloads import NetworkWorkload
+from tunesmith.bench.pages.provenance import origin_now
+from tunesmith.budget import Budget, Stop
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.networks import Network, NetworkProgress, NetworkResult, from_torch
+from tunesmith.networks.zoo import ZOO
+from tunesmith.store import Store
+from tunesmith.target import Target
+from tunesmith.tuners import tuner
+
+Row = dict[str, Any]
+Watch = Callable[[], AbstractContextManager[Callable[[NetworkProgress], None]]]
+
+UNTUNED = "untuned"
+"""The side of a network of the model's picks alone."""
+EARLY = "early"
+"""The side of a network that was built after ``NetworkSettings.early`` seconds of tuning."""
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """How long to tune a network, in seconds, and how often all sides take their turn.
+
+    After ``early`` seconds of tuning the network is built as well, unless that is 0 or all there
+    are. With ``again`` networks that have a row are tuned further and compared anew. Raises
+    ``UsageError`` for a figure that makes no sense.
+    """
+
+    seconds: float = 600.0
+    early: float = 0.0
+    rounds: int = 15
+    seed: int = 0
+    slow: bool = True
+    again: bool = False
+
+    def __post_init__(self) -> None:
+        if self.seconds < 0 or self.early < 0:
+            raise UsageError("seconds must not be negative")
+        if self.rounds < 3:
+            raise UsageError(f"rounds must be 3 or more, not {self.rounds}")
+
+
+@dataclass(frozen=True)
+class NetworkBench:
+    """Measures rows, one a network and batch. ``say`` hears what goes on, ``watch`` follows the
+    tuning."""
+
+    settings: NetworkSettings
+    store: Store
+    say: Callable[[str], None]
+    watch: Watch
+
+    def row(self, workload: NetworkWorkload, known: Row | None) -> Row | None:
+        """The row of a workload; None if what is ``known`` of it stays.
+
+        Raises ``TunesmithError`` if tuning or our own side of a comparison fails,
+        ``KeyboardInterrupt`` if Ctrl-C ended the tuning.
+        """
+        if known is not None and not self.settings.again:
+            return None
+        target, zoo = Target(), ZOO.get(workload.network)
+        model = ComparedModel(workload.network, None, workload.batch)
+        network = from_torch(zoo.model(), zoo.example(workload.batch), target)
+        with tempfile.TemporaryDirectory(prefix="tunesmith-bench-") as made:
+            folder = Path(made)
+            self.say(f"{workload.name}: building with the model's picks ...")
+            begun = time.monotonic()
+            libraries = {UNTUNED: network.build().save(folder / "untuned.so")}
+            picked = time.monotonic() - begun
+            seconds = self._tuned(network, workload, folder, libraries)
+            compiled = network.build(self.store)
+            libraries[OURS] = compiled.save(folder / "net.so")
+            with prepared_model(model, network.inputs) as prepared:
+                comparison = compare(
+                    prepared,
+                    libraries,
+                    target.core_count,
+                    rounds=self.settings.rounds,
+                    slow=self.settings.slow,
+                    say=lambda text: self.say(f"{workload.name}: {text}"),
+                )
+            size = libraries[OURS].stat().st_size
+        row = {
+            "workload": workload.name,
+            "network": workload.network,
+            "batch": workload.batch,
+            "dtype": network.inputs[0].dtype,
+            "origin": origin_now(versions_of_network_peers(), asdict(self.settings)),
+            **comparison.to_json(),
+            "tuning_seconds": seconds + (known or {}).get("tuning_seconds", 0.0),
+            "untuned_build_seconds": picked,
+            "relative_error": compiled.relative_error,
+            "file_bytes": size,
+            "weight_bytes": _weight_bytes(network),
+            "tasks": len(network.tasks),
+            "layers": len(network.layers),
+            "uncovered": sorted(_uncovered(network)),
+        }
+        self.say(f"{workload.name}: {verdict(row)}")
+        return row
+
+    def _tuned(
+        self,
+        network: Network,
+        workload: NetworkWorkload,
+        folder: Path,
+        libraries: dict[str, Path],
+    ) -> float:
+        """Tune; returns the seconds. The network that was built early is added to ``libraries``."""
+        settings, spent = self.settings, 0.0
+        parts = [settings.seconds]
+        if 0 < settings.early < settings.seconds:
+            parts = [settings.early, settings.seconds - settings.early]
+        for part in parts:
+            if part <= 0:
+                break
+            self.say(f"{workload.name}: tuning for {part:g} s ...")
+            with self.watch() as progress:
+                result: NetworkResult = network.tune(
+                    tuner("auto"),
+                    Budget(seconds=part),
+                    self.store,
+                    seed=settings.seed,
+                    progress=progress,
+                )
+            spent += result.seconds
+            if result.stopped is Stop.INTERRUPTED:
+                raise KeyboardInterrupt
+            if result.failure:
+                raise TunesmithError(result.failure)
+            if part != parts[-1]:
+                libraries[EARLY] = network.build(self.store).save(folder / "early.so")
+        return spent
+
+
+def _weight_bytes(network: Network) -> int:
+    constants = {
+        value: value.constant.nbytes
+        for step in network.steps
+        for value in step.inputs
+        if value.constant is not None
+    }
+    return sum(constants.values())
+
+
+def _uncovered(network: Network) -> set[str]:
+    return {str(getattr(step, "op", "")) for step in network.steps} - {""}
+
+
+def verdict(row: Row) -> str:
+    """A row in a line."""
+    speed = f"{row['milliseconds']:.3f} ms a call"
+    if row["best_peer"] is None:
+        return f"{speed}; no peer to compare with"
+    title = network_peers()[row["best_peer"]].title
+    return f"{speed}, {row['best_peer_ratio']:.2f} times as fast as {title}, the best peer"

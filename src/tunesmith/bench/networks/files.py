@@ -1,0 +1,59 @@
+"""The files of ``tunesmith bench networks``: written after each network, read by the next run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tunesmith.bench.networks.page import networks_page
+from tunesmith.bench.networks.peers import network_peers, versions_of_network_peers
+from tunesmith.bench.networks.workloads import network_workloads
+from tunesmith.bench.pages.charts import svg_texts
+from tunesmith.bench.pages.figure_files import RowFile, in_order, write_figures, write_texts
+from tunesmith.bench.pages.provenance import origin_now, together
+from tunesmith.bench.pages.ratio_chart import ratio_chart
+
+_NAME = "networks"
+# Without these in every row nothing can be told of them.
+_FIELDS = {
+    *("workload", "network", "batch", "milliseconds", "peers", "builds", "missing", "disturbed"),
+    *("best_peer", "best_peer_ratio", "tuning_seconds", "relative_error", "origin"),
+}
+
+
+def read_networks(folder: Path, redone: Iterable[str] = ()) -> dict[str, dict[str, Any]]:
+    """The rows of earlier runs by workload; none where there is no file.
+
+    Raises ``TunesmithError`` for a file that is no such thing, or that holds rows of another
+    machine that are not to be ``redone``.
+    """
+    file = RowFile(
+        folder / f"{_NAME}.json",
+        lambda row: row.keys() >= _FIELDS,
+        lambda row: [row["origin"]],
+        "--again without --network",
+    )
+    return file.read(list(redone))
+
+
+def write_networks(folder: Path, rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], str]:
+    """Write all files anew, each as a whole, with ``rows`` in the order of the workloads.
+
+    Returns the figures and the page. Raises ``TunesmithError`` where that is impossible.
+    """
+    listed = in_order(rows, network_workloads())
+    origins = [row["origin"] for row in listed]
+    figures = {**together(origins or [origin_now(versions_of_network_peers())]), "rows": listed}
+    write_figures(folder, _NAME, figures)
+    return figures, write_networks_page(folder, figures)
+
+
+def write_networks_page(folder: Path, figures: Mapping[str, Any]) -> str:
+    """Write the page and the chart of the figures; returns the page."""
+    titles = {name: peer.title for name, peer in network_peers().items() if not peer.slow}
+    name = f"{_NAME}-ratios.svg"
+    charts = svg_texts({name: lambda: ratio_chart(figures["rows"], titles)})
+    page = networks_page(figures, list(charts))
+    write_texts(folder, {**charts, f"{_NAME}.md": page})
+    return page

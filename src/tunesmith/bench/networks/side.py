@@ -1,0 +1,32 @@
+"""One side of a comparison of networks: a process that holds one and times calls of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tunesmith.bench.networks.model import ComparedModel
+from tunesmith.bench.timing.serving import serve
+
+
+def _prepared(described: Mapping[str, Any]) -> tuple[Callable[[], object], int]:
+    model = ComparedModel.from_json(described["model"])
+    if described["kind"] == "ours":
+        return _ours(model, described["library"]), 1
+    from tunesmith.bench.networks.peers import network_peers
+
+    return network_peers()[described["peer"]].call(model, described["cores"]), 1
+
+
+def _ours(model: ComparedModel, library: str) -> Callable[[], object]:
+    """A call of a network that was built and saved."""
+    from tunesmith.bench.peers.numpy_operators import aligned_copy
+    from tunesmith.networks import load
+
+    network = load(library)
+    arrays = [aligned_copy(array) for array in model.arrays().values()]
+    return lambda: network(*arrays)
+
+
+if __name__ == "__main__":
+    serve(_prepared)

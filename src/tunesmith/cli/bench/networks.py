@@ -1,0 +1,77 @@
+"""``tunesmith bench networks``: whole networks against other runtimes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from tunesmith.cli import options as opt
+from tunesmith.cli.output import print_page, remark, remarks
+from tunesmith.errors import TunesmithError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def networks(
+    output: Annotated[
+        Path, Option("-o", "--output", help="Folder for networks.md and networks.json.")
+    ] = opt.FIGURES,
+    *,
+    network: Annotated[
+        list[str] | None,
+        Option(help="A name, or a pattern such as 'mobilenet*'; repeatable."),
+    ] = None,
+    seconds: Annotated[float, Option(help="Seconds of tuning for each network.")] = 600.0,
+    early: Annotated[
+        float, Option(help="Also build after so many seconds of tuning; 0: do not.")
+    ] = 0.0,
+    rounds: Annotated[int, Option(help="Rounds in which all take turns.")] = 15,
+    tvm: Annotated[bool, Option(help="TVM's default pipeline, too, which is slow.")] = True,
+    seed: Annotated[int, Option(help="Seed of the search.")] = 0,
+    store: opt.StoreLocation = None,
+    again: Annotated[
+        bool, Option("--again", help="Tune further, and compare again, what has figures.")
+    ] = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Tune, build and compare the networks of the zoo, each in a process of its own, in turn."""
+    from tunesmith.bench.networks.bench import NetworkBench, NetworkSettings
+    from tunesmith.bench.networks.files import read_networks, write_networks
+    from tunesmith.bench.networks.workloads import network_workloads
+    from tunesmith.bench.pages.figure_files import make_folder
+    from tunesmith.store import open_store
+
+    chosen = network_workloads(network or ())
+    settings = NetworkSettings(seconds, early, rounds, seed, tvm, again)
+    make_folder(output)
+    rows = read_networks(output, redone=chosen if again else ())
+    failed = []
+    with open_store(store) as opened:
+        runner = NetworkBench(settings, opened, remark, _watch)
+        for name, workload in chosen.items():
+            try:
+                row = runner.row(workload, rows.get(name))
+            except TunesmithError as error:
+                remark(f"{name}: {error}")
+                failed.append(name)
+                continue
+            if row is not None:
+                rows[name] = row
+                write_networks(output, rows.values())
+    figures, page = write_networks(output, rows.values())
+    print_page(figures, page, as_json=as_json)
+    if failed:
+        raise TunesmithError(f"no figures for {', '.join(failed)}: see above")
+
+
+@contextmanager
+def _watch() -> Iterator[Callable[[Any], None]]:
+    from tunesmith.cli.network.progress import NetworkLines
+
+    with NetworkLines(remarks()) as lines:
+        yield lines.update

@@ -1,0 +1,50 @@
+"""``tunesmith network compare``: a network against other runtimes."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from tunesmith.cli import options as opt
+from tunesmith.cli.network.choice import NetworkChoice
+from tunesmith.cli.output import print_json, print_text, remark
+
+
+def compare(
+    choice: NetworkChoice,
+    *,
+    store: opt.StoreLocation = None,
+    rounds: Annotated[int, Option(help="Rounds in which all take turns.", min=3)] = 15,
+    tvm: Annotated[bool, Option(help="TVM's default pipeline, too, which is slow.")] = True,
+    as_json: opt.Json = False,
+) -> None:
+    """Compare a network with other runtimes, each in a process of its own, in turn."""
+    from tunesmith.bench.networks.comparison import OURS, compare, prepared_model
+    from tunesmith.bench.networks.model import described_model
+    from tunesmith.store import open_store
+
+    model = described_model(choice.zoo, choice.model, choice.batch)
+    network = choice.network()
+    with open_store(store) as opened:
+        remark("building ...")
+        compiled = network.build(opened)
+    with tempfile.TemporaryDirectory(prefix="tunesmith-compare-") as folder:
+        library = compiled.save(Path(folder) / "net.so")
+        with prepared_model(model, network.inputs) as prepared:
+            found = compare(
+                prepared,
+                {OURS: library},
+                network.target.core_count,
+                rounds=rounds,
+                slow=tvm,
+                say=remark,
+            ).to_json()
+    if as_json:
+        print_json({**found, "relative_error": compiled.relative_error})
+        return
+    from tunesmith.bench.networks.table import comparison_table
+
+    print_text(comparison_table(found))

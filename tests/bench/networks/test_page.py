@@ -1,0 +1,91 @@
+"""The figures that sum up ``bench networks``, its page and its files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.networks.rows import row, side
+from tunesmith.bench.networks.files import read_networks, write_networks
+from tunesmith.bench.networks.summary import (
+    early_share,
+    memory_ratio,
+    network_summary,
+    untuned_ratio,
+)
+from tunesmith.bench.networks.workloads import network_workloads
+from tunesmith.bench.rewrite import rewrite
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.store import this_machine
+
+ROWS = [
+    row("resnet18", {"onnxruntime": 2.0, "openvino": 1.6}),
+    row("dqn", {"onnxruntime": 0.9, "openvino": 3.0}, disturbed=True),
+    row("dqn.b8", {"onnxruntime": 0.8}, missing={"openvino": "not installed: openvino"}),
+]
+
+
+def test_figures_that_sum_up() -> None:
+    found = {figure.name: figure for figure in network_summary(ROWS)}
+    zoo = found["the zoo against the best peer, geometric mean"]
+    assert zoo.value == pytest.approx((1.6 * 0.9) ** 0.5)
+    assert (zoo.have, zoo.of, zoo.reached) == (2, 14, False)
+    least = found["the least of all"]
+    assert (least.value, least.have, least.of) == (0.8, 3, 18)
+    assert found["resnet18"].reached
+    assert found["untuned: seconds to build ResNet-18"].reached
+    assert found["ResNet-18: share of the gain after 3 minutes"].value == pytest.approx(0.75)
+    assert found["vgg16"].value is None
+
+
+def test_which_figures_are_reached() -> None:
+    rows = [row(name, {"openvino": 1.5, "onnxruntime": 1.6}) for name in network_workloads()]
+    missed = {figure.name for figure in network_summary(rows) if not figure.reached}
+    assert missed == {
+        "untuned: the zoo, geometric mean",
+        "ResNet-18: share of the gain after 3 minutes",
+    }
+
+
+def test_what_a_row_may_lack() -> None:
+    alone = row("dqn", {}, builds={})
+    assert [of(alone) for of in (untuned_ratio, early_share, memory_ratio)] == [None] * 3
+    slower = row("dqn", {"onnxruntime": 1.0}, milliseconds=20.0)
+    assert early_share(slower) is None, "tuning gained nothing"
+    ours = row("dqn", {"onnxruntime": 1.0}, **side(10.0, peak_bytes=50_000_000))
+    assert memory_ratio(ours) == 0.25
+
+
+def test_the_page(tmp_path: Path) -> None:
+    figures, page = write_networks(tmp_path, [_here(each) for each in ROWS])
+    assert "| resnet18 | 10.00 | 1.60 | 1.44–1.76 | **1.60** | 2.00 | – | – | 80 |" in page
+    assert "| dqn ! |" in page
+    assert "OpenVINO: not installed: openvino (dqn.b8)" in page
+    assert max(len(line) for line in page.splitlines()) <= 100
+    assert figures == json.loads((tmp_path / "networks.json").read_text())
+    (tmp_path / "networks.md").unlink()
+    rewrite(tmp_path / "networks.json")
+    assert (tmp_path / "networks.md").read_text() == page
+    assert list(read_networks(tmp_path)) == ["resnet18", "dqn", "dqn.b8"]
+
+
+def test_rows_of_another_machine(tmp_path: Path) -> None:
+    other = row("dqn", {})
+    other["origin"] = {**other["origin"], "machine": {**this_machine(), "fingerprint": "other"}}
+    write_networks(tmp_path, [other])
+    with pytest.raises(TunesmithError, match="another machine"):
+        read_networks(tmp_path)
+    assert read_networks(tmp_path, ["dqn"]) == {}
+
+
+def test_names_and_patterns() -> None:
+    assert list(network_workloads(["dqn*"])) == ["dqn", "dqn.b8"]
+    with pytest.raises(UsageError, match="did you mean dqn"):
+        network_workloads(["dqm"])
+
+
+def _here(each: dict[str, Any]) -> dict[str, Any]:
+    return {**each, "origin": {**each["origin"], "machine": this_machine()}}
