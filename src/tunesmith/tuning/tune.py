@@ -123,6 +123,8 @@ def tune(
     algorithm = tuner_by_name(tuner) if isinstance(tuner, str) else tuner
     if isinstance(problem, TunesItself):
         with contextlib.ExitStack() as stack:
+            if measurers is None:  # one server for all tasks
+                measurers = stack.enter_context(LocalMeasurers())
             return problem.tune(
                 algorithm,
                 budget or Budget(),

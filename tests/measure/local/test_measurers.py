@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import psutil
 import pytest
 
@@ -44,7 +46,34 @@ def test_the_next_measurer_takes_it() -> None:
         with measurers.measurer(known) as measurer:
             assert servers() - before == {early}
             assert measured(measurer) is Outcome.NO_ERROR
-        assert servers() == before
+        assert servers() - before == {early}
+    assert servers() == before
+
+
+def test_a_server_measures_one_job_after_another() -> None:
+    before = servers()
+    with LocalMeasurers() as measurers:
+        (early,) = servers() - before
+        for size in (16, 32, 16):
+            with measurers.measurer(job(size)) as measurer:
+                assert measured(measurer) is Outcome.NO_ERROR
+                # Nobody waits for these: what comes of them must not reach the next measurer.
+                measurer.submit(candidates([config("none"), config("wrong")]))
+            assert servers() - before == {early}
+    assert servers() == before
+
+
+def test_a_server_that_has_died_is_not_kept() -> None:
+    before = servers()
+    with LocalMeasurers() as measurers:
+        with measurers.measurer(job()) as measurer:
+            assert measured(measurer) is Outcome.NO_ERROR
+        (kept,) = servers() - before
+        psutil.Process(kept).kill()
+        while psutil.Process(kept).status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.01)
+        with measurers.measurer(job(32)) as measurer:
+            assert measured(measurer) is Outcome.NO_ERROR
     assert servers() == before
 
 

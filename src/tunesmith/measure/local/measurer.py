@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import Any, Self
 
@@ -36,15 +36,21 @@ class LocalMeasurer:
 
     Builds run in parallel, runs have the machine to themselves. The server, ``server`` if that
     has the job already, starts at once, is first waited for in ``collect``, and is started again
-    should a candidate kill it.
+    should a candidate kill it. In the end it is stopped, or handed to ``keep``.
 
     Raises ``TunesmithError`` for a sketch that cannot be sent to another process; ``collect``,
     ``play_off`` and ``time_split`` do so if measuring cannot start, or breaks down again and
     again.
     """
 
-    def __init__(self, job: Job, server: ServerProcess | None = None) -> None:
+    def __init__(
+        self,
+        job: Job,
+        server: ServerProcess | None = None,
+        keep: Callable[[ServerProcess], None] | None = None,
+    ) -> None:
         self._job = job
+        self._keep = keep
         self._best = math.inf
         self._next_id = 0
         self._requests: dict[int, Request] = {}
@@ -142,7 +148,9 @@ class LocalMeasurer:
     def close(self) -> None:
         self._clock.stop(time.monotonic())
         server, self._server = self._server, None
-        if server is not None:
+        if server is not None and self._keep is not None and server.started:
+            self._keep(server)
+        elif server is not None:
             server.stop()
         self.cancel()
         self._played.clear()
@@ -239,7 +247,6 @@ class LocalMeasurer:
     def _hear(self, server: ServerProcess, message: Message) -> None:
         if message["kind"] == "failed":
             self._give_up(message["message"])
-        server.started = True
         match message["kind"]:
             case "activity":
                 self._clock.change(Activity(message["activity"]), message["at"])

@@ -1,8 +1,8 @@
 """The measuring server: a process that forks one child a trial and watches over all of them.
 
 Started by ``server_process`` as ``python -m tunesmith.measure.local.server DESCRIPTOR FOLDER``. It
-is single-threaded, and forks from a state in which TVM is loaded but has run nothing. It ends when
-its client is gone, and nothing of it stays.
+is single-threaded, and forks from a state in which TVM is loaded but has run nothing. It takes one
+job after another. It ends when its client is gone, and nothing of it stays.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -61,6 +61,8 @@ class Server:
         self._scheduler = self._make_scheduler()
         # What came of programs that were valid. Many configs differ in what changes nothing.
         self._measured: dict[str, Verdict] = {}
+        # What the client said from the next job on, which ends this one.
+        self._of_next_job: list[dict[str, Any]] = []
 
     def _make_scheduler(self) -> Scheduler[TrialProcess] | GpuScheduler:
         job = self._prepared.job
@@ -79,14 +81,17 @@ class Server:
             return GpuScheduler(pool=self._pool, start=start, **settings)
         return Scheduler(start=partial(self._start_trial, TrialProcess), **settings)
 
-    def serve(self) -> None:
-        """Work until the client is gone, then kill what is left.
+    def serve(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+        """Work until the client is gone or has another job, then kill what is left.
 
-        Raises ``OSError`` if the system does not let a process be made.
+        ``messages`` are what the client has said already; returned is what it said from the next
+        job on, nothing if it is gone. Raises ``OSError`` if the system does not let a process be
+        made.
         """
         self._selector.register(self._client, selectors.EVENT_READ, self._hear_client)
         try:
-            while os.getppid() == self._client_pid:
+            self._take(messages)
+            while os.getppid() == self._client_pid and not self._of_next_job:
                 self._scheduler.advance()
                 self._tell_activity()
                 self._wait_for_something()
@@ -94,9 +99,18 @@ class Server:
                     if trial.time_left <= 0.0:
                         trial.time_out()
         except ChannelClosedError:
-            pass
+            return []
         finally:
             self._end_all()
+            self._selector.close()
+        return self._of_next_job
+
+    def _take(self, messages: Sequence[Message]) -> None:
+        for message in messages:
+            if self._of_next_job or message["kind"] == "job":
+                self._of_next_job.append(dict(message))
+            else:
+                self.obey(message)
 
     def obey(self, message: Message) -> None:
         """Do what the client says: measure more, or give up some of it."""
@@ -121,8 +135,7 @@ class Server:
 
     def _hear_client(self) -> None:
         self._client.flush()
-        for message in self._client.receive():
-            self.obey(message)
+        self._take(self._client.receive())
 
     def _tell(self, kind: str, **content: object) -> None:
         self._client.send({"kind": kind, **content})
@@ -211,22 +224,22 @@ def main(descriptor: int, scratch: str) -> int:
 
 
 def _serve(client: Channel, client_pid: int) -> int:
-    """Do what the client says until it is gone. Returns the exit status."""
+    """Do what the client says until it is gone, job by job. Returns the exit status."""
     try:
         reached("server: its own modules")
         load_compiler()  # before the job, which may import it too
         reached("server: compiler")
         messages: list[dict[str, Any]] = []
-        job = Job.from_text(_next(client, messages)["job"])
-        os.environ["TVM_NUM_THREADS"] = str(job.target.core_count)  # read when kernels first run
-        reached("server: job and its sketches")
-        prepared = Prepared.of(job)
-        reached("server: warm compiler, inputs, reference")
-        client.send({"kind": "started"})
-        server = Server(prepared, client, client_pid)
-        for message in messages:
-            server.obey(message)
-        server.serve()
+        while os.getppid() == client_pid:
+            job = Job.from_text(_next(client, messages)["job"])
+            os.environ["TVM_NUM_THREADS"] = str(job.target.core_count)  # read when kernels run
+            reached("server: job and its sketches")
+            with contextlib.closing(Prepared.of(job)) as prepared:
+                reached("server: warm compiler, inputs, reference")
+                client.send({"kind": "started"})
+                messages = Server(prepared, client, client_pid).serve(messages)
+            if not messages:
+                break
     except ChannelClosedError:
         return 0
     except Exception as error:

@@ -26,9 +26,9 @@ _TAIL = 1 << 12
 
 
 class ServerProcess:
-    """A running server, which loads the compiler and then waits for its job.
+    """A running server, which loads the compiler and then waits for a job, and after it for others.
 
-    ``started`` tells whether it has got so far as to take requests.
+    ``started`` tells whether it has got so far as to take requests for its job.
     """
 
     def __init__(self) -> None:
@@ -62,12 +62,20 @@ class ServerProcess:
         """A new server for a job. Raises like ``Job.to_text``."""
         text = job.to_text()
         server = cls()
-        server.send({"job": text})
+        server._give(text)
         return server
 
     def prepare(self, job: Job) -> None:
-        """Let it get ready for its job. Raises like ``Job.to_text``."""
-        self.send({"job": job.to_text()})
+        """Let it get ready for a job; it gives up the one before. Raises like ``Job.to_text``."""
+        self._give(job.to_text())
+
+    def _give(self, job: str) -> None:
+        self.started = False
+        self.send({"kind": "job", "job": job})
+
+    @property
+    def alive(self) -> bool:
+        return not self._ends_within(0.0)
 
     def send(self, message: Message) -> None:
         """Send as much of a message as fits; ``receive`` sends the rest, and reports a server that
@@ -78,10 +86,16 @@ class ServerProcess:
     def receive(self, timeout: float) -> list[dict[str, Any]]:
         """The messages that there are; waits up to ``timeout`` seconds for the first.
 
-        Raises ``ChannelClosedError`` if the server has died.
+        Those about an earlier job are left out. Raises ``ChannelClosedError`` if the server has
+        died.
         """
         self._channel.wait(timeout)
-        return self._channel.receive()
+        found = []
+        for message in self._channel.receive():
+            self.started = self.started or message["kind"] == "started"
+            if self.started or message["kind"] == "failed":
+                found.append(message)
+        return found
 
     def stop(self, grace: float = _FAREWELL) -> str:
         """End the server with all its trials. Returns the last line that it printed.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shutil
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -75,6 +76,10 @@ class Prepared:
         gc.collect()
         gc.freeze()
         return prepared
+
+    def close(self) -> None:
+        """Remove the weights that trials have prepared."""
+        shutil.rmtree(self.weight_cache, ignore_errors=True)
 
     def mismatch(self, output: npt.NDArray[Any]) -> str | None:
         """What is wrong with an output in one line; None if it is right or not verified."""
