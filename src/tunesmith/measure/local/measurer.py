@@ -232,7 +232,7 @@ class LocalMeasurer:
         elif self._silence_left <= 0.0:
             self._replace_server(self._server)
         for message in messages:
-            self._hear(self._server, message)
+            self._hear(message)
         self._dispatch()
 
     @property
@@ -244,7 +244,7 @@ class LocalMeasurer:
         longest = settings.build_timeout + settings.run_timeout + _SILENCE
         return self._heard + longest - time.monotonic()
 
-    def _hear(self, server: ServerProcess, message: Message) -> None:
+    def _hear(self, message: Message) -> None:
         if message["kind"] == "failed":
             self._give_up(message["message"])
         match message["kind"]:
