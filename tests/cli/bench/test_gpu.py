@@ -78,7 +78,7 @@ def test_what_does_not_exist_is_refused(
 
 @pytest.mark.slow
 def test_all_parts(tmp_path: Path) -> None:
-    ran = bench(tmp_path, *SMALL, "--seconds", 60, "--pairs", 3, gpus=1)
+    ran = bench(tmp_path, *SMALL, "--seconds", 36, "--pairs", 3, gpus=1)
     assert ran.code == 0, ran.err
     found = figures(tmp_path)
     assert list(found["parts"]) == list(PARTS)
