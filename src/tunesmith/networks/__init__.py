@@ -7,7 +7,8 @@ result = compiled(x)
 """
 
 from tunesmith.networks.compiled import CompiledNetwork
-from tunesmith.networks.network import Network, from_exported, from_file, from_onnx, from_torch
+from tunesmith.networks.models import from_exported, from_file, from_onnx, from_torch
+from tunesmith.networks.network import Network
 from tunesmith.networks.tune import NetworkProgress, NetworkResult, TunedTask
 
 load = CompiledNetwork.load

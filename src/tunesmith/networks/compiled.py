@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -11,7 +11,7 @@ from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.kernel import arrays
 from tunesmith.kernel.calling import use_threads
 from tunesmith.networks import files
-from tunesmith.networks.files import Description
+from tunesmith.networks.description import Description, Entry
 from tunesmith.operators import Argument
 from tunesmith.target import Target, instructions
 
@@ -21,7 +21,8 @@ class CompiledNetwork:
 
     Call it with arrays in the order of ``inputs``: NumPy arrays, or other tensors with DLPack such
     as PyTorch's. It returns a new array of the first input's library, or a tuple of them if the
-    network has several results. It runs on as many threads as its target has cores.
+    network has several results. It runs on as many threads as its target has cores. A network that
+    was built for several batches runs the program for that of the first input.
 
     Calling raises ``UsageError`` for arrays that do not fit, and ``TunesmithError`` on a processor
     that lacks instructions that the network was compiled for.
@@ -36,7 +37,8 @@ class CompiledNetwork:
         """By how much its results differ from those of its source; None if that was not tried."""
 
     def __call__(self, *inputs: Any) -> Any:
-        expected = self.description.inputs
+        entry = self._entry_for(inputs)
+        expected = entry.inputs
         if len(inputs) != len(expected):
             names = ", ".join(argument.name for argument in expected)
             raise UsageError(f"this network takes {len(expected)} inputs ({names}): {len(inputs)}")
@@ -47,18 +49,37 @@ class CompiledNetwork:
         for tensor, argument in zip(tensors, expected, strict=True):
             self._check_indices(tensor, argument)
         use_threads(self.description.cores)
-        result = self._main(*tensors, *self._weights)
-        if len(self.description.outputs) == 1:
+        function, weights = self._functions[entry.function]
+        result = function(*tensors, *weights)
+        if len(entry.outputs) == 1:
             return arrays.like(inputs[0], result)
         return tuple(arrays.like(inputs[0], each) for each in result)
 
+    def _entry_for(self, inputs: Sequence[Any]) -> Entry:
+        """The entry for the batch of these inputs, or the only one there is.
+
+        Raises ``UsageError`` for a batch that the network is not built for.
+        """
+        shape = getattr(inputs[0], "shape", None) if inputs else None
+        if len(self.description.entries) == 1 or not shape:
+            return self.description.entries[0]
+        return self.description.entry(int(shape[0]))
+
     @cached_property
-    def _main(self) -> Any:
+    def _functions(self) -> Mapping[str, tuple[Callable[..., Any], Sequence[Any]]]:
+        """The functions of all entries, with the weights that they take."""
         import tvm
         from tvm import relax
 
         self._check_processor()
-        return relax.VirtualMachine(self._executable, tvm.cpu())["main"]
+        machine = relax.VirtualMachine(self._executable, tvm.cpu())
+        return {
+            entry.function: (
+                machine[entry.function],
+                [self._weights[number] for number in entry.weights],
+            )
+            for entry in self.description.entries
+        }
 
     def _check_indices(self, tensor: Any, argument: Argument) -> None:
         """Raises ``UsageError`` for an index that is outside of its table."""

@@ -6,24 +6,20 @@ import ctypes
 import json
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from tunesmith.compiler.libraries import check_linker, link, load
 from tunesmith.errors import TunesmithError, UsageError, last_line, system_reason
+from tunesmith.networks.description import ALIGNMENT, FORMAT, Description
 from tunesmith.operators import Argument
-
-FORMAT = 1
 
 # Symbols of the library: the description, a text that ends with 0, and the weights.
 _DESCRIPTION = "tunesmith_description"
 _WEIGHTS = "tunesmith_weights"
-# Weights start at multiples of this many bytes, as our other tensors do.
-_ALIGNMENT = 64
 
 _ASSEMBLY = f"""
     .section .rodata
@@ -31,60 +27,13 @@ _ASSEMBLY = f"""
 {_DESCRIPTION}:
     .incbin "description.json"
     .byte 0
-    .balign {_ALIGNMENT}
+    .balign {ALIGNMENT}
     .global {_WEIGHTS}
 {_WEIGHTS}:
     .incbin "weights.bin"
     .byte 0
     .section .note.GNU-stack,"",@progbits
 """
-
-
-@dataclass(frozen=True)
-class Description:
-    """Everything about a compiled network except its code and its weights.
-
-    ``weights`` are what its function takes after the ``inputs``. ``processor`` is what it was
-    compiled for, ``cores`` is the number of threads that it runs on. ``bounds`` are for inputs that
-    are indices, by name: these must be smaller, and not negative.
-    """
-
-    inputs: tuple[Argument, ...]
-    outputs: tuple[Argument, ...]
-    weights: tuple[Argument, ...]
-    processor: str
-    cores: int
-    bounds: Mapping[str, int] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"format": FORMAT, **asdict(self)}
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """The inverse. Raises ``LookupError``, ``TypeError``, ``ValueError`` for anything else."""
-        return cls(
-            inputs=_arguments(saved["inputs"]),
-            outputs=_arguments(saved["outputs"]),
-            weights=_arguments(saved["weights"]),
-            processor=str(saved["processor"]),
-            cores=int(saved["cores"]),
-            bounds={str(name): int(bound) for name, bound in saved["bounds"].items()},
-        )
-
-    @property
-    def offsets(self) -> list[int]:
-        """Where each of the weights starts, in bytes; then where they end."""
-        found = [0]
-        for weight in self.weights:
-            found.append(found[-1] + -(-weight.bytes // _ALIGNMENT) * _ALIGNMENT)
-        return found
-
-
-def _arguments(saved: Sequence[Mapping[str, Any]]) -> tuple[Argument, ...]:
-    return tuple(
-        Argument(str(each["name"]), tuple(map(int, each["shape"])), str(each["dtype"]))
-        for each in saved
-    )
 
 
 def write(library: Path, executable: Any, weights: Sequence[Any], description: Description) -> Path:

@@ -69,6 +69,11 @@ class Graph:
     nodes: tuple[Node, ...]
     outputs: tuple[Value, ...]
 
+    @property
+    def batch(self) -> int | None:
+        """The first size of the first input; None if there is none."""
+        return self.inputs[0].shape[0] if self.inputs and self.inputs[0].shape else None
+
     @cached_property
     def users(self) -> Mapping[Value, tuple[Node, ...]]:
         """The nodes that read a value, once for each time that they do."""

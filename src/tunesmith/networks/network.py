@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 from tunesmith.budget import Budget
 from tunesmith.errors import UsageError
@@ -17,12 +15,11 @@ from tunesmith.networks.build.module import built_module
 from tunesmith.networks.build.selection import Choice, selected
 from tunesmith.networks.check import LIMIT, Source, check, random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
-from tunesmith.networks.files import Description
+from tunesmith.networks.description import Description, Entry
 from tunesmith.networks.graph import Array, Graph, Value
 from tunesmith.networks.indices import index_bounds
-from tunesmith.networks.layers.cover import Step, covered
+from tunesmith.networks.layers.cover import CoveredGraph, Step, covered
 from tunesmith.networks.layers.layer import Layer
-from tunesmith.networks.relax import graph_of
 from tunesmith.networks.simplify import simplified
 from tunesmith.networks.tune import HowToTune, NetworkProgress, NetworkResult, tune_tasks
 from tunesmith.operators import Argument
@@ -37,37 +34,54 @@ from tunesmith.tuners import Tuner
 class Network:
     """A network for a target. ``from_torch`` and ``from_onnx`` make it.
 
-    ``source`` is what builds are compared with: the framework that it is from.
+    It has one of ``graphs`` for each batch that it takes, the smallest first. ``source`` is what
+    builds are compared with: the framework that it is from.
     """
 
-    graph: Graph
-    steps: tuple[Step, ...]
+    graphs: tuple[CoveredGraph, ...]
     target: Target
     source: Source | None = None
 
     @classmethod
     def of(
-        cls, graph: Graph, target: Target | str = "cpu", source: Source | None = None
+        cls,
+        graphs: Graph | Sequence[Graph],
+        target: Target | str = "cpu",
+        source: Source | None = None,
     ) -> Network:
-        """The network of a graph: simplified, and covered with layers.
+        """The network of a graph, or of one for each batch: simplified, and covered with layers.
 
-        Raises ``UsageError`` for a GPU: networks are built for CPUs so far.
+        Raises ``UsageError`` for a GPU: networks are built for CPUs so far; and for graphs of the
+        same batch.
         """
         target = Target.of(target)
         if target.kind != "cpu":
             raise UsageError(f"networks are built for CPUs, not for {target.key}: leave it out")
-        plain = simplified(graph)
-        return cls(plain, covered(plain), target, source)
+        each = (graphs,) if isinstance(graphs, Graph) else graphs
+        network = cls(tuple(covered(simplified(graph)) for graph in each), target, source)
+        if len(each) > 1 and len(set(network.batches)) < len(each):
+            raise UsageError("the first input has the same batch each time: name one batch")
+        return network
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
-        """What a call takes."""
-        return tuple(_argument(value, value.name) for value in self.graph.inputs)
+        """What a call with the first batch takes."""
+        return _inputs(self.graphs[0])
+
+    @property
+    def batches(self) -> tuple[int, ...]:
+        """The first sizes of the first input; none if there is no such size."""
+        return tuple(each.graph.batch for each in self.graphs if each.graph.batch is not None)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Layers, and nodes that none covers, of all batches in order."""
+        return tuple(step for graph in self.graphs for step in graph.steps)
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """The calls of our operators, in order."""
-        return tuple(step for step in self.steps if isinstance(step, Layer))
+        """The calls of our operators, of all batches in order."""
+        return tuple(layer for graph in self.graphs for layer in graph.layers)
 
     @cached_property
     def tasks(self) -> Mapping[Task, int]:
@@ -109,9 +123,18 @@ class Network:
         """
         compiled = self.built(selected(self.tasks, store, say=say))
         if self.source is not None:
-            given = random_inputs(self.inputs) if inputs is None else inputs
-            compiled.relative_error = check(compiled, self.source, given, limit)
+            compiled.relative_error = max(
+                check(compiled, self.source, each, limit) for each in self._examples(inputs)
+            )
         return compiled
+
+    def _examples(self, given: Sequence[Array] | None) -> Sequence[Sequence[Array]]:
+        """The given inputs, and random ones for each batch that they are not of."""
+        shapes = None if given is None else [array.shape for array in given]
+        each = [_inputs(graph) for graph in self.graphs]
+        rest = [them for them in each if [argument.shape for argument in them] != shapes]
+        examples: list[Sequence[Array]] = [] if given is None else [given]
+        return examples + [random_inputs(arguments) for arguments in rest]
 
     def built(self, choices: Mapping[Task, Choice]) -> CompiledNetwork:
         """Compile the network with these programs."""
@@ -120,70 +143,38 @@ class Network:
             for number, (task, choice) in enumerate(choices.items())
         }
         of_layers = {layer: kernels[self.task_of(layer)] for layer in self.layers}
-        built = built_module(self.graph, self.steps, of_layers, self.target)
-        weights = tuple(
-            Argument(f"weight{number}", tuple(weight.shape), str(weight.dtype))
-            for number, weight in enumerate(built.weights)
-        )
+        several = len(self.graphs) > 1
+        named = {f"main_{each.graph.batch}" if several else "main": each for each in self.graphs}
+        built = built_module(named, of_layers, self.target)
+        bounds = {
+            value.name: rows
+            for graph in self.graphs
+            for value, rows in index_bounds(graph.graph).items()
+        }
         description = Description(
-            inputs=self.inputs,
-            outputs=tuple(
-                _argument(value, f"output{number}")
-                for number, value in enumerate(self.graph.outputs)
+            entries=tuple(
+                Entry(name, _inputs(graph), _outputs(graph), built.reads[name])
+                for name, graph in named.items()
             ),
-            weights=weights,
+            weights=tuple(
+                Argument(f"weight{number}", tuple(weight.shape), str(weight.dtype))
+                for number, weight in enumerate(built.weights)
+            ),
             processor=self.target.processor,
             cores=self.target.core_count,
-            bounds={value.name: rows for value, rows in index_bounds(self.graph).items()},
+            bounds=bounds,
         )
         return CompiledNetwork(description, built.executable, built.weights)
 
 
+def _inputs(covered_graph: CoveredGraph) -> tuple[Argument, ...]:
+    return tuple(_argument(value, value.name) for value in covered_graph.graph.inputs)
+
+
+def _outputs(covered_graph: CoveredGraph) -> tuple[Argument, ...]:
+    outputs = enumerate(covered_graph.graph.outputs)
+    return tuple(_argument(value, f"output{number}") for number, value in outputs)
+
+
 def _argument(value: Value, name: str) -> Argument:
     return Argument(name, value.shape, value.dtype)
-
-
-def from_torch(model: Any, example: Any, target: Target | str = "cpu") -> Network:
-    """The network of a ``torch.nn.Module``, for inputs like ``example``: an array or several.
-
-    Raises ``UsageError`` where it cannot be exported or imported, ``MissingDependencyError``
-    without PyTorch.
-    """
-    from tunesmith.networks.importing.pytorch import exported
-
-    inputs = example if isinstance(example, tuple | list) else (example,)
-    return from_exported(exported(model, inputs), target)
-
-
-def from_exported(program: Any, target: Target | str = "cpu") -> Network:
-    """The network of a ``torch.export.ExportedProgram``. Raises like ``from_torch``."""
-    from tunesmith.networks.importing.pytorch import module_of, source_of
-
-    return Network.of(graph_of(module_of(program)["main"]), target, source_of(program))
-
-
-def from_onnx(path: str | Path, batch: int = 1, target: Target | str = "cpu") -> Network:
-    """The network of an ONNX file; ``batch`` stands for a first size that the file leaves open.
-
-    Raises ``UsageError`` for a file that is no model and for what cannot be imported,
-    ``MissingDependencyError`` without the package ``onnx``.
-    """
-    from tunesmith.networks.importing.onnx import module_of, read_model, source_of
-
-    model = read_model(path)
-    return Network.of(graph_of(module_of(model, batch)["main"]), target, source_of(model))
-
-
-def from_file(path: str | Path, batch: int = 1, target: Target | str = "cpu") -> Network:
-    """The network of a file: ``.onnx``, or ``.pt2`` of ``torch.export.save``.
-
-    Raises ``UsageError`` for another kind of file, and like ``from_onnx`` and ``from_torch``.
-    """
-    from tunesmith.networks.importing.pytorch import read_program
-
-    kind = Path(path).suffix
-    if kind == ".onnx":
-        return from_onnx(path, batch, target)
-    if kind == ".pt2":
-        return from_exported(read_program(path), target)
-    raise UsageError(f"{path} is neither .onnx nor .pt2: export the model to one of them")

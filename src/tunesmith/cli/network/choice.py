@@ -23,9 +23,10 @@ class NetworkChoice:
         Path | None, Argument(help="A model: .onnx, or .pt2 of torch.export.save.")
     ] = None
     zoo: Annotated[str | None, Option(help="A known network with random weights instead.")] = None
-    batch: Annotated[
-        int, Option(help="The batch, of a model in ONNX if it leaves it open.", min=1)
-    ] = 1
+    batches: Annotated[
+        list[int] | None,
+        Option("--batch", help="A batch, if the model leaves it open; repeatable.", min=1),
+    ] = None
     mcpu: opt.Processor = None
     cores: Annotated[int | None, Option(help="Threads that it may use; default: all cores.")] = None
 
@@ -40,8 +41,8 @@ class NetworkChoice:
 
         target = Target(mcpu=self.mcpu, cores=self.cores)
         if self.model is not None and self.zoo is None:
-            return from_file(self.model, self.batch, target)
+            return from_file(self.model, self.batches or (), target)
         if self.zoo is None or self.model is not None:
             raise UsageError(f"name a model's file or one --zoo network: {', '.join(ZOO.names())}")
         known = ZOO.get(self.zoo)
-        return from_torch(known.model(), known.example(self.batch), target)
+        return from_torch(known.model(), known.example(1), target, batches=self.batches or ())

@@ -19,6 +19,9 @@ def run(
     inputs: Annotated[
         list[Path] | None, Option("--input", help="An array as .npy; repeatable, in order.")
     ] = None,
+    batch: Annotated[
+        int | None, Option(help="The batch of random inputs; default: the smallest of the network.")
+    ] = None,
     output: Annotated[
         Path | None, Option("-o", "--output", help="Write the results to this .npz.")
     ] = None,
@@ -33,8 +36,9 @@ def run(
     from tunesmith.whole_file import write_whole
 
     network = load(library)
-    arrays = random_inputs(network.description.inputs) if not inputs else map(_array, inputs)
-    given = list(arrays)
+    described = network.description
+    entry = described.entries[0] if batch is None else described.entry(batch)
+    given = list(map(_array, inputs)) if inputs else random_inputs(entry.inputs)
     result = network(*given)
     results = result if isinstance(result, tuple) else (result,)
     times = []
@@ -46,7 +50,7 @@ def run(
     if output is not None:
         import io
 
-        names = [argument.name for argument in network.description.outputs]
+        names = [argument.name for argument in entry.outputs]
         packed = io.BytesIO()
         np.savez(packed, **dict(zip(names, results, strict=True)))
         write_whole(output, packed.getvalue())
@@ -55,7 +59,7 @@ def run(
         print_json({"milliseconds": median * 1e3, "calls": calls, "results": shapes})
         return
     print_text(f"{median * 1e3:.3f} ms a call, the median of {calls}")
-    for argument, each in zip(network.description.outputs, results, strict=True):
+    for argument, each in zip(entry.outputs, results, strict=True):
         print_text(f"{argument.name}: {argument.dtype} of shape {tuple(each.shape)}")
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tunesmith.compiler.passes.vector_functions import register_vector_functions
 from tunesmith.networks.build.fallback import scheduled_for_cpu
 from tunesmith.networks.build.kernels import LayerKernel
-from tunesmith.networks.graph import Array, Graph, Value
-from tunesmith.networks.layers.cover import Step
+from tunesmith.networks.graph import Array, Value
+from tunesmith.networks.layers.cover import CoveredGraph, Step
 from tunesmith.networks.layers.layer import Layer
 from tunesmith.operators import Argument
 from tunesmith.sketches.tir.weights import WEIGHT, with_weights
@@ -19,34 +22,41 @@ from tunesmith.target import Target
 
 @dataclass(frozen=True)
 class BuiltModule:
-    """TVM's executable, whose function ``main`` takes the network's inputs and then ``weights``.
+    """TVM's executable: a function for each graph, which takes its inputs and then weights.
 
-    The weights are no constants of the executable: TVM would print a line for each when it saves
-    and loads them, and copy them.
+    ``reads`` has for each function the numbers of those ``weights``. They are no constants of the
+    executable: TVM would print a line for each when it saves and loads them, and copy them.
     """
 
     executable: Any
     weights: tuple[Any, ...]
+    reads: Mapping[str, tuple[int, ...]]
 
 
 def built_module(
-    graph: Graph, steps: Sequence[Step], kernels: Mapping[Layer, LayerKernel], target: Target
+    graphs: Mapping[str, CoveredGraph], kernels: Mapping[Layer, LayerKernel], target: Target
 ) -> BuiltModule:
-    """Build a network whose layers have these kernels."""
+    """Build graphs by the names of their functions, whose layers have these kernels."""
     from tvm import relax
     from tvm.runtime import tensor
 
     register_vector_functions()
-    emitter = _Emitter(graph, kernels)
-    module = emitter.module(steps)
+    builder, weights = relax.BlockBuilder(), _Weights()
+    reads = {
+        name: _Emitter(graph, kernels, builder, weights).function(name)
+        for name, graph in graphs.items()
+    }
     linked = list({id(kernel): kernel.module for kernel in kernels.values()}.values())
-    module = module.with_attr("external_mods", linked)
-    executable = relax.build(module, target.to_tvm(), relax_pipeline=_pipeline())
-    return BuiltModule(executable, tuple(tensor(array) for array in emitter.weights))
+    module = builder.finalize().with_attr("external_mods", linked)
+    executable = relax.build(module, target.to_tvm(), relax_pipeline=_pipeline(list(graphs)))
+    return BuiltModule(executable, tuple(map(tensor, weights.arrays)), reads)
 
 
-def _pipeline() -> Any:
-    """Relax's passes, in TVM's order: fusion of what is no layer, and memory planned."""
+def _pipeline(functions: list[str]) -> Any:
+    """Relax's passes, in TVM's order: fusion of what is no layer, and memory planned.
+
+    ``functions`` are those that users call.
+    """
     from tvm.ir.transform import Sequential
     from tvm.relax import transform
 
@@ -56,7 +66,7 @@ def _pipeline() -> Any:
             transform.AnnotateTIROpPattern(),
             transform.FuseOps(),
             transform.FuseTIR(),
-            transform.DeadCodeElimination(["main"]),
+            transform.DeadCodeElimination(functions),
             scheduled_for_cpu(),
             transform.RewriteDataflowReshape(),
             transform.ToNonDataflow(),
@@ -73,37 +83,63 @@ def _pipeline() -> Any:
     )
 
 
+class _Weights:
+    """The weights of all functions. Equal arrays are one, such as those of two batches."""
+
+    def __init__(self) -> None:
+        self.arrays: list[Array] = []
+        self._numbers: dict[tuple[object, ...], int] = {}
+
+    def number(self, array: Array) -> int:
+        """The number of an array, which is added if no equal one is there."""
+        bytes_of = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+        content = hashlib.sha256(bytes_of).digest()
+        number = self._numbers.setdefault((array.shape, array.dtype, content), len(self.arrays))
+        if number == len(self.arrays):
+            self.arrays.append(array)
+        return number
+
+
 class _Emitter:
-    """Emits the function ``main``, and collects its ``weights``."""
+    """Emits the function of a graph."""
 
-    def __init__(self, graph: Graph, kernels: Mapping[Layer, LayerKernel]) -> None:
-        from tvm import relax
-
-        self.weights: list[Array] = []
-        self._graph = graph
+    def __init__(
+        self,
+        covered: CoveredGraph,
+        kernels: Mapping[Layer, LayerKernel],
+        builder: Any,
+        weights: _Weights,
+    ) -> None:
+        self._covered = covered
         self._kernels = kernels
-        self._builder = relax.BlockBuilder()
+        self._builder = builder
+        self._weights = weights
         self._expressions: dict[Value, Any] = {}
 
-    def module(self, steps: Sequence[Step]) -> Any:
+    def function(self, name: str) -> tuple[int, ...]:
+        """Add the function to the builder; returns the numbers of the weights that it takes."""
         from tvm import relax
 
-        builder = self._builder
-        parameters = [self._parameter(value, value.name) for value in self._graph.inputs]
-        for step in steps:
+        builder, graph = self._builder, self._covered.graph
+        parameters = [self._parameter(value, value.name) for value in graph.inputs]
+        reads: dict[int, Any] = {}
+        for step in self._covered.steps:
             for value in self._reads(step):
-                if value.constant is not None and value not in self._expressions:
-                    parameters.append(self._parameter(value, f"weight{len(self.weights)}"))
-                    self.weights.append(value.constant)
-        with builder.function("main", parameters):
+                if value.constant is None or value in self._expressions:
+                    continue
+                number = self._weights.number(value.constant)
+                if number not in reads:
+                    reads[number] = self._parameter(value, f"weight{number}")
+                self._expressions[value] = reads[number]
+        with builder.function(name, [*parameters, *reads.values()]):
             with builder.dataflow():
-                for step in steps:
+                for step in self._covered.steps:
                     self._emit(step)
-                outputs = [self._expressions[value] for value in self._graph.outputs]
+                outputs = [self._expressions[value] for value in graph.outputs]
                 result = outputs[0] if len(outputs) == 1 else relax.Tuple(outputs)
                 result = builder.emit_output(result)
             builder.emit_func_output(result)
-        return builder.finalize()
+        return tuple(reads)
 
     def _parameter(self, value: Value, name: str) -> Any:
         from tvm import relax

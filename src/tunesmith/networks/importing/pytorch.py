@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tunesmith.errors import MissingDependencyError, UsageError, last_line
+from tunesmith.errors import MissingDependencyError, UsageError, first_line, last_line
 from tunesmith.networks.check import Source
 from tunesmith.networks.graph import Array
 
@@ -38,11 +38,68 @@ def exported(model: Any, example: Sequence[Any]) -> Any:
         raise MissingDependencyError(_NO_TORCH) from None
     if not isinstance(model, torch.nn.Module):
         raise UsageError(f"a network of PyTorch is a torch.nn.Module, not {type(model).__name__}")
+    return _exported(model.eval(), example, "PyTorch cannot export this network")
+
+
+def _exported(module: Any, example: Sequence[Any], complaint: str) -> Any:
+    import torch
+
     try:
         with _quietly(), torch.no_grad():
-            return torch.export.export(model.eval(), tuple(example))
+            return torch.export.export(module, tuple(example))
     except Exception as error:
-        raise UsageError(f"PyTorch cannot export this network: {last_line(error)}") from error
+        raise UsageError(f"{complaint}: {first_line(error)}") from error
+
+
+def with_batch(example: Sequence[Any], batch: int) -> list[Any]:
+    """Inputs like ``example`` for another batch: the first size of the first input, and of others
+    whose first size is the same.
+
+    Raises ``UsageError`` if the first input has no such size.
+    """
+    first = example[0] if example else None
+    if first is None or not first.ndim or not len(first):
+        raise UsageError("the first input of this network has no batch: leave the batches out")
+    return [
+        each[:1].repeat(batch, *[1] * (each.ndim - 1))
+        if each.ndim and len(each) == len(first)
+        else each
+        for each in example
+    ]
+
+
+def specialised(program: Any, batch: int | None) -> Any:
+    """The program for a batch, by default 1, if it leaves first sizes open; else as it is.
+
+    It is exported once more: so all sizes in it become numbers. Raises ``UsageError`` if it leaves
+    other sizes open, and for a batch that it does not take.
+    """
+    import torch
+
+    inputs = _inputs(program)
+    if all(isinstance(size, int) for given in inputs for size in given.shape):
+        return program
+    example = []
+    for number, given in enumerate(inputs):
+        sizes = list(given.shape)
+        if sizes and not isinstance(sizes[0], int):
+            sizes[0] = batch or 1
+        unknown = [size for size in sizes if not isinstance(size, int)]
+        if unknown:
+            raise UsageError(
+                f"input {number} has the unknown size {unknown[0]}: export the model with fixed "
+                "sizes, but for the batch"
+            )
+        example.append(torch.zeros(sizes, dtype=given.dtype))
+    return _exported(
+        program.module(), example, f"this program does not take the batch {batch or 1}"
+    )
+
+
+def _inputs(program: Any) -> list[Any]:
+    """PyTorch's descriptions of a program's inputs: their shapes may have symbols."""
+    names = set(program.graph_signature.user_inputs)
+    return [node.meta["val"] for node in program.graph.nodes if node.name in names]
 
 
 def read_program(path: str | Path) -> Any:
@@ -94,19 +151,24 @@ def _imported(program: Any, decomposed: Container[str]) -> Any:
         )
 
 
-def source_of(program: Any) -> Source:
-    """What PyTorch computes of inputs."""
+def source_of(*programs: Any) -> Source:
+    """What PyTorch computes of inputs. Of several programs the one for their batch does."""
     import torch
 
-    module = program.module()
+    modules = {_batch(_inputs(program)): program.module() for program in programs}
 
     def run(inputs: Sequence[Array]) -> list[Array]:
         with torch.no_grad():
-            results = module(*map(torch.from_numpy, inputs))
+            results = modules[_batch(inputs)](*map(torch.from_numpy, inputs))
         each = results if isinstance(results, tuple | list) else (results,)
         return [result.numpy() for result in each]
 
     return run
+
+
+def _batch(inputs: Sequence[Any]) -> int | None:
+    """The first size of the first input; None if there is none."""
+    return inputs[0].shape[0] if inputs and inputs[0].shape else None
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
 
 from tunesmith.errors import UsageError
 from tunesmith.networks.graph import Graph, Node
@@ -14,6 +15,19 @@ from tunesmith.networks.layers.products import match_matmul, match_matmul_nt
 from tunesmith.networks.layers.rows import match_layer_norm, match_softmax
 
 Step = Layer | Node
+
+
+@dataclass(frozen=True, eq=False)
+class CoveredGraph:
+    """A graph, and what computes it: layers, and nodes that none covers, in order."""
+
+    graph: Graph
+    steps: tuple[Step, ...]
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        return tuple(step for step in self.steps if isinstance(step, Layer))
+
 
 _MATCHERS: Mapping[str, Callable[[Node], Layer | None]] = {
     "matmul": match_matmul,
@@ -27,8 +41,8 @@ _MATCHERS: Mapping[str, Callable[[Node], Layer | None]] = {
 }
 
 
-def covered(graph: Graph) -> tuple[Step, ...]:
-    """The layers of a network, and the nodes that none covers, in an order in which they can run.
+def covered(graph: Graph) -> CoveredGraph:
+    """The graph with its nodes made layers, where an operator of ours covers them.
 
     A layer of several nodes is where the last of them was: all that it reads is there by then.
     """
@@ -44,7 +58,7 @@ def covered(graph: Graph) -> tuple[Step, ...]:
         for covered_node in layer.covers:
             del steps[covered_node]
         steps[layer.covers[-1]] = layer
-    return tuple(steps[node] for node in graph.nodes if node in steps)
+    return CoveredGraph(graph, tuple(steps[node] for node in graph.nodes if node in steps))
 
 
 def _layer(node: Node, graph: Graph, taken: Container[Node]) -> Layer | None:
