@@ -14,8 +14,11 @@ import numpy as np
 
 from tunesmith.compiler.libraries import check_linker, link, load
 from tunesmith.errors import TunesmithError, UsageError, last_line, system_reason
+from tunesmith.kernel import arrays
+from tunesmith.networks.c_interface.source import INCLUDE, c_source
 from tunesmith.networks.description import ALIGNMENT, FORMAT, Description
 from tunesmith.operators import Argument
+from tunesmith.target import instructions
 
 # Symbols of the library: the description, a text that ends with 0, and the weights.
 _DESCRIPTION = "tunesmith_description"
@@ -46,8 +49,7 @@ def write(library: Path, executable: Any, weights: Sequence[Any], description: D
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=library.parent, prefix=".tunesmith-") as made:
-            data = _object(Path(made), weights, description)
-            link(executable, library, [data])
+            link(executable, library, _objects(Path(made), weights, description))
     except OSError as error:
         raise TunesmithError(
             f"cannot write {library}: {system_reason(error)}: name a file in a folder that you "
@@ -56,8 +58,11 @@ def write(library: Path, executable: Any, weights: Sequence[Any], description: D
     return library
 
 
-def _object(folder: Path, weights: Sequence[Any], description: Description) -> Path:
-    """An object file with the description and the weights. Raises ``OSError``."""
+def _objects(folder: Path, weights: Sequence[Any], description: Description) -> list[Path]:
+    """Object files with the weights and the description, for Python and for C.
+
+    Raises ``OSError`` and ``TunesmithError``.
+    """
     from tvm.support.cc import get_cc
 
     text = json.dumps(description.to_json())
@@ -65,15 +70,25 @@ def _object(folder: Path, weights: Sequence[Any], description: Description) -> P
     with (folder / "weights.bin").open("wb") as file:
         for weight, offset in zip(weights, description.offsets, strict=False):
             file.seek(offset)
-            file.write(np.from_dlpack(weight).view(np.uint8).data)
-    source, made = folder / "data.s", folder / "data.o"
-    source.write_text(_ASSEMBLY, encoding="utf-8")
-    command = [str(get_cc()), "-c", source.name, "-o", made.name]
+            file.write(arrays.bytes_of(weight))
+    (folder / "data.s").write_text(_ASSEMBLY, encoding="utf-8")
+    for_c = c_source(description, needed_instructions(description.processor))
+    (folder / "description.c").write_text(for_c, encoding="utf-8")
+    command = [str(get_cc()), "-c", "-fPIC", f"-I{INCLUDE}"]
+    command += ["-x", "c", "description.c", "-x", "assembler", "data.s"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        reason = done.stderr.strip().partition("\n")[0] or "the assembler gives no reason"
-        raise TunesmithError(f"cannot assemble a network's weights: {reason}")
-    return made
+        reason = done.stderr.strip().partition("\n")[0] or "the compiler gives no reason"
+        raise TunesmithError(f"cannot compile a network's description: {reason}")
+    return [folder / "description.o", folder / "data.o"]
+
+
+def needed_instructions(processor: str) -> list[str]:
+    """The instruction sets that a network compiled for a processor may use.
+
+    No program of ours uses AMX, which many virtual machines hide.
+    """
+    return sorted(name for name in instructions(processor) if not name.startswith("amx"))
 
 
 def read(path: Path) -> tuple[Any, list[Any], Description]:
@@ -111,8 +126,6 @@ def read(path: Path) -> tuple[Any, list[Any], Description]:
 
 def _at(address: int, argument: Argument) -> Any:
     """TVM's tensor on the memory at an address."""
-    import tvm_ffi
-
     memory = (ctypes.c_uint8 * argument.bytes).from_address(address)
     array = np.ctypeslib.as_array(memory).view(argument.numpy_dtype).reshape(argument.shape)
-    return tvm_ffi.from_dlpack(array)
+    return arrays.numpy_tensor(array)
