@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import resource
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -115,6 +120,58 @@ def test_a_missing_file_and_one_that_is_no_network(tmp_path: Path) -> None:
 def test_a_network_is_saved_as_a_library(residual: CompiledNetwork, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"name it like net\.so"):
         residual.save(tmp_path / "net.onnx")
+
+
+SIZE = 512
+
+
+@pytest.fixture(scope="module")
+def wide() -> CompiledNetwork:
+    """A network with a megabyte of weights."""
+    model = seeded(torch.nn.Sequential(torch.nn.Linear(SIZE, SIZE)))
+    network = from_torch(model, random_input(1, SIZE))
+    return network.built(defaults(network))
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """No file may be larger, here and in processes that are started, as on a disk that is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize(
+    ("size", "complaint"),
+    [
+        (SIZE, "cannot write .*: file too large: make room"),  # while its weights are written
+        (4 * SIZE * (SIZE + 1) + 100, "cannot compile a network's description: "),
+        (4 * SIZE * (SIZE + 1) + 8000, "cannot link "),
+    ],
+)
+def test_a_disk_without_room(
+    wide: CompiledNetwork, tmp_path: Path, size: int, complaint: str
+) -> None:
+    library = tmp_path / "net.so"
+    library.write_text("the old one")
+    with largest_file(size), pytest.raises(TunesmithError, match=complaint) as refused:
+        wide.save(library)
+    assert "\n" not in str(refused.value)
+    assert list(tmp_path.iterdir()) == [library]
+    assert library.read_text() == "the old one"
+    assert wide.save(library).stat().st_size > 4 * SIZE * SIZE
+
+
+def test_a_disk_that_may_be_too_full_to_link(
+    wide: CompiledNetwork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1_500_000))
+    with pytest.raises(TunesmithError, match=r"may take \d MB, and 2 are free: make room"):
+        wide.save(tmp_path / "net.so")
+    assert list(tmp_path.iterdir()) == []
 
 
 class Words(torch.nn.Module):  # type: ignore[misc]

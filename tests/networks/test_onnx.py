@@ -97,6 +97,23 @@ def test_operators_that_are_not_supported_are_named(tmp_path: Path) -> None:
         from_onnx(path)
 
 
+def test_weights_in_a_file_of_their_own(tmp_path: Path) -> None:
+    path, weights = tmp_path / "small.onnx", tmp_path / "small.weights"
+    others = {"location": weights.name, "size_threshold": 0}
+    onnx.save(small_model(), str(path), save_as_external_data=True, **others)
+    for found, expected in zip(
+        read_model(path).graph.initializer, small_model().graph.initializer, strict=True
+    ):
+        array, same = map(onnx.numpy_helper.to_array, (found, expected))
+        np.testing.assert_array_equal(array, same)
+    weights.write_bytes(weights.read_bytes()[:100])
+    with pytest.raises(UsageError, match=r"the weights of .*small\.onnx cannot be read: .*864"):
+        from_onnx(path)
+    weights.unlink()
+    with pytest.raises(UsageError, match=r"are missing: put the file small\.weights into the same"):
+        from_onnx(path)
+
+
 def test_files_that_are_no_models(tmp_path: Path) -> None:
     other = tmp_path / "other.onnx"
     other.write_text("no model")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import MissingDependencyError, TunesmithError, system_reason
+
+# More than the object file of any kernel has; in the library it is there a second time.
+_MODULE_BYTES = 1 << 20
 
 
 def check_linker(what: str) -> None:
@@ -23,22 +27,41 @@ def check_linker(what: str) -> None:
 def link(executable: Any, library: Path, objects: Sequence[Path] = ()) -> None:
     """Write an executable and further object files as a shared library, whole or not at all.
 
-    Raises ``OSError`` if it cannot be moved into place, ``TunesmithError`` if linking fails.
+    Raises ``OSError`` if it cannot be moved into place, ``TunesmithError`` if linking fails, or if
+    there may be no room for it.
     """
+    _check_room(library, len(executable.mod.imports) + 1, objects)
     further = {"addons": [str(path) for path in objects]} if objects else {}
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=".tunesmith-") as folder:
         made = Path(folder) / "linked.so"
         try:
-            executable.export_library(str(made), **further)
+            executable.export_library(str(made), workspace_dir=folder, **further)
         except OSError as error:  # the linker does not start, or cannot read its input
             what = error.filename or "the linker"
             reason = f"{what}: {system_reason(error)}"
             raise TunesmithError(f"cannot link {library}: {reason}") from error
         except RuntimeError as error:  # the linker's output, then its command line
             output = str(error).removeprefix("Compilation error:").partition("Command line:")[0]
-            reason = output.strip().partition("\n")[0] or "the linker gives no reason"
+            reason = complaint(output) or "the linker gives no reason"
             raise TunesmithError(f"cannot link {library}: {reason}") from error
         made.replace(library)
+
+
+def complaint(output: str) -> str:
+    """The first line of a compiler's output that is no heading; nothing if there is none."""
+    lines = output.strip().splitlines()
+    return next((line for line in lines if not line.endswith(":")), "")
+
+
+def _check_room(library: Path, modules: int, objects: Sequence[Path]) -> None:
+    """Raises ``TunesmithError`` if the disk may be too full: LLVM would end the process."""
+    needed = 2 * modules * _MODULE_BYTES + sum(path.stat().st_size for path in objects)
+    free = shutil.disk_usage(library.parent).free
+    if free < needed:
+        raise TunesmithError(
+            f"cannot link {library}: that may take {needed / 1e6:.0f} MB, and {free / 1e6:.0f} are "
+            "free: make room, or name a file in another folder"
+        )
 
 
 def load(path: Path) -> Any:

@@ -35,6 +35,8 @@ class CompiledNetwork:
         self._weights = tuple(weights)
         self.relative_error: float | None = None
         """By how much its results differ from those of its source; None if that was not tried."""
+        self.stored_tasks: int | None = None
+        """How many tasks have a program of the store; None if that is not known."""
 
     def __call__(self, *inputs: Any) -> Any:
         entry = self._entry_for(inputs)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tunesmith.compiler.libraries import check_linker, link, load
+from tunesmith.compiler.libraries import check_linker, complaint, link, load
 from tunesmith.errors import TunesmithError, UsageError, last_line, system_reason
 from tunesmith.kernel import arrays
 from tunesmith.networks.c_interface.source import INCLUDE, c_source
@@ -52,8 +52,8 @@ def write(library: Path, executable: Any, weights: Sequence[Any], description: D
             link(executable, library, _objects(Path(made), weights, description))
     except OSError as error:
         raise TunesmithError(
-            f"cannot write {library}: {system_reason(error)}: name a file in a folder that you "
-            "may write to"
+            f"cannot write {library}: {system_reason(error)}: make room, or name a file in a "
+            "folder that you may write to"
         ) from error
     return library
 
@@ -78,8 +78,9 @@ def _objects(folder: Path, weights: Sequence[Any], description: Description) -> 
     command += ["-x", "c", "description.c", "-x", "assembler", "data.s"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        reason = done.stderr.strip().partition("\n")[0] or "the compiler gives no reason"
+        reason = complaint(done.stderr) or "the compiler gives no reason"
         raise TunesmithError(f"cannot compile a network's description: {reason}")
+    (folder / "weights.bin").unlink()  # they may be large, and linking takes room
     return [folder / "description.o", folder / "data.o"]
 
 

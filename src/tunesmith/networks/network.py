@@ -12,7 +12,7 @@ from tunesmith.errors import UsageError
 from tunesmith.measure.trial.measurers import Measurers
 from tunesmith.networks.build.kernels import layer_kernel
 from tunesmith.networks.build.module import built_module
-from tunesmith.networks.build.selection import Choice, selected
+from tunesmith.networks.build.selection import Choice, Origin, selected
 from tunesmith.networks.check import LIMIT, Source, check, random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.description import Description, Entry
@@ -121,7 +121,9 @@ class Network:
         ``TunesmithError`` like ``Kernel.build``, and ``TunesmithError`` if the relative error is
         above ``limit``.
         """
-        compiled = self.built(selected(self.tasks, store, say=say))
+        choices = selected(self.tasks, store, say=say)
+        compiled = self.built(choices)
+        compiled.stored_tasks = sum(it.origin is Origin.STORE for it in choices.values())
         if self.source is not None:
             compiled.relative_error = max(
                 check(compiled, self.source, each, limit) for each in self._examples(inputs)

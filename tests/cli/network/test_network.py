@@ -36,7 +36,10 @@ def test_tune_show_build_run(command: Command, model: Path, store: Path, tmp_pat
     assert max(map(len, table.splitlines())) <= 100
 
     library = tmp_path / "net.so"
-    built = command("network", "build", model, "-o", library, "--store", store, "--json").json
+    build = command("network", "build", model, "-o", library, "--store", store, "--json")
+    built = build.json
+    assert "nothing in the store" not in build.err
+    assert (built["tasks"], built["stored_tasks"]) == (1, 1)
     assert built["bytes"] == library.stat().st_size
     assert built["relative_error"] < 1e-5
 
@@ -67,9 +70,14 @@ def test_a_library_that_is_none(command: Command, tmp_path: Path) -> None:
     assert "is not a network's library" in ran.complaint
 
 
-def test_a_file_that_is_no_array(command: Command, model: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_no_array(
+    command: Command, model: Path, store: Path, tmp_path: Path
+) -> None:
     library = tmp_path / "net.so"
-    assert command("network", "build", model, "-o", library).code == 0
+    built = command("network", "build", model, "-o", library, "--store", store)
+    assert built.code == 0
+    assert built.err.count("nothing in the store is of this network, so all programs are") == 1
+    assert built.out.splitlines()[0].endswith(" MB, 1 layer of 1 task, 0 of these from the store")
     other = tmp_path / "data.npy"
     other.write_text("no array")
     ran = command("network", "run", library, "--input", other)
@@ -81,6 +89,36 @@ def test_a_network_of_the_zoo(command: Command, store: Path) -> None:
     shown = command("network", "show", "--zoo", "dqn", "--batch", 2, "--store", store, "--json")
     labels = [task["label"] for task in shown.json["tasks"]]
     assert labels[0].startswith("conv2d(n=2, ci=4, h=84, w=84, co=32, kernel=8x8, stride=4x4")
+
+
+def test_several_batches(command: Command, store: Path, tmp_path: Path) -> None:
+    batch = torch.export.Dim("batch")
+    program = torch.export.export(
+        seeded(SeveralResults()), (random_input(2, 6),), dynamic_shapes=({0: batch},)
+    )
+    model, library = tmp_path / "net.pt2", tmp_path / "net.so"
+    torch.export.save(program, str(model))
+    words = ("network", "build", model, "--batch", 3, "--batch", 1, "--store", store)
+    built = command(*words, "-o", library, "--json").json
+    assert (built["layers"], built["tasks"]) == (2, 2)
+    for asked, found in (((), 1), (("--batch", 3), 3)):
+        ran = command("network", "run", library, *asked, "--calls", 1, "--json").json
+        assert ran["results"][0] == [found, 4]
+    ran = command("network", "run", library, "--batch", 2)
+    assert (ran.code, ran.complaint) == (
+        2,
+        "this network is built for the batches 1, 3, not for 2",
+    )
+
+
+def test_the_folder_for_c(command: Command, tmp_path: Path) -> None:
+    written = command("network", "example", "-o", tmp_path / "example", "--json").json
+    names = {path.name for path in map(Path, written["files"])}
+    assert names >= {"network.h", "c_api.h", "dlpack.h", "libtvm_ffi.so", "example.c", "Makefile"}
+    assert all(Path(path).is_file() for path in written["files"])
+    assert f"-I{tmp_path}/example/include" in written["flags"]
+    text = command("network", "example", "-o", tmp_path / "example").out
+    assert "-ltvm_runtime -ltvm_ffi" in text
 
 
 @pytest.mark.parametrize("words", [(), ("net.onnx", "--zoo", "dqn")])

@@ -70,7 +70,8 @@ class ComparedModel:
         from tunesmith.networks.importing import pytorch
 
         if self.file is not None:
-            return pytorch.module_of(pytorch.read_program(self.file))
+            program = pytorch.read_program(self.file)
+            return pytorch.module_of(pytorch.specialised(program, self.batch))
         tensors = [torch.from_numpy(array) for array in self.arrays().values()]
         return pytorch.module_of(pytorch.exported(self.torch_module(), tensors))
 

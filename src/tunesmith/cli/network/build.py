@@ -32,14 +32,23 @@ def build(
             limit=limit,
             say=lambda task: remark(f"{next(numbers)} of {count}: {task.operator.label}"),
         )
+    if not compiled.stored_tasks:
+        remark(
+            "nothing in the store is of this network, so all programs are picks of the model: "
+            "'tunesmith network tune' measures others"
+        )
     saved = compiled.save(output)
     if as_json:
         found = {"file": str(saved), "bytes": saved.stat().st_size, "layers": len(network.layers)}
-        print_json({**found, "tasks": count, "relative_error": compiled.relative_error})
+        found |= {"tasks": count, "stored_tasks": compiled.stored_tasks}
+        print_json({**found, "relative_error": compiled.relative_error})
         return
     from tunesmith.reports.format import counted
 
     layers, size = counted(len(network.layers), "layer"), saved.stat().st_size / 1e6
-    print_text(f"{saved}: {size:.1f} MB, {layers} of {counted(count, 'task')}")
+    print_text(
+        f"{saved}: {size:.1f} MB, {layers} of {counted(count, 'task')}, {compiled.stored_tasks} of "
+        "these from the store"
+    )
     if compiled.relative_error is not None:
         print_text(f"relative error against the source: {compiled.relative_error:.1e}")

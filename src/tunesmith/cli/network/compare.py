@@ -11,6 +11,7 @@ from typer import Option
 from tunesmith.cli import options as opt
 from tunesmith.cli.network.choice import NetworkChoice
 from tunesmith.cli.output import print_json, print_text, remark
+from tunesmith.errors import UsageError
 
 
 def compare(
@@ -26,8 +27,10 @@ def compare(
     from tunesmith.bench.networks.model import described_model
     from tunesmith.store import open_store
 
-    model = described_model(choice.zoo, choice.model, choice.batch)
+    if len(choice.batches or ()) > 1:
+        raise UsageError("one batch is compared at a time: give one --batch")
     network = choice.network()
+    model = described_model(choice.zoo, choice.model, *(network.batches or (1,)))
     with open_store(store) as opened:
         remark("building ...")
         compiled = network.build(opened)

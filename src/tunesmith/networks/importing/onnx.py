@@ -26,8 +26,11 @@ def read_model(path: str | Path) -> Any:
             "networks in ONNX need the package onnx: pip install 'tunesmith[networks]'"
         ) from None
     try:
-        model = onnx.load(str(path))
+        model = onnx.load(str(path), load_external_data=False)
+        _load_weights(model, Path(path))
         onnx.checker.check_model(model)
+    except UsageError:
+        raise
     except FileNotFoundError as error:
         missing = error.filename or path
         raise UsageError(f"there is no file {missing}: name a model that is there") from error
@@ -36,6 +39,27 @@ def read_model(path: str | Path) -> Any:
     except Exception as error:
         raise UsageError(f"{path} is no model in ONNX: {last_line(error)}") from error
     return model
+
+
+def _load_weights(model: Any, path: Path) -> None:
+    """Load the weights of a model that are in other files, in the model's folder.
+
+    Raises ``UsageError`` if these are missing or cut off.
+    """
+    from onnx.external_data_helper import load_external_data_for_model
+
+    places = [entry for tensor in model.graph.initializer for entry in tensor.external_data]
+    for name in {entry.value for entry in places if entry.key == "location"}:
+        if not (path.parent / name).is_file():
+            raise UsageError(
+                f"the weights of {path} are missing: put the file {name} into the same folder"
+            )
+    try:
+        load_external_data_for_model(model, str(path.parent))
+    except Exception as error:
+        raise UsageError(
+            f"the weights of {path} cannot be read: {last_line(error)}: copy the model again"
+        ) from error
 
 
 def input_shapes(model: Any, batch: int) -> Mapping[str, Sequence[int]]:
