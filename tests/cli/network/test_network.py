@@ -111,6 +111,14 @@ def test_several_batches(command: Command, store: Path, tmp_path: Path) -> None:
     )
 
 
+def test_one_batch_is_compared_at_a_time(command: Command) -> None:
+    ran = command("network", "compare", "--zoo", "dqn", "--batch", 1, "--batch", 8)
+    assert (ran.code, ran.complaint) == (
+        2,
+        "one batch is compared at a time: give one --batch",
+    )
+
+
 def test_the_folder_for_c(command: Command, tmp_path: Path) -> None:
     written = command("network", "example", "-o", tmp_path / "example", "--json").json
     names = {path.name for path in map(Path, written["files"])}

@@ -54,11 +54,7 @@ int main(int count, char** words) {
   if (!found) return complain(network);
   const TunesmithEntry* entry =
       tunesmith_network_entry(network, count > 2 ? atoll(words[2]) : found->entries[0].batch);
-  if (!entry) {
-    fprintf(stderr, "the network is not built for the batch %s\n", words[2]);
-    tunesmith_network_free(network);
-    return 2;
-  }
+  if (!entry) return complain(network);
 
   DLTensor* inputs = (DLTensor*)calloc((size_t)entry->num_inputs + 1, sizeof(DLTensor));
   DLTensor* outputs = (DLTensor*)calloc((size_t)entry->num_outputs + 1, sizeof(DLTensor));

@@ -20,7 +20,7 @@ class Network {
 
   const TunesmithEntry& entry(int64_t batch) const {
     const TunesmithEntry* found = tunesmith_network_entry(network_.get(), batch);
-    if (!found) throw std::invalid_argument("not built for the batch " + std::to_string(batch));
+    check(found != nullptr);
     return *found;
   }
 

@@ -286,19 +286,7 @@ static inline const TunesmithDescription* tunesmith_network_describe(
   return network && network->loaded ? network->description : NULL;
 }
 
-/* The entry for a batch, or the only one there is; NULL if there is none for it. */
-static inline const TunesmithEntry* tunesmith_network_entry(const TunesmithNetwork* network,
-                                                            int64_t batch) {
-  const TunesmithDescription* found = tunesmith_network_describe(network);
-  if (!found) return NULL;
-  if (found->num_entries == 1) return found->entries;
-  for (int32_t i = 0; i < found->num_entries; ++i) {
-    if (found->entries[i].batch == batch) return &found->entries[i];
-  }
-  return NULL;
-}
-
-static inline int tunesmith_fail_of_batch_(TunesmithNetwork* network, int64_t batch) {
+static inline void tunesmith_fail_of_batch_(TunesmithNetwork* network, int64_t batch) {
   const TunesmithDescription* found = network->description;
   char known[128] = "";
   for (int32_t i = 0; i < found->num_entries; ++i) {
@@ -306,8 +294,22 @@ static inline int tunesmith_fail_of_batch_(TunesmithNetwork* network, int64_t ba
     snprintf(known + used, sizeof(known) - used, "%s%lld", i ? ", " : "",
              (long long)found->entries[i].batch);
   }
-  return tunesmith_fail_(network, "this network is built for the batches %s, not for %lld", known,
-                         (long long)batch);
+  tunesmith_fail_(network, "this network is built for the batches %s, not for %lld", known,
+                  (long long)batch);
+}
+
+/* The entry for a batch, or the only one there is; NULL with an error if there is none for it. */
+static inline const TunesmithEntry* tunesmith_network_entry(TunesmithNetwork* network,
+                                                            int64_t batch) {
+  const TunesmithDescription* found = tunesmith_network_describe(network);
+  if (!found) return NULL; /* the error of loading stays */
+  network->error[0] = 0;
+  if (found->num_entries == 1) return found->entries;
+  for (int32_t i = 0; i < found->num_entries; ++i) {
+    if (found->entries[i].batch == batch) return &found->entries[i];
+  }
+  tunesmith_fail_of_batch_(network, batch);
+  return NULL;
 }
 
 static inline void tunesmith_write_shape_(char* text, size_t size, const int64_t* shape,
@@ -468,12 +470,9 @@ static inline int tunesmith_execute_(TunesmithNetwork* network, const TunesmithE
 static inline int tunesmith_network_run(TunesmithNetwork* network, const DLTensor* inputs,
                                         int32_t num_inputs, DLTensor* outputs,
                                         int32_t num_outputs) {
-  const TunesmithDescription* found = tunesmith_network_describe(network);
-  if (!found) return -1; /* the error of loading stays */
-  network->error[0] = 0;
   const int64_t batch = num_inputs > 0 && inputs[0].ndim > 0 ? inputs[0].shape[0] : -1;
   const TunesmithEntry* entry = tunesmith_network_entry(network, batch);
-  if (!entry) return tunesmith_fail_of_batch_(network, batch);
+  if (!entry) return -1;
   if (num_inputs != entry->num_inputs || num_outputs != entry->num_outputs) {
     return tunesmith_fail_(network, "this network has %d inputs and %d outputs, not %d and %d",
                            (int)entry->num_inputs, (int)entry->num_outputs, (int)num_inputs,
