@@ -14,7 +14,7 @@ def account(weight: int, *slices: tuple[float, float], closed: bool = False) -> 
     """An account after slices of so many seconds that ended with such times."""
     made = Account(weight)
     for seconds, best in slices:
-        made.spend(seconds, best)
+        made.spend(seconds, 20, best)
     made.closed = closed
     return made
 
@@ -49,7 +49,7 @@ def test_slices_that_gain_nothing_end_the_hope() -> None:
     stuck = account(1, (10, 1e-3))
     for _ in range(4):
         hopes.append(stuck.expected_gain)
-        stuck.spend(10, 1e-3)
+        stuck.spend(10, 20, 1e-3)
     assert all(later < 0.6 * before for before, later in itertools.pairwise(hopes))
 
 

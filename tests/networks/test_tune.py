@@ -51,7 +51,10 @@ class Scripted:
         self.now += 10.0
         seconds = 1e-3 / (1 + min(times, 1))
         best = None if self.stop is Stop.INTERRUPTED else SimpleNamespace(seconds=seconds)
-        return SimpleNamespace(best=best, stopped=self.stop, trials=5, resumed=0, failure="")
+        resumed = 10 * times
+        return SimpleNamespace(
+            best=best, stopped=self.stop, trials=resumed + 10, resumed=resumed, failure=""
+        )
 
 
 def tuned(many: dict[Task, int], seconds: float, tmp_path: Path, **others: Any) -> Any:
@@ -62,15 +65,16 @@ def tuned(many: dict[Task, int], seconds: float, tmp_path: Path, **others: Any) 
 
 def test_every_task_gets_its_starts_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     scripted, many = Scripted(monkeypatch), tasks(1, 5, 2)
-    result = tuned(many, 55.0, tmp_path)
-    first = scripted.calls[:3]
-    assert [(task, prior) for task, _, prior in first] == [(task, True) for task in many]
-    assert [call[0] for call in scripted.calls[3:4]] == [list(many)[1]], "called five times"
-    assert not any(prior for _, _, prior in scripted.calls[3:])
+    result = tuned(many, 75.0, tmp_path)
+    one, five, two = many
+    assert [call[0] for call in scripted.calls[:4]] == [five, two, one, five], "most work first"
+    tried = dict.fromkeys(many, 0)
+    for task, _, prior in scripted.calls:
+        assert prior == (tried[task] < 17)
+        tried[task] += 10
+    assert max(tried.values()) > 17
     assert result.stopped is Stop.SECONDS
-    assert [each.trials for each in result.tasks] == [
-        5 * sum(call[0] == task for call in scripted.calls) for task in many
-    ]
+    assert {each.task: each.trials for each in result.tasks} == tried
 
 
 def test_slices_end_with_the_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

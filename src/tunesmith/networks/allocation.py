@@ -17,20 +17,22 @@ _HOPE = 0.2
 class Account:
     """What tuning a task has cost and brought.
 
-    ``seconds`` of tuning were spent on it, in earlier runs too. ``weight`` is how often the network
+    ``seconds`` of tuning and ``trials`` were spent on it, in earlier runs too. ``weight`` is how often the network
     calls it. ``best`` is the least seconds of a call so far, infinite while there is none, and
     ``gained`` what the last slice took off it for each second of tuning.
     """
 
     weight: int
     seconds: float = 0.0
+    trials: int = 0
     best: float = math.inf
     gained: float = 0.0
     fruitless: int = 0
     closed: bool = False
 
-    def spend(self, seconds: float, best: float) -> None:
-        """A slice of tuning has taken ``seconds`` and ended with ``best``."""
+    def spend(self, seconds: float, trials: int, best: float) -> None:
+        """A slice of tuning has taken ``seconds``, and ended with ``best`` after so many trials."""
+        self.trials = trials
         before, self.best = self.best, min(self.best, best)
         self.seconds += seconds
         known = math.isfinite(before)
@@ -56,7 +58,7 @@ class Account:
 def next_task(accounts: Sequence[Account]) -> int | None:
     """The number of the task that the next seconds bring most to; None if none is open.
 
-    Tasks without a time come first, in their order.
+    Tasks without a time come first, in the given order.
     """
     numbers = range(len(accounts))
     best = max(numbers, key=lambda number: accounts[number].expected_gain, default=None)

@@ -26,6 +26,8 @@ _SHORTEST = 8.0
 # left, so that there are many.
 _FIRST_SHARE = 0.5
 _SLICES_LEFT = 12
+# A task with fewer trials still begins with what the model likes: its starts.
+_STARTED = 17
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,8 @@ def tune_tasks(
 ) -> NetworkResult:
     """Tune tasks for ``budget.seconds`` in all; ``tasks`` has how many layers each one is.
 
-    Each task gets a first slice unless the store knows it, then those get more that are expected to
-    gain most: see ``Account``. Ctrl-C ends the run, and everything measured is in the store. Raises
+    Each task gets a first slice unless the store knows it, those with the most work first; then
+    those get more that are expected to gain most: see ``Account``. Ctrl-C ends the run, and everything measured is in the store. Raises
     ``UsageError`` for a budget without seconds, and like ``tune``.
     """
     if budget.seconds is None:
@@ -111,12 +113,12 @@ class _NetworkRun:
         how: HowToTune,
         progress: Callable[[NetworkProgress], None] | None,
     ) -> None:
-        self._tasks = list(tasks)
+        self._tasks = sorted(tasks, key=lambda task: -tasks[task] * task.operator.flops)
         self._seconds = seconds
         self._how = how
         self._progress = progress
         self._begun = time.monotonic()
-        self._accounts = [self._account(task, layers) for task, layers in tasks.items()]
+        self._accounts = [self._account(task, tasks[task]) for task in self._tasks]
         self._before = [account.best for account in self._accounts]
         self._spent = [account.seconds for account in self._accounts]
         self._trials = [0] * len(self._tasks)
@@ -126,8 +128,10 @@ class _NetworkRun:
         best = self._how.store.best(task.key)
         if best is None:
             return Account(layers)
-        spent = sum(sum(run.session.time_split.values()) for run in self._how.store.runs(task.key))
-        return Account(layers, max(spent, _SHORTEST), best.measurement.seconds)
+        runs = self._how.store.runs(task.key)
+        spent = sum(sum(run.session.time_split.values()) for run in runs)
+        trials = sum(run.trials for run in runs)
+        return Account(layers, max(spent, _SHORTEST), trials, best.measurement.seconds)
 
     def go(self) -> NetworkResult:
         stopped, failure = Stop.EXHAUSTED, ""
@@ -169,13 +173,13 @@ class _NetworkRun:
             Budget(seconds=seconds),
             store=how.store,
             seed=how.seed,
-            prior=account.seconds <= 0,  # its starts were tried in the first slice
+            prior=account.trials < _STARTED,
             settings=how.settings,
             measurers=how.measurers,
             progress=tell,
         )
         best = math.inf if result.best is None else result.best.seconds
-        account.spend(time.monotonic() - begun, best)
+        account.spend(time.monotonic() - begun, result.trials, best)
         account.closed = result.stopped is Stop.EXHAUSTED
         self._trials[number] += result.trials - result.resumed
         return result
