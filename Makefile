@@ -1,6 +1,6 @@
 # `make demo` and `make test` need Python 3.11 or newer and set up all the rest by themselves.
 #
-#   make demo          tune one layer of ResNet-18 for 90 seconds and write a report
+#   make demo          tune one layer of ResNet-18 for 90 seconds, and a small network for 30
 #   make test          run every check and every test
 #   make checks        rules, format, types, imports: the part of it that takes a minute
 #   make test-thorough   the sweeps, and ever new examples for the tests of properties: hours;
@@ -63,6 +63,11 @@ compiler:
 demo: setup
 	@$(bin)/tunesmith tune --layer resnet18.C8 --seconds 90 \
 		--store demo/tuning.db --fresh --peers --report demo/report.html
+	@$(bin)/python tools/demo-network demo/network.onnx
+	@rm -f demo/network.db
+	@$(bin)/tunesmith network tune demo/network.onnx --seconds 30 --store demo/network.db
+	@$(bin)/tunesmith network build demo/network.onnx -o demo/network.so --store demo/network.db
+	@$(bin)/tunesmith network run demo/network.so
 
 test: setup
 	@$(timed) $(MAKE) --no-print-directory checks && $(MAKE) --no-print-directory tests

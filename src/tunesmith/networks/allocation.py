@@ -17,9 +17,9 @@ _HOPE = 0.2
 class Account:
     """What tuning a task has cost and brought.
 
-    ``seconds`` of tuning and ``trials`` were spent on it, in earlier runs too. ``weight`` is how often the network
-    calls it. ``best`` is the least seconds of a call so far, infinite while there is none, and
-    ``gained`` what the last slice took off it for each second of tuning.
+    ``seconds`` of tuning and ``trials`` were spent on it, in earlier runs too. ``weight`` is how
+    often the network calls it. ``best`` is the least seconds of a call so far, infinite while there
+    is none, and ``gained`` what the last slice took off it for each second of tuning.
     """
 
     weight: int

@@ -97,8 +97,9 @@ def tune_tasks(
     """Tune tasks for ``budget.seconds`` in all; ``tasks`` has how many layers each one is.
 
     Each task gets a first slice unless the store knows it, those with the most work first; then
-    those get more that are expected to gain most: see ``Account``. Ctrl-C ends the run, and everything measured is in the store. Raises
-    ``UsageError`` for a budget without seconds, and like ``tune``.
+    those get more that are expected to gain most: see ``Account``. Ctrl-C ends the run, and
+    everything measured is in the store. Raises ``UsageError`` for a budget without seconds, and
+    like ``tune``.
     """
     if budget.seconds is None:
         raise UsageError("tuning a network needs a budget of seconds: give Budget(seconds=600)")
