@@ -42,6 +42,25 @@ _ROWS: dict[str, st.SearchStrategy[Any]] = {
     "dtype": st.sampled_from(FLOATS),
 }
 
+# Of one post-op of each kind, so that any two of them are right for any inputs.
+_POST_OPS = st.lists(
+    st.sampled_from(
+        (
+            "relu",
+            "affine:-0.5:2",
+            "silu",
+            "scale",
+            "shift",
+            "multiply",
+            "subtract",
+            "maximum",
+            "exp",
+        )
+    ),
+    min_size=1,
+    max_size=3,
+)
+
 _OPTIONS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "matmul": {"m": _SIZES, "n": _SIZES, "k": _SIZES, **_EPILOGUE},
     "dense": {"m": _SIZES, "n": _SIZES, "k": _SIZES, **_EPILOGUE},
@@ -79,6 +98,13 @@ _OPTIONS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     },
     "softmax": _ROWS,
     "layer_norm": _ROWS,
+    "elementwise": {
+        "n": _SIZES,
+        "c": _CHANNELS,
+        "inner": _SIZES,
+        "post_ops": _POST_OPS.map("+".join),
+        "dtype": st.sampled_from(FLOATS),
+    },
 }
 
 

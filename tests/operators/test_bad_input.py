@@ -62,6 +62,13 @@ def _complaint(name: str, options: dict[str, Any]) -> str:
         ("softmax", {"m": 2, "n": 3, "dtype": "int8"}, ["one of float32", "'int8'"]),
         ("layer_norm", {"m": 2, "n": 3, "eps": 0}, ["eps must be a positive number"]),
         ("layer_norm", {"m": 2, "n": 3, "eps": float("nan")}, ["eps must be a positive number"]),
+        ("elementwise", {"inner": 3}, ["elementwise also needs post_ops"]),
+        ("elementwise", {"inner": 3, "post_ops": ""}, ["post_ops is empty", "such as relu"]),
+        (
+            "elementwise",
+            {"inner": 3, "post_ops": "gelu", "dtype": "float64"},
+            ["elementwise: post-op gelu is for float32"],
+        ),
         ("matmul", {"m": 50_000, "n": 50_000, "k": 1}, ["output (50000, 50000)", "2^31"]),
         ("matmul", {"m": 2, "n": 3}, ["matmul also needs k"]),
         ("conv2d", {"ci": 3, "kernel": 3}, ["conv2d also needs h, w, co"]),

@@ -14,6 +14,7 @@ from tunesmith.operators import (
     conv2d_transpose,
     dense,
     depthwise_conv2d,
+    elementwise,
     layer_norm,
     matmul,
     pool2d,
@@ -53,6 +54,9 @@ OPERATORS: tuple[Operator, ...] = (
     layer_norm(m=5, n=1),
     layer_norm(m=3, n=130),
     layer_norm(m=3, n=130, dtype="float16"),
+    elementwise(n=2, c=3, inner=7, post_ops="scale+tanh+add+shift"),
+    elementwise(inner=37, post_ops="divide+power:0.5+exp+minimum", dtype="float64"),
+    elementwise(n=3, c=5, inner=1, post_ops="negative+gelu+multiply", dtype="bfloat16"),
 )
 
 
@@ -123,6 +127,7 @@ def _stages(op: Operator) -> list[str]:
         (pool2d(c=2, h=4, w=4, kernel=2), ["pool2d"]),
         (pool2d(c=2, h=4, w=4, kernel=2, padding=1, kind="avg"), ["pad", "pool2d", "average"]),
         (softmax(m=2, n=2), ["max", "exp", "sum", "normalise"]),
+        (elementwise(inner=2, post_ops="relu+add"), ["epilogue"]),
         (layer_norm(m=2, n=2), ["sum", "mean", "squares", "variance", "normalise"]),
     ],
     ids=lambda value: value.key if isinstance(value, Operator) else "",

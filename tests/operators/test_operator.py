@@ -22,6 +22,7 @@ from tunesmith.operators import (
     conv2d_transpose,
     dense,
     depthwise_conv2d,
+    elementwise,
     layer_norm,
     matmul,
     operator_from_json,
@@ -52,6 +53,7 @@ from tunesmith.operators import (
         (pool2d(c=2, h=4, w=4, kernel=2, stride=2, kind="avg"), 8 * 5),
         (softmax(m=3, n=4), 5 * 12),
         (layer_norm(m=3, n=4), 8 * 12),
+        (elementwise(n=2, c=3, inner=4, post_ops="scale+clip:0:1"), 3 * 24),
     ],
     ids=lambda value: value.key if isinstance(value, Operator) else str(value),
 )
@@ -73,6 +75,10 @@ def test_flops_follow_the_convention(op: Operator, flops: int) -> None:
             "bias=false,relu=true,residual=false,dtype=int8)",
         ),
         (layer_norm(m=3, n=4), "layer_norm(m=3,n=4,eps=1e-05,dtype=float32)"),
+        (
+            elementwise(c=3, inner=4, post_ops="add+relu"),
+            "elementwise(n=1,c=3,inner=4,post_ops=add+relu,dtype=float32)",
+        ),
         # An option that came later is in no older key.
         (
             dense(m=2, n=3, k=4, constant_weights=True),
@@ -133,6 +139,14 @@ def test_json_and_pickle_round_trip(op: Operator) -> None:
     assert pickle.loads(pickle.dumps(op)) == op
 
 
+def test_an_operator_can_be_pickled_whose_epilogue_was_read() -> None:
+    op = dense(n=3, k=4, post_ops="silu")
+    assert op.epilogue.post_ops
+    again = pickle.loads(pickle.dumps(op))
+    assert again == op
+    assert again.epilogue == op.epilogue
+
+
 @given(one=any_operator, other=any_operator)
 def test_keys_tell_operators_apart(one: Operator, other: Operator) -> None:
     assert (one.key == other.key) == (one == other)
@@ -165,6 +179,24 @@ def test_arguments_come_in_call_order() -> None:
         Argument("residual", (1, 4, 6, 4), "int32"),
     )
     assert op.result == Argument("output", (1, 4, 6, 4), "int32")
+
+
+def test_elementwise_has_an_argument_for_each_operand() -> None:
+    op = elementwise(n=2, c=3, inner=4, post_ops="scale+relu+add+scale", dtype="float16")
+    assert [(argument.name, argument.shape) for argument in op.arguments] == [
+        ("data", (2, 3, 4)),
+        ("scale", (3,)),
+        ("addend", (2, 3, 4)),
+        ("scale2", (3,)),
+    ]
+    assert op.result == Argument("output", (2, 3, 4), "float16")
+
+
+def test_values_are_positive_for_post_ops_that_need_it() -> None:
+    for array in elementwise(c=3, inner=400, post_ops="scale+rsqrt").make_inputs(0):
+        assert 0.5 <= array.min() < array.max() <= 1.5
+    (signed,) = elementwise(inner=400, post_ops="exp").make_inputs(0)
+    assert signed.min() < -0.9
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,16 @@ import pytest
 
 from tests.plug_ins import offer
 from tunesmith.errors import UsageError
-from tunesmith.operators import POST_OPS, Operand, PostOp, dense, operator_from_json, post_ops
+from tunesmith.operators import (
+    POST_OPS,
+    Operand,
+    PostOp,
+    dense,
+    elementwise,
+    operator_from_json,
+    post_ops,
+)
+from tunesmith.operators._arithmetic import NumpyArithmetic
 
 HALVED = PostOp("halved", "half of it", lambda arithmetic, x: x * arithmetic.number(0.5), 1)
 
@@ -73,30 +82,64 @@ def _in_torch(torch: Any, name: str) -> Any:
         "affine": lambda x: x * 0.25 - 2,
         "multiply": torch.mul,
         "add": torch.add,
-        "scale": torch.mul,
+        "scale": lambda x, factor: x * factor.reshape(-1, 1),
+        "shift": lambda x, addend: x + addend.reshape(-1, 1),
+        "subtract": torch.sub,
+        "divide": torch.div,
+        "maximum": torch.maximum,
+        "minimum": torch.minimum,
+        "negative": torch.neg,
+        "abs": torch.abs,
+        "square": torch.square,
+        "exp": torch.exp,
+        "sqrt": torch.sqrt,
+        "rsqrt": torch.rsqrt,
+        "reciprocal": torch.reciprocal,
+        "power": lambda x: torch.pow(x, -1.5),
     }[name]
+
+
+NUMBERS = {"clip": ":-0.5:1", "affine": ":0.25:-2", "power": ":-1.5"}
 
 
 @pytest.mark.parametrize("name", POST_OPS.names())
 def test_formulas_are_those_of_pytorch(name: str) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is what the formulas are compared with")
-    text = name + {"clip": ":-0.5:1", "affine": ":0.25:-2"}.get(name, "")
+    text = name + NUMBERS.get(name, "")
     (applied,) = post_ops(text)
-    operator = dense(m=3, n=50, k=1, post_ops=text)
-    data, weight, *operand = operator.make_inputs(0)
-    products = 6 * data @ weight.T
-    expected = _in_torch(torch, name)(*map(torch.tensor, (products, *operand)))
-    found = operator.reference(6 * data, weight, *operand)
+    operator = elementwise(n=2, c=3, inner=50, post_ops=text)
+    data, *operand = operator.make_inputs(0)
+    expected = _in_torch(torch, name)(*map(torch.tensor, (6 * data, *operand)))
+    found = operator.reference(6 * data, *operand)
     np.testing.assert_allclose(found, expected, rtol=2e-6, atol=1e-6)
     assert (applied.definition.operand is Operand.NONE) == (not operand)
 
 
 @pytest.mark.parametrize("name", POST_OPS.names())
 def test_errors_grow_at_most_as_declared(name: str) -> None:
-    (applied,) = post_ops(name + {"clip": ":-0.5:1", "affine": ":0.25:-2"}.get(name, ""))
-    from tunesmith.operators._arithmetic import NumpyArithmetic
+    (applied,) = post_ops(name + NUMBERS.get(name, ""))
+    definition = applied.definition
+    low, high = (-8.0, 8.0) if definition.bounded else definition.domain
+    x = np.linspace(low, high, 4001)
+    for end in (low, high) if not definition.bounded else (-1.0, 1.0):
+        operand = None if definition.operand is Operand.NONE else np.full_like(x, end)
+        slopes = np.diff(applied.apply(NumpyArithmetic(), x, operand)) / np.diff(x)
+        assert np.abs(slopes).max() <= applied.growth * (1 + 1e-9)
 
-    x = np.linspace(-8, 8, 4001)
-    operand = None if applied.definition.operand is Operand.NONE else np.full_like(x, -1.0)
-    slopes = np.diff(applied.apply(NumpyArithmetic(), x, operand)) / np.diff(x)
-    assert np.abs(slopes).max() <= applied.growth * (1 + 1e-9)
+
+@pytest.mark.parametrize("exponent", [1, 2, 3, 4, 5, 0.5, -1, -4])
+def test_powers_are_products_where_exponents_are_small_and_whole(exponent: float) -> None:
+    operator = elementwise(inner=50, post_ops=f"power:{exponent}")
+    (data,) = operator.make_inputs(0)
+    found = operator.reference(data)
+    np.testing.assert_allclose(found, data.astype(np.float64) ** exponent, rtol=1e-6)
+
+
+def test_what_has_no_bounded_slope_cannot_follow_a_product() -> None:
+    refused = [name for name in POST_OPS.names() if not POST_OPS.get(name).bounded]
+    assert refused == ["divide", "square", "exp", "sqrt", "rsqrt", "reciprocal", "power"]
+    for name in refused:
+        with pytest.raises(
+            UsageError, match=r"\Adense: post-op .+: take the operator elementwise\Z"
+        ):
+            dense(n=4, k=5, post_ops=name + NUMBERS.get(name, ""))

@@ -17,6 +17,7 @@ from tunesmith.operators import (
     Conv2d,
     Conv2dTranspose,
     DepthwiseConv2d,
+    Elementwise,
     LayerNorm,
     Operator,
     Pool2d,
@@ -94,6 +95,26 @@ def _layer_norm(op: LayerNorm, data: Any, gamma: Any, beta: Any) -> Any:
     return functional.layer_norm(data, (op.n,), gamma, beta, op.eps)
 
 
+def _elementwise(op: Elementwise, data: Any, *operands: Any) -> Any:
+    left = [operand.reshape(-1, 1) if operand.ndim == 1 else operand for operand in operands]
+    for post_op in op.post_ops.split("+"):
+        name = post_op.partition(":")[0]
+        operation = {
+            "relu": torch.relu,
+            "affine": lambda x: x * -0.5 + 2,
+            "silu": functional.silu,
+            "exp": torch.exp,
+            "scale": torch.mul,
+            "shift": torch.add,
+            "multiply": torch.mul,
+            "subtract": torch.sub,
+            "maximum": torch.maximum,
+        }[name]
+        takes_one = name in ("scale", "shift", "multiply", "subtract", "maximum")
+        data = operation(data, left.pop(0)) if takes_one else operation(data)
+    return data
+
+
 _TORCH: dict[str, Callable[..., Any]] = {
     "matmul": lambda op, data, weight: data @ weight,
     "batch_matmul": _batch_matmul,
@@ -104,6 +125,7 @@ _TORCH: dict[str, Callable[..., Any]] = {
     "pool2d": _pool2d,
     "softmax": lambda op, data: torch.softmax(data, dim=1),
     "layer_norm": _layer_norm,
+    "elementwise": _elementwise,
 }
 
 

@@ -19,6 +19,14 @@ _POST_OPS = ("",) * 6 + ("clip:0:1", "silu", "gelu", "scale+tanh+multiply", "har
 _PRODUCTS = ("matmul", "dense", "batch_matmul")
 _WINDOWS = ("conv2d", "depthwise_conv2d", "conv2d_transpose", "pool2d")
 _ROWS = ("softmax", "layer_norm")
+_CHAINS = (
+    "relu",
+    "scale+shift+gelu_tanh",
+    "add+silu+multiply",
+    "square+shift+exp",
+    "maximum+rsqrt+scale",
+    "negative+tanh+minimum+abs",
+)
 
 
 class OddOperators:
@@ -29,7 +37,7 @@ class OddOperators:
 
     def __next__(self) -> Operator:
         while True:
-            name = self._one(_PRODUCTS + _WINDOWS + _ROWS)
+            name = self._one((*_PRODUCTS, *_WINDOWS, *_ROWS, "elementwise"))
             try:
                 return operator(name, **self._options(name))
             except UsageError:  # options that do not fit together
@@ -49,6 +57,14 @@ class OddOperators:
         return flags | further
 
     def _options(self, name: str) -> dict[str, Any]:
+        if name == "elementwise":
+            return {
+                "n": self._one((1, 1, 2, 5)),
+                "c": self._one(_CHANNELS),
+                "inner": self._one((*_SIZES, 100, 300)),
+                "post_ops": self._one(_CHAINS),
+                "dtype": self._one(_FLOATS),
+            }
         if name in _ROWS:
             return {
                 "m": self._one(_SIZES),

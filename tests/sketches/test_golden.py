@@ -15,6 +15,7 @@ from tunesmith.operators import (
     Operator,
     conv2d,
     depthwise_conv2d,
+    elementwise,
     matmul,
     pool2d,
     softmax,
@@ -100,6 +101,11 @@ PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
     "softmax_passes": (
         softmax(m=12, n=60),
         {"rows": 2, "unroll": 2, "method": "passes", "tasks": 1},
+    ),
+    # Two vectors and one that overlaps for each channel, whose factor is in all lanes.
+    "elementwise_of_channels": (
+        elementwise(c=6, inner=37, post_ops="scale+silu+add"),
+        {"unroll": 2, "tasks": 2},
     ),
     # A tile of one row and two vectors; the three rows of a window become one first.
     "max_pool_strided": (

@@ -12,6 +12,7 @@ from tunesmith.operators._conv2d import Conv2d
 from tunesmith.operators._conv2d_transpose import Conv2dTranspose
 from tunesmith.operators._depthwise_conv2d import DepthwiseConv2d
 from tunesmith.operators._dtypes import element_bits
+from tunesmith.operators._elementwise import Elementwise
 from tunesmith.operators._epilogue import Epilogue, ProductOperator
 from tunesmith.operators._layer_norm import LayerNorm
 from tunesmith.operators._matrix_products import BatchMatmul, Dense, Matmul
@@ -54,6 +55,7 @@ conv2d_transpose = Conv2dTranspose
 pool2d = Pool2d
 softmax = Softmax
 layer_norm = LayerNorm
+elementwise = Elementwise
 
 __all__ = [
     "MATRIX_PRODUCTS",
@@ -66,6 +68,7 @@ __all__ = [
     "Conv2dTranspose",
     "Dense",
     "DepthwiseConv2d",
+    "Elementwise",
     "Epilogue",
     "FlagOption",
     "IntegerOption",
@@ -91,6 +94,7 @@ __all__ = [
     "depthwise_conv2d",
     "describe_operators",
     "element_bits",
+    "elementwise",
     "layer_norm",
     "matmul",
     "operator",

@@ -22,6 +22,9 @@ class Arithmetic(Protocol):
     def tanh(self, value: Any) -> Any: ...
     def erf(self, value: Any) -> Any: ...
     def sigmoid(self, value: Any) -> Any: ...
+    def sqrt(self, value: Any) -> Any: ...
+    def absolute(self, value: Any) -> Any: ...
+    def power(self, value: Any, exponent: Any) -> Any: ...
 
 
 class NumpyArithmetic:
@@ -48,6 +51,17 @@ class NumpyArithmetic:
 
     def sigmoid(self, value: Any) -> Any:
         return 0.5 * (1 + np.tanh(0.5 * value))  # never overflows
+
+    def sqrt(self, value: Any) -> Any:
+        with np.errstate(invalid="ignore"):
+            return np.sqrt(value)
+
+    def absolute(self, value: Any) -> Any:
+        return np.abs(value)
+
+    def power(self, value: Any, exponent: Any) -> Any:
+        with np.errstate(invalid="ignore"):
+            return np.power(value, exponent)
 
 
 class TvmArithmetic:
@@ -92,3 +106,18 @@ class TvmArithmetic:
         from tvm import tirx
 
         return tirx.sigmoid(value)
+
+    def sqrt(self, value: Any) -> Any:
+        from tvm import tirx
+
+        return tirx.sqrt(value)
+
+    def absolute(self, value: Any) -> Any:
+        from tvm import tirx
+
+        return tirx.abs(value)
+
+    def power(self, value: Any, exponent: Any) -> Any:
+        from tvm import tirx
+
+        return tirx.power(value, exponent)

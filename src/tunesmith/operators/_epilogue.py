@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -65,8 +65,17 @@ class Epilogue:
         """By how much an error of a product may grow, for operands in [-1, 1]."""
         return math.prod(post_op.growth for post_op in self.post_ops)
 
-    def apply(self, arithmetic: Arithmetic, products: Any, operands: Iterator[Any]) -> Any:
-        """The result, given the products and all operands in order."""
+    def apply(
+        self,
+        arithmetic: Arithmetic,
+        products: Any,
+        operands: Iterator[Any],
+        keep: Callable[[Any], Any] = lambda value: value,
+    ) -> Any:
+        """The result, given the products and all operands in order.
+
+        ``keep`` gets the value before each post-op, which may use it several times.
+        """
         value = products
         for _ in range(self.bias + self.residual):
             value = value + next(operands)
@@ -74,27 +83,36 @@ class Epilogue:
             value = arithmetic.maximum(value, arithmetic.number(0))
         for post_op in self.post_ops:
             has_operand = post_op.definition.operand is not Operand.NONE
-            value = post_op.apply(arithmetic, value, next(operands) if has_operand else None)
+            value = post_op.apply(arithmetic, keep(value), next(operands) if has_operand else None)
         return value
 
-    def define(self, products: Any, extra: list[Any], channel_axis: int, dtype: str) -> Any:
+    def define(
+        self,
+        products: Any,
+        extra: list[Any],
+        channel_axis: int,
+        dtype: str,
+        computed: str | None = None,
+    ) -> Any:
         """The stage "epilogue" on the TE tensor ``products``, or ``products`` if it is empty.
 
-        ``extra`` are the tensors of ``arguments``. The stage computes in the type of ``products``
-        and rounds the result to ``dtype``.
+        ``extra`` are the tensors of ``arguments``. The stage computes in the type ``computed``,
+        that of ``products`` by default, and rounds the result to ``dtype``.
         """
         from tvm import te
 
         if self.operations == 0 and products.dtype == dtype:
             return products
 
+        kept = computed or str(products.dtype)
+
         def element(*index: Any) -> Any:
             operands = (
                 tensor(index[channel_axis]) if kind is Operand.CHANNEL else tensor(*index)
                 for tensor, (_, kind) in zip(extra, self.operands, strict=True)
             )
-            wide = (operand.astype(products.dtype) for operand in operands)
-            value = self.apply(TvmArithmetic(str(products.dtype)), products(*index), wide)
+            wide = (operand.astype(kept) for operand in operands)
+            value = self.apply(TvmArithmetic(kept), products(*index).astype(kept), wide)
             return value.astype(dtype)
 
         return te.compute(products.shape, element, name="epilogue")
@@ -137,9 +155,12 @@ class ProductOperator(Operator):
     def __post_init__(self) -> None:
         super().__post_init__()
         for post_op in self.epilogue.post_ops:
-            if self.dtype not in post_op.definition.dtypes:
-                known = ", ".join(post_op.definition.dtypes)
-                raise UsageError(f"{self.name}: post-op {post_op} is for {known}: not {self.dtype}")
+            post_op.check_dtype(self.name, self.dtype)
+            if not post_op.definition.bounded:
+                raise UsageError(
+                    f"{self.name}: post-op {post_op} cannot follow a product, whose errors it may "
+                    "enlarge: take the operator elementwise"
+                )
 
     @property
     @abc.abstractmethod

@@ -265,6 +265,10 @@ class Operator(abc.ABC, metaclass=_OperatorType):
     def __repr__(self) -> str:
         return self.key
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The options, without what is derived from them: formulas cannot be pickled."""
+        return {option.name: self.__dict__[option.name] for option in self.options()}
+
     def to_json(self) -> dict[str, Any]:
         """``{"operator": name, "options": {...}}`` with every option, pairs as lists."""
         values = {option.name: getattr(self, option.name) for option in self.options()}

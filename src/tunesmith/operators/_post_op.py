@@ -1,4 +1,4 @@
-"""A post-op: an elementwise operation on the result of a product, in the same kernel."""
+"""A post-op: an elementwise operation that follows others in the same kernel."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class PostOp:
     ``numbers`` are the names of its parameters and their defaults, None where there is none.
     ``operations`` is how many an element takes. ``growth`` of the same numbers is at least the
     formula's slope anywhere, for operands in [-1, 1]: by so much an error of the value may grow.
-    An operand is called ``operand_name``. ``dtypes`` are the types of operators that it is for.
+    Where the slope has no bound, ``growth`` is for values and operands in ``domain``, and the
+    post-op cannot follow a product, whose results may be anywhere. An operand is called
+    ``operand_name``. ``dtypes`` are the types of operators that it is for.
     """
 
     name: str
@@ -44,7 +46,18 @@ class PostOp:
     operand: Operand = Operand.NONE
     operand_name: str = ""
     growth: Callable[..., float] = lambda *_: 1.0
+    domain: tuple[float, float] = (-math.inf, math.inf)
     dtypes: tuple[str, ...] = FLOAT_TYPES
+
+    @property
+    def bounded(self) -> bool:
+        """Whether errors of values grow by no more than ``growth`` anywhere."""
+        return self.domain == (-math.inf, math.inf)
+
+    @property
+    def positive(self) -> bool:
+        """Whether it is for positive values and operands alone."""
+        return self.domain[0] > 0
 
 
 @dataclass(frozen=True)
@@ -70,6 +83,12 @@ class AppliedPostOp:
     @property
     def growth(self) -> float:
         return self.definition.growth(*self.numbers)
+
+    def check_dtype(self, operator: str, dtype: str) -> None:
+        """Raises ``UsageError`` for an operator of a type that it is not for."""
+        known = self.definition.dtypes
+        if dtype not in known:
+            raise UsageError(f"{operator}: post-op {self} is for {', '.join(known)}: not {dtype}")
 
     def __str__(self) -> str:
         return ":".join((self.definition.name, *map(_text, self.numbers)))

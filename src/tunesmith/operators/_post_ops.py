@@ -15,6 +15,11 @@ from tunesmith.operators._post_op import AppliedPostOp, Operand, PostOp, numbers
 from tunesmith.registry import Registry
 
 _BETWEEN = "+"
+# The domains of post-ops whose slopes have no bound.
+_NEAR_ZERO = (-2.0, 2.0)
+_NEAR_ONE = (0.5, 2.0)
+# A power is a product of so many factors at most.
+_MOST_FACTORS = 4
 
 
 def _relu(arithmetic: Arithmetic, x: Any) -> Any:
@@ -76,6 +81,64 @@ def _add(_: Arithmetic, x: Any, addend: Any) -> Any:
     return x + addend
 
 
+def _subtract(_: Arithmetic, x: Any, subtrahend: Any) -> Any:
+    return x - subtrahend
+
+
+def _divide(_: Arithmetic, x: Any, divisor: Any) -> Any:
+    return x / divisor
+
+
+def _maximum(arithmetic: Arithmetic, x: Any, other: Any) -> Any:
+    return arithmetic.maximum(x, other)
+
+
+def _minimum(arithmetic: Arithmetic, x: Any, other: Any) -> Any:
+    return arithmetic.minimum(x, other)
+
+
+def _negative(arithmetic: Arithmetic, x: Any) -> Any:
+    return arithmetic.number(0) - x
+
+
+def _abs(arithmetic: Arithmetic, x: Any) -> Any:
+    return arithmetic.absolute(x)
+
+
+def _square(_: Arithmetic, x: Any) -> Any:
+    return x * x
+
+
+def _exp(arithmetic: Arithmetic, x: Any) -> Any:
+    return arithmetic.exp(x)
+
+
+def _sqrt(arithmetic: Arithmetic, x: Any) -> Any:
+    return arithmetic.sqrt(x)
+
+
+def _rsqrt(arithmetic: Arithmetic, x: Any) -> Any:
+    return arithmetic.number(1) / arithmetic.sqrt(x)
+
+
+def _reciprocal(arithmetic: Arithmetic, x: Any) -> Any:
+    return arithmetic.number(1) / x
+
+
+def _power(arithmetic: Arithmetic, x: Any, exponent: float) -> Any:
+    """By multiplication for small whole exponents: the others are a call for each number."""
+    if not exponent.is_integer() or not 1 <= abs(exponent) <= _MOST_FACTORS:
+        return arithmetic.power(x, arithmetic.number(exponent))
+    product = x
+    for _ in range(1, int(abs(exponent))):
+        product = product * x
+    return product if exponent > 0 else arithmetic.number(1) / product
+
+
+def _steepest_power(exponent: float) -> float:
+    return max(abs(exponent) * end ** (exponent - 1) for end in _NEAR_ONE)
+
+
 relu = PostOp("relu", "negative values replaced by 0", _relu, 1)
 clip = PostOp("clip", "values between two bounds", _clip, 2, (("low", None), ("high", None)))
 leaky_relu = PostOp(
@@ -115,6 +178,35 @@ multiply = PostOp(
     "multiply", "times a tensor", _multiply, 1, operand=Operand.ELEMENT, operand_name="factor"
 )
 add = PostOp("add", "plus a tensor", _add, 1, operand=Operand.ELEMENT, operand_name="addend")
+subtract = PostOp(
+    "subtract", "minus a tensor", _subtract, 1, operand=Operand.ELEMENT, operand_name="subtrahend"
+)
+divide = PostOp(
+    "divide",
+    "divided by a tensor",
+    _divide,
+    1,
+    operand=Operand.ELEMENT,
+    operand_name="divisor",
+    growth=lambda: 2.0,
+    domain=_NEAR_ONE,
+)
+maximum = PostOp(
+    "maximum",
+    "or a tensor's, the larger",
+    _maximum,
+    1,
+    operand=Operand.ELEMENT,
+    operand_name="least",
+)
+minimum = PostOp(
+    "minimum",
+    "or a tensor's, the smaller",
+    _minimum,
+    1,
+    operand=Operand.ELEMENT,
+    operand_name="most",
+)
 scale = PostOp(
     "scale",
     "times a number per channel",
@@ -122,6 +214,25 @@ scale = PostOp(
     1,
     operand=Operand.CHANNEL,
     operand_name="scale",
+)
+shift = PostOp(
+    "shift", "plus a number per channel", _add, 1, operand=Operand.CHANNEL, operand_name="shift"
+)
+negative = PostOp("negative", "0 minus the value", _negative, 1)
+absolute = PostOp("abs", "without the sign", _abs, 1)
+square = PostOp("square", "times itself", _square, 1, growth=lambda: 4.0, domain=_NEAR_ZERO)
+exp = PostOp("exp", "e to the power of it", _exp, 1, growth=lambda: 7.39, domain=_NEAR_ZERO)
+sqrt = PostOp("sqrt", "the square root", _sqrt, 1, domain=_NEAR_ONE)
+rsqrt = PostOp("rsqrt", "1 / sqrt(x)", _rsqrt, 2, growth=lambda: 1.42, domain=_NEAR_ONE)
+reciprocal = PostOp("reciprocal", "1 / x", _reciprocal, 1, growth=lambda: 4.0, domain=_NEAR_ONE)
+power = PostOp(
+    "power",
+    "to the power of a number",
+    _power,
+    1,
+    (("exponent", None),),
+    growth=_steepest_power,
+    domain=_NEAR_ONE,
 )
 
 _OURS = {
@@ -141,8 +252,20 @@ _OURS = {
         "multiply",
         "add",
         "scale",
+        "shift",
+        "subtract",
+        "divide",
+        "maximum",
+        "minimum",
+        "negative",
+        "square",
+        "exp",
+        "sqrt",
+        "rsqrt",
+        "reciprocal",
+        "power",
     )
-}
+} | {"abs": f"{__name__}:absolute"}
 
 
 def _definition(found: object) -> PostOp | None:

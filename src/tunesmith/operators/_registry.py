@@ -22,6 +22,7 @@ _OURS = {
     "pool2d": "tunesmith.operators._pool2d:Pool2d",
     "softmax": "tunesmith.operators._softmax:Softmax",
     "layer_norm": "tunesmith.operators._layer_norm:LayerNorm",
+    "elementwise": "tunesmith.operators._elementwise:Elementwise",
 }
 
 

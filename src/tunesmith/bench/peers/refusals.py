@@ -7,6 +7,7 @@ from tunesmith.operators import (
     Conv2dTranspose,
     Dense,
     DepthwiseConv2d,
+    Elementwise,
     LayerNorm,
     Matmul,
     Operator,
@@ -19,7 +20,7 @@ def plain(operator: Operator) -> str | None:
     """What holds for the peers that know float32 and images in NCHW alone."""
     if operator.dtype != "float32":
         return f"not compared for {operator.dtype}"
-    if isinstance(operator, ProductOperator) and operator.post_ops:
+    if _has_post_ops(operator):
         return "not compared with post-ops"
     if getattr(operator, "layout", "NCHW") != "NCHW":
         return "not compared for NHWC"
@@ -63,6 +64,10 @@ def torch(operator: Operator) -> str | None:
     """Why PyTorch cannot."""
     if operator.dtype == "int8":
         return f"PyTorch has no {operator.name} of int8 that adds up in int32"
-    if isinstance(operator, ProductOperator) and operator.post_ops:
+    if _has_post_ops(operator):
         return "not compared with post-ops"
     return None
+
+
+def _has_post_ops(operator: Operator) -> bool:
+    return isinstance(operator, ProductOperator | Elementwise) and bool(operator.post_ops)

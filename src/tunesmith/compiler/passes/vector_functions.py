@@ -187,8 +187,8 @@ def _quotient(of: _Float32, x: Any, fitted: tuple[float, Sequence[float], Sequen
         value = above / of.polynomial(denominator, square)
         return of.named("value", value, lambda value: of.within(value, -1.0, 1.0))
 
-    bounded = of.named("x", x, lambda x: of.within(x, -bound, bound))
-    return of.named("bounded", bounded, of_bounded)
+    # Not one as the value of the other: TVM would then bind the inner variable twice.
+    return of.named("x", x, lambda x: of.named("bounded", of.within(x, -bound, bound), of_bounded))
 
 
 _FUNCTIONS: dict[str, Callable[[_Float32, Any], Any]] = {
