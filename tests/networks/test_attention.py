@@ -59,11 +59,11 @@ def test_permutations_that_move_nothing_are_reshapes() -> None:
             moved = data.permute(1, 0, 2).permute(2, 1, 0)
             back = data.permute(2, 0, 1).permute(1, 2, 0)
             unit = data.unsqueeze(0).permute(1, 0, 2, 3)
-            return moved + 0.5, back + 0.5, unit + 0.5
+            return moved.cos(), back.cos(), unit.cos()
 
     data = random_input(2, 3, 4)
     network = from_torch(Model(), data)
     ops = Counter(step.op for step in network.steps if not isinstance(step, Layer))
-    assert (ops["permute_dims"], ops["add"]) == (1, 3)
+    assert (ops["permute_dims"], ops["cos"]) == (1, 3)
     for found, expected in zip(network.built({})(data), result_of(Model(), data), strict=True):
         torch.testing.assert_close(found, expected)

@@ -16,6 +16,10 @@ Emit = Callable[[Sequence[Any]], Any]
 """Makes the Relax expression of a node, given those of its inputs."""
 
 
+RESHAPES = ("reshape", "flatten", "expand_dims", "squeeze")
+"""Operations that leave all elements where they are in memory."""
+
+
 @dataclass(frozen=True, eq=False)
 class Value:
     """A tensor: an input of the network, the result of a node, or a ``constant``.

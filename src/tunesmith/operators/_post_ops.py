@@ -136,7 +136,8 @@ def _power(arithmetic: Arithmetic, x: Any, exponent: float) -> Any:
 
 
 def _steepest_power(exponent: float) -> float:
-    return max(abs(exponent) * end ** (exponent - 1) for end in _NEAR_ONE)
+    slopes = (abs(exponent) * math.pow(end, exponent - 1) for end in _NEAR_ONE)
+    return max(slopes)
 
 
 relu = PostOp("relu", "negative values replaced by 0", _relu, 1)

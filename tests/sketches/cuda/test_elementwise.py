@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import elementwise, matmul
+from tunesmith.operators import Elementwise, elementwise, matmul
 from tunesmith.sketches.cuda.elementwise import CudaElementwise
-from tunesmith.space import Config
+from tunesmith.space import Config, Ordinal
 from tunesmith.target import Target
 from tunesmith.testing.sketch import SketchConformance
 
@@ -37,10 +37,11 @@ def test_vectors_lie_in_one_channel() -> None:
     assert _widths(replace(operator, inner=1, post_ops="scale")) == (1, 2, 4)
 
 
-def _widths(operator: object) -> tuple[int, ...]:
-    space = SKETCH.space(operator, TARGET)  # type: ignore[arg-type]
+def _widths(operator: Elementwise) -> tuple[int, ...]:
+    space = SKETCH.space(operator, TARGET)
     (vector,) = [one for one in space.parameters if one.name == "vector"]
-    return tuple(vector.values)
+    assert isinstance(vector, Ordinal)
+    return tuple(int(str(width)) for width in vector.values)
 
 
 def test_estimates_prefer_wide_vectors_and_enough_threads() -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tunesmith.networks.graph import Node, Rewriting, Value
+from tunesmith.networks.graph import RESHAPES, Node, Rewriting, Value
 
-_VIEWS = ("reshape", "flatten", "expand_dims", "squeeze")
 # Of the shape that they have already, these give their input.
-_TO_A_SHAPE = (*_VIEWS, "broadcast_to", "nn.adaptive_avg_pool2d", "strided_slice")
+_TO_A_SHAPE = (*RESHAPES, "broadcast_to", "nn.adaptive_avg_pool2d", "strided_slice")
 
 
 def drop_identities(node: Node, rewriting: Rewriting) -> Sequence[Value] | None:  # noqa: ARG001
