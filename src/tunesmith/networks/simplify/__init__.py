@@ -9,7 +9,7 @@ from tunesmith.networks.simplify.batch_norm import fold_batch_norm
 from tunesmith.networks.simplify.constants import fold_constants
 from tunesmith.networks.simplify.identities import drop_identities
 from tunesmith.networks.simplify.means import means_as_pooling
-from tunesmith.networks.simplify.transposes import join_transposes
+from tunesmith.networks.simplify.views import join_views
 
 # In this order. Batch norm is folded into weights that are constants by then.
 _RULES = (
@@ -19,7 +19,7 @@ _RULES = (
     means_as_pooling,
     name_activations,
     write_out_attention,
-    join_transposes,
+    join_views,
     drop_identities,
 )
 

@@ -55,16 +55,30 @@ def reshape(rewriting: Rewriting, data: Value, shape: tuple[int, ...]) -> Value:
     )
 
 
+def sliced(
+    rewriting: Rewriting, data: Value, first: tuple[int, ...], ends: tuple[int, ...]
+) -> Value:
+    """The part of a tensor between two indices of each axis; ``data`` if that is all."""
+    from tvm import relax
+
+    if not any(first) and ends == data.shape:
+        return data
+    axes = [axis for axis, extent in enumerate(data.shape) if ends[axis] - first[axis] < extent]
+
+    def emit(value: Any) -> Any:
+        begins, stops = ([given[axis] for axis in axes] for given in (first, ends))
+        return relax.op.strided_slice(value, axes, begins, stops)
+
+    shape = tuple(end - begin for begin, end in zip(first, ends, strict=True))
+    return _made(rewriting, "sliced", (data,), shape, emit, first=first, ends=ends)
+
+
 def permuted(rewriting: Rewriting, data: Value, axes: tuple[int, ...]) -> Value:
     """The tensor with its axes in another order; ``data`` if that is theirs."""
     from tvm import relax
 
     if axes == tuple(range(len(axes))):
         return data
-    before = rewriting.producer(data)
-    if before is not None and before.op == "permute_dims" and before.attributes["axes"] is not None:
-        inner = before.attributes["axes"]
-        return permuted(rewriting, before.inputs[0], tuple(inner[axis] for axis in axes))
     return _made(
         rewriting,
         "permute_dims",
