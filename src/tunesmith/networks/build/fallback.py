@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tunesmith.networks.build.concatenation import SCHEDULED
+
 # Elements of float32 in the widest vectors; shorter ones are made of as many as divide an extent.
 _LANES = 16
 # Starting the other cores takes as long as computing so many elements on one.
@@ -18,7 +20,7 @@ def scheduled_for_cpu() -> Any:
 
     def scheduled(module: Any, _: Any) -> Any:
         for variable, function in module.functions.items():
-            if isinstance(function, PrimFunc):
+            if isinstance(function, PrimFunc) and SCHEDULED not in (function.attrs or {}):
                 module[variable] = _scheduled(function)
         return module
 

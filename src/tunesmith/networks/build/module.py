@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tunesmith.compiler.passes.vector_functions import register_vector_functions
+from tunesmith.networks.build.concatenation import concatenate
 from tunesmith.networks.build.fallback import scheduled_for_cpu
 from tunesmith.networks.build.kernels import LayerKernel
 from tunesmith.networks.graph import Array, Value
@@ -62,7 +63,7 @@ def _pipeline(functions: list[str]) -> Any:
 
     return Sequential(
         [
-            transform.LegalizeOps(),
+            transform.LegalizeOps({"relax.concat": concatenate}),
             transform.AnnotateTIROpPattern(),
             transform.FuseOps(),
             transform.FuseTIR(),

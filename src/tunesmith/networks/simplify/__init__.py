@@ -6,6 +6,7 @@ from tunesmith.networks.graph import Graph, rewritten
 from tunesmith.networks.simplify.activations import name_activations
 from tunesmith.networks.simplify.attention import write_out_attention
 from tunesmith.networks.simplify.batch_norm import fold_batch_norm
+from tunesmith.networks.simplify.concatenations import join_concatenations
 from tunesmith.networks.simplify.constants import fold_constants
 from tunesmith.networks.simplify.identities import drop_identities
 from tunesmith.networks.simplify.means import means_as_pooling
@@ -20,6 +21,7 @@ _RULES = (
     name_activations,
     write_out_attention,
     join_views,
+    join_concatenations,
     drop_identities,
 )
 

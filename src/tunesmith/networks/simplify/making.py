@@ -55,6 +55,22 @@ def reshape(rewriting: Rewriting, data: Value, shape: tuple[int, ...]) -> Value:
     )
 
 
+def concatenated(rewriting: Rewriting, parts: tuple[Value, ...], axis: int) -> Value:
+    """Tensors one after the other along an axis."""
+    from tvm import relax
+
+    shape = list(parts[0].shape)
+    shape[axis] = sum(part.shape[axis] for part in parts)
+    return _made(
+        rewriting,
+        "concat",
+        parts,
+        tuple(shape),
+        lambda *values: relax.op.concat(list(values), axis),
+        axis=axis,
+    )
+
+
 def sliced(
     rewriting: Rewriting, data: Value, first: tuple[int, ...], ends: tuple[int, ...]
 ) -> Value:
