@@ -21,7 +21,7 @@ _TIME_AXES = ((2 * 86400, 3600.0, "hours"), (2 * 3600, 60.0, "minutes"), (0, 1.0
 class Figure:
     """A plot with its title and a ``summary`` in one line.
 
-    ``explorable`` says whether zooming is useful.
+    ``explorable`` says whether zooming is useful, ``wide`` whether it takes the page's whole width.
     """
 
     name: str
@@ -29,6 +29,7 @@ class Figure:
     summary: str
     plot: Plot
     explorable: bool = True
+    wide: bool = False
 
 
 def make_figures(report: RunReport) -> list[Figure]:
@@ -63,7 +64,7 @@ def _speed_over_trials(report: RunReport) -> Figure:
         last = report.improvements[-1]
         found = fmt.speed(last.seconds, report.flops)
         summary = f"The fastest is trial {fmt.count(last.index)}, at {found}."
-    return Figure("trials", "Best speed over trials", summary, plot)
+    return Figure("trials", "Best speed over trials", summary, plot, wide=True)
 
 
 def _speed_over_time(report: RunReport) -> Figure:

@@ -1,75 +1,39 @@
-"""The report of a run as one self-contained HTML file."""
+"""The page about the runs of a task."""
 
 from __future__ import annotations
 
-import base64
-import gzip
-import hashlib
-import json
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from importlib import resources
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tunesmith.errors import TunesmithError, system_reason
 from tunesmith.reports import format as fmt
 from tunesmith.reports.drawing import speed_unit
-from tunesmith.reports.figures import Figure, make_figures
+from tunesmith.reports.figures import make_figures
+from tunesmith.reports.html import filled_in, write_page
 from tunesmith.reports.model import BEST_NAME, MeasuredConfig, RunReport
-from tunesmith.reports.palette import DARK, LIGHT
-from tunesmith.whole_file import write_whole
 
 
 def write_report(report: RunReport, path: str | Path) -> Path:
-    """Write the report's page to ``path``, whole or not at all, and return the path.
-
-    Creates the folder if needed. Raises TunesmithError if the file cannot be written.
-    """
-    path = Path(path)
-    page = render(report)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, page)
-    except OSError as error:
-        raise TunesmithError(
-            f"cannot write the report to {path}: {system_reason(error)}: name a file in a "
-            "folder that you may write to"
-        ) from error
-    return path
+    """Write the report's page: see ``write_page``."""
+    return write_page(render(report), path)
 
 
 def render(report: RunReport) -> str:
-    """The page with its data, figures, style and scripts: about 2 MB of HTML.
-
-    All text of the report is escaped. As a second defence, the page's Content-Security-Policy
-    allows no other scripts and no requests.
-    """
-    from jinja2 import Environment, StrictUndefined
+    """The page: see ``filled_in``."""
     from markupsafe import Markup
 
-    figures = make_figures(report)
-    plotly, bundle = _plotly_bundle()
-    script = _source("page.js")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_source("page.html")).render(
-        report=report,
+    return filled_in(
+        "page.html",
+        make_figures(report),
+        title=report.title,
         headline=headline(report),
         cards=_cards(report),
-        gpu=_gpu(report),
-        fmt=fmt,
+        facts=_facts(report),
+        report=report,
         unit=speed_unit(report),
         best_name=BEST_NAME,
-        figures=figures,
         configs=_configs(report),
         program=Markup(_coloured(report.program)),
-        policy=_policy([plotly, script]),
-        style=Markup(style_sheet()),
-        figure_data=Markup(_figure_data(figures)),
-        bundle=bundle,
-        script=Markup(script),
     )
 
 
@@ -105,6 +69,18 @@ def _cards(report: RunReport) -> list[tuple[str, str, str]]:
     cards.append(("Trials", fmt.count(total), note))
     cards.append(("Wall clock", fmt.duration(report.elapsed), f"budget: {report.budget}"))
     return cards
+
+
+def _facts(report: RunReport) -> list[tuple[str, str]]:
+    return [
+        ("Target", report.target),
+        ("Machine", report.machine),
+        ("GPU", _gpu(report)),
+        ("Tuner", report.tuner),
+        ("Started", report.started.strftime("%Y-%m-%d %H:%M:%S %Z").strip()),
+        ("Stopped", report.stopped),
+        ("Software", ", ".join(map(" ".join, report.versions.items()))),
+    ]
 
 
 def _gpu(report: RunReport) -> str:
@@ -151,57 +127,3 @@ def _coloured(program: str) -> str:
 
     formatter = formatters.HtmlFormatter(nowrap=True)
     return str(highlight(program, lexers.PythonLexer(), formatter)).rstrip("\n")
-
-
-def _figure_data(figures: list[Figure]) -> str:
-    """The figures as JSON without ``<``, so that it cannot close its HTML element."""
-    data = {
-        "plots": {
-            figure.name: {
-                "plot": json.loads(figure.plot.figure.to_json()),
-                "explorable": figure.explorable,
-            }
-            for figure in figures
-        },
-        "darkColours": {LIGHT[name]: DARK[name] for name in LIGHT},
-    }
-    return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def _policy(scripts: Iterable[str]) -> str:
-    """A Content-Security-Policy that allows only these scripts, inline style, and no requests.
-
-    Plotly uses inline style, and saves figures through data images.
-    """
-    digests = [hashlib.sha256(script.encode()).digest() for script in scripts]
-    hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
-    return (
-        f"default-src 'none'; script-src {hashes}; "
-        "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def style_sheet() -> str:
-    """The pages' style sheet, with the palette as its variables; prints are always light."""
-    light, dark = (
-        "".join(f"--{name.replace(' ', '-')}: {colour}; " for name, colour in palette.items())
-        for palette in (LIGHT, DARK)
-    )
-    return (
-        f":root {{ {light}}}\n"
-        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark}}} }}\n"
-        f"{_source('page.css')}"
-    )
-
-
-@lru_cache(maxsize=1)
-def _plotly_bundle() -> tuple[str, str]:
-    """Plotly's source, and the same compressed as base64."""
-    from plotly.offline import get_plotlyjs
-
-    source = get_plotlyjs()
-    return source, base64.b64encode(gzip.compress(source.encode(), mtime=0)).decode()
-
-
-def _source(name: str) -> str:
-    return resources.files("tunesmith.reports").joinpath(name).read_text(encoding="utf-8")

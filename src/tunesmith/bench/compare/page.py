@@ -14,7 +14,7 @@ from tunesmith.bench.compare.score import REPEATS
 from tunesmith.bench.compare.tables import Data, problem_tables, standings_table
 from tunesmith.bench.pages.templates import markdown, render
 from tunesmith.reports import format as fmt
-from tunesmith.reports.page import style_sheet
+from tunesmith.reports.html import style_sheet
 from tunesmith.reports.palette import LIGHT
 
 # Tables of Markdown are to fit 100 columns.

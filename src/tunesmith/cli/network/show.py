@@ -14,7 +14,7 @@ def show(
 ) -> None:
     """Show the tasks of a network with their layers, best times and sketches, the dearest first."""
     network = choice.network()
-    from tunesmith.reports.networks import layers_table
+    from tunesmith.reports.networks.tables import layers_table
     from tunesmith.store import open_store
 
     rows: list[dict[str, Any]] = []

@@ -47,6 +47,6 @@ def tune(
     if as_json:
         print_json(summary(result))
         return
-    from tunesmith.reports.networks import tuned_table
+    from tunesmith.reports.networks.tables import tuned_table
 
     print_text(tuned_table(result))

@@ -1,0 +1,1 @@
+"""The tables and the page of networks."""
