@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import Command
 from tunesmith.budget import Stop
 from tunesmith.cli import report_page, tune
+from tunesmith.cli.output import command_line
 from tunesmith.cli.report_page import write_run_report, write_task_report
 from tunesmith.errors import UsageError
 from tunesmith.measure.task.problem import TaskProblem
@@ -180,10 +181,10 @@ def test_the_command_is_quoted_and_keeps_no_secret(
     monkeypatch.setattr("sys.argv", ["/usr/bin/tunesmith", *words])
     with open_store(tmp_path / "records.db") as store:
         name = store.name
-        assert tune._command(None, store).startswith("tunesmith tune matmul --m 8 '--store=sqlite")
-        assert tune._command(location, store) == (
-            f"tunesmith tune matmul --m 8 --store={name} --report 'my page.html'"
-        )
+    assert command_line().startswith("tunesmith tune matmul --m 8 '--store=sqlite")
+    assert command_line(location, name) == (
+        f"tunesmith tune matmul --m 8 --store={name} --report 'my page.html'"
+    )
 
 
 @pytest.mark.slow

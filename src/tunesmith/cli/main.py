@@ -40,6 +40,7 @@ from tunesmith.cli.bench import (
 from tunesmith.cli.network import build as network_build
 from tunesmith.cli.network import compare as network_compare
 from tunesmith.cli.network import example as network_example
+from tunesmith.cli.network import report as network_report
 from tunesmith.cli.network import run as network_run
 from tunesmith.cli.network import show as network_show
 from tunesmith.cli.network import tune as network_tune
@@ -74,7 +75,8 @@ network = typer.Typer(help="Import, tune, build and run whole networks.")
 add_commands(
     network,
     *(network_tune.tune, network_build.build, network_run.run),
-    *(network_show.show, network_compare.compare, network_example.example),
+    *(network_show.show, network_report.report, network_compare.compare),
+    network_example.example,
 )
 app.add_typer(network, name="network")
 

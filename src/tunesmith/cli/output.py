@@ -68,9 +68,15 @@ def shown_progress(
         yield live.update
 
 
-def command_line() -> str:
-    """The command line of this process, quoted for a shell."""
-    return shlex.join(["tunesmith", *sys.argv[1:]])
+def command_line(store: str | None = None, name: str = "") -> str:
+    """The command line of this process, quoted for a shell.
+
+    If ``store`` is a database's URL, the store's ``name``, which has no secrets, stands for it.
+    """
+    words = sys.argv[1:]
+    if store is not None and "://" in store:
+        words = [word.replace(store, name) for word in words]
+    return shlex.join(["tunesmith", *words])
 
 
 def _console(*, stderr: bool) -> Console:

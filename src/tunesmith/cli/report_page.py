@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tunesmith.budget import Stop
 from tunesmith.cli.past_runs import Sketches, sessions_by, time_of
 from tunesmith.errors import UsageError
 from tunesmith.reports import MeasuredConfig, RunReport, SketchShare, trial_points, write_report
-from tunesmith.reports.format import config_value
+from tunesmith.reports import format as fmt
 
 if TYPE_CHECKING:
     from tunesmith.measure.task.problem import TaskProblem
@@ -133,11 +133,11 @@ def _report(
         task=problem.key,
         title=problem.task.operator.label,
         # The processor beside a GPU is under "machine".
-        target=_listed({name: it for name, it in last.target.items() if name != "host"}),
+        target=fmt.listed({name: it for name, it in last.target.items() if name != "host"}),
         machine=f"{machine.get('cpu', 'unknown')}, {machine.get('cores', '?')} cores",
-        tuner=": ".join(filter(None, [last.tuner, _listed(last.tuner_settings)])),
+        tuner=": ".join(filter(None, [last.tuner, fmt.listed(last.tuner_settings)])),
         started=sessions[0].started,
-        budget=_listed(last.budget) or "none",
+        budget=fmt.listed(last.budget) or "none",
         stopped=_stopped(last),
         flops=problem.flops,
         trials=trial_points(_timed(runs)),
@@ -182,12 +182,6 @@ def _timed(runs: Iterable[tuple[Session, list[Record]]]) -> list[tuple[Measureme
         ]
         before += max([sum(session.time_split.values()), *ends])
     return timed
-
-
-def _listed(values: Mapping[str, Any]) -> str:
-    """Names and values for people: ``kind = llvm, num-cores = 2``; what is not set is left out."""
-    given = {name: value for name, value in values.items() if value is not None}
-    return ", ".join(f"{name} = {config_value(value)}" for name, value in given.items())
 
 
 def _stopped(session: Session) -> str:

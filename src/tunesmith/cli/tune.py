@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +12,7 @@ from typer import Option
 
 from tunesmith.budget import Budget, Stop
 from tunesmith.cli import options as opt
-from tunesmith.cli.output import print_text, remark, shown_progress
+from tunesmith.cli.output import command_line, print_text, remark, shown_progress
 from tunesmith.cli.task_choice import TaskChoice
 from tunesmith.cli.tune_result import complain, print_result
 from tunesmith.errors import UsageError
@@ -162,7 +160,7 @@ def tune(
         if report is not None:
             from tunesmith.cli.report_page import write_run_report
 
-            command = _command(options.store, opened)
+            command = command_line(options.store, opened.name)
             write_run_report(
                 opened, result, report, resumed=options.resume, peers=compared, command=command
             )
@@ -210,11 +208,3 @@ def _compare(result: Result) -> Mapping[str, float]:
         pass
     remark("interrupted, so the best is not compared with others")
     return {}
-
-
-def _command(location: str | None, store: Store) -> str:
-    """The command line that repeats this run, without the secrets of a database's URL."""
-    words = sys.argv[1:]
-    if location is not None and "://" in location:
-        words = [word.replace(location, store.name) for word in words]
-    return shlex.join(["tunesmith", *words])

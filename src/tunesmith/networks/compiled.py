@@ -70,18 +70,32 @@ class CompiledNetwork:
     @cached_property
     def _functions(self) -> Mapping[str, tuple[Callable[..., Any], Sequence[Any]]]:
         """The functions of all entries, with the weights that they take."""
-        import tvm
-        from tvm import relax
-
-        self._check_processor()
-        machine = relax.VirtualMachine(self._executable, tvm.cpu())
         return {
             entry.function: (
-                machine[entry.function],
+                self._machine[entry.function],
                 [self._weights[number] for number in entry.weights],
             )
             for entry in self.description.entries
         }
+
+    @cached_property
+    def _machine(self) -> Any:
+        """TVM's virtual machine: its functions by name."""
+        import tvm
+        from tvm import relax
+
+        self._check_processor()
+        return relax.VirtualMachine(self._executable, tvm.cpu())
+
+    def watched(self, watch: Callable[..., int]) -> Self:
+        """The same network, of which each call tells ``watch`` what it runs.
+
+        ``watch`` is called right before and after each function with TVM's function, its name,
+        whether it is before, the result (None before), and the arguments; it must return 0.
+        """
+        twin = type(self)(self.description, self._executable, self._weights)
+        twin._machine.set_instrument(watch)
+        return twin
 
     def _check_indices(self, tensor: Any, argument: Argument) -> None:
         """Raises ``UsageError`` for an index that is outside of its table."""

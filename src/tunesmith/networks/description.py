@@ -44,12 +44,25 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class KernelDescription:
+    """What a kernel of a network computes, as ``Operator.to_json`` has it, and by which sketch."""
+
+    operator: Mapping[str, Any]
+    sketch: str
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        return cls(dict(saved["operator"]), str(saved["sketch"]))
+
+
+@dataclass(frozen=True)
 class Description:
     """Everything about a compiled network except its code and its weights.
 
     There is one of ``entries`` for each batch; ``weights`` are what any of them reads.
     ``processor`` is what it was compiled for, ``cores`` is the number of threads that it runs on.
     ``bounds`` are for inputs that are indices, by name: these must be smaller, and not negative.
+    ``kernels`` are the functions of its layers, by name.
     """
 
     entries: tuple[Entry, ...]
@@ -57,6 +70,7 @@ class Description:
     processor: str
     cores: int
     bounds: Mapping[str, int] = field(default_factory=dict)
+    kernels: Mapping[str, KernelDescription] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT, **asdict(self)}
@@ -70,6 +84,10 @@ class Description:
             processor=str(saved["processor"]),
             cores=int(saved["cores"]),
             bounds={str(name): int(bound) for name, bound in saved["bounds"].items()},
+            kernels={
+                str(name): KernelDescription.from_json(kernel)
+                for name, kernel in saved.get("kernels", {}).items()
+            },
         )
 
     def entry(self, batch: int | None) -> Entry:

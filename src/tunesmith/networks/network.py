@@ -15,7 +15,7 @@ from tunesmith.networks.build.module import built_module
 from tunesmith.networks.build.selection import Choice, Origin, selected
 from tunesmith.networks.check import LIMIT, Source, check, random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
-from tunesmith.networks.description import Description, Entry
+from tunesmith.networks.description import Description, Entry, KernelDescription
 from tunesmith.networks.graph import Array, Graph, Value
 from tunesmith.networks.indices import index_bounds
 from tunesmith.networks.layers.cover import CoveredGraph, Step, covered
@@ -165,6 +165,12 @@ class Network:
             processor=self.target.processor,
             cores=self.target.core_count,
             bounds=bounds,
+            kernels={
+                kernel.name: KernelDescription(
+                    task.operator.to_json(), choices[task].problem.sketch.name
+                )
+                for task, kernel in kernels.items()
+            },
         )
         return CompiledNetwork(description, built.executable, built.weights)
 

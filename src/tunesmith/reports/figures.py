@@ -32,6 +32,11 @@ class Figure:
     wide: bool = False
 
 
+def time_axis(last: float) -> tuple[float, str]:
+    """The seconds of a unit, and its name, for an axis of wall-clock time until ``last``."""
+    return next((size, name) for least, size, name in _TIME_AXES if last >= least)
+
+
 def make_figures(report: RunReport) -> list[Figure]:
     """The figures for which the run has data, in the order of the page (imports Plotly)."""
     figures = []
@@ -69,7 +74,7 @@ def _speed_over_trials(report: RunReport) -> Figure:
 
 def _speed_over_time(report: RunReport) -> Figure:
     last = report.elapsed
-    size, name = next((size, name) for least, size, name in _TIME_AXES if last >= least)
+    size, name = time_axis(last)
     plot = SpeedPlot(report, 320, f"{name} since the run began", "")
     plot.figure.update_yaxes(title_text=plot.unit.name)
     corners = report.improvements

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -124,6 +124,12 @@ def config_value(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def listed(values: Mapping[str, object]) -> str:
+    """Names and values: ``kind = llvm, num-cores = 2``; what is not set is left out."""
+    given = {name: value for name, value in values.items() if value is not None}
+    return ", ".join(f"{name} = {config_value(value)}" for name, value in given.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,5 +34,11 @@ _COLOURS: Final = {
 LIGHT: Final = {name: light for name, (light, _) in _COLOURS.items()}
 DARK: Final = {name: dark for name, (_, dark) in _COLOURS.items()}
 
+SERIES: Final = ("trial", "build", "run", "search", "record")
+"""The colours of parts that have no colour of their own, in turn; ``OTHERS`` is that of the rest.
+Text on them is in ``on phase``."""
+
+OTHERS: Final = "idle"
+
 PEERS: Final = ("peer1", "peer2", "peer3")
 """The colours of peers, used in turn; each peer also has its own dash."""

@@ -50,11 +50,11 @@ def results_table(
 ) -> Table:
     """Programs of one task: time per call, speed, and gain over the ``baseline``."""
     unit = fmt.SpeedUnit.suiting(flops, [row.seconds for row in rows])
-    table = _table()
+    table = plain_table()
     table.add_column("program", overflow="fold")
-    _add_numbers(table, "time a call", unit.name)
+    add_numbers(table, "time a call", unit.name)
     if baseline is not None:
-        _add_numbers(table, f"against the {baseline.name}")
+        add_numbers(table, f"against the {baseline.name}")
     for row in rows:
         cells = [fmt.seconds(row.seconds), unit.amount(row.seconds)]
         if baseline is not None:
@@ -65,11 +65,11 @@ def results_table(
 
 def history_table(rows: Sequence[HistoryRow]) -> Table:
     """Runs of one task; their start is shown in its own time zone."""
-    table = _table()
+    table = plain_table()
     table.add_column("started", no_wrap=True)
     table.add_column("tuner", overflow="fold")
     table.add_column("sketch", overflow="fold")
-    _add_numbers(table, "trials", "best", "speed", "gain")
+    add_numbers(table, "trials", "best", "speed", "gain")
     for row in rows:
         table.add_row(
             row.started.strftime("%Y-%m-%d %H:%M"),
@@ -88,9 +88,9 @@ def sketches_table(
 ) -> Table:
     """Sketches with their trials and best seconds, fastest first; ``best`` is highlighted."""
     unit = fmt.SpeedUnit.suiting(flops, [seconds for _, _, seconds in sketches])
-    table = _table()
+    table = plain_table()
     table.add_column("sketch", overflow="fold")
-    _add_numbers(table, "trials", "best trial", unit.name)
+    add_numbers(table, "trials", "best trial", unit.name)
     for name, trials, seconds in sorted(sketches, key=lambda row: row[2] or math.inf):
         cells = fmt.count(trials), fmt.seconds(seconds), unit.amount(seconds)
         table.add_row(Text(name), *cells, style="bold green" if name == best else None)
@@ -106,9 +106,9 @@ def outcomes_table(
     """
     texts = {outcome: outcome.meaning for outcome in Outcome} | dict(meanings or {})
     total = sum(outcomes.values())
-    table = _table()
+    table = plain_table()
     table.add_column("outcome", no_wrap=True)
-    _add_numbers(table, "trials", "share")
+    add_numbers(table, "trials", "share")
     table.add_column("meaning", overflow="fold")
     for outcome in Outcome:
         number = outcomes.get(outcome, 0)
@@ -120,10 +120,10 @@ def outcomes_table(
 
 def resources_table(resources: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
     """The GPU resources that each sketch's programs use: medians, and the best occupancy."""
-    table = _table()
+    table = plain_table()
     table.add_column("sketch", no_wrap=True)
-    _add_numbers(table, "programs", "registers\na thread", "spilling", "threads\na block")
-    _add_numbers(table, "shared\na block", "occupancy", "at\nbest")
+    add_numbers(table, "programs", "registers\na thread", "spilling", "threads\na block")
+    add_numbers(table, "shared\na block", "occupancy", "at\nbest")
     for sketch, programs in resources.items():
         columns = {
             name: [float(one[name]) for one in programs if one[name] is not None]
@@ -143,11 +143,12 @@ def resources_table(resources: Mapping[str, Sequence[Mapping[str, Any]]]) -> Tab
     return table
 
 
-def _table() -> Table:
+def plain_table() -> Table:
+    """An empty table in our style."""
     return Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
 
 
-def _add_numbers(table: Table, *names: str) -> None:
+def add_numbers(table: Table, *names: str) -> None:
     """Columns of numbers. In ``Text``, square brackets are not Rich's markup."""
     for name in names:
         table.add_column(Text(name), justify="right", no_wrap=True)

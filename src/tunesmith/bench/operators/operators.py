@@ -11,14 +11,14 @@ from tunesmith.bench.operators.tuned import tune_workload
 from tunesmith.bench.operators.workloads import FUSED
 from tunesmith.bench.pages.provenance import origin_now
 from tunesmith.bench.peers import SIDE
-from tunesmith.bench.peers.instruction_sets import InstructionSet, held_to
+from tunesmith.bench.peers.instruction_sets import held_to
 from tunesmith.bench.peers.library_peers import (
     library_peer,
     library_peers,
     library_versions_of_peers,
 )
 from tunesmith.bench.peers.metaschedule import MetaSchedule, compare_with_metaschedule
-from tunesmith.bench.peers.sides import kernel_side_of
+from tunesmith.bench.peers.sides import kernel_side_of, library_sides
 from tunesmith.bench.timing.rotation import Rotation, Turns, ratio_of, rotate
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.operators import Operator
@@ -108,7 +108,8 @@ class OperatorBench:
                 watch=progress,
             )
         held = held_to(self.target)
-        sides, missing = self._sides(operator, tuned.side, held)
+        libraries, missing = library_sides(operator, self.target.core_count, held)
+        sides = {_OURS: tuned.side, **libraries}
 
         def preparing(side: str) -> None:
             self.say(f"{name}: preparing {side} ...")
@@ -140,20 +141,6 @@ class OperatorBench:
             "fresh": self.settings.fresh,
         }
         return origin_now(library_versions_of_peers(), settings)
-
-    def _sides(
-        self, operator: Operator, ours: Mapping[str, Any], held: InstructionSet | None
-    ) -> tuple[dict[str, Mapping[str, Any]], dict[str, str]]:
-        """All sides that there can be, ours first, and why the others cannot."""
-        sides: dict[str, Mapping[str, Any]] = {_OURS: ours}
-        missing = {}
-        for peer in library_peers().values():
-            reason = peer.missing() or peer.refuses(operator)
-            if reason is None:
-                sides[peer.name] = peer.side(operator, self.target.core_count, held)
-            else:
-                missing[peer.name] = reason
-        return sides, missing
 
     def _metaschedule(self, name: str, operator: Operator, row: Row) -> dict[str, Any]:
         seconds = row["tuning_seconds"]

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from tunesmith.bench.peers.library_peers import library_peer
+from tunesmith.bench.peers.instruction_sets import InstructionSet
+from tunesmith.bench.peers.library_peers import library_peer, library_peers
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import Operator
 from tunesmith.target import Target
@@ -44,6 +45,20 @@ def torch_side(problem: TaskProblem) -> dict[str, Any]:
     """PyTorch's operator as a side of a comparison."""
     task = problem.task
     return library_peer("pytorch").side(task.operator, task.target.core_count)
+
+
+def library_sides(
+    operator: Operator, cores: int, held: InstructionSet | None
+) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """All libraries that can compute an operator, as sides by name, and why the others cannot."""
+    sides, missing = {}, {}
+    for peer in library_peers().values():
+        reason = peer.missing() or peer.refuses(operator)
+        if reason is None:
+            sides[peer.name] = peer.side(operator, cores, held)
+        else:
+            missing[peer.name] = reason
+    return sides, missing
 
 
 def has_torch() -> bool:

@@ -30,6 +30,28 @@ class NetworkChoice:
     mcpu: opt.Processor = None
     cores: Annotated[int | None, Option(help="Threads that it may use; default: all cores.")] = None
 
+    @property
+    def library(self) -> Path | None:
+        """The file, if it is what 'network build' wrote and nothing else is named."""
+        built = self.model is not None and self.model.suffix == ".so" and self.zoo is None
+        return self.model if built else None
+
+    @property
+    def title(self) -> str:
+        """The network's name for people."""
+        name = str(self.zoo) if self.model is None else self.model.name
+        return name if self.batch == 1 else f"{name}, batch {self.batch}"
+
+    @property
+    def words(self) -> list[str]:
+        """What names it on a command line."""
+        found = ["--zoo", str(self.zoo)] if self.model is None else [str(self.model)]
+        if self.batch != 1:
+            found += ["--batch", str(self.batch)]
+        if self.mcpu is not None:
+            found += ["--mcpu", self.mcpu]
+        return found if self.cores is None else [*found, "--cores", str(self.cores)]
+
     def network(self) -> Network:
         """The imported network.
 

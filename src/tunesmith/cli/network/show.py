@@ -1,43 +1,74 @@
-"""``tunesmith network show``: the layers of a network, and what the store knows of them."""
+"""``tunesmith network show``: where the time of a network goes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.network.choice import NetworkChoice
-from tunesmith.cli.output import print_json, print_text
+from tunesmith.cli.network.measuring import (
+    Measure,
+    WithPeers,
+    built_call,
+    compared_with_peers,
+    timed_call,
+)
+from tunesmith.cli.output import console, print_json, print_text
+from tunesmith.errors import UsageError
+
+if TYPE_CHECKING:
+    from tunesmith.reports.networks.model import CallTimes
 
 
 def show(
-    choice: NetworkChoice, *, store: opt.StoreLocation = None, as_json: opt.Json = False
+    choice: NetworkChoice,
+    *,
+    measure: Measure = False,
+    peers: WithPeers = False,
+    store: opt.StoreLocation = None,
+    as_json: opt.Json = False,
 ) -> None:
-    """Show the tasks of a network with their layers, best times and sketches, the dearest first."""
+    """Show the tasks of a network with their layers, best times and sketches, the dearest first.
+
+    Of what 'network build' wrote (net.so), show where the time of a call goes.
+    """
+    if choice.library is not None:
+        if measure or peers:
+            raise UsageError(f"{choice.library} is built: --measure and --peers take the model")
+        from tunesmith.networks import load
+
+        timed = timed_call(load(choice.library))
+        if as_json:
+            print_json({"call": timed.to_json()})
+        else:
+            _print_call(timed)
+        return
     network = choice.network()
-    from tunesmith.reports.networks.tables import layers_table
+    from tunesmith.networks.reporting.report import uncovered
+    from tunesmith.networks.reporting.rows import task_rows
+    from tunesmith.networks.reporting.stored import stored_tasks
+    from tunesmith.reports.networks import tables
     from tunesmith.store import open_store
 
-    rows: list[dict[str, Any]] = []
     with open_store(store) as opened:
-        for task, layers in network.tasks.items():
-            best = opened.best(task.key)
-            seconds = None if best is None else best.measurement.seconds
-            rows.append(
-                {
-                    "task": task.key,
-                    "label": task.operator.label,
-                    "layers": layers,
-                    "seconds": seconds,
-                    "gflops": None if seconds is None else task.operator.flops / seconds / 1e9,
-                    "sketch": None if best is None else best.sketch,
-                }
-            )
-    rest = [getattr(step, "op", "") for step in network.steps if not hasattr(step, "operator")]
+        tasks = stored_tasks(network.tasks, opened)
+        rows = task_rows(tasks, compared_with_peers(tasks) if peers else None)
+        call = built_call(network, opened) if measure else None
+    rest = uncovered(network)
     if as_json:
-        print_json({"tasks": rows, "uncovered": rest})
+        found: dict[str, Any] = {"tasks": [row.to_json() for row in rows], "uncovered": rest}
+        print_json(found if call is None else {**found, "call": call.to_json()})
         return
-    print_text(layers_table(rows))
+    console().print(tables.tasks_table(rows))
+    print_text(tables.tasks_summary(rows))
     if rest:
-        print_text(
-            f"{len(rest)} operations that no operator covers: {', '.join(sorted(set(rest)))}"
-        )
+        print_text(tables.uncovered_line(rest))
+    if call is not None:
+        _print_call(call)
+
+
+def _print_call(call: CallTimes) -> None:
+    from tunesmith.reports.networks import tables
+
+    console().print(tables.call_table(call))
+    print_text(tables.call_summary(call))

@@ -1,44 +1,124 @@
-"""Tables of networks."""
+"""Tables of networks for the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from rich.table import Table
+from rich.text import Text
+
 from tunesmith.reports import format as fmt
+from tunesmith.reports.networks.model import (
+    CallPart,
+    CallTimes,
+    TaskRow,
+    share_of_peak,
+)
+from tunesmith.reports.tables import add_numbers, plain_table
 
 _LABEL = 52
 
 
-def layers_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Tasks with their share of a call's time, the dearest first; those without a time last.
+def tasks_table(rows: Sequence[TaskRow]) -> Table:
+    """Tasks with their part of a call's time, the dearest first; those without a time last.
 
-    Each row has ``label``, ``layers``, and ``seconds`` of a call, ``gflops`` and ``sketch``, None
-    where nothing is known.
+    ``of peak`` is the roofline's share, of memory's bandwidth where it says so. Peers have a column
+    if any is known.
     """
-    total = sum(row["layers"] * (row["seconds"] or 0.0) for row in rows)
-    dearest = sorted(rows, key=lambda row: -row["layers"] * (row["seconds"] or 0.0))
-    lines = [f"{'task':{_LABEL}} calls      time  share  GFLOP/s  sketch"]
-    for row in dearest:
-        label = _shortened(row["label"])
-        if row["seconds"] is None:
-            lines.append(f"{label:{_LABEL}} {row['layers']:5}         –      –        –  –")
-            continue
-        spent = row["layers"] * row["seconds"]
-        lines.append(
-            f"{label:{_LABEL}} {row['layers']:5} {fmt.seconds(spent):>9} {spent / total:6.1%} "
-            f"{row['gflops']:8.1f}  {row['sketch']}"
+    total = sum(row.spent for row in rows)
+    compared = any(row.peers for row in rows)
+    table = plain_table()
+    table.add_column("task", overflow="fold", ratio=1)
+    add_numbers(table, "layers", "time", "share", "GFLOP/s", "of peak")
+    table.add_column("sketch", no_wrap=True)
+    if compared:
+        table.add_column("best peer", no_wrap=True)
+    for row in sorted(rows, key=lambda row: -row.spent):
+        timed = row.seconds is not None
+        cells = [
+            fmt.count(row.layers),
+            fmt.seconds(row.spent) if timed else fmt.NOTHING,
+            fmt.share(row.spent, total) if timed else fmt.NOTHING,
+            fmt.decimal(row.gflops, 1),
+            of_peak(row.share_of_peak, row.limit),
+            row.sketch or fmt.NOTHING,
+        ]
+        if compared:
+            cells.append(against(row.best_peer))
+        table.add_row(Text(short(row.label)), *cells)
+    return table
+
+
+def tasks_summary(rows: Sequence[TaskRow]) -> str:
+    """How many tasks have a time, and what these take in all."""
+    timed = [row for row in rows if row.seconds is not None]
+    text = f"{len(timed)} of {fmt.counted(len(rows), 'task')} {_have(len(timed))} a time"
+    if not timed:
+        return text
+    least = [row.layers * row.least_seconds for row in timed if row.least_seconds is not None]
+    total = sum(row.spent for row in timed)
+    text = f"{text}: {fmt.seconds(total)} in all"
+    if len(least) < len(timed):
+        return text
+    return f"{text}, {fmt.percent(sum(least) / total, 0)} of the machine's peak"
+
+
+def uncovered_line(operations: Sequence[str]) -> str:
+    """What no operator covers; empty if there is none."""
+    if not operations:
+        return ""
+    names = ", ".join(sorted(set(operations)))
+    return f"{fmt.counted(len(operations), 'operation')} that no operator covers: {names}"
+
+
+def call_table(call: CallTimes) -> Table:
+    """What a call of a built network runs, the dearest first: each function with all its calls.
+
+    Operations that no operator covers have the names that TVM gave their functions. The last row
+    is what the call takes beyond them.
+    """
+    table = plain_table()
+    table.add_column("function", overflow="fold", ratio=1)
+    add_numbers(table, "calls", "time", "share", "GFLOP/s", "of peak")
+    table.add_column("sketch", no_wrap=True)
+    by_name: dict[str, list[CallPart]] = {}
+    for part in call.parts:
+        by_name.setdefault(part.name, []).append(part)
+    for parts in sorted(by_name.values(), key=lambda parts: -_seconds(parts)):
+        seconds, first = _seconds(parts), parts[0]
+        speed = None if first.flops is None else first.flops * len(parts) / seconds / 1e9
+        share = share_of_peak(first.least_seconds, seconds / len(parts))
+        table.add_row(
+            Text(short(first.label) if first.covered else first.name),
+            fmt.count(len(parts)),
+            fmt.seconds(seconds),
+            fmt.share(seconds, call.seconds),
+            fmt.decimal(speed, 1),
+            of_peak(share, first.limit),
+            first.sketch or fmt.NOTHING,
         )
-    known = sum(row["seconds"] is not None for row in rows)
-    lines.append(f"{known} of {len(rows)} tasks have a time: {fmt.seconds(total)} in all")
-    return "\n".join(lines)
+    nothing = [fmt.NOTHING] * 3
+    cells = ("", fmt.seconds(call.runtime), fmt.share(call.runtime, call.seconds), *nothing)
+    table.add_row("runtime", *cells)
+    return table
+
+
+def call_summary(call: CallTimes) -> str:
+    """What a call takes, and what of it no operator covers."""
+    text = f"{fmt.seconds(call.seconds)} a call"
+    rest = [part for part in call.parts if not part.covered]
+    if not rest:
+        return text
+    share = fmt.share(_seconds(rest), call.seconds)
+    return f"{text}, {share} of it in {fmt.counted(len(rest), 'function')} without an operator"
 
 
 def tuned_table(result: Any) -> str:
     """What tuning has brought each task of a network (a ``NetworkResult``)."""
     lines = [f"{'task':{_LABEL}} calls    before     after  trials  seconds"]
     for each in sorted(result.tasks, key=lambda each: -each.layers * each.after):
-        label = _shortened(each.task.operator.label)
+        label = _cut(short(each.task.operator.label))
         lines.append(
             f"{label:{_LABEL}} {each.layers:5} {_time(each.before):>9} {_time(each.after):>9} "
             f"{each.trials:7} {each.seconds:8.1f}"
@@ -50,11 +130,32 @@ def tuned_table(result: Any) -> str:
     return "\n".join(lines)
 
 
-def _shortened(label: str) -> str:
-    """A label without what every layer has, cut to the width of the column."""
-    label = label.replace(", constant_weights=true", "").replace("=true", "")
+def short(label: str) -> str:
+    """A label without what nearly every layer has."""
+    return label.replace(", constant_weights=true", "").replace("=true", "")
+
+
+def of_peak(share: float | None, limit: str) -> str:
+    """The share of the roofline: 62 %, or 80 % mem where memory is the limit."""
+    return fmt.percent(share, 0) + (" mem" if limit == "memory" and share is not None else "")
+
+
+def against(peer: tuple[str, float] | None) -> str:
+    """A peer and how many times as fast as it: 1.41× ONNX Runtime."""
+    return fmt.NOTHING if peer is None else f"{peer[1]:.2f}× {peer[0]}"
+
+
+def _seconds(parts: Sequence[CallPart]) -> float:
+    return sum(part.seconds for part in parts)
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def _cut(label: str) -> str:
     return label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
 
 
 def _time(seconds: float) -> str:
-    return "–" if seconds == float("inf") else fmt.seconds(seconds)
+    return fmt.NOTHING if seconds == float("inf") else fmt.seconds(seconds)

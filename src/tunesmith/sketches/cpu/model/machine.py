@@ -90,6 +90,15 @@ class Machine:
         """float32 operations a second of all cores."""
         return 2 * self.core.fmas * self.lanes("float32") * self.hertz * self.cores
 
+    def bandwidth(self, working_set: float) -> float:
+        """Bytes a second that reach all cores, which share a working set, from where it lies.
+
+        L1 and L2 are each core's own, and hold its part; both count as L2.
+        """
+        own = self.level_of(working_set / self.cores) < 2
+        level = 1 if own else self.level_of(working_set)
+        return self._bytes_per_cycle[level] * self.hertz * self.cores
+
     # -- computing -------------------------------------------------------------------------------
 
     def register_tile_cycles(
