@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.network.choice import NetworkChoice
-from tunesmith.cli.output import print_json, print_text, remark, remarks
+from tunesmith.cli.output import command_line, print_json, print_text, remark, remarks
 
 
 def tune(
@@ -19,6 +20,7 @@ def tune(
     store: opt.StoreLocation = None,
     tuner: Annotated[str, Option(help="The search algorithm.")] = "auto",
     seed: Annotated[int, Option(help="The same seed makes the same proposals.")] = 0,
+    report: Annotated[Path | None, Option(help="Also write the HTML page to this file.")] = None,
     as_json: opt.Json = False,
 ) -> None:
     """Tune the tasks of a network; Ctrl-C ends the run and keeps everything."""
@@ -29,6 +31,7 @@ def tune(
     from tunesmith.cli.network.progress import NetworkLines
     from tunesmith.networks.tune import summary
     from tunesmith.reports.format import counted
+    from tunesmith.reports.networks.tables import tuned_table
     from tunesmith.store import open_store
     from tunesmith.tuning.tune import tune as run
 
@@ -46,7 +49,13 @@ def tune(
         )
     if as_json:
         print_json(summary(result))
+    else:
+        print_text(tuned_table(result))
+    if report is None:
         return
-    from tunesmith.reports.networks.tables import tuned_table
+    from tunesmith.cli.network.report import write_page
 
-    print_text(tuned_table(result))
+    with open_store(store, create=False) as opened:
+        write_page(network, choice, opened, report, command_line(store, opened.name))
+    if not as_json:
+        print_text(f"report: {report}")

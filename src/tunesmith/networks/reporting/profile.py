@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from tunesmith.networks.check import random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.graph import Array
+from tunesmith.networks.reporting.brief import brief
 from tunesmith.operators import operator_from_json
 from tunesmith.reports.networks.model import CallPart, CallTimes
 from tunesmith.sketches.cpu.model.roofline import bound
@@ -104,6 +105,7 @@ def _part(network: CompiledNetwork, name: str, seconds: float) -> CallPart:
         name=name,
         seconds=seconds,
         label=operator.label,
+        brief=brief(operator),
         operator=operator.name,
         flops=operator.flops,
         least_seconds=None if least is None else least.seconds,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from tunesmith.networks.build.selection import selected
+from tunesmith.networks.reporting.brief import brief
 from tunesmith.networks.reporting.stored import StoredTask
 from tunesmith.reports.networks.model import STORE, TaskRow
 from tunesmith.sketches.cpu.model.roofline import bound
@@ -42,6 +43,7 @@ def _row(stored: StoredTask, peers: Peers, picking: Callable[[Task], None] | Non
     return TaskRow(
         key=task.key,
         label=operator.label,
+        brief=brief(operator),
         operator=operator.name,
         flops=operator.flops,
         layers=stored.layers,

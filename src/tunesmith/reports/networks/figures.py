@@ -9,7 +9,7 @@ from tunesmith.reports import format as fmt
 from tunesmith.reports.drawing import Plot
 from tunesmith.reports.figures import Figure, time_axis
 from tunesmith.reports.networks.model import MODEL, NetworkReport, TaskRow
-from tunesmith.reports.networks.tables import of_peak, short
+from tunesmith.reports.networks.tables import of_peak
 from tunesmith.reports.palette import LIGHT, OTHERS, SERIES
 
 REST, RUNTIME = "no operator", "runtime"
@@ -38,7 +38,7 @@ def slices_of(report: NetworkReport) -> list[Slice]:
             for task in (report.tasks[number] for number in report.layers)
         ]
     parts = [
-        Slice(part.operator or REST, part.seconds, [short(part.label) or part.name, part.sketch])
+        Slice(part.operator or REST, part.seconds, [part.brief or part.name, part.sketch])
         for part in report.call.parts
     ]
     return [*parts, Slice(RUNTIME, report.call.runtime, ["runtime"])]
@@ -61,7 +61,7 @@ def _notes(task: TaskRow) -> list[str]:
     peak = of_peak(task.share_of_peak, task.limit)
     origin = "estimated" if task.origin == MODEL else ""
     facts = [speed, f"{peak} of peak" if task.share_of_peak is not None else "", task.sketch]
-    return [short(task.label), ", ".join(filter(None, [*facts, origin]))]
+    return [task.brief, ", ".join(filter(None, [*facts, origin]))]
 
 
 def _colours(slices: Sequence[Slice]) -> dict[str, str]:
@@ -107,7 +107,7 @@ def _by_layer(report: NetworkReport, slices: Sequence[Slice], colours: dict[str,
         )
     plot.figure.update_layout(barmode="stack", bargap=0.15)
     plot.figure.update_xaxes(
-        range=[0.4, len(numbered) + 0.6], dtick=1 if len(numbered) <= 30 else None
+        range=[0.4, len(numbered) + 0.6], dtick=1 if len(numbered) <= 12 else None, tickangle=0
     )
     plot.figure.update_yaxes(rangemode="tozero")
     dearest = sorted((part.seconds for _, part in numbered), reverse=True)[: _few(len(numbered))]
@@ -155,7 +155,7 @@ def _before_and_after(report: NetworkReport) -> Figure:
     gained = [(number, task) for number, task in enumerate(report.tasks) if _gained(task)]
     gained.sort(key=lambda pair: -pair[1].layers * (pair[1].default_seconds or 0.0))
     shown = gained[:_DEAREST]
-    size, unit = _unit(min(task.spent for _, task in shown))
+    size, unit = _unit(max(task.spent for _, task in shown))
     plot = Plot(90 + 26 * len(shown), unit, "")
     names = [_named(report, number, task) for number, task in shown]
     before = [task.layers * (task.default_seconds or 0.0) for _, task in shown]
@@ -176,7 +176,7 @@ def _before_and_after(report: NetworkReport) -> Figure:
             y=names,
             marker={"size": 9, "color": LIGHT[colour]},
             customdata=[
-                [short(task.label), fmt.seconds(time), fmt.gain(first, last)]
+                [task.brief, fmt.seconds(time), fmt.gain(first, last)]
                 for (_, task), time, first, last in zip(shown, times, before, after, strict=True)
             ],
             hovertemplate=f"%{{customdata[0]}}<br>{text}: %{{customdata[1]}}<br>"
@@ -192,7 +192,7 @@ def _before_and_after(report: NetworkReport) -> Figure:
 
 
 def _over_tuning(report: NetworkReport) -> Figure:
-    size, unit = _unit(min(seconds for _, seconds in report.curve))
+    size, unit = _unit(report.curve[-1][1])
     axis, name = time_axis(report.tuning_seconds)
     plot = Plot(90 + 26 * 9, f"{name} of tuning", unit)
     plot.explain("all layers of a call", "best", "line")

@@ -16,13 +16,15 @@ the time is an estimate, or the default of a sketch, of which nothing is known."
 class TaskRow:
     """A task of a network, and the program that a build would take for it.
 
-    ``seconds`` are those of one call, None where nothing is known. ``least_seconds`` is the bound
-    of the roofline, set by ``limit``: arithmetic or memory. ``default_seconds`` are those of the
-    default schedule, without tuning. ``peers`` maps other libraries to their seconds of a call.
+    ``brief`` is its operator in a few words, ``label`` with all options. ``seconds`` are those of
+    one call, None where nothing is known. ``least_seconds`` is the bound of the roofline, set by
+    ``limit``: arithmetic or memory. ``default_seconds`` are those of the default schedule, without
+    tuning. ``peers`` maps other libraries to their seconds of a call.
     """
 
     key: str
     label: str
+    brief: str
     operator: str
     flops: float
     layers: int
@@ -87,13 +89,14 @@ def share_of_peak(least: float | None, seconds: float | None) -> float | None:
 class CallPart:
     """A function that a call of a built network runs, and its ``seconds``.
 
-    A layer has a ``label``, and what ``TaskRow`` has; an operation that no operator covers has only
-    TVM's ``name`` of the function that computes it.
+    A layer has what ``TaskRow`` has; an operation that no operator covers has only TVM's ``name``
+    of the function that computes it.
     """
 
     name: str
     seconds: float
     label: str = ""
+    brief: str = ""
     operator: str = ""
     flops: float | None = None
     least_seconds: float | None = None

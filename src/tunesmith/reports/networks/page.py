@@ -8,7 +8,7 @@ from tunesmith.reports import format as fmt
 from tunesmith.reports.html import filled_in, write_page
 from tunesmith.reports.networks.figures import make_figures
 from tunesmith.reports.networks.model import MODEL, STORE, NetworkReport, TaskRow
-from tunesmith.reports.networks.tables import against, of_peak, short, uncovered_line
+from tunesmith.reports.networks.tables import against, of_peak, uncovered_line
 
 # What the column about the origin of a program says.
 _ORIGINS = {STORE: "tuned", MODEL: "model's pick"}
@@ -86,7 +86,8 @@ def _layers(report: NetworkReport) -> list[dict[str, str]]:
     return [
         {
             "number": fmt.count(number),
-            "label": short(task.label),
+            "brief": task.brief,
+            "label": task.label,
             "time": _time(task),
             "inside": fmt.seconds(inside),
             "share": fmt.share(task.seconds, report.seconds) if task.seconds else fmt.NOTHING,

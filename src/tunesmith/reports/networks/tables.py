@@ -46,7 +46,7 @@ def tasks_table(rows: Sequence[TaskRow]) -> Table:
         ]
         if compared:
             cells.append(against(row.best_peer))
-        table.add_row(Text(short(row.label)), *cells)
+        table.add_row(Text(row.brief), *cells)
     return table
 
 
@@ -90,7 +90,7 @@ def call_table(call: CallTimes) -> Table:
         speed = None if first.flops is None else first.flops * len(parts) / seconds / 1e9
         share = share_of_peak(first.least_seconds, seconds / len(parts))
         table.add_row(
-            Text(short(first.label) if first.covered else first.name),
+            Text(first.brief if first.covered else first.name),
             fmt.count(len(parts)),
             fmt.seconds(seconds),
             fmt.share(seconds, call.seconds),
@@ -118,7 +118,7 @@ def tuned_table(result: Any) -> str:
     """What tuning has brought each task of a network (a ``NetworkResult``)."""
     lines = [f"{'task':{_LABEL}} calls    before     after  trials  seconds"]
     for each in sorted(result.tasks, key=lambda each: -each.layers * each.after):
-        label = _cut(short(each.task.operator.label))
+        label = _shortened(each.task.operator.label)
         lines.append(
             f"{label:{_LABEL}} {each.layers:5} {_time(each.before):>9} {_time(each.after):>9} "
             f"{each.trials:7} {each.seconds:8.1f}"
@@ -128,11 +128,6 @@ def tuned_table(result: Any) -> str:
         f"({result.stopped.meaning})"
     )
     return "\n".join(lines)
-
-
-def short(label: str) -> str:
-    """A label without what nearly every layer has."""
-    return label.replace(", constant_weights=true", "").replace("=true", "")
 
 
 def of_peak(share: float | None, limit: str) -> str:
@@ -153,7 +148,9 @@ def _have(count: int) -> str:
     return "has" if count == 1 else "have"
 
 
-def _cut(label: str) -> str:
+def _shortened(label: str) -> str:
+    """A label without what every layer has, cut to the width of the column."""
+    label = label.replace(", constant_weights=true", "").replace("=true", "")
     return label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
 
 
