@@ -2,59 +2,29 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from collections.abc import Callable
 
 import pytest
 
-from tests.patience import PATIENCE
-from tests.reports.documents import Element, read
+from tests.reports.chromium import DARK_PAGE, open_page, rgb, styles, widths
+from tests.reports.documents import Element
 from tests.reports.samples import fruitless_run, hostile_run, tuned_run
 from tunesmith.progress import PHASES
 from tunesmith.reports import RunReport, write_report
 from tunesmith.reports.palette import DARK, LIGHT
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-DARK_PAGE = "--blink-settings=preferredColorScheme=0"
-
 Open = Callable[..., Element]
 
 
 @pytest.fixture(scope="module")
-def open_page(tmp_path_factory: pytest.TempPathFactory) -> Open:
+def open_report(tmp_path_factory: pytest.TempPathFactory) -> Open:
     """Writes and opens a report; gives the page after its scripts ran, which must be silent."""
-    binary = next(filter(None, map(shutil.which, NAMES)), None)
-    if binary is None:
-        pytest.skip(f"needs a browser: none of {', '.join(NAMES)} is installed")
 
-    def open_report(report: RunReport, *options: str, width: int = 1400) -> Element:
-        folder = tmp_path_factory.mktemp("chromium")
-        path = write_report(report, folder / "report.html")
-        command = [
-            binary,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-            "--host-resolver-rules=MAP * ~NOTFOUND",
-            f"--user-data-dir={folder / 'profile'}",
-            f"--window-size={width},2000",
-            "--enable-logging=stderr",
-            "--virtual-time-budget=20000",
-            *options,
-            "--dump-dom",
-            path.as_uri(),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
-        assert re.findall(r"CONSOLE.*", done.stderr) == []
-        page = read(done.stdout)
-        assert page.all("body")[0].attributes["data-figures"] == "drawn"
-        return page
+    def opened(report: RunReport, *options: str, width: int = 1400) -> Element:
+        path = tmp_path_factory.mktemp("chromium") / "report.html"
+        return open_page(write_report(report, path), *options, width=width)
 
-    return open_report
+    return opened
 
 
 @pytest.fixture(scope="module")
@@ -63,18 +33,8 @@ def report() -> RunReport:
 
 
 @pytest.fixture(scope="module")
-def page(open_page: Open, report: RunReport) -> Element:
-    return open_page(report)
-
-
-def _style(element: Element, name: str) -> set[str]:
-    """The values of a CSS property on all elements below."""
-    found = (re.search(rf"\b{name}: ([^;]+)", e.attributes.get("style", "")) for e in element)
-    return {match[1] for match in found if match}
-
-
-def _rgb(colour: str) -> str:
-    return f"rgb({', '.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))})"
+def page(open_report: Open, report: RunReport) -> Element:
+    return open_report(report)
 
 
 def test_trials_are_drawn_each_with_a_mark(page: Element, report: RunReport) -> None:
@@ -95,7 +55,7 @@ def test_phases_are_drawn_and_named(page: Element) -> None:
     assert plot.count("point") == len(PHASES)
     assert "run" in plot.text
     assert "55 %" in plot.text
-    assert _style(plot, "fill") >= {_rgb(LIGHT[phase]) for phase in ("search", "build", "run")}
+    assert styles(plot, "fill") >= {rgb(LIGHT[phase]) for phase in ("search", "build", "run")}
 
 
 def test_outcomes_are_drawn_and_named(page: Element, report: RunReport) -> None:
@@ -121,28 +81,25 @@ def test_axes_are_labelled_with_units(page: Element) -> None:
         assert labels == set(titles)
 
 
-def test_a_dark_narrow_page_has_dark_figures_that_fit(open_page: Open, report: RunReport) -> None:
-    page = open_page(report, DARK_PAGE, width=500)
+def test_a_dark_narrow_page_has_dark_figures_that_fit(open_report: Open, report: RunReport) -> None:
+    page = open_report(report, DARK_PAGE, width=500)
     plot = page.find("plot-trials")
-    assert _rgb(DARK["best"]) in _style(plot, "stroke")
-    assert _rgb(LIGHT["best"]) not in _style(plot, "stroke")
-    widths = [
-        float(svg.attributes["width"]) for svg in page.all("svg") if "main-svg" in svg.classes
-    ]
-    assert len(widths) >= 5
-    assert max(widths) <= 500
+    assert rgb(DARK["best"]) in styles(plot, "stroke")
+    assert rgb(LIGHT["best"]) not in styles(plot, "stroke")
+    assert len(widths(page)) >= 5
+    assert max(widths(page)) <= 500
 
 
-def test_hostile_text_runs_nothing(open_page: Open) -> None:
+def test_hostile_text_runs_nothing(open_report: Open) -> None:
     report = hostile_run()
-    page = open_page(report)
+    page = open_report(report)
     assert page.count("owned") == 0
     assert page.all("img") == []
     (title,) = (e for e in page.all("head")[0].all("title"))
     assert title.text.startswith(report.title)
 
 
-def test_a_run_without_valid_trials_is_drawn(open_page: Open) -> None:
-    page = open_page(fruitless_run())
+def test_a_run_without_valid_trials_is_drawn(open_report: Open) -> None:
+    page = open_report(fruitless_run())
     assert page.find("plot-trials").count("point") == 12
     assert page.find("plot-outcomes").count("point") == 1

@@ -53,7 +53,7 @@ def tasks_table(rows: Sequence[TaskRow]) -> Table:
 def tasks_summary(rows: Sequence[TaskRow]) -> str:
     """How many tasks have a time, and what these take in all."""
     timed = [row for row in rows if row.seconds is not None]
-    text = f"{len(timed)} of {fmt.counted(len(rows), 'task')} {_have(len(timed))} a time"
+    text = f"{len(timed)} of {len(rows)} tasks have a time"
     if not timed:
         return text
     least = [row.layers * row.least_seconds for row in timed if row.least_seconds is not None]
@@ -142,10 +142,6 @@ def against(peer: tuple[str, float] | None) -> str:
 
 def _seconds(parts: Sequence[CallPart]) -> float:
     return sum(part.seconds for part in parts)
-
-
-def _have(count: int) -> str:
-    return "has" if count == 1 else "have"
 
 
 def _shortened(label: str) -> str:
