@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tunesmith.reports import format as fmt
 from tunesmith.reports.drawing import Plot
 from tunesmith.reports.figures import Figure, time_axis
-from tunesmith.reports.networks.model import MODEL, NetworkReport, TaskRow
+from tunesmith.reports.networks.model import MODEL, STORE, NetworkReport, TaskRow
 from tunesmith.reports.networks.tables import of_peak
 from tunesmith.reports.palette import LIGHT, OTHERS, SERIES
 
@@ -182,12 +183,16 @@ def _before_and_after(report: NetworkReport) -> Figure:
             hovertemplate=f"%{{customdata[0]}}<br>{text}: %{{customdata[1]}}<br>"
             "gain: %{customdata[2]}<extra></extra>",
         )
-    plot.figure.update_xaxes(type="log", showgrid=True, dtick=1, minor={"ticks": ""})
+    ticks = _log_ticks([time / size for time in (*before, *after)])
+    plot.figure.update_xaxes(
+        type="log", showgrid=True, tickvals=ticks, ticktext=[f"{tick:,g}" for tick in ticks]
+    )
     plot.figure.update_yaxes(
         range=[len(shown) - 0.5, -0.5], showgrid=False, ticks="", type="category", fixedrange=True
     )
-    which = "all tasks" if len(shown) == len(gained) else f"the {len(shown)} dearest tasks"
-    summary = f"Time of all layers of a task, of {which}: {_words(report)}."
+    which = "Each task" if len(shown) == len(gained) else f"The {len(shown)} dearest tasks"
+    assert report.gain is not None  # some task has both times
+    summary = f"{which} with all layers of it. In all the gain is {fmt.gain(*report.gain)}."
     return Figure("gains", "Before and after tuning", summary, plot)
 
 
@@ -215,7 +220,15 @@ def _over_tuning(report: NetworkReport) -> Figure:
 
 
 def _gained(task: TaskRow) -> bool:
-    return task.default_seconds is not None and task.seconds is not None
+    return task.origin == STORE and task.default_seconds is not None
+
+
+def _log_ticks(values: Sequence[float]) -> list[float]:
+    """Ticks for a logarithmic axis around positive values: powers of ten, or 1, 2 and 5 times
+    those where the axis has no more than two of them."""
+    first, last = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    steps = (1, 2, 5) if last - first <= 2 else (1,)
+    return [step * 10.0**power for power in range(first, last + 1) for step in steps]
 
 
 def _few(count: int) -> int:
@@ -228,13 +241,6 @@ def _named(report: NetworkReport, number: int, task: TaskRow) -> str:
     first = report.layers.index(number) + 1
     more = f" (×{task.layers})" if task.layers > 1 else ""
     return f"{first}: {task.operator}{more}"
-
-
-def _words(report: NetworkReport) -> str:
-    gain = report.gain
-    if gain is None:
-        return ""
-    return f"{fmt.gain(*gain)} in all"
 
 
 def _unit(seconds: float) -> tuple[float, str]:

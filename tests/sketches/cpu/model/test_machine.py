@@ -34,6 +34,12 @@ def test_lanes_and_peak() -> None:
     assert PLAIN.peak == 2 * 2 * 8 * 2e9 * 4
 
 
+def test_bandwidth_is_that_of_the_level_that_holds_the_data() -> None:
+    assert PLAIN.bandwidth(4 * 128 * KIB) == 32 * 2e9 * 4  # a quarter in the L2 of each core
+    assert PLAIN.bandwidth(2048 * KIB) == 16 * 2e9 * 4
+    assert PLAIN.bandwidth(4096 * KIB) == 4 * 2e9 * 4  # no room for what streams by
+
+
 def test_a_register_tile_takes_what_its_busiest_part_takes() -> None:
     assert PLAIN.register_tile_cycles(12, 2, 6, registers=15) == 6  # two multiply-adds a cycle
     assert PLAIN.register_tile_cycles(8, 12, 8, registers=16) == 10  # 20 reads, two a cycle
