@@ -40,17 +40,23 @@ class NetworkChoice:
     def title(self) -> str:
         """The network's name for people."""
         name = str(self.zoo) if self.model is None else self.model.name
-        return name if self.batch == 1 else f"{name}, batch {self.batch}"
+        batches = ", ".join(map(str, self.batches or ()))
+        return f"{name}, batch {batches}" if batches else name
 
     @property
     def words(self) -> list[str]:
         """What names it on a command line."""
         found = ["--zoo", str(self.zoo)] if self.model is None else [str(self.model)]
-        if self.batch != 1:
-            found += ["--batch", str(self.batch)]
+        for batch in self.batches or ():
+            found += ["--batch", str(batch)]
         if self.mcpu is not None:
             found += ["--mcpu", self.mcpu]
         return found if self.cores is None else [*found, "--cores", str(self.cores)]
+
+    def check_one_batch(self) -> None:
+        """Raise ``UsageError`` if a call may be of several batches: each takes its own time."""
+        if len(self.batches or ()) > 1:
+            raise UsageError("a page and a measurement are about one batch: name one --batch")
 
     def network(self) -> Network:
         """The imported network.

@@ -37,10 +37,12 @@ def built_call(network: Network, store: Store) -> CallTimes:
 
 
 def timed_call(network: CompiledNetwork) -> CallTimes:
-    """Time the calls of a built network."""
+    """Time the calls of a built network, of its first batch."""
     from tunesmith.networks.reporting.profile import call_times
 
-    remark("timing calls ...")
+    batches = [str(entry.batch) for entry in network.description.entries]
+    of_batch = f" of batch {batches[0]}" if len(batches) > 1 else ""
+    remark(f"timing calls{of_batch} ...")
     return call_times(network)
 
 

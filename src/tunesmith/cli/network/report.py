@@ -33,6 +33,7 @@ def report(
 
     Tasks without a record count with what the model of the machine picks for them.
     """
+    choice.check_one_batch()
     network = choice.network()
     from tunesmith.store import open_store
 

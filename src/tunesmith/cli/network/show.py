@@ -43,6 +43,8 @@ def show(
         else:
             _print_call(timed)
         return
+    if measure:
+        choice.check_one_batch()
     network = choice.network()
     from tunesmith.networks.reporting.report import uncovered
     from tunesmith.networks.reporting.rows import task_rows

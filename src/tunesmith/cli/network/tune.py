@@ -27,6 +27,8 @@ def tune(
     from tunesmith.budget import Budget
 
     budget, settings = Budget(seconds=seconds), measure.settings()  # complain before the import
+    if report is not None:
+        choice.check_one_batch()
     network = choice.network()
     from tunesmith.cli.network.progress import NetworkLines
     from tunesmith.networks.tune import summary
