@@ -18,6 +18,12 @@ FLOATS = ("float32", "float64", "float16", "bfloat16")
 ALL_TYPES = (*FLOATS, "int8")
 
 
+def paddings(most: int) -> st.SearchStrategy[Any]:
+    """Padding of up to ``most`` rows and columns, the same on opposite sides or not."""
+    side = st.integers(0, most)
+    return st.tuples(side, side) | st.tuples(side, side, side, side)
+
+
 def _pair(values: st.SearchStrategy[int]) -> st.SearchStrategy[int | tuple[int, int]]:
     return values | st.tuples(values, values)
 
@@ -30,11 +36,8 @@ _EPILOGUE = {
     "dtype": st.sampled_from(ALL_TYPES),
 }
 _IMAGE = {"n": st.integers(1, 2), "h": _SIZES, "w": _SIZES}
-_WINDOW = {
-    "kernel": _pair(_TAPS),
-    "stride": _pair(st.integers(1, 3)),
-    "padding": _pair(st.integers(0, 2)),
-}
+_STEPS = {"kernel": _pair(_TAPS), "stride": _pair(st.integers(1, 3))}
+_WINDOW = _STEPS | {"padding": paddings(2)}
 _DILATED = _WINDOW | {"dilation": _pair(st.integers(1, 2)), "layout": _LAYOUTS}
 _ROWS: dict[str, st.SearchStrategy[Any]] = {
     "m": _SIZES,
@@ -83,18 +86,34 @@ _OPTIONS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "ci": _CHANNELS,
         "co": _CHANNELS,
         "output_padding": _pair(st.integers(0, 2)),
+        "padding": _pair(st.integers(0, 2)),
         **_IMAGE,
-        **_WINDOW,
+        **_STEPS,
         **_EPILOGUE,
     },
     "pool2d": {
         "c": _CHANNELS,
+        "ceil_mode": st.booleans(),
         "kind": st.sampled_from(("max", "avg")),
         "count_include_pad": st.booleans(),
         "layout": _LAYOUTS,
         "dtype": st.sampled_from(FLOATS),
         **_IMAGE,
         **_WINDOW,
+    },
+    "adaptive_pool2d": {
+        "c": _CHANNELS,
+        "output": _pair(st.integers(1, 5)),
+        "kind": st.sampled_from(("avg", "max")),
+        "dtype": st.sampled_from(FLOATS),
+        **_IMAGE,
+    },
+    "reduce": {
+        "outer": _SIZES,
+        "n": _SIZES,
+        "inner": _SIZES,
+        "kind": st.sampled_from(("mean", "sum", "max", "min")),
+        "dtype": st.sampled_from(FLOATS),
     },
     "softmax": _ROWS,
     "layer_norm": _ROWS,

@@ -17,6 +17,7 @@ from tunesmith.errors import UsageError
 from tunesmith.operators import (
     Argument,
     Operator,
+    adaptive_pool2d,
     batch_matmul,
     conv2d,
     conv2d_transpose,
@@ -27,6 +28,7 @@ from tunesmith.operators import (
     matmul,
     operator_from_json,
     pool2d,
+    reduce,
     softmax,
     workload,
 )
@@ -51,6 +53,10 @@ from tunesmith.operators import (
         (conv2d_transpose(ci=2, h=3, w=3, co=4, kernel=3, stride=2), 2 * 9 * 2 * 4 * 9),
         (pool2d(c=2, h=4, w=4, kernel=2, stride=2), 8 * 4),
         (pool2d(c=2, h=4, w=4, kernel=2, stride=2, kind="avg"), 8 * 5),
+        # windows of 2, 3 and 2 rows and of 4 columns
+        (adaptive_pool2d(c=2, h=5, w=4, output=(3, 1), kind="max"), 2 * 7 * 4),
+        (adaptive_pool2d(c=2, h=5, w=4, output=(3, 1)), 2 * 7 * 4 + 6),
+        (reduce(outer=2, n=5, inner=3), 2 * 5 * 3 + 6),
         (softmax(m=3, n=4), 5 * 12),
         (layer_norm(m=3, n=4), 8 * 12),
         (elementwise(n=2, c=3, inner=4, post_ops="scale+clip:0:1"), 3 * 24),
@@ -117,6 +123,30 @@ def test_a_pair_may_be_given_as_one_number() -> None:
     assert hash(one) == hash(two)
     assert one.kernel == (3, 3)
     assert one.stride == (1, 1)
+
+
+def test_padding_that_is_alike_on_opposite_sides_is_a_pair() -> None:
+    four = conv2d(ci=3, h=8, w=8, co=4, kernel=3, padding=(1, 2, 1, 2))
+    assert four == conv2d(ci=3, h=8, w=8, co=4, kernel=3, padding=(1, 2))
+    assert four.padding == (1, 2)
+    apart = conv2d(ci=3, h=8, w=8, co=4, kernel=3, padding=(0, 0, 1, 2))
+    assert apart.padding == (0, 0, 1, 2)
+    assert apart.output_image == (7, 8)
+    assert ",padding=0x0x1x2," in apart.key
+
+
+def test_ceil_mode_keeps_windows_that_begin_in_the_image() -> None:
+    """Of 8 columns those from 6 on; one that would begin at 8 is dropped, as PyTorch does."""
+    fitting = pool2d(c=2, h=9, w=8, kernel=3, stride=2)
+    assert "ceil_mode" not in fitting.key
+    assert fitting.output_image == (4, 3)
+    kept = pool2d(c=2, h=9, w=8, kernel=3, stride=2, ceil_mode=True)
+    assert kept.key == fitting.key.replace(",dtype", ",ceil_mode=true,dtype")
+    assert kept.output_image == (4, 4)
+    assert pool2d(c=2, h=5, w=7, kernel=2, stride=2, padding=1, ceil_mode=True).output_image == (
+        3,
+        4,
+    )
 
 
 def test_sizes_may_be_numpy_integers() -> None:
@@ -234,6 +264,18 @@ def test_tolerance_accepts_plain_loops_and_refuses_a_lost_product(terms: int) ->
 def test_tolerance_of_integers_and_of_maxima_is_zero() -> None:
     assert matmul(m=2, n=2, k=2, dtype="int8").tolerance == (0.0, 0.0)
     assert pool2d(c=2, h=4, w=4, kernel=2).tolerance == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("kind", ["mean", "sum"])
+def test_tolerance_of_reductions_refuses_a_lost_term(kind: str) -> None:
+    op = reduce(n=1000, inner=4, kind=kind)
+    (data,) = op.make_inputs(seed=0)
+    relative, absolute = op.tolerance
+    expected = op.reference(data)
+    total = np.cumsum(data, axis=1, dtype=np.float32)[:, -1] / (1000 if kind == "mean" else 1)
+    assert np.allclose(total, expected, rtol=relative, atol=absolute)
+    lost = np.sort(np.abs(data[0, :, 0]))[500] / (1000 if kind == "mean" else 1)
+    assert not np.allclose(total - lost, expected, rtol=relative, atol=absolute)
 
 
 def test_tolerance_of_softmax_refuses_a_lost_term() -> None:

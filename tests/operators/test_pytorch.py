@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.operators.strategies import NAMES, operators
 from tests.properties import examples
 from tunesmith.operators import (
+    AdaptivePool2d,
     BatchMatmul,
     Conv2d,
     Conv2dTranspose,
@@ -22,6 +23,7 @@ from tunesmith.operators import (
     Operator,
     Pool2d,
     ProductOperator,
+    sides,
     workload,
 )
 
@@ -50,13 +52,18 @@ def _batch_matmul(op: BatchMatmul, data: Any, weight: Any) -> Any:
     return torch.bmm(left, right)
 
 
+def _padded(images: Any, op: Conv2d | DepthwiseConv2d | Pool2d, value: float = 0) -> Any:
+    """The images (n, c, h, w) with their padding."""
+    (top, bottom), (left, right) = sides(op.padding)
+    return functional.pad(images, (left, right, top, bottom), value=value)
+
+
 def _conv2d(op: Conv2d, data: Any, weight: Any) -> Any:
     oihw = weight.permute(3, 2, 0, 1) if op.layout == "NHWC" else weight
     result = functional.conv2d(
-        _channels_first(data, op),
+        _padded(_channels_first(data, op), op),
         oihw,
         stride=op.stride,
-        padding=op.padding,
         dilation=op.dilation,
         groups=op.groups,
     )
@@ -66,10 +73,9 @@ def _conv2d(op: Conv2d, data: Any, weight: Any) -> Any:
 def _depthwise_conv2d(op: DepthwiseConv2d, data: Any, weight: Any) -> Any:
     channels_first = weight.permute(2, 3, 0, 1) if op.layout == "NHWC" else weight
     result = functional.conv2d(
-        _channels_first(data, op),
+        _padded(_channels_first(data, op), op),
         channels_first.reshape(op.c * op.multiplier, 1, *op.kernel),
         stride=op.stride,
-        padding=op.padding,
         dilation=op.dilation,
         groups=op.c,
     )
@@ -83,12 +89,37 @@ def _conv2d_transpose(op: Conv2dTranspose, data: Any, weight: Any) -> Any:
 
 
 def _pool2d(op: Pool2d, data: Any) -> Any:
+    """PyTorch has padding only if it is alike on opposite sides and at most half of the kernel."""
     images = _channels_first(data, op)
-    geometry = {"kernel_size": op.kernel, "stride": op.stride, "padding": op.padding}
+    geometry: dict[str, Any] = {"kernel_size": op.kernel, "stride": op.stride}
+    known = len(op.padding) == 2 and all(
+        2 * p <= k for p, k in zip(op.padding, op.kernel, strict=True)
+    )
+    if known:
+        geometry |= {"padding": op.padding, "ceil_mode": op.ceil_mode}
+    elif op.ceil_mode:
+        assume(False)
     if op.kind == "max":
-        return _channels_as_given(functional.max_pool2d(images, **geometry), op)
-    result = functional.avg_pool2d(images, **geometry, count_include_pad=op.count_include_pad)
-    return _channels_as_given(result, op)
+        given_images = images if known else _padded(images, op, -torch.inf)
+        return _channels_as_given(functional.max_pool2d(given_images, **geometry), op)
+    if known:
+        result = functional.avg_pool2d(images, **geometry, count_include_pad=op.count_include_pad)
+        return _channels_as_given(result, op)
+    sums = functional.avg_pool2d(_padded(images, op), **geometry, divisor_override=1)
+    inside = torch.ones_like(images)
+    taps = functional.avg_pool2d(
+        _padded(inside, op, float(op.count_include_pad)), **geometry, divisor_override=1
+    )
+    return _channels_as_given(sums / taps, op)
+
+
+def _adaptive_pool2d(op: AdaptivePool2d, data: Any) -> Any:
+    mean = op.kind == "avg"
+    pool = functional.adaptive_avg_pool2d if mean else functional.adaptive_max_pool2d
+    return pool(data, op.output)
+
+
+_REDUCTIONS = {"mean": torch.mean, "sum": torch.sum, "max": torch.amax, "min": torch.amin}
 
 
 def _layer_norm(op: LayerNorm, data: Any, gamma: Any, beta: Any) -> Any:
@@ -123,6 +154,8 @@ _TORCH: dict[str, Callable[..., Any]] = {
     "depthwise_conv2d": _depthwise_conv2d,
     "conv2d_transpose": _conv2d_transpose,
     "pool2d": _pool2d,
+    "adaptive_pool2d": _adaptive_pool2d,
+    "reduce": lambda op, data: _REDUCTIONS[op.kind](data, dim=1),
     "softmax": lambda op, data: torch.softmax(data, dim=1),
     "layer_norm": _layer_norm,
     "elementwise": _elementwise,

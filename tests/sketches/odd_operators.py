@@ -51,6 +51,13 @@ class OddOperators:
         first = self._one(values)
         return first if self._rng.random() < 0.7 else (first, self._one(values))
 
+    def _padding(self, name: str) -> Any:
+        """The same on opposite sides, as mostly in networks, or not."""
+        pair = self._pair((0, 1, 2))
+        if name == "conv2d_transpose" or self._rng.random() < 0.7:
+            return pair
+        return tuple(self._one((0, 1, 2)) for _ in range(4))
+
     def _epilogue(self) -> dict[str, Any]:
         flags = {name: bool(self._rng.random() < 0.4) for name in _FLAGS}
         further = {"post_ops": self._one(_POST_OPS), "dtype": self._one((*_FLOATS, "int8"))}
@@ -85,12 +92,13 @@ class OddOperators:
             "w": self._one(_EXTENTS),
             "kernel": self._pair((1, 2, 3, 3, 3, 4, 5)),
             "stride": self._pair((1, 1, 2, 3)),
-            "padding": self._pair((0, 1, 2)),
+            "padding": self._padding(name),
         }
         layout = {"layout": self._one(("NCHW", "NCHW", "NHWC"))}
         if name == "pool2d":
             kind = {"kind": self._one(("max", "avg")), "dtype": self._one(_FLOATS)}
-            inclusive = {"count_include_pad": bool(self._rng.random() < 0.5)}
+            flags = ("count_include_pad", "ceil_mode")
+            inclusive = {flag: bool(self._rng.random() < 0.5) for flag in flags}
             return options | layout | kind | inclusive | {"c": self._one(_CHANNELS)}
         options |= self._epilogue()
         if name == "conv2d_transpose":

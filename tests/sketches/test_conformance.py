@@ -24,6 +24,7 @@ class TestCpuTiled(SketchConformance):
         depthwise_conv2d(c=16, h=14, w=14, kernel=3, padding=1),
         conv2d_transpose(ci=8, h=7, w=7, co=16, kernel=4, stride=2, padding=1),
         pool2d(c=16, h=14, w=14, kernel=3, stride=2, padding=1, kind="avg"),
+        pool2d(c=16, h=13, w=14, kernel=3, stride=2, padding=(0, 0, 1, 1), ceil_mode=True),
         batch_matmul(b=3, m=16, n=20, k=12, transpose="NT"),
         matmul(m=32, n=48, k=24, dtype="int8"),
         dense(m=1, n=67, k=31),

@@ -23,12 +23,14 @@ from tunesmith.operators._options import (
     IntegerOption,
     NumberOption,
     Option,
+    PaddingOption,
     PairOption,
     as_option,
 )
-from tunesmith.operators._pool2d import Pool2d
+from tunesmith.operators._pool2d import AdaptivePool2d, Pool2d
 from tunesmith.operators._post_op import AppliedPostOp, Operand, PostOp
 from tunesmith.operators._post_ops import POST_OPS, post_ops
+from tunesmith.operators._reduce import Reduce
 from tunesmith.operators._registry import (
     MATRIX_PRODUCTS,
     operator,
@@ -43,6 +45,7 @@ from tunesmith.operators._text import (
     describe_operators,
     parse_operator,
 )
+from tunesmith.operators._window import sides
 from tunesmith.operators._workloads import workload, workload_names
 
 # Lower-case aliases: constructing an operator reads like a function call.
@@ -53,6 +56,8 @@ conv2d = Conv2d
 depthwise_conv2d = DepthwiseConv2d
 conv2d_transpose = Conv2dTranspose
 pool2d = Pool2d
+adaptive_pool2d = AdaptivePool2d
+reduce = Reduce
 softmax = Softmax
 layer_norm = LayerNorm
 elementwise = Elementwise
@@ -60,6 +65,7 @@ elementwise = Elementwise
 __all__ = [
     "MATRIX_PRODUCTS",
     "POST_OPS",
+    "AdaptivePool2d",
     "AppliedPostOp",
     "Argument",
     "BatchMatmul",
@@ -80,12 +86,15 @@ __all__ = [
     "OperatorDescription",
     "Option",
     "OptionDescription",
+    "PaddingOption",
     "PairOption",
     "Pool2d",
     "PostOp",
     "ProductOperator",
+    "Reduce",
     "Softmax",
     "TvmArithmetic",
+    "adaptive_pool2d",
     "as_option",
     "batch_matmul",
     "conv2d",
@@ -104,6 +113,8 @@ __all__ = [
     "parse_operator",
     "pool2d",
     "post_ops",
+    "reduce",
+    "sides",
     "softmax",
     "workload",
     "workload_names",

@@ -12,7 +12,7 @@ from tunesmith.errors import UsageError
 from tunesmith.operators import _window
 from tunesmith.operators._epilogue import ProductOperator
 from tunesmith.operators._operator import Argument, Float64Array
-from tunesmith.operators._options import Pair, PairOption, choice, size
+from tunesmith.operators._options import PaddingOption, Pair, PairOption, choice, size
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -38,7 +38,7 @@ class Conv2d(ProductOperator):
     co: int = field(metadata=size("output channels"))
     kernel: PairOption = _window.KERNEL
     stride: PairOption = _window.STRIDE
-    padding: PairOption = _window.PADDING
+    padding: PaddingOption = _window.PADDING
     dilation: PairOption = _window.DILATION
     groups: int = field(default=1, metadata=size("groups that the channels are split into"))
     layout: str = field(

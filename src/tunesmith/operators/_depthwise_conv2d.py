@@ -10,7 +10,7 @@ import numpy as np
 from tunesmith.operators import _window
 from tunesmith.operators._epilogue import ProductOperator
 from tunesmith.operators._operator import Argument, Float64Array
-from tunesmith.operators._options import Pair, PairOption, choice, size
+from tunesmith.operators._options import PaddingOption, Pair, PairOption, choice, size
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -35,7 +35,7 @@ class DepthwiseConv2d(ProductOperator):
     multiplier: int = field(default=1, metadata=size("output channels for each input channel"))
     kernel: PairOption = _window.KERNEL
     stride: PairOption = _window.STRIDE
-    padding: PairOption = _window.PADDING
+    padding: PaddingOption = _window.PADDING
     dilation: PairOption = _window.DILATION
     layout: str = field(
         default="NCHW", metadata=choice("order of the data's axes", *_window.IMAGE_AXES)

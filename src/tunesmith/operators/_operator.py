@@ -20,7 +20,7 @@ from tunesmith.operators._options import (
     ChoiceOption,
     Option,
     OptionType,
-    PairOption,
+    SidesOption,
     as_option,
     format_value,
 )
@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 Float64Array = npt.NDArray[np.float64]
 
 # Options added after the first release: see ``Operator.key``.
-_NEWER = frozenset({"constant_weights", "post_ops"})
+_NEWER = frozenset({"ceil_mode", "constant_weights", "post_ops"})
 # Programs index tensors with signed 32-bit integers.
 _MAX_ELEMENTS = 2**31 - 1
 # The tolerance for rounding in the accumulator, in unit roundoffs per step; the steps are the terms
@@ -224,7 +224,7 @@ class Operator(abc.ABC, metaclass=_OperatorType):
     @classmethod
     def _option(cls, item: dataclasses.Field[Any]) -> Option:
         declared = inspect.getattr_static(cls, item.name, None)
-        if isinstance(declared, PairOption):
+        if isinstance(declared, SidesOption):
             return Option(item.name, declared, declared.default)
         kind: OptionType | None = item.metadata.get("option")
         if kind is None:

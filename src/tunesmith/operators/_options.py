@@ -15,7 +15,9 @@ from typing import Any, SupportsIndex
 from tunesmith.errors import UsageError
 
 Pair = tuple[int, int]
-OptionValue = int | float | str | bool | Pair
+Padding = Pair | tuple[int, int, int, int]
+"""Rows above and below, and columns left and right; or top, left, bottom and right."""
+OptionValue = int | float | str | bool | Padding
 
 _INT = re.compile(r"[+-]?\d{1,18}")
 
@@ -89,8 +91,8 @@ class IntegerOption(OptionType):
 
 
 @dataclass(frozen=True)
-class PairOption(OptionType):
-    """A field that takes one integer or an ``(h, w)`` pair, and always reads as a pair.
+class SidesOption(OptionType):
+    """A field that takes one integer or several, at least ``minimum``, and reads as a tuple.
 
     It is both the option's type and the field's descriptor. So type checkers accept ``kernel=3``
     and know that ``kernel`` is a pair.
@@ -103,13 +105,32 @@ class PairOption(OptionType):
     def __set_name__(self, owner: type, name: str) -> None:
         object.__setattr__(self, "_field", name)
 
-    def __get__(self, instance: object | None, owner: type) -> Pair:
+    def read(self, text: str) -> object:
+        parts = [_read_int(part) for part in re.split(r"\s*[x,]\s*", text.strip("() "))]
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
+    def _value(self, instance: object | None, owner: type) -> Any:
         if instance is not None:
-            pair: Pair = instance.__dict__[self._field]
-            return pair
+            return instance.__dict__[self._field]
         if self.default is None:  # what dataclasses reads as "no default"
             raise AttributeError(f"{owner.__name__} has no default for '{self._field}'")
         return self.default
+
+    def _integers(self, value: object) -> list[int]:
+        """The integers of a value, a single one twice; none if it has anything else."""
+        items = list(value) if isinstance(value, list | tuple) else [value, value]
+        numbers = [number for item in items if (number := _as_int(item)) is not None]
+        valid = len(numbers) == len(items) and min(numbers, default=0) >= self.minimum
+        return numbers if valid else []
+
+
+@dataclass(frozen=True)
+class PairOption(SidesOption):
+    """A field that takes one integer or an ``(h, w)`` pair, and always reads as a pair."""
+
+    def __get__(self, instance: object | None, owner: type) -> Pair:
+        pair: Pair = self._value(instance, owner)
+        return pair
 
     def __set__(self, instance: object, value: int | Pair) -> None:
         instance.__dict__[self._field] = value
@@ -120,15 +141,34 @@ class PairOption(OptionType):
         return f"one or two {kind} (3, 3x3 or (3, 3))"
 
     def accept(self, value: object) -> Pair | None:
-        items = list(value) if isinstance(value, list | tuple) else [value, value]
-        numbers = [number for item in items if (number := _as_int(item)) is not None]
-        if len(items) != 2 or len(numbers) != 2 or min(numbers) < self.minimum:
-            return None
-        return numbers[0], numbers[1]
+        numbers = self._integers(value)
+        return (numbers[0], numbers[1]) if len(numbers) == 2 else None
 
-    def read(self, text: str) -> object:
-        parts = [_read_int(part) for part in re.split(r"\s*[x,]\s*", text.strip("() "))]
-        return parts[0] if len(parts) == 1 else tuple(parts)
+
+@dataclass(frozen=True)
+class PaddingOption(SidesOption):
+    """A field that takes one integer, an ``(h, w)`` pair, or ``(top, left, bottom, right)``.
+
+    It reads as a pair if opposite sides are alike, else as four numbers: the first two are those
+    above and on the left either way.
+    """
+
+    def __get__(self, instance: object | None, owner: type) -> Padding:
+        padding: Padding = self._value(instance, owner)
+        return padding
+
+    def __set__(self, instance: object, value: int | Padding) -> None:
+        instance.__dict__[self._field] = value
+
+    @property
+    def expects(self) -> str:
+        return f"one, two or four integers >= {self.minimum} (1, 1x1 or 0x0x1x1)"
+
+    def accept(self, value: object) -> Padding | None:
+        numbers = self._integers(value)
+        if len(numbers) == 2 or (len(numbers) == 4 and numbers[:2] == numbers[2:]):
+            return numbers[0], numbers[1]
+        return (numbers[0], numbers[1], numbers[2], numbers[3]) if len(numbers) == 4 else None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ _OURS = {
     "depthwise_conv2d": "tunesmith.operators._depthwise_conv2d:DepthwiseConv2d",
     "conv2d_transpose": "tunesmith.operators._conv2d_transpose:Conv2dTranspose",
     "pool2d": "tunesmith.operators._pool2d:Pool2d",
+    "adaptive_pool2d": "tunesmith.operators._pool2d:AdaptivePool2d",
+    "reduce": "tunesmith.operators._reduce:Reduce",
     "softmax": "tunesmith.operators._softmax:Softmax",
     "layer_norm": "tunesmith.operators._layer_norm:LayerNorm",
     "elementwise": "tunesmith.operators._elementwise:Elementwise",

@@ -19,6 +19,8 @@ _PLACES = {
     "cpu_staged_rows": "cpu.staged_rows:CpuStagedRows",
     "cpu_elementwise": "cpu.elementwise.sketch:CpuElementwise",
     "cpu_pool": "cpu.pool.sketch:CpuPool",
+    "cpu_adaptive_pool": "cpu.adaptive_pool:CpuAdaptivePool",
+    "cpu_reduce": "cpu.reduce.sketch:CpuReduce",
     "cpu_depthwise": "cpu.depthwise.sketch:CpuDepthwise",
     "cpu_direct": "cpu.direct.sketch:CpuDirect",
     "cpu_transpose": "cpu.transpose.sketch:CpuTranspose",

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from tests.operators.strategies import paddings
 from tunesmith.errors import UsageError
 from tunesmith.operators import (
     Conv2d,
@@ -83,7 +84,7 @@ def convolutions(
             "co": counts,
             "h": sizes,
             "w": sizes,
-            "padding": st.tuples(st.integers(0, 2), st.integers(0, 2)),
+            "padding": paddings(2),
             "layout": st.sampled_from(layouts),
             **{name: st.booleans() for name in ("bias", "relu", "residual", "constant_weights")},
         }

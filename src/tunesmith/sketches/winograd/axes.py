@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tunesmith.operators import Conv2d, Conv2dTranspose
+from tunesmith.operators import Conv2d, Conv2dTranspose, sides
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.winograd.minimal import (
     Minimal,
@@ -21,7 +21,8 @@ class Axis:
     """An axis of ``outputs`` pixels, each of ``taps`` inputs that are ``dilation`` apart.
 
     The outputs of a tile are ``dilation`` apart, too, and so are its inputs; those in between are
-    of other tiles. Tile ``t`` is of phase ``t % dilation``.
+    of other tiles. Tile ``t`` is of phase ``t % dilation``. ``padding`` is before and behind the
+    inputs.
     """
 
     inputs: int
@@ -29,7 +30,7 @@ class Axis:
     taps: int
     stride: int
     dilation: int
-    padding: int
+    padding: tuple[int, int]
 
     def minimal(self, size: int) -> Minimal:
         """The transforms of tiles of ``size`` outputs."""
@@ -72,11 +73,11 @@ class Axis:
 
     def before(self, size: int) -> int:  # noqa: ARG002 - it is that of any size
         """Zeros before the first input."""
-        return self.padding
+        return self.padding[0]
 
     def padded(self, size: int) -> int:
         """Inputs with the zeros around, or those that a tile needs where it has fewer."""
-        return max(self.inputs + 2 * self.padding, self.reach(size))
+        return max(self.inputs + sum(self.padding), self.reach(size))
 
     def cut(self, size: int) -> int:  # noqa: ARG002 - it is that of any size
         """Outputs of the first tile that are not the image's."""
@@ -172,9 +173,8 @@ def axes_of(operator: Conv2d | Conv2dTranspose) -> tuple[AnyAxis, AnyAxis]:
 def _axis(operator: Conv2d | Conv2dTranspose, number: int) -> AnyAxis:
     inputs, outputs = (operator.h, operator.w)[number], operator.output_image[number]
     taps, stride = operator.kernel[number], operator.stride[number]
-    padding = operator.padding[number]
     if isinstance(operator, Conv2dTranspose):
-        return TransposedAxis(inputs, outputs, taps, stride, padding)
+        return TransposedAxis(inputs, outputs, taps, stride, operator.padding[number])
     # What is between taps does not matter if there is but one.
     dilation = operator.dilation[number] if taps > 1 else 1
-    return Axis(inputs, outputs, taps, stride, dilation, padding)
+    return Axis(inputs, outputs, taps, stride, dilation, sides(operator.padding)[number])

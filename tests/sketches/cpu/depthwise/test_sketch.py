@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.operators.strategies import paddings
 from tests.processors import any_target, each_target
 from tests.properties import examples
 from tunesmith.errors import UsageError
@@ -46,7 +47,7 @@ def convolutions(draw: st.DrawFn) -> DepthwiseConv2d:
         "w": draw(st.sampled_from((1, 2, 5, 7, 14, 17, 33, 50))),
         "kernel": draw(_pair(1, 4)),
         "stride": draw(_pair(1, 3)),
-        "padding": draw(_pair(0, 3)),
+        "padding": draw(paddings(3)),
         "dilation": draw(_pair(1, 3)),
         "multiplier": draw(st.integers(1, 2)) if layout == "NCHW" else 1,
         "layout": layout,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from tests.operators.strategies import paddings
 from tests.processors import any_target, each_target
 from tests.properties import examples
 from tunesmith.errors import InstantiationError, UsageError
@@ -57,7 +58,7 @@ def convolutions(draw: st.DrawFn) -> Conv2d:
         "co": groups * draw(st.sampled_from((1, 5, 16, 17, 33, 48))),
         "kernel": draw(st.just((1, 1)) | _pair(1, 4)),
         "stride": draw(_pair(1, 3)),
-        "padding": draw(st.just((0, 0)) | _pair(0, 3)),
+        "padding": draw(st.just((0, 0)) | paddings(3)),
         "dilation": draw(_pair(1, 3)),
         "groups": groups,
         "layout": draw(st.sampled_from(("NCHW", "NHWC"))),

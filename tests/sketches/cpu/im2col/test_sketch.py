@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.operators.strategies import paddings
 from tests.processors import any_target, each_target
 from tests.properties import examples
 from tunesmith.errors import UsageError
@@ -47,7 +48,7 @@ def convolutions(draw: st.DrawFn, dtypes: tuple[str, ...]) -> Conv2d:
         "co": draw(st.sampled_from((1, 2, 7, 16, 35))),
         "kernel": draw(_pair(1, 3)),
         "stride": draw(_pair(1, 3)),
-        "padding": draw(_pair(0, 2)),
+        "padding": draw(paddings(2)),
         "dilation": draw(_pair(1, 2)),
         "layout": draw(st.sampled_from(("NCHW", "NHWC"))),
         "dtype": draw(st.sampled_from(dtypes)),

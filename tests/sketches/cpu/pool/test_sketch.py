@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.operators.strategies import paddings
 from tests.processors import any_target, each_target
 from tests.properties import examples
 from tunesmith.errors import UsageError
@@ -26,6 +27,8 @@ OPERATORS = (
     pool2d(c=19, h=7, w=7, kernel=7, kind="avg"),
     pool2d(c=3, h=2, w=3, kernel=(2, 3)),
     pool2d(c=19, h=9, w=11, kernel=3, stride=2, padding=1, layout="NHWC", kind="avg"),
+    pool2d(c=3, h=14, w=38, kernel=3, stride=2, kind="avg", ceil_mode=True),
+    pool2d(c=3, h=14, w=38, kernel=3, stride=2, padding=(0, 0, 1, 1)),
     pool2d(c=4, h=15, w=33, kernel=(3, 5), stride=(1, 3), padding=(1, 2), dtype="float64"),
 )
 
@@ -45,9 +48,10 @@ def pools(draw: st.DrawFn) -> Pool2d:
         "w": draw(st.sampled_from((1, 2, 5, 7, 14, 17, 33, 50))),
         "kernel": draw(pair),
         "stride": draw(st.tuples(st.integers(1, 3), st.integers(1, 3))),
-        "padding": draw(st.tuples(st.integers(0, 2), st.integers(0, 2))),
+        "padding": draw(paddings(2)),
         "kind": draw(st.sampled_from(("max", "avg"))),
         "count_include_pad": draw(st.booleans()),
+        "ceil_mode": draw(st.booleans()),
         "layout": draw(st.sampled_from(("NCHW", "NHWC"))),
         "dtype": draw(st.sampled_from(("float32", "float64"))),
     }

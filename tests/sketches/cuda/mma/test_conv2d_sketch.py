@@ -32,6 +32,7 @@ class TestCudaTensorConv2d(SketchConformance):
             dtype="bfloat16", bias=True,
         ),
         conv2d(ci=5, h=7, w=7, co=9, kernel=3, stride=2, padding=1, layout="NHWC", dtype="float16"),
+        conv2d(ci=5, h=8, w=7, co=9, kernel=3, stride=2, padding=(0, 0, 1, 2), dtype="float16"),
     )  # fmt: skip
 
 

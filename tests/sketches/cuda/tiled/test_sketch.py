@@ -41,9 +41,10 @@ TARGET = Target("cuda", arch="sm_90")
 SKETCH = CudaTiled()
 OPERATORS = (
     conv2d(ci=8, h=9, w=11, co=6, kernel=3, stride=2, layout="NHWC", residual=True),
-    depthwise_conv2d(c=6, h=7, w=7, kernel=3, padding=1),
+    depthwise_conv2d(c=6, h=7, w=7, kernel=3, padding=(0, 0, 1, 2)),
     conv2d_transpose(ci=4, h=5, w=5, co=6, kernel=4, stride=2, padding=1),
     pool2d(c=4, h=9, w=9, kernel=3, stride=2, padding=1, kind="avg"),
+    pool2d(c=4, h=8, w=9, kernel=3, stride=2, padding=1, kind="avg", ceil_mode=True),
     batch_matmul(b=3, m=8, n=10, k=12, transpose="NT"),
     matmul(m=16, n=24, k=8, dtype="int8"),
     matmul(m=16, n=24, k=32, dtype="float16", bias=True),

@@ -51,7 +51,7 @@ class TestCudaWinograd(SketchConformance):
     operators = (
         conv2d(ci=16, h=14, w=14, co=32, kernel=3, padding=1, bias=True, relu=True),
         conv2d(n=2, ci=6, h=9, w=13, co=7, kernel=3, padding=(0, 2), residual=True),
-        conv2d(ci=12, h=7, w=7, co=19, kernel=3, padding=1, constant_weights=True),
+        conv2d(ci=12, h=7, w=7, co=19, kernel=3, padding=(0, 1, 2, 0), constant_weights=True),
         conv2d(ci=1, h=3, w=3, co=1, kernel=3),
     )
 

@@ -198,7 +198,7 @@ class ImageTiles(ABC):
         """Whether a row or column is in the image: True, False, or an expression."""
         if isinstance(position, int):
             return 0 <= position < axis.size
-        if not self.blocking.masked or axis.padding == 0:
+        if not self.blocking.masked or not axis.padded:
             return True
         return _both(position >= 0, position < axis.size)
 

@@ -12,7 +12,10 @@ from tunesmith.sketches.tir import emit
 
 @dataclass(frozen=True)
 class Axis:
-    """Windows along one axis of an image of ``size``: ``count`` outputs of ``taps`` inputs each."""
+    """Windows along one axis of an image of ``size``: ``count`` outputs of ``taps`` inputs each.
+
+    ``padding`` is that before the image. How much there is behind it follows from the windows.
+    """
 
     size: int
     count: int
@@ -26,6 +29,12 @@ class Axis:
         """From the first input of a window to its last."""
         return (self.taps - 1) * self.dilation
 
+    @property
+    def padded(self) -> bool:
+        """Whether any window has padding."""
+        last = (self.count - 1) * self.stride + self.reach
+        return self.padding > 0 or last - self.padding >= self.size
+
 
 def axes_of(operator: DepthwiseConv2d | Pool2d) -> tuple[Axis, Axis]:
     """Rows and columns of an operator's images."""
@@ -37,7 +46,7 @@ def axes_of(operator: DepthwiseConv2d | Pool2d) -> tuple[Axis, Axis]:
             operator.output_image,
             operator.kernel,
             operator.stride,
-            operator.padding,
+            operator.padding[:2],
             dilation,
             strict=True,
         )

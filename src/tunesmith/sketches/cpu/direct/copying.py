@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tunesmith.operators import sides
 from tunesmith.sketches.cpu.direct.control import memory, outside, span, within
 from tunesmith.sketches.cpu.direct.data import copied_elements
 from tunesmith.sketches.cpu.direct.plan import Plan
@@ -97,7 +98,7 @@ class _Copier:
         block = _Block(
             self.channels, self.data, source, source_strides, self.target, target, target_strides
         )
-        if op.padding[0] == 0:
+        if sides(op.padding)[0] == (0, 0):
             _copy_columns(plan, block)
             return
         with emit.when(within(source_row, op.h)):

@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 from itertools import product
 
-from tunesmith.operators import Conv2d
+from tunesmith.operators import Conv2d, sides
 from tunesmith.space import Categorical, Constraint, Ordinal, Parameter, Space
 
 # Multiply-adds of the unrolled body of the main loop. With 250 in straight code LLVM keeps all sums
@@ -73,8 +73,8 @@ def _readable_in_place(op: Conv2d) -> bool:
 def _indexable(op: Conv2d) -> bool:
     """Whether 32 bits number the elements of all padded images."""
     image = math.prod(
-        size + 2 * padding + stride
-        for size, padding, stride in zip((op.h, op.w), op.padding, op.stride, strict=True)
+        size + sum(padding) + stride
+        for size, padding, stride in zip((op.h, op.w), sides(op.padding), op.stride, strict=True)
     )
     return op.n * op.ci * image < 2**31
 

@@ -19,7 +19,10 @@ from tunesmith.operators import Conv2d
 
 @dataclass(frozen=True)
 class Phases:
-    """One axis of an image (``size`` elements, ``count`` windows) split by the stride."""
+    """One axis of an image (``size`` elements, ``count`` windows) split by the stride.
+
+    ``padding`` is that before the image. How much there is behind it follows from the windows.
+    """
 
     size: int
     count: int
@@ -77,7 +80,7 @@ class Planes:
                 operator.output_image,
                 operator.kernel,
                 operator.stride,
-                operator.padding,
+                operator.padding[:2],
                 operator.dilation,
                 strict=True,
             )
@@ -89,7 +92,10 @@ class Planes:
     @property
     def in_place(self) -> bool:
         """Whether the data are their planes."""
-        return all(axis.stride == 1 and axis.padding == 0 for axis in (self.rows, self.columns))
+        axes = (self.rows, self.columns)
+        return all(
+            axis.stride == 1 and axis.padding == 0 and axis.length == axis.size for axis in axes
+        )
 
     @property
     def plane(self) -> int:

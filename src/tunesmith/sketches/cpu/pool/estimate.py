@@ -37,7 +37,7 @@ def pool_seconds(operator: Pool2d, target: Target, blocking: Blocking) -> float:
 def whole_seconds(
     operator: Pool2d, target: Target, lanes: int, unroll: int, *, shared: bool
 ) -> float:
-    """Seconds of a call of ``whole_program``."""
+    """Seconds of a call where windows are as large as the image."""
     machine = Machine.of(target)
     planes, vectors = operator.n * operator.c, math.ceil(math.prod(operator.kernel) / lanes)
     side_by_side = min(unroll, vectors)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -12,7 +12,7 @@ from tunesmith.operators import Pool2d
 from tunesmith.sketches.cpu.depthwise.image_tiles import Blocking as Tile
 from tunesmith.sketches.cpu.depthwise.image_tiles import ImageTiles
 from tunesmith.sketches.cpu.depthwise.taps import RowOfTaps
-from tunesmith.sketches.cpu.depthwise.windows import Axis
+from tunesmith.sketches.cpu.reduce.combining import Combining
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.weights import program_of
 
@@ -41,23 +41,19 @@ def pool_program(operator: Pool2d, blocking: Blocking) -> Any:
     return program_of(operator, main)
 
 
-def neutral(operator: Pool2d) -> float:
-    """The value of padding: the neutral element of ``combination``."""
-    return -math.inf if operator.kind == "max" else 0.0
-
-
-def combination(operator: Pool2d) -> Callable[[Any, Any], Any]:
-    """The function that combines two values of a window."""
-    return emit.maximum if operator.kind == "max" else lambda value, other: value + other
+def combining_of(operator: Pool2d) -> Combining:
+    """What is done with the values of a window, if all of them count."""
+    count = math.prod(operator.kernel) if operator.kind == "avg" else 1
+    return Combining(operator.kind, operator.dtype, count)
 
 
 class _Kernel(ImageTiles):
     def __init__(self, operator: Pool2d, blocking: Blocking, buffers: Sequence[Any]) -> None:
         data, self.output = buffers
-        super().__init__(operator, blocking.tile, operator.c, data, neutral(operator))
+        super().__init__(operator, blocking.tile, operator.c, data, combining_of(operator).neutral)
         self.operator = operator
         self.rows_first = blocking.rows_first
-        self.combine = combination(operator)
+        self.combine = combining_of(operator).combine
 
     def tile(self, y: Any, x: Any) -> None:
         axis = self.row_axis
@@ -120,8 +116,8 @@ class _Kernel(ImageTiles):
     def _mean(self, value: Any, y: Any, column: Any) -> Any:
         """A sum divided by the number of elements that its window counts."""
         lanes, dtype = self.blocking.lanes, self.operator.dtype
-        rows = self._taps(y, self.row_axis, 1)
-        columns = self._taps(column, self.column_axis, lanes if self.along_columns else 1)
+        rows = self._taps(y, 0, 1)
+        columns = self._taps(column, 1, lanes if self.along_columns else 1)
         if isinstance(rows, int) and isinstance(columns, int):
             return value * emit.constant(1 / (rows * columns), dtype, lanes)
         wide = []
@@ -131,16 +127,16 @@ class _Kernel(ImageTiles):
             wide.append(emit.broadcast(number, lanes) if scalar else number)
         return value / (wide[0] * wide[1]).astype(emit.vector_type(dtype, lanes))
 
-    def _taps(self, first: Any, axis: Axis, lanes: int) -> Any:
-        """How many taps of the windows from ``first`` on count: one number where that is known."""
-        if self.operator.count_include_pad or axis.padding == 0:
-            return axis.taps
+    def _taps(self, first: Any, number: int, lanes: int) -> Any:
+        """How many taps along an axis count in the windows from ``first`` on: one number where
+        that is known."""
+        axis, bounds = (self.row_axis, self.column_axis)[number], self.operator.counted(number)
         known = isinstance(first, int)
-        if not known and not self.blocking.masked:
+        if bounds is None or not (known or self.blocking.masked):
             return axis.taps
         if known:
             counts = {
-                min(at + axis.taps, axis.size) - max(at, 0)
+                min(at + axis.taps, bounds[1]) - max(at, bounds[0])
                 for lane in range(lanes)
                 for at in [(first + lane) * axis.stride - axis.padding]
             }
@@ -150,6 +146,6 @@ class _Kernel(ImageTiles):
 
         at = first * axis.stride - axis.padding
         begin = ir.ramp(at, axis.stride, lanes) if lanes > 1 else at
-        size, zero = (emit.constant(number, "int32", lanes) for number in (axis.size, 0))
+        low, high = (emit.constant(bound, "int32", lanes) for bound in bounds)
         taps = emit.constant(axis.taps, "int32", lanes)
-        return emit.minimum(begin + taps, size) - emit.maximum(begin, zero)
+        return emit.minimum(begin + taps, high) - emit.maximum(begin, low)

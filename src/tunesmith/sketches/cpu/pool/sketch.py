@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -10,10 +11,12 @@ from tunesmith.operators import Operator, Pool2d
 from tunesmith.sketches.cpu.depthwise.image_tiles import Blocking as Tile
 from tunesmith.sketches.cpu.depthwise.image_tiles import lanes_for, layout_of, tile_values
 from tunesmith.sketches.cpu.pool.estimate import pool_seconds, whole_seconds
-from tunesmith.sketches.cpu.pool.kernel import Blocking, pool_program
-from tunesmith.sketches.cpu.pool.whole import whole_program
+from tunesmith.sketches.cpu.pool.kernel import Blocking, combining_of, pool_program
+from tunesmith.sketches.cpu.reduce.rows import reduce_rows
+from tunesmith.sketches.cpu.rows.blocking import Sweep
 from tunesmith.sketches.sketch import Sketch, instantiating, known
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.weights import program_of
 from tunesmith.space import Categorical, Config, Constraint, Ordinal, Parameter, Space
 from tunesmith.target import Target
 
@@ -85,7 +88,7 @@ class CpuPool(Sketch):
         operator = known(self, operator, Pool2d)
         with instantiating(self.space(operator, target), config):
             if _is_whole(operator):
-                return whole_program(operator, **_whole(config))
+                return _whole_program(operator, **_whole(config))
             return pool_program(operator, _blocking(config))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
@@ -99,6 +102,16 @@ def _is_whole(operator: Pool2d) -> bool:
     """Whether each plane is a single window, which lies in one piece."""
     alone = operator.kernel == (operator.h, operator.w) and operator.padding == (0, 0)
     return alone and operator.layout == "NCHW"
+
+
+def _whole_program(operator: Pool2d, lanes: int, unroll: int, *, shared: bool) -> Any:
+    """The module: each plane is a row."""
+    sweep, planes = Sweep(math.prod(operator.kernel), lanes, unroll), operator.n * operator.c
+
+    def main(buffers: Sequence[Any]) -> None:
+        reduce_rows(buffers, combining_of(operator), planes, sweep, shared=shared)
+
+    return program_of(operator, main)
 
 
 def _whole(config: Config) -> dict[str, Any]:

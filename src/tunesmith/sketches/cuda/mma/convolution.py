@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
-from tunesmith.operators import Conv2d, Operator, ProductOperator
+from tunesmith.operators import Conv2d, Operator, ProductOperator, sides
 from tunesmith.sketches.cuda.mma.matrix import (
     DEPTH,
     SIZE,
@@ -162,8 +162,8 @@ def _inside(operator: Conv2d, y: Any, x: Any) -> Any | None:
 
     conditions = []
     sizes = operator.h, operator.w
-    for padding, place, size in zip(operator.padding, (y, x), sizes, strict=True):
-        if padding:
+    for padding, place, size in zip(sides(operator.padding), (y, x), sizes, strict=True):
+        if any(padding):
             conditions += [place >= 0, place < size]
     return tirx.all(*conditions) if conditions else None
 

@@ -1,58 +1,50 @@
-"""Windows as large as the image: each plane reduced, several planes at once."""
+"""Rows of neighbours in memory reduced to one element each, several rows at once."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tunesmith.operators import Pool2d, element_bits
-from tunesmith.sketches.cpu.pool.kernel import combination, neutral
+from tunesmith.operators import element_bits
+from tunesmith.sketches.cpu.reduce.combining import Combining
 from tunesmith.sketches.cpu.rows.across import across, together
 from tunesmith.sketches.cpu.rows.blocking import Sweep
+from tunesmith.sketches.cpu.rows.elements import Elements
 from tunesmith.sketches.tir import emit, shuffles
 from tunesmith.sketches.tir.registers import Kept, Registers
-from tunesmith.sketches.tir.weights import program_of
 
 # Shuffles within parts of this size of a vector are cheap on every machine.
 _PART_BYTES = 16
 
 
-def whole_program(operator: Pool2d, lanes: int, unroll: int, *, shared: bool) -> Any:
-    """The module: ``lanes`` planes at a time where there are as many, ``unroll`` vectors a step."""
+def reduce_rows(
+    buffers: Sequence[Any], combining: Combining, rows: int, sweep: Sweep, *, shared: bool
+) -> None:
+    """Emit the loop over the rows of the first buffer, whose results go to the second one.
 
-    def main(buffers: Sequence[Any]) -> None:
-        flat = [emit.flat(buffer) for buffer in buffers]
-        planes = operator.n * operator.c
-        group = lanes if planes >= lanes else 1
-        loop = emit.parallel if shared else emit.serial
-        with loop(emit.tile_count(planes, group), "task") as task:
-            first = emit.bind("plane", emit.tile_start(task, group, planes))
-            _planes(flat, operator, first, group, Sweep(math.prod(operator.kernel), lanes, unroll))
-
-    return program_of(operator, main)
-
-
-def _planes(buffers: Sequence[Any], operator: Pool2d, first: Any, count: int, sweep: Sweep) -> None:
-    (data, output), lanes, dtype = buffers, sweep.lanes, operator.dtype
-    kept, combine = Kept(dtype, lanes), combination(operator)
-    vectors = []
-    for plane in range(count):
-        base = emit.bind("base", (first + plane) * sweep.length)
-        vectors.append(_plane(operator, data, base, sweep))
-    if count == 1:
-        value, width = across(vectors[0], lanes, combine, kept), 1
-    else:
-        value, width = lane_by_lane(vectors, lanes, dtype, combine, kept), lanes
-    if operator.kind == "avg":
-        value = value * emit.constant(1 / sweep.length, dtype, width)
-    emit.store(output, value, [first], width)
+    ``sweep.lanes`` rows at a time if there are as many, shared among the cores or not.
+    """
+    data, output = (Elements(buffer, combining.total) for buffer in buffers)
+    group = sweep.lanes if rows >= sweep.lanes else 1
+    loop = emit.parallel if shared else emit.serial
+    with loop(emit.tile_count(rows, group), "task") as task:
+        first = emit.bind("row", emit.tile_start(task, group, rows))
+        kept = Kept(combining.total, sweep.lanes)
+        vectors = [
+            _row(data, combining, emit.bind("base", (first + row) * sweep.length), sweep)
+            for row in range(group)
+        ]
+        if group == 1:
+            value = across(vectors[0], sweep.lanes, combining.combine, kept)
+        else:
+            value = lane_by_lane(vectors, sweep.lanes, combining.total, combining.combine, kept)
+        output.store(combining.finished(value, group), first, group)
 
 
-def _plane(operator: Pool2d, data: Any, base: Any, sweep: Sweep) -> Any:
-    """All vectors of a plane, combined into one."""
-    combine, lanes, dtype = combination(operator), sweep.lanes, operator.dtype
-    none = emit.constant(neutral(operator), dtype, lanes)
+def _row(data: Elements, combining: Combining, base: Any, sweep: Sweep) -> Any:
+    """All vectors of a row, combined into one."""
+    combine, lanes, dtype = combining.combine, sweep.lanes, combining.total
+    none = combining.neutral_vector(lanes)
     many = sweep.side_by_side
     sofar = Registers("so_far", many, lanes, dtype)
     for vector in range(many):
@@ -60,7 +52,7 @@ def _plane(operator: Pool2d, data: Any, base: Any, sweep: Sweep) -> Any:
 
     def add(starts: Sequence[Any], fresh: int) -> None:
         for vector, start in enumerate(starts):
-            value = emit.load(data, [base + start], lanes)
+            value = data.load(base + start, lanes)
             if fresh < lanes:
                 old = range(lanes, 2 * lanes - fresh)
                 value = shuffles.shuffled([value, none], [*old, *range(lanes - fresh, lanes)])
