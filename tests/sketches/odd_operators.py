@@ -27,6 +27,7 @@ _CHAINS = (
     "maximum+rsqrt+scale",
     "negative+tanh+minimum+abs",
 )
+_OTHERS = ("adaptive_pool2d", "reduce", "elementwise")
 
 
 class OddOperators:
@@ -37,7 +38,7 @@ class OddOperators:
 
     def __next__(self) -> Operator:
         while True:
-            name = self._one((*_PRODUCTS, *_WINDOWS, *_ROWS, "elementwise"))
+            name = self._one((*_PRODUCTS, *_WINDOWS, *_ROWS, *_OTHERS))
             try:
                 return operator(name, **self._options(name))
             except UsageError:  # options that do not fit together
@@ -78,6 +79,15 @@ class OddOperators:
                 "n": self._one((*_SIZES, 100, 300)),
                 "dtype": self._one(_FLOATS),
             }
+        if name == "reduce":
+            sizes = {axis: self._one((*_SIZES, 100)) for axis in ("outer", "n", "inner")}
+            kind = self._one(("mean", "sum", "max", "min"))
+            return sizes | {"kind": kind, "dtype": self._one(_FLOATS)}
+        if name == "adaptive_pool2d":
+            image = {"c": self._one(_CHANNELS), "h": self._one(_EXTENTS), "w": self._one(_SIZES)}
+            kind = self._one(("avg", "max"))
+            output = self._pair((1, 2, 3, 5, 7))
+            return image | {"output": output, "kind": kind, "dtype": self._one(_FLOATS)}
         if name in _PRODUCTS:
             sizes = {axis: self._one(_SIZES) for axis in "mnk"} | self._epilogue()
             if name == "batch_matmul":

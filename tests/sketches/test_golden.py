@@ -13,11 +13,13 @@ import pytest
 
 from tunesmith.operators import (
     Operator,
+    adaptive_pool2d,
     conv2d,
     depthwise_conv2d,
     elementwise,
     matmul,
     pool2d,
+    reduce,
     softmax,
     workload,
 )
@@ -112,6 +114,20 @@ PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
         pool2d(c=4, h=9, w=66, kernel=3, stride=2, padding=1),
         {"vectors": 2, "edges": "masked", "shared": False},
     ),
+    # The last window of each axis has taps behind the image, which do not count.
+    "mean_pool_in_ceil_mode": (
+        pool2d(c=4, h=8, w=32, kernel=3, stride=2, kind="avg", ceil_mode=True),
+        {"edges": "masked", "shared": False},
+    ),
+    # Each row of windows becomes a row in memory, whose columns are divided then.
+    "adaptive_pool": (adaptive_pool2d(c=4, h=7, w=40, output=(3, 2)), {"vectors": 2}),
+    # Sums of rows, sixteen rows at once.
+    "reduce_rows": (reduce(outer=20, n=40), {}),
+    # Sums of columns, two vectors side by side in two turns; two parts, which a second pass adds.
+    "reduce_columns": (
+        reduce(n=64, inner=36),
+        {"vectors": 2, "unroll": 2, "parts": 2, "shared": True},
+    ),
     # Code for each edge, of which the first row is left out; every second column by shuffles.
     "depthwise_strided": (
         depthwise_conv2d(c=4, h=3, w=40, kernel=3, stride=2, padding=1, bias=True, relu=True),
@@ -135,6 +151,10 @@ SKETCHES = {
     "depthwise_channels": "cpu_depthwise",
     "im2col_strided": "cpu_im2col",
     "max_pool_strided": "cpu_pool",
+    "mean_pool_in_ceil_mode": "cpu_pool",
+    "adaptive_pool": "cpu_adaptive_pool",
+    "reduce_rows": "cpu_reduce",
+    "reduce_columns": "cpu_reduce",
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tunesmith.errors import MissingDependencyError, UsageError, last_line, system_reason
 from tunesmith.networks.check import Source
+from tunesmith.networks.importing.onnx_padding import with_padding_in_numbers
 
 _UNSUPPORTED = re.compile(r"not supported for frontend ONNX:\s*(.*)", re.DOTALL)
 
@@ -93,7 +94,8 @@ def module_of(model: Any, batch: int = 1) -> Any:
 
     shapes = {name: list(shape) for name, shape in input_shapes(model, batch).items()}
     try:
-        return from_onnx(model, shape_dict=shapes, keep_params_in_input=False)
+        padded = with_padding_in_numbers(model, shapes)
+        return from_onnx(padded, shape_dict=shapes, keep_params_in_input=False)
     except Exception as error:
         unsupported = _UNSUPPORTED.search(str(error))
         if unsupported:

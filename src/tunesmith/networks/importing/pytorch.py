@@ -12,6 +12,7 @@ from typing import Any
 from tunesmith.errors import MissingDependencyError, UsageError, first_line, last_line
 from tunesmith.networks.check import Source
 from tunesmith.networks.graph import Array
+from tunesmith.networks.importing.pytorch_operations import operations
 
 # Operations to decompose before the import. TVM's importer takes the arguments of batch_norm for
 # those of another operation (momentum for epsilon), and trains.
@@ -148,6 +149,7 @@ def _imported(program: Any, decomposed: Container[str]) -> Any:
             keep_params_as_input=False,
             unwrap_unit_return_tuple=True,
             run_ep_decomposition=False,
+            custom_convert_map=dict(operations()),
         )
 
 

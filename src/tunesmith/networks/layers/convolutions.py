@@ -10,8 +10,7 @@ from tunesmith.operators import conv2d, conv2d_transpose, depthwise_conv2d
 def match_conv2d(node: Node) -> Layer | None:
     """A convolution of NCHW data by OIHW weights."""
     given = node.attributes
-    padding = symmetric(given["padding"])
-    if (given["data_layout"], given["kernel_layout"]) != ("NCHW", "OIHW") or padding is None:
+    if (given["data_layout"], given["kernel_layout"]) != ("NCHW", "OIHW"):
         return None
     data, weight = node.inputs
     n, ci, h, w = data.shape
@@ -22,7 +21,7 @@ def match_conv2d(node: Node) -> Layer | None:
         "w": w,
         "kernel": tuple(kernel),
         "stride": given["strides"],
-        "padding": padding,
+        "padding": given["padding"],
         "dilation": given["dilation"],
         "dtype": data.dtype,
         "constant_weights": weight.constant is not None,
@@ -37,11 +36,12 @@ def match_conv2d(node: Node) -> Layer | None:
 def match_conv2d_transpose(node: Node) -> Layer | None:
     """A transposed convolution of NCHW data by IOHW weights."""
     given = node.attributes
-    padding = symmetric(given["padding"])
     layouts = (given["data_layout"], given["kernel_layout"])
-    plain = layouts == ("NCHW", "IOHW") and given["dilation"] == (1, 1) and given["groups"] == 1
-    if not plain or padding is None:
+    if layouts != ("NCHW", "IOHW") or given["dilation"] != (1, 1) or given["groups"] != 1:
         return None
+    # What is not cut off the end of the output is added to it.
+    top, left, bottom, right = given["padding"]
+    below, beside = given["output_padding"]
     data, weight = node.inputs
     n, ci, h, w = data.shape
     _, co, rows, columns = weight.shape
@@ -53,15 +53,9 @@ def match_conv2d_transpose(node: Node) -> Layer | None:
         co=co,
         kernel=(rows, columns),
         stride=given["strides"],
-        padding=padding,
-        output_padding=given["output_padding"],
+        padding=(top, left),
+        output_padding=(below + top - bottom, beside + left - right),
         dtype=data.dtype,
         constant_weights=weight.constant is not None,
     )
     return new_layer(operator, (data, weight), node)
-
-
-def symmetric(padding: tuple[int, ...]) -> tuple[int, int] | None:
-    """Rows and columns of padding on each side; None where the sides differ."""
-    top, left, bottom, right = padding
-    return (top, left) if (top, left) == (bottom, right) else None

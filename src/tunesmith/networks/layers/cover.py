@@ -11,7 +11,7 @@ from tunesmith.networks.layers import elementwise, epilogues
 from tunesmith.networks.layers.convolutions import match_conv2d, match_conv2d_transpose
 from tunesmith.networks.layers.elementwise import match_elementwise
 from tunesmith.networks.layers.layer import Layer
-from tunesmith.networks.layers.pooling import match_pool2d
+from tunesmith.networks.layers.pooling import match_adaptive_pool, match_pool, match_reduce
 from tunesmith.networks.layers.products import match_matmul, match_matmul_nt
 from tunesmith.networks.layers.rows import match_layer_norm, match_softmax
 from tunesmith.operators import Elementwise, ProductOperator
@@ -34,12 +34,20 @@ class CoveredGraph:
 _MATCHERS: Mapping[str, Callable[[Node], Layer | None]] = {
     "matmul": match_matmul,
     "matmul_nt": match_matmul_nt,
-    "nn.avg_pool2d": match_pool2d,
+    "max": match_reduce,
+    "mean": match_reduce,
+    "min": match_reduce,
+    "nn.adaptive_avg_pool1d": match_adaptive_pool,
+    "nn.adaptive_avg_pool2d": match_adaptive_pool,
+    "nn.avg_pool1d": match_pool,
+    "nn.avg_pool2d": match_pool,
     "nn.conv2d": match_conv2d,
     "nn.conv2d_transpose": match_conv2d_transpose,
     "nn.layer_norm": match_layer_norm,
-    "nn.max_pool2d": match_pool2d,
+    "nn.max_pool1d": match_pool,
+    "nn.max_pool2d": match_pool,
     "nn.softmax": match_softmax,
+    "sum": match_reduce,
 }
 
 

@@ -9,7 +9,8 @@ from tunesmith.networks.simplify.batch_norm import fold_batch_norm
 from tunesmith.networks.simplify.concatenations import join_concatenations
 from tunesmith.networks.simplify.constants import fold_constants
 from tunesmith.networks.simplify.identities import drop_identities
-from tunesmith.networks.simplify.means import means_as_pooling
+from tunesmith.networks.simplify.means import means_as_pooling, split_reductions
+from tunesmith.networks.simplify.padding import fold_padding
 from tunesmith.networks.simplify.views import join_views
 
 # In this order. Batch norm is folded into weights that are constants by then.
@@ -17,7 +18,9 @@ _RULES = (
     fold_constants,
     drop_identities,
     fold_batch_norm,
+    fold_padding,
     means_as_pooling,
+    split_reductions,
     name_activations,
     write_out_attention,
     join_views,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -136,14 +136,19 @@ def affine(rewriting: Rewriting, data: Value, factor: float) -> Value:
     return multiply(rewriting, data, Value.of(np.array(factor, data.dtype)))
 
 
-def average_pool(rewriting: Rewriting, data: Value, kernel: tuple[int, int]) -> Value:
-    """Means of windows of an NCHW tensor that lie side by side."""
+def average_pool(
+    rewriting: Rewriting, data: Value, kernel: tuple[int, ...], strides: tuple[int, ...]
+) -> Value:
+    """Means of windows of an NCHW tensor, none of which is padded."""
     from tvm import relax
 
-    n, c, h, w = data.shape
+    image = (
+        (size - length) // step + 1
+        for size, length, step in zip(data.shape[2:], kernel, strides, strict=True)
+    )
     attributes = {
         "pool_size": kernel,
-        "strides": kernel,
+        "strides": strides,
         "padding": (0, 0, 0, 0),
         "dilation": (1, 1),
         "ceil_mode": False,
@@ -154,8 +159,42 @@ def average_pool(rewriting: Rewriting, data: Value, kernel: tuple[int, int]) -> 
         rewriting,
         "nn.avg_pool2d",
         (data,),
-        (n, c, h // kernel[0], w // kernel[1]),
-        lambda value: relax.op.nn.avg_pool2d(value, kernel, kernel),
+        (*data.shape[:2], *image),
+        lambda value: relax.op.nn.avg_pool2d(value, kernel, strides),
+        **attributes,
+    )
+
+
+def reduction(rewriting: Rewriting, op: str, data: Value, axes: tuple[int, ...]) -> Value:
+    """A mean, a sum, a maximum or a minimum over axes, which stay with one element each."""
+    from tvm import relax
+
+    function = getattr(relax.op, op)
+    return _made(
+        rewriting,
+        op,
+        (data,),
+        tuple(1 if axis in axes else size for axis, size in enumerate(data.shape)),
+        lambda value: function(value, list(axes), keepdims=True),
+        axis=axes,
+        keepdims=True,
+    )
+
+
+def with_attributes(
+    rewriting: Rewriting, node: Node, inputs: tuple[Value, ...], changed: Mapping[str, Any]
+) -> Value:
+    """The result of an operation on other inputs, with some other attributes."""
+    from tvm import relax
+
+    attributes = {**node.attributes, **changed}
+    function = getattr(relax.op.nn, node.op.removeprefix("nn."))
+    return _made(
+        rewriting,
+        node.op,
+        inputs,
+        node.output.shape,
+        lambda *values: function(*values, **attributes),
         **attributes,
     )
 

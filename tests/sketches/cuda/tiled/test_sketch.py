@@ -19,6 +19,7 @@ from tunesmith.cuda.lowering import cuda_code, cuda_source
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import (
     Operator,
+    adaptive_pool2d,
     batch_matmul,
     conv2d,
     conv2d_transpose,
@@ -26,6 +27,7 @@ from tunesmith.operators import (
     depthwise_conv2d,
     matmul,
     pool2d,
+    reduce,
     softmax,
     workload,
     workload_names,
@@ -45,6 +47,11 @@ OPERATORS = (
     conv2d_transpose(ci=4, h=5, w=5, co=6, kernel=4, stride=2, padding=1),
     pool2d(c=4, h=9, w=9, kernel=3, stride=2, padding=1, kind="avg"),
     pool2d(c=4, h=8, w=9, kernel=3, stride=2, padding=1, kind="avg", ceil_mode=True),
+    adaptive_pool2d(c=4, h=9, w=10, output=(4, 3)),
+    adaptive_pool2d(c=3, h=7, w=7, output=5, kind="max"),
+    reduce(outer=6, n=40),
+    reduce(outer=2, n=33, inner=10, kind="sum", dtype="float16"),
+    reduce(n=64, kind="max"),
     batch_matmul(b=3, m=8, n=10, k=12, transpose="NT"),
     matmul(m=16, n=24, k=8, dtype="int8"),
     matmul(m=16, n=24, k=32, dtype="float16", bias=True),
