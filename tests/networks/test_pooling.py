@@ -53,9 +53,8 @@ POOLS: dict[str, Callable[[Any], Any]] = {
     f"pool2d({IMAGES}, kernel=3x3, stride=2x2, padding=1x1, kind=avg, ceil_mode=true)": (
         lambda x: functional.avg_pool2d(x, 3, 2, 1, ceil_mode=True)
     ),
-    f"pool2d({IMAGES}, kernel=3x3, stride=3x3, kind=avg, count_include_pad=false, "
-    "ceil_mode=true)": lambda x: functional.avg_pool2d(
-        x, 3, 3, ceil_mode=True, count_include_pad=False
+    f"pool2d({IMAGES}, kernel=3x3, stride=4x4, kind=avg, ceil_mode=true)": lambda x: (
+        functional.avg_pool2d(x, 3, 4, ceil_mode=True, count_include_pad=False)
     ),
     f"pool2d({IMAGES}, kernel=3x3, stride=2x2, padding=0x0x1x1)": lambda x: functional.max_pool2d(
         functional.pad(x, (0, 1, 0, 1), value=-torch.inf), 3, 2

@@ -22,6 +22,7 @@ from tunesmith.bench.timing.fastest import Fastest
 from tunesmith.errors import UsageError
 from tunesmith.operators import (
     Operator,
+    adaptive_pool2d,
     batch_matmul,
     conv2d,
     conv2d_transpose,
@@ -30,6 +31,7 @@ from tunesmith.operators import (
     layer_norm,
     matmul,
     pool2d,
+    reduce,
     softmax,
 )
 
@@ -50,6 +52,14 @@ UNWEIGHTED = {
     "avg_pool_inside": pool2d(
         c=16, h=9, w=7, kernel=3, padding=1, kind="avg", count_include_pad=False
     ),
+    "pool_of_four_sides": pool2d(c=5, h=9, w=8, kernel=3, stride=2, padding=(0, 0, 1, 1)),
+    "max_pool_in_ceil_mode": pool2d(c=5, h=8, w=8, kernel=3, stride=2, ceil_mode=True),
+    "avg_pool_in_ceil_mode": pool2d(
+        c=16, h=8, w=8, kernel=3, stride=2, padding=1, kind="avg", ceil_mode=True
+    ),
+    "adaptive_pool": adaptive_pool2d(c=5, h=8, w=7, output=(3, 2)),
+    "mean": reduce(outer=3, n=20, inner=5),
+    "maximum": reduce(outer=3, n=20, kind="max"),
     "global_pool": pool2d(c=16, h=7, w=7, kernel=7, kind="avg"),
 }
 MATMUL = matmul(m=5, n=6, k=7)
@@ -66,6 +76,7 @@ def with_options(operator: Operator, **options: Any) -> Operator:
 WEIGHTED = {
     "spread": SPREAD,
     "pointwise": POINTWISE,
+    "of_four_sides": conv2d(ci=5, h=8, w=9, co=7, kernel=3, stride=2, padding=(0, 0, 1, 2)),
     "grouped": GROUPED,
     "depthwise": DEPTHWISE,
     "doubled": DOUBLED,
@@ -78,16 +89,18 @@ KINDS = {
     **BATCHES,
     **UNWEIGHTED,
 }
+FOUR_SIDES = {"of_four_sides", "pool_of_four_sides"}
+NOT_BY_ONEDNN = FOUR_SIDES | {"adaptive_pool", "mean", "maximum", "avg_pool_in_ceil_mode"}
 CONVOLUTIONS = set(WEIGHTED) - {"dense"}
 # What each peer computes; it refuses the other kinds.
 RUNS = {
-    "pytorch": set(KINDS),
-    "onednn": set(KINDS) - {"TN", "NT", "layer_norm"},
-    "onednn-blocked": CONVOLUTIONS | (set(UNWEIGHTED) - {"softmax", "layer_norm"}),
-    "torch-compile": set(KINDS),
-    "onnxruntime": set(KINDS),
-    "openvino": set(KINDS),
-    "numpy": set(KINDS) - {"grouped", "depthwise", "doubled", "transposed"},
+    "pytorch": set(KINDS) - FOUR_SIDES,
+    "onednn": set(KINDS) - {"TN", "NT", "layer_norm"} - NOT_BY_ONEDNN,
+    "onednn-blocked": (CONVOLUTIONS | set(UNWEIGHTED)) - {"softmax", "layer_norm"} - NOT_BY_ONEDNN,
+    "torch-compile": set(KINDS) - FOUR_SIDES,
+    "onnxruntime": set(KINDS) - {"adaptive_pool", "avg_pool_in_ceil_mode"},
+    "openvino": set(KINDS) - {"adaptive_pool", "avg_pool_in_ceil_mode"},
+    "numpy": set(KINDS) - {"grouped", "depthwise", "doubled", "transposed", "adaptive_pool"},
 }
 # TorchInductor takes long, and has a test of its own.
 QUICK = [(name, kind) for name, kinds in RUNS.items() if name != "torch-compile" for kind in kinds]

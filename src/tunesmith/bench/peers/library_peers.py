@@ -164,7 +164,7 @@ _PEERS = (
         "torch.compile",
         ("torch",),
         "TorchInductor; constant weights are frozen, so that it lays them out beforehand",
-        refusals.plain,
+        refusals.compiled,
         "torch_compiled:compiled_call",
         compiled_switches,
     ),
@@ -174,7 +174,7 @@ _PEERS = (
         ("onnxruntime", "onnx"),
         "a model of this operator alone, all graph optimisations, constant weights as "
         "initialisers, inputs and outputs bound",
-        refusals.plain,
+        refusals.onnx,
         "onnx_operators:onnxruntime_call",
     ),
     LibraryPeer(
@@ -182,7 +182,7 @@ _PEERS = (
         "OpenVINO",
         ("openvino", "onnx"),
         "the same model for latency, in float32, on one stream; inputs and outputs bound",
-        refusals.plain,
+        refusals.onnx,
         "openvino_operators:openvino_call",
         openvino_switches,
         _beyond_switches_of_openvino,

@@ -17,9 +17,12 @@ from tunesmith.operators import (
     LayerNorm,
     Matmul,
     Operator,
+    Padding,
     Pool2d,
     ProductOperator,
+    Reduce,
     Softmax,
+    sides,
 )
 
 Call = Callable[[], Any]
@@ -60,6 +63,9 @@ def _without_products(operator: Operator, arrays: Sequence[Any]) -> Call:
         return _layer_norm(operator, data, gamma, beta, result)
     if isinstance(operator, Pool2d) and operator.layout == "NCHW":
         return _pool(operator, arrays[0], result)
+    if isinstance(operator, Reduce):
+        function = getattr(np, operator.kind)
+        return lambda: function(arrays[0], axis=1, out=result)
     raise UsageError(f"NumPy is not compared for {operator.label}")
 
 
@@ -145,12 +151,12 @@ def _layer_norm(operator: LayerNorm, data: Any, gamma: Any, beta: Any, result: A
     return call
 
 
-def _padded(data: Any, padding: tuple[int, int]) -> tuple[Any, Any]:
+def _padded(data: Any, padding: Padding) -> tuple[Any, Any]:
     """Memory for images with zeros around them, and the part of it where the images go."""
     n, channels, height, width = data.shape
-    below, right = padding
-    padded = aligned((n, channels, height + 2 * below, width + 2 * right), data.dtype)
-    return padded, padded[:, :, below : below + height, right : right + width]
+    (top, bottom), (left, right) = sides(padding)
+    padded = aligned((n, channels, top + height + bottom, left + width + right), data.dtype)
+    return padded, padded[:, :, top : top + height, left : left + width]
 
 
 def _pool(operator: Pool2d, data: Any, result: Any) -> Call:
@@ -158,7 +164,7 @@ def _pool(operator: Pool2d, data: Any, result: Any) -> Call:
     (down, across), (high, wide) = operator.stride, operator.output_image
     greatest = operator.kind == "max"
     join = np.maximum if greatest else np.add
-    padded, inside = _padded(data, operator.padding)
+    padded, inside = _padded(data, operator.reached_padding)
     padded[...] = -np.inf if greatest else 0
     taps = [
         padded[:, :, y : y + (high - 1) * down + 1 : down, x : x + (wide - 1) * across + 1 : across]
@@ -179,11 +185,4 @@ def _pool(operator: Pool2d, data: Any, result: Any) -> Call:
 
 def _share(operator: Pool2d) -> Any:
     """By what the sum of each window is multiplied to give its mean."""
-    counts = []
-    for axis, size in enumerate((operator.h, operator.w)):
-        taps = operator.kernel[axis]
-        first = np.arange(operator.output_image[axis]) * operator.stride[axis]
-        first -= operator.padding[axis]
-        inside = np.minimum(first + taps, size) - np.maximum(first, 0)
-        counts.append(np.full_like(first, taps) if operator.count_include_pad else inside)
-    return (1 / np.multiply.outer(*counts)).astype(np.float32)
+    return (1 / np.multiply.outer(operator.taps(0), operator.taps(1))).astype(np.float32)

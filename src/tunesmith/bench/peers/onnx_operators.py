@@ -17,6 +17,7 @@ from tunesmith.operators import (
     Operator,
     Pool2d,
     ProductOperator,
+    Reduce,
     Softmax,
 )
 
@@ -123,15 +124,29 @@ def _node(operator: Operator) -> Any:
         window = _window(operator)
         if operator.kind == "avg":
             window["count_include_pad"] = int(operator.count_include_pad)
+        if operator.ceil_mode:
+            window["ceil_mode"] = 1
         return helper.make_node(kind, names, ["output"], **window)
+    if isinstance(operator, Reduce):
+        return _reduction(operator)
     raise UsageError(f"ONNX has no operator for {operator.label}")
+
+
+def _reduction(operator: Reduce) -> Any:
+    """One of the axis in the middle. Sums are refused: they alone take their axes as an input."""
+    from onnx import helper
+
+    if operator.kind == "sum":
+        raise UsageError(f"ONNX is not compared for {operator.label}")
+    kind = f"Reduce{operator.kind.capitalize()}"
+    return helper.make_node(kind, ["data"], ["output"], axes=[1], keepdims=0)
 
 
 def _window(operator: Conv2d | Conv2dTranspose | DepthwiseConv2d | Pool2d) -> dict[str, Any]:
     return {
         "kernel_shape": list(operator.kernel),
         "strides": list(operator.stride),
-        "pads": [*operator.padding, *operator.padding],
+        "pads": list(operator.padding if len(operator.padding) > 2 else 2 * operator.padding),
     }
 
 

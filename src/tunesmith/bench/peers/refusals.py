@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from tunesmith.operators import (
+    AdaptivePool2d,
     BatchMatmul,
+    Conv2d,
     Conv2dTranspose,
     Dense,
     DepthwiseConv2d,
@@ -11,7 +13,9 @@ from tunesmith.operators import (
     LayerNorm,
     Matmul,
     Operator,
+    Pool2d,
     ProductOperator,
+    Reduce,
     Softmax,
 )
 
@@ -29,6 +33,8 @@ def plain(operator: Operator) -> str | None:
 
 def onednn(operator: Operator) -> str | None:
     """Why oneDNN, as PyTorch offers it, cannot compute an operator on plain data."""
+    if isinstance(operator, AdaptivePool2d | Reduce):
+        return f"PyTorch has no entry point to oneDNN for {operator.name}"
     if isinstance(operator, BatchMatmul) and operator.transpose != "NN":
         return "for float32 batches PyTorch has a grouped convolution of it alone: none transposed"
     if isinstance(operator, LayerNorm):
@@ -39,7 +45,7 @@ def onednn(operator: Operator) -> str | None:
             return "no constant weights that it could lay out beforehand"
         if operator.residual:
             return "not compared with a residual"
-    return plain(operator)
+    return _mean_in_ceil_mode(operator) or compiled(operator)
 
 
 def onednn_blocked(operator: Operator) -> str | None:
@@ -57,7 +63,23 @@ def numpy(operator: Operator) -> str | None:
         return "NumPy has no matrix product for grouped convolutions"
     if isinstance(operator, Conv2dTranspose):
         return "NumPy has no one matrix product for transposed convolutions"
+    if isinstance(operator, AdaptivePool2d):
+        return "NumPy has no windows of several sizes"
     return plain(operator)
+
+
+def onnx(operator: Operator) -> str | None:
+    """Why a model in ONNX cannot, or not by the same rules in each runtime."""
+    if isinstance(operator, AdaptivePool2d):
+        return "ONNX has no adaptive pooling"
+    if isinstance(operator, Reduce) and operator.kind == "sum":
+        return "not compared for sums: means take as long"
+    return _mean_in_ceil_mode(operator) or plain(operator)
+
+
+def compiled(operator: Operator) -> str | None:
+    """Why ``torch.compile`` cannot."""
+    return _padding_of_torch(operator) or plain(operator)
 
 
 def torch(operator: Operator) -> str | None:
@@ -66,6 +88,23 @@ def torch(operator: Operator) -> str | None:
         return f"PyTorch has no {operator.name} of int8 that adds up in int32"
     if _has_post_ops(operator):
         return "not compared with post-ops"
+    return _padding_of_torch(operator)
+
+
+def _mean_in_ceil_mode(operator: Operator) -> str | None:
+    if isinstance(operator, Pool2d) and operator.ceil_mode and operator.kind == "avg":
+        return "not compared for means in ceil mode, which libraries divide by different rules"
+    return None
+
+
+def _padding_of_torch(operator: Operator) -> str | None:
+    if not isinstance(operator, Conv2d | DepthwiseConv2d | Pool2d):
+        return None
+    if len(operator.padding) > 2:
+        return "PyTorch has no padding that differs on opposite sides"
+    both = zip(operator.padding, operator.kernel, strict=True)
+    if isinstance(operator, Pool2d) and any(2 * padding > taps for padding, taps in both):
+        return "PyTorch pads windows of pooling by half of their size at the most"
     return None
 
 

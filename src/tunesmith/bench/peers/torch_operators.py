@@ -8,6 +8,7 @@ from typing import Any
 from tunesmith.bench.timing.fastest import Fastest
 from tunesmith.errors import UsageError
 from tunesmith.operators import (
+    AdaptivePool2d,
     BatchMatmul,
     Conv2d,
     Conv2dTranspose,
@@ -18,6 +19,7 @@ from tunesmith.operators import (
     Operator,
     Pool2d,
     ProductOperator,
+    Reduce,
     Softmax,
 )
 
@@ -156,11 +158,30 @@ def _plain(operator: Operator, tensors: Sequence[Any]) -> Callable[[], Any]:
         _, gamma, beta = tensors
         return lambda: functional.layer_norm(data, (operator.n,), gamma, beta, operator.eps)
     if isinstance(operator, Pool2d):
-        if operator.layout == "NHWC":
-            data = data.permute(0, 3, 1, 2)
-        window = (operator.kernel, operator.stride, operator.padding)
-        if operator.kind == "max":
-            return lambda: functional.max_pool2d(data, *window)
-        counted = operator.count_include_pad
-        return lambda: functional.avg_pool2d(data, *window, count_include_pad=counted)
+        return _pool(operator, data)
+    if isinstance(operator, AdaptivePool2d):
+        mean = operator.kind == "avg"
+        pool = functional.adaptive_avg_pool2d if mean else functional.adaptive_max_pool2d
+        return lambda: pool(data, operator.output)
+    if isinstance(operator, Reduce):
+        return _reduction(operator, data)
     raise UsageError(f"PyTorch has no operator to compare {operator.name} with")
+
+
+def _pool(operator: Pool2d, data: Any) -> Callable[[], Any]:
+    from torch.nn import functional
+
+    if operator.layout == "NHWC":
+        data = data.permute(0, 3, 1, 2)
+    window = (operator.kernel, operator.stride, operator.padding)
+    ceil, counted = operator.ceil_mode, operator.count_include_pad
+    if operator.kind == "max":
+        return lambda: functional.max_pool2d(data, *window, ceil_mode=ceil)
+    return lambda: functional.avg_pool2d(data, *window, ceil, counted)
+
+
+def _reduction(operator: Reduce, data: Any) -> Callable[[], Any]:
+    import torch
+
+    function = {"mean": torch.mean, "sum": torch.sum, "max": torch.amax, "min": torch.amin}
+    return lambda: function[operator.kind](data, dim=1)

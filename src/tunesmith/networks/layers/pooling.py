@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
+from tunesmith.networks.axes import neighbouring, reduced_axes
 from tunesmith.networks.graph import Node
 from tunesmith.networks.layers.layer import Layer, new_layer
 from tunesmith.operators import adaptive_pool2d, pool2d, reduce
@@ -19,29 +21,25 @@ def match_pool(node: Node) -> Layer | None:
     if given["layout"] not in ("NCHW", "NCW") or set(given["dilation"]) != {1}:
         return None
     n, c, *image = data.shape
-    row = (1,) * (2 - len(image))
-    average = "avg" in node.op
-    before, after = _halves(given["padding"])
-    zero = (0,) * (2 - len(before))
-    h, w = (*row, *image)
+    average, sides = "avg" in node.op, given["padding"]
+    before, after = (_pair(half, 0) for half in (sides[: len(image)], sides[len(image) :]))
+    h, w = _pair(image, 1)
     operator = pool2d(
         n=n,
         c=c,
         h=h,
         w=w,
-        kernel=(*row, *given["pool_size"]),
-        stride=(*row, *given["strides"]),
-        padding=(*zero, *before, *zero, *after),
+        kernel=_pair(given["pool_size"], 1),
+        stride=_pair(given["strides"], 1),
+        padding=(*before, *after),
         kind="avg" if average else "max",
-        count_include_pad=given["count_include_pad"],
+        count_include_pad=given["count_include_pad"] or not average or not any(sides),
         ceil_mode=given["ceil_mode"],
         dtype=data.dtype,
     )
     fitting = dataclasses.replace(operator, ceil_mode=False)
     if fitting.output_image == operator.output_image:
         operator = fitting
-    if not average or not any(operator.padding) and not operator.ceil_mode:
-        operator = dataclasses.replace(operator, count_include_pad=True)
     if operator.result.elements != node.output.elements:
         return None
     return new_layer(operator, (data,), node)
@@ -53,9 +51,8 @@ def match_adaptive_pool(node: Node) -> Layer | None:
     if node.attributes["layout"] not in ("NCHW", "NCW"):
         return None
     n, c, *image = data.shape
-    row = (1,) * (2 - len(image))
-    h, w = (*row, *image)
-    output = (*row, *node.output.shape[2:])
+    h, w = _pair(image, 1)
+    output = _pair(node.output.shape[2:], 1)
     operator = adaptive_pool2d(n=n, c=c, h=h, w=w, output=output, dtype=data.dtype)
     return new_layer(operator, (data,), node)
 
@@ -63,7 +60,7 @@ def match_adaptive_pool(node: Node) -> Layer | None:
 def match_reduce(node: Node) -> Layer | None:
     """A reduction over neighbouring axes."""
     (data,) = node.inputs
-    axes = reduced_axes(node)
+    axes = reduced_axes(data.shape, node.attributes["axis"])
     if not axes or len(neighbouring(data.shape, axes)) > 1:
         return None
     before, reduced, after = (
@@ -74,24 +71,7 @@ def match_reduce(node: Node) -> Layer | None:
     return new_layer(operator, (data,), node)
 
 
-def reduced_axes(node: Node) -> tuple[int, ...]:
-    """The axes of a reduction that have several elements, in order; none given means all."""
-    shape, axes = node.inputs[0].shape, node.attributes["axis"]
-    chosen = range(len(shape)) if axes is None else (axis % len(shape) for axis in axes)
-    return tuple(sorted(axis for axis in chosen if shape[axis] > 1))
-
-
-def neighbouring(shape: tuple[int, ...], axes: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Axes in groups between which there are no others of several elements."""
-    groups: list[tuple[int, ...]] = []
-    for axis in axes:
-        if groups and math.prod(shape[groups[-1][-1] + 1 : axis]) == 1:
-            groups[-1] = (*groups[-1], axis)
-        else:
-            groups.append((axis,))
-    return groups
-
-
-def _halves(padding: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    half = len(padding) // 2
-    return padding[:half], padding[half:]
+def _pair(values: Sequence[int], of_rows: int) -> tuple[int, int]:
+    """The two numbers of an image, or the one of a sequence after that ``of_rows``."""
+    rows, columns = values if len(values) == 2 else (of_rows, *values)
+    return rows, columns

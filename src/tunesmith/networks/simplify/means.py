@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
+from tunesmith.networks.axes import neighbouring, reduced_axes
 from tunesmith.networks.graph import Node, Rewriting, Value
-from tunesmith.networks.layers.pooling import neighbouring, reduced_axes
 from tunesmith.networks.simplify.making import average_pool, reduction, reshape
 
 _REDUCTIONS = ("max", "mean", "min", "sum")
@@ -44,7 +45,7 @@ def regular_windows(size: int, count: int) -> tuple[int, int] | None:
     starts = [number * size // count for number in range(count)]
     ends = [-(-(number + 1) * size // count) for number in range(count)]
     lengths = {end - start for start, end in zip(starts, ends, strict=True)}
-    steps = {after - start for start, after in zip(starts, starts[1:], strict=False)}
+    steps = {after - start for start, after in pairwise(starts)}
     if len(lengths) > 1 or len(steps) > 1:
         return None
     length = lengths.pop()
@@ -58,7 +59,7 @@ def split_reductions(node: Node, rewriting: Rewriting) -> Sequence[Value] | None
     if node.op not in _REDUCTIONS or not node.inputs:
         return None
     (data,) = node.inputs
-    axes = reduced_axes(node)
+    axes = reduced_axes(data.shape, node.attributes["axis"])
     if not axes:
         return [reshape(rewriting, data, node.output.shape)]
     groups = neighbouring(data.shape, axes)
