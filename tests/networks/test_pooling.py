@@ -69,7 +69,9 @@ POOLS: dict[str, Callable[[Any], Any]] = {
     f"pool2d({IMAGES}, kernel=2x3, stride=2x2, kind=avg)": lambda x: functional.adaptive_avg_pool2d(
         x, 6
     ),
-    f"adaptive_pool2d({IMAGES}, output=5x3)": lambda x: functional.adaptive_avg_pool2d(x, (5, 3)),
+    f"adaptive_pool2d({IMAGES}, output_size=5x3)": lambda x: functional.adaptive_avg_pool2d(
+        x, (5, 3)
+    ),
     "pool2d(c=4, h=12, w=13, kernel=4x1, stride=4x1)": lambda x: functional.adaptive_max_pool2d(
         x, (3, 13)
     ),
@@ -101,7 +103,7 @@ def test_pools_of_sequences_are_covered() -> None:
         "pool2d(n=2, c=4, h=1, w=13, kernel=1x4, stride=1x4, kind=avg)": lambda x: (
             functional.avg_pool1d(x, 4)
         ),
-        "adaptive_pool2d(n=2, c=4, h=1, w=13, output=1x5)": lambda x: (
+        "adaptive_pool2d(n=2, c=4, h=1, w=13, output_size=1x5)": lambda x: (
             functional.adaptive_avg_pool1d(x, 5)
         ),
     }
@@ -236,7 +238,7 @@ def test_padding_by_a_rule_of_onnx(tmp_path: Path) -> None:
         ("MaxPool", {**window, "auto_pad": "SAME_LOWER"}),
         ("AveragePool", {**window, "auto_pad": "SAME_UPPER"}),
     )
-    network = from_onnx(path, batch=2)
+    network = from_onnx(path, batches=[2])
     assert labels_of(network) == [
         "conv2d(n=2, ci=4, h=20, w=23, co=4, kernel=3x3, stride=2x2, padding=0x1x1x1, "
         "constant_weights=true)",

@@ -103,7 +103,7 @@ _OPTIONS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     },
     "adaptive_pool2d": {
         "c": _CHANNELS,
-        "output": _pair(st.integers(1, 5)),
+        "output_size": _pair(st.integers(1, 5)),
         "kind": st.sampled_from(("avg", "max")),
         "dtype": st.sampled_from(FLOATS),
         **_IMAGE,

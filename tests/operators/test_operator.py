@@ -54,8 +54,8 @@ from tunesmith.operators import (
         (pool2d(c=2, h=4, w=4, kernel=2, stride=2), 8 * 4),
         (pool2d(c=2, h=4, w=4, kernel=2, stride=2, kind="avg"), 8 * 5),
         # windows of 2, 3 and 2 rows and of 4 columns
-        (adaptive_pool2d(c=2, h=5, w=4, output=(3, 1), kind="max"), 2 * 7 * 4),
-        (adaptive_pool2d(c=2, h=5, w=4, output=(3, 1)), 2 * 7 * 4 + 6),
+        (adaptive_pool2d(c=2, h=5, w=4, output_size=(3, 1), kind="max"), 2 * 7 * 4),
+        (adaptive_pool2d(c=2, h=5, w=4, output_size=(3, 1)), 2 * 7 * 4 + 6),
         (reduce(outer=2, n=5, inner=3), 2 * 5 * 3 + 6),
         (softmax(m=3, n=4), 5 * 12),
         (layer_norm(m=3, n=4), 8 * 12),

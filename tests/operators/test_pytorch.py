@@ -116,7 +116,7 @@ def _pool2d(op: Pool2d, data: Any) -> Any:
 def _adaptive_pool2d(op: AdaptivePool2d, data: Any) -> Any:
     mean = op.kind == "avg"
     pool = functional.adaptive_avg_pool2d if mean else functional.adaptive_max_pool2d
-    return pool(data, op.output)
+    return pool(data, op.output_size)
 
 
 _REDUCTIONS = {"mean": torch.mean, "sum": torch.sum, "max": torch.amax, "min": torch.amin}

@@ -87,7 +87,7 @@ class OddOperators:
             image = {"c": self._one(_CHANNELS), "h": self._one(_EXTENTS), "w": self._one(_SIZES)}
             kind = self._one(("avg", "max"))
             output = self._pair((1, 2, 3, 5, 7))
-            return image | {"output": output, "kind": kind, "dtype": self._one(_FLOATS)}
+            return image | {"output_size": output, "kind": kind, "dtype": self._one(_FLOATS)}
         if name in _PRODUCTS:
             sizes = {axis: self._one(_SIZES) for axis in "mnk"} | self._epilogue()
             if name == "batch_matmul":

@@ -27,7 +27,7 @@ class TestCpuTiled(SketchConformance):
         conv2d_transpose(ci=8, h=7, w=7, co=16, kernel=4, stride=2, padding=1),
         pool2d(c=16, h=14, w=14, kernel=3, stride=2, padding=1, kind="avg"),
         pool2d(c=16, h=13, w=14, kernel=3, stride=2, padding=(0, 0, 1, 1), ceil_mode=True),
-        adaptive_pool2d(c=4, h=9, w=10, output=(4, 3)),
+        adaptive_pool2d(c=4, h=9, w=10, output_size=(4, 3)),
         reduce(outer=3, n=20, inner=8),
         batch_matmul(b=3, m=16, n=20, k=12, transpose="NT"),
         matmul(m=32, n=48, k=24, dtype="int8"),

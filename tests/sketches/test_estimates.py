@@ -20,6 +20,7 @@ from tests.properties import examples
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import (
     Operator,
+    adaptive_pool2d,
     batch_matmul,
     conv2d,
     depthwise_conv2d,
@@ -27,6 +28,7 @@ from tunesmith.operators import (
     matmul,
     operator_from_json,
     pool2d,
+    reduce,
     softmax,
     workload,
 )
@@ -49,6 +51,9 @@ OPERATORS: tuple[Operator, ...] = (
     matmul(m=64, n=64, k=64, dtype="int8"),
     pool2d(c=8, h=12, w=12, kernel=2, stride=2),
     softmax(m=32, n=96),
+    adaptive_pool2d(c=8, h=13, w=15, output_size=(6, 4)),
+    reduce(outer=4, n=33, inner=20),
+    reduce(outer=40, n=33),
     layer_norm(m=32, n=97),
 )
 GPUS = (Target("cuda", arch="sm_80"), Target("cuda", arch="sm_90"))

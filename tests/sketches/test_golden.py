@@ -120,7 +120,7 @@ PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
         {"edges": "masked", "shared": False},
     ),
     # Each row of windows becomes a row in memory, whose columns are divided then.
-    "adaptive_pool": (adaptive_pool2d(c=4, h=7, w=40, output=(3, 2)), {"vectors": 2}),
+    "adaptive_pool": (adaptive_pool2d(c=4, h=7, w=40, output_size=(3, 2)), {"vectors": 2}),
     # Sums of rows, sixteen rows at once.
     "reduce_rows": (reduce(outer=20, n=40), {}),
     # Sums of columns, two vectors side by side in two turns; two parts, which a second pass adds.

@@ -189,11 +189,12 @@ class Pool2d(Operator):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AdaptivePool2d(Operator):
-    """The mean or the maximum of each of ``output`` windows, which cover the image (n, c, h, w).
+    """The mean or the maximum of each of ``output_size`` windows, which cover the image.
 
-    As in PyTorch, window number y of ``rows`` begins at row ``floor(y * h / rows)`` and ends before
-    row ``ceil((y + 1) * h / rows)``, and columns likewise: sizes differ by one, and windows overlap
-    if the image is no multiple of the output. If windows are alike and regular, this is ``pool2d``.
+    Data is (n, c, h, w). As in PyTorch, window number y of ``rows`` begins at row
+    ``floor(y * h / rows)`` and ends before row ``ceil((y + 1) * h / rows)``, and columns likewise:
+    sizes may differ by one, and windows overlap if the image is no multiple of the output. If
+    windows are all alike and equally far apart, this is ``pool2d``.
     """
 
     name: ClassVar[str] = "adaptive_pool2d"
@@ -204,7 +205,7 @@ class AdaptivePool2d(Operator):
     c: int = field(metadata=size("channels"))
     h: int = field(metadata=size("height of the input"))
     w: int = field(metadata=size("width of the input"))
-    output: PairOption = _OUTPUT
+    output_size: PairOption = _OUTPUT
     kind: str = field(default="avg", metadata=choice("what is taken of a window", "avg", "max"))
 
     @property
@@ -213,11 +214,11 @@ class AdaptivePool2d(Operator):
 
     @property
     def result(self) -> Argument:
-        return Argument("output", (self.n, self.c, *self.output), self.dtype)
+        return Argument("output", (self.n, self.c, *self.output_size), self.dtype)
 
     def windows(self, axis: int) -> list[Pair]:
         """The first row (axis 0) or column of each window, and the one after its last."""
-        extent, count = (self.h, self.w)[axis], self.output[axis]
+        extent, count = (self.h, self.w)[axis], self.output_size[axis]
         return [
             (number * extent // count, -(-(number + 1) * extent // count))
             for number in range(count)
@@ -259,7 +260,7 @@ class AdaptivePool2d(Operator):
             value = data[n, c, self._define_start(y, 0) + ry, self._define_start(x, 1) + rx]
             return te.if_then_else(inside, value, fill)
 
-        shape = (self.n, self.c, self.output[0] * high, self.output[1] * wide)
+        shape = (self.n, self.c, self.output_size[0] * high, self.output_size[1] * wide)
         apart = te.compute(shape, padded, name="pad")
         ry = te.reduce_axis((0, high), name="ry")
         rx = te.reduce_axis((0, wide), name="rx")
@@ -281,10 +282,10 @@ class AdaptivePool2d(Operator):
         return te.compute(self.result.shape, mean, name="average")
 
     def _define_start(self, position: Any, axis: int) -> Any:
-        return position * (self.h, self.w)[axis] // self.output[axis]
+        return position * (self.h, self.w)[axis] // self.output_size[axis]
 
     def _define_extent(self, position: Any, axis: int) -> Any:
-        extent, count = (self.h, self.w)[axis], self.output[axis]
+        extent, count = (self.h, self.w)[axis], self.output_size[axis]
         end = ((position + 1) * extent + count - 1) // count
         return end - self._define_start(position, axis)
 

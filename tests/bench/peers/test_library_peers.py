@@ -57,7 +57,7 @@ UNWEIGHTED = {
     "avg_pool_in_ceil_mode": pool2d(
         c=16, h=8, w=8, kernel=3, stride=2, padding=1, kind="avg", ceil_mode=True
     ),
-    "adaptive_pool": adaptive_pool2d(c=5, h=8, w=7, output=(3, 2)),
+    "adaptive_pool": adaptive_pool2d(c=5, h=8, w=7, output_size=(3, 2)),
     "mean": reduce(outer=3, n=20, inner=5),
     "maximum": reduce(outer=3, n=20, kind="max"),
     "global_pool": pool2d(c=16, h=7, w=7, kernel=7, kind="avg"),

@@ -21,10 +21,10 @@ SKETCH = CpuAdaptivePool()
 class TestCpuAdaptivePool(SketchConformance):
     sketch = SKETCH
     operators = (
-        adaptive_pool2d(c=3, h=13, w=19, output=(6, 7)),
-        adaptive_pool2d(n=2, c=5, h=7, w=40, output=3, kind="max"),
-        adaptive_pool2d(c=2, h=5, w=3, output=(2, 70)),
-        adaptive_pool2d(c=2, h=11, w=17, output=(4, 1), dtype="bfloat16"),
+        adaptive_pool2d(c=3, h=13, w=19, output_size=(6, 7)),
+        adaptive_pool2d(n=2, c=5, h=7, w=40, output_size=3, kind="max"),
+        adaptive_pool2d(c=2, h=5, w=3, output_size=(2, 70)),
+        adaptive_pool2d(c=2, h=11, w=17, output_size=(4, 1), dtype="bfloat16"),
     )
 
 
@@ -35,7 +35,7 @@ def pools(draw: st.DrawFn) -> AdaptivePool2d:
         c=draw(st.sampled_from((1, 3, 16))),
         h=draw(st.integers(1, 20)),
         w=draw(st.sampled_from((1, 2, 5, 7, 14, 17, 33, 50))),
-        output=draw(st.tuples(st.integers(1, 9), st.integers(1, 9))),
+        output_size=draw(st.tuples(st.integers(1, 9), st.integers(1, 9))),
         kind=draw(st.sampled_from(("max", "avg"))),
         dtype=draw(st.sampled_from(("float32", "float32", "float64", "float16", "bfloat16"))),
     )
@@ -52,7 +52,7 @@ def test_any_config_computes_the_reference(
 
 
 def test_estimates_prefer_what_is_faster() -> None:
-    operator = adaptive_pool2d(c=256, h=60, w=61, output=7)
+    operator = adaptive_pool2d(c=256, h=60, w=61, output_size=7)
     target = Target(mcpu="haswell", cores=2)
     good = SKETCH.default(operator, target)
     for changes in ({"lanes": 4}, {"shared": False}):
@@ -65,7 +65,7 @@ def test_estimates_prefer_what_is_faster() -> None:
 
 
 def test_what_it_cannot_do_it_leaves_to_others() -> None:
-    operator = adaptive_pool2d(c=2, h=5, w=5, output=2)
+    operator = adaptive_pool2d(c=2, h=5, w=5, output_size=2)
     assert not SKETCH.supports(matmul(m=4, n=4, k=4), Target())
     assert not SKETCH.supports(operator, Target("cuda", arch="sm_90"))
     with pytest.raises(UsageError, match=r"\Asketch cpu_adaptive_pool is for adaptive_pool2d"):

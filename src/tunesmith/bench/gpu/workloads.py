@@ -15,6 +15,7 @@ from tunesmith.bench.operators.workloads import BATCHED, RESNET, operator_worklo
 from tunesmith.errors import unknown_name
 from tunesmith.operators import (
     Operator,
+    adaptive_pool2d,
     batch_matmul,
     conv2d,
     conv2d_transpose,
@@ -23,6 +24,7 @@ from tunesmith.operators import (
     layer_norm,
     matmul,
     pool2d,
+    reduce,
     softmax,
 )
 
@@ -113,6 +115,13 @@ def _small_operators(dtype: str) -> list[Operator]:
         depthwise_conv2d(c=10, h=9, w=12, kernel=3, padding=1, dtype=dtype),
         conv2d_transpose(ci=6, h=5, w=6, co=8, kernel=3, stride=2, padding=1, dtype=dtype),
         pool2d(kind="max", c=6, h=11, w=9, kernel=3, stride=2, padding=1, dtype=dtype),
+        pool2d(
+            kind="avg", c=6, h=10, w=9, kernel=3, stride=2, padding=1, ceil_mode=True, dtype=dtype
+        ),
+        conv2d(ci=5, h=8, w=7, co=9, kernel=3, stride=2, padding=(0, 0, 1, 2), dtype=dtype),
+        adaptive_pool2d(c=6, h=9, w=10, output_size=(4, 3), dtype=dtype),
+        reduce(outer=6, n=40, dtype=dtype),
+        reduce(n=65, inner=12, kind="max", dtype=dtype),
         softmax(m=19, n=131, dtype=dtype),
         layer_norm(m=12, n=96, dtype=dtype),
     ]  # fmt: skip

@@ -162,7 +162,7 @@ def _plain(operator: Operator, tensors: Sequence[Any]) -> Callable[[], Any]:
     if isinstance(operator, AdaptivePool2d):
         mean = operator.kind == "avg"
         pool = functional.adaptive_avg_pool2d if mean else functional.adaptive_max_pool2d
-        return lambda: pool(data, operator.output)
+        return lambda: pool(data, operator.output_size)
     if isinstance(operator, Reduce):
         return _reduction(operator, data)
     raise UsageError(f"PyTorch has no operator to compare {operator.name} with")

@@ -53,7 +53,7 @@ def match_adaptive_pool(node: Node) -> Layer | None:
     n, c, *image = data.shape
     h, w = _pair(image, 1)
     output = _pair(node.output.shape[2:], 1)
-    operator = adaptive_pool2d(n=n, c=c, h=h, w=w, output=output, dtype=data.dtype)
+    operator = adaptive_pool2d(n=n, c=c, h=h, w=w, output_size=output, dtype=data.dtype)
     return new_layer(operator, (data,), node)
 
 

@@ -75,8 +75,8 @@ class CpuAdaptivePool(Sketch):
         step = machine.register_tile_cycles(side_by_side, side_by_side)
         step *= machine.vectors(lanes, operator.accumulate_dtype)
         tiles = emit.tile_count(operator.w, lanes * side_by_side)
-        along = columns + operator.output[1] * machine.core.fma_latency + _ROW_CYCLES
-        cycles = rows * tiles * step + operator.output[0] * (along + tiles * side_by_side)
+        along = columns + operator.output_size[1] * machine.core.fma_latency + _ROW_CYCLES
+        cycles = rows * tiles * step + operator.output_size[0] * (along + tiles * side_by_side)
         rounds = machine.rounds(planes) if shared else planes
         part = operator.arguments[0].bytes * rounds / planes
         total = machine.overlapped(rounds * cycles, machine.stream_cycles(part, part))
@@ -120,7 +120,7 @@ class _Planes:
 
     def emit(self, *, shared: bool) -> None:
         """Emit the loop over images and channels."""
-        operator, (high, _) = self.operator, self.operator.output
+        operator, (high, _) = self.operator, self.operator.output_size
         loop = emit.parallel if shared else emit.serial
         with loop(operator.n * operator.c, "plane") as plane:
             row = emit.buffer("row", (operator.w,), self.combining.total)
@@ -133,7 +133,7 @@ class _Planes:
     def _window(self, number: Any, axis: int) -> tuple[tuple[str, Any], tuple[str, Any]]:
         """Where a window begins and ends, with names for both."""
         operator = self.operator
-        size, count = (operator.h, operator.w)[axis], operator.output[axis]
+        size, count = (operator.h, operator.w)[axis], operator.output_size[axis]
         begin, end = number * size // count, ((number + 1) * size + (count - 1)) // count
         return ("begin", begin), ("end", end)
 
@@ -156,7 +156,7 @@ class _Planes:
 
     def _each_column(self, output_row: Any, rows: Any, row: Any) -> None:
         """Write the elements of a row of the output, which are of ``rows`` rows of the data."""
-        wide = self.operator.output[1]
+        wide = self.operator.output_size[1]
         if wide <= _MOST_WRITTEN_OUT:
             for x in range(wide):
                 self._element(output_row * wide + x, rows, row, x)
