@@ -211,7 +211,7 @@ def onnx_file(folder: Path, image: tuple[int, int], *operators: tuple[str, dict[
     weights = onnx.numpy_helper.from_array(rng.random((4, 4, 3, 3), dtype=np.float32) - 0.5, "w")
     nodes = [
         helper.make_node(
-            kind, [names[n], *(["w"] if kind == "Conv" else [])], [names[n + 1]], **given
+            kind, [names[n], *(["w"] if "Conv" in kind else [])], [names[n + 1]], **given
         )
         for n, (kind, given) in enumerate(operators)
     ]
@@ -264,5 +264,15 @@ def test_padding_in_numbers_and_ceil_mode_of_onnx(tmp_path: Path) -> None:
         "constant_weights=true)",
         "pool2d(c=4, h=10, w=11, kernel=3x3, stride=2x2, ceil_mode=true)",
         "reduce(outer=4, n=25, kind=max)",
+    ]
+    computes_as_its_source(network)
+
+
+def test_a_transposed_convolution_cut_off_on_one_side_alone(tmp_path: Path) -> None:
+    window = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 0, 0]}
+    network = from_onnx(onnx_file(tmp_path, (5, 6), ("ConvTranspose", window)))
+    assert labels_of(network) == [
+        "conv2d_transpose(ci=4, h=5, w=6, co=4, kernel=3x3, stride=2x2, padding=1x1, "
+        "output_padding=1x1, constant_weights=true)"
     ]
     computes_as_its_source(network)
