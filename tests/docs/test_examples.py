@@ -26,14 +26,16 @@ from tunesmith.measurement import Outcome
 
 # In the pages people tune for a minute; here it is only to be seen that they can.
 _SHORT = "3"
-_LONG_BUDGET = re.compile(r"--(?:seconds|trials) \d+|(?<=Budget\()seconds=\d+")
+_LONG_BUDGET = re.compile(r"--(?:seconds|trials) \d+|(?<=(?<!network, ts\.)Budget\()seconds=\d+")
+# Networks are tuned for seconds, which their tasks share.
+_SECONDS_OF_NETWORKS = re.compile(r'(?<=network, ts\.Budget\(seconds=)\d+|(?<="seconds": )\d+')
 
 
 def shortened(text: str) -> str:
-    """The text with budgets of a few trials."""
+    """The text with budgets of a few trials, or seconds."""
     return _LONG_BUDGET.sub(
         lambda found: f"--trials {_SHORT}" if found[0].startswith("--") else f"trials={_SHORT}",
-        text,
+        _SECONDS_OF_NETWORKS.sub(_SHORT, text),
     )
 
 
@@ -85,6 +87,8 @@ def test_examples_run(
     blocks = blocks_of(page)
     if any("gcc" in block.text for block in blocks) and shutil.which("gcc") is None:
         pytest.skip("no gcc, which an example of the page compiles with")
+    if any("import torch" in block.text for block in blocks):
+        pytest.importorskip("torch", reason="networks of PyTorch need PyTorch")
     for block in blocks:
         if block.file_name is not None:
             (tmp_path / block.file_name).write_text(block.text)
@@ -161,3 +165,6 @@ def test_budgets_are_shortened() -> None:
     assert shortened("tune --seconds 60 --trials 500") == "tune --trials 3 --trials 3"
     assert shortened("Budget(seconds=60)") == "Budget(trials=3)"
     assert shortened("Budget(trials=200)") == "Budget(trials=200)"
+    network = "tune(network, ts.Budget(seconds={}))"
+    assert shortened(network.format(600)) == network.format(3)
+    assert shortened('{"seconds": 120}') == '{"seconds": 3}'

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,6 +54,17 @@ def test_results_of_two_calls_are_apart(residual: CompiledNetwork) -> None:
     kept = first.clone()
     residual(data * 2)
     torch.testing.assert_close(first, kept)
+
+
+def test_threads_of_python_wait_for_each_other(residual: CompiledNetwork) -> None:
+    data = [random_input(1, 3, 8, 8) * scale for scale in range(4)]
+    expected = [residual(each) for each in data]
+
+    def calls(number: int) -> bool:
+        return all(torch.equal(residual(data[number]), expected[number]) for _ in range(300))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(calls, range(4)))
 
 
 def test_unaligned_and_strided_inputs_are_taken(residual: CompiledNetwork) -> None:

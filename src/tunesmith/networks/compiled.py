@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +23,8 @@ class CompiledNetwork:
     Call it with arrays in the order of ``inputs``: NumPy arrays, or other tensors with DLPack such
     as PyTorch's. It returns a new array of the first input's library, or a tuple of them if the
     network has several results. It runs on as many threads as its target has cores. A network that
-    was built for several batches runs the program for that of the first input.
+    was built for several batches runs the program for that of the first input. Calls from several
+    threads of Python wait for each other.
 
     Calling raises ``UsageError`` for arrays that do not fit, and ``TunesmithError`` on a processor
     that lacks instructions that the network was compiled for.
@@ -37,6 +39,8 @@ class CompiledNetwork:
         """By how much its results differ from those of its source; None if that was not tried."""
         self.stored_tasks: int | None = None
         """How many tasks have a program of the store; None if that is not known."""
+        # TVM's virtual machine crashes if a second thread calls it meanwhile.
+        self._one_call = threading.Lock()
 
     def __call__(self, *inputs: Any) -> Any:
         entry = self._entry_for(inputs)
@@ -52,7 +56,8 @@ class CompiledNetwork:
             self._check_indices(tensor, argument)
         use_threads(self.description.cores)
         function, weights = self._functions[entry.function]
-        result = function(*tensors, *weights)
+        with self._one_call:
+            result = function(*tensors, *weights)
         if len(entry.outputs) == 1:
             return arrays.like(inputs[0], result)
         return tuple(arrays.like(inputs[0], each) for each in result)

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from tunesmith.networks.graph import Graph, Value
+from tunesmith.networks.graph import Graph, Node, Value
 
 # These hand an index on.
 _SAME = ("astype", "reshape", "squeeze", "expand_dims", "permute_dims")
+
+# They read or write at places that a tensor names, in ways that no check here knows.
+_OTHER_LOOK_UPS = (
+    "dynamic_strided_slice",
+    "gather_elements",
+    "gather_nd",
+    "index_put",
+    "index_tensor",
+    "scatter_elements",
+    "scatter_nd",
+)
 
 
 def index_bounds(graph: Graph) -> dict[Value, int]:
@@ -17,12 +28,30 @@ def index_bounds(graph: Graph) -> dict[Value, int]:
     for node in graph.nodes:
         if node.op != "take":
             continue
-        table, index = node.inputs
-        source = _source(graph, index)
+        source, rows = _source(graph, node.inputs[1]), _rows(node)
         if source in graph.inputs:
-            rows = table.shape[node.attributes["axis"] or 0]
             found[source] = min(rows, found.get(source, rows))
     return found
+
+
+def unchecked_look_ups(graph: Graph) -> list[str]:
+    """The operations whose indices ``index_bounds`` does not cover, and that are no constants."""
+    return sorted({node.op for node in graph.nodes if _is_unchecked(graph, node)})
+
+
+def _is_unchecked(graph: Graph, node: Node) -> bool:
+    if node.op != "take":
+        return node.op in _OTHER_LOOK_UPS
+    source = _source(graph, node.inputs[1])
+    if source.constant is None:
+        return source not in graph.inputs
+    indices = source.constant
+    return bool(indices.size) and not 0 <= indices.min() <= indices.max() < _rows(node)
+
+
+def _rows(node: Node) -> int:
+    """How many rows the table of a look-up has."""
+    return node.inputs[0].shape[node.attributes["axis"] or 0]
 
 
 def _source(graph: Graph, value: Value) -> Value:

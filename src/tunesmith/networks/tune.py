@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from tunesmith.measure.trial.measurers import Measurers
 from tunesmith.networks.allocation import Account, next_task
 from tunesmith.problem import MeasureSettings
 from tunesmith.progress import Progress
-from tunesmith.store import Store
+from tunesmith.store import Run, Store
 from tunesmith.task import Task
 from tunesmith.tuners import Tuner
 from tunesmith.tuning.result import Result
@@ -106,6 +106,11 @@ def tune_tasks(
     return _NetworkRun(tasks, budget.seconds, how, progress).go()
 
 
+def seconds_of(runs: Iterable[Run]) -> float:
+    """For how many seconds the runs of a task have tuned it."""
+    return sum(sum(run.session.time_split.values()) for run in runs)
+
+
 class _NetworkRun:
     def __init__(
         self,
@@ -130,8 +135,7 @@ class _NetworkRun:
         if best is None:
             return Account(layers)
         runs = self._how.store.runs(task.key)
-        spent = sum(sum(run.session.time_split.values()) for run in runs)
-        trials = sum(run.trials for run in runs)
+        spent, trials = seconds_of(runs), sum(run.trials for run in runs)
         return Account(layers, max(spent, _SHORTEST), trials, best.measurement.seconds)
 
     def go(self) -> NetworkResult:

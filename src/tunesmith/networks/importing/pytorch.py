@@ -136,16 +136,24 @@ def module_of(program: Any) -> Any:
         raise UsageError(f"this network cannot be imported: {last_line(error)}") from error
 
 
-def _imported(program: Any, decomposed: Container[str]) -> Any:
-    """The Relax module of a program, after these operations have been decomposed."""
+def decomposed(program: Any, names: Container[str]) -> Any:
+    """A program of functions alone, without the operations of these names, such as ``mm.default``,
+    but with what PyTorch writes for them."""
     import torch
-    from tvm.relax.frontend.torch import from_exported_program
 
     known = torch.export.default_decompositions()
-    table = {it: known[it] for it in known if str(it).removeprefix("aten.") in decomposed}
+    table = {it: known[it] for it in known if str(it).removeprefix("aten.") in names}
+    with _quietly():
+        return program.run_decompositions(table)
+
+
+def _imported(program: Any, names: Container[str]) -> Any:
+    """The Relax module of a program, after these operations have been decomposed."""
+    from tvm.relax.frontend.torch import from_exported_program
+
     with _quietly():
         return from_exported_program(
-            program.run_decompositions(table),
+            decomposed(program, names),
             keep_params_as_input=False,
             unwrap_unit_return_tuple=True,
             run_ep_decomposition=False,

@@ -1,0 +1,142 @@
+"""Tries to make networks of the parts of a graph, and finds the operations with which it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+from tunesmith.errors import StoreError, describe
+from tunesmith.measure.task.portfolio import problems_of
+from tunesmith.networks.build.selection import Choice, Origin
+from tunesmith.networks.check import check, random_inputs
+from tunesmith.networks.compiled import CompiledNetwork
+from tunesmith.networks.network import Network
+from tunesmith.networks.torch_backend.options import Options
+from tunesmith.networks.torch_backend.parts import Part
+from tunesmith.networks.torch_backend.piece import Piece
+from tunesmith.networks.torch_backend.support import Refused
+from tunesmith.reports.format import counted
+from tunesmith.task import Task
+
+T = TypeVar("T")
+
+
+class RefusedError(Exception):
+    """PyTorch has to compute more operations: ``nodes`` says why, "" where a part failed as a whole
+    and a line says so."""
+
+    def __init__(self, nodes: Refused) -> None:
+        super().__init__()
+        self.nodes = nodes
+
+
+class Attempts:
+    """What has become of the parts of a graph so far, by their texts.
+
+    ``lines`` are about parts that failed as a whole.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self.lines: list[str] = []
+        self._options = options
+        self._networks: dict[str, Network] = {}
+        self._pieces: dict[str, Piece] = {}
+
+    def networks(self, parts: Mapping[str, Part]) -> dict[str, Network]:
+        """The networks of the parts that have an operator of ours.
+
+        Raises ``RefusedError`` if one fails.
+        """
+        found = {}
+        for name, part in parts.items():
+            if not part.examples:
+                continue
+            if part.text not in self._networks:
+                self._networks[part.text] = self._tried(
+                    part, partial(self._network, part), self._network
+                )
+            if self._networks[part.text].layers:
+                found[name] = self._networks[part.text]
+        return found
+
+    def pieces(
+        self,
+        parts: Mapping[str, Part],
+        networks: Mapping[str, Network],
+        choices: Mapping[Task, Choice],
+    ) -> dict[str, Piece]:
+        """The parts compiled with these choices. Raises ``RefusedError`` if one fails."""
+        found = {}
+        for name, network in networks.items():
+            part = parts[name]
+            if part.text not in self._pieces:
+                compiled = self._tried(
+                    part, partial(self._checked, network, choices), self._checked_by_default
+                )
+                (covered,) = network.graphs
+                self._pieces[part.text] = Piece(compiled, covered.graph, part.results)
+            found[name] = self._pieces[part.text]
+        return found
+
+    def _network(self, part: Part) -> Network:
+        return part.network(self._options.target)
+
+    def _checked(self, network: Network, choices: Mapping[Task, Choice]) -> CompiledNetwork:
+        """A network built, and compared with PyTorch on random inputs."""
+        compiled = network.built({task: choices[task] for task in network.tasks})
+        if network.source is not None:
+            inputs = random_inputs(network.inputs)
+            compiled.relative_error = check(compiled, network.source, inputs, self._options.limit)
+        return compiled
+
+    def _checked_by_default(self, part: Part) -> CompiledNetwork:
+        network = self._network(part)
+        problems = {task: problems_of(task)[0] for task in network.tasks}
+        return self._checked(
+            network,
+            {
+                task: Choice(problem, problem.default, None, Origin.DEFAULT)
+                for task, problem in problems.items()
+            },
+        )
+
+    def _tried(self, part: Part, make: Callable[[], T], alone: Callable[[Part], Any]) -> T:
+        """What ``make`` makes of a part; if it fails, ``alone`` is tried on each of its operations.
+
+        Libraries may raise anything. Raises ``RefusedError``, and ``StoreError`` as it is.
+        """
+        try:
+            return make()
+        except StoreError:
+            raise
+        except Exception as error:
+            refused = _failing(part, alone)
+            if not refused:
+                count = counted(len(part.nodes), "operation")
+                self.lines.append(f"PyTorch computes {count} of a graph: {describe(error)}")
+                refused = dict.fromkeys(part.nodes, "")
+            raise RefusedError(refused) from error
+
+
+def _failing(part: Part, attempt: Callable[[Part], Any]) -> dict[str, str]:
+    """The operations of a part that fail alone, and why; equal ones are tried once."""
+    reasons: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for name, one in part.alone().items():
+        if one.kind not in reasons:
+            reasons[one.kind] = _reason(one, attempt)
+        if reasons[one.kind]:
+            found[name] = reasons[one.kind]
+    return found
+
+
+def _reason(part: Part, attempt: Callable[[Part], Any]) -> str:
+    """Why an attempt fails; "" if it does not."""
+    try:
+        attempt(part)
+    except StoreError:
+        raise
+    except Exception as error:
+        return describe(error)
+    return ""

@@ -1,0 +1,106 @@
+"""Compiles a captured graph: its parts with our kernels, the rest by PyTorch."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from torch.fx import Graph
+
+from tunesmith.budget import Budget, Stop
+from tunesmith.errors import StoreError
+from tunesmith.networks.build.selection import Choice, selected
+from tunesmith.networks.network import Network
+from tunesmith.networks.torch_backend.arguments import Arguments
+from tunesmith.networks.torch_backend.attempts import Attempts, RefusedError
+from tunesmith.networks.torch_backend.capture import NotCapturedError, captured
+from tunesmith.networks.torch_backend.options import Options
+from tunesmith.networks.torch_backend.parts import divided
+from tunesmith.networks.torch_backend.remarks import Remarks
+from tunesmith.networks.torch_backend.support import Refused, operation, refusals
+from tunesmith.networks.tune import HowToTune, seconds_of, tune_tasks
+from tunesmith.reports.format import counted
+from tunesmith.store import Store, open_store
+from tunesmith.task import Task
+
+# A store lacks so little of the seconds that were asked for when nothing more is tuned.
+_ENOUGH = 0.9
+
+
+class Compiler:
+    """Compiles one graph of TorchDynamo, for one set of shapes after the other."""
+
+    def __init__(
+        self, graph_module: Any, arguments: Arguments, options: Options, remarks: Remarks
+    ) -> None:
+        self._graph_module = graph_module
+        self._arguments = arguments
+        self._options = options
+        self._remarks = remarks
+        self._choices: dict[Task, Choice] = {}
+
+    def compiled(self, values: Sequence[Any]) -> Callable[..., Sequence[Any]]:
+        """A function of the graph's inputs, for arguments like these.
+
+        Raises ``NotCapturedError`` and ``UsageError`` where PyTorch has to compute all of it, and
+        ``StoreError`` for a store that cannot be used.
+        """
+        module = captured(self._graph_module, self._arguments, values)
+        attempts = Attempts(self._options)
+        refused = refusals(module.graph, {})
+        while True:
+            whole, parts = divided(module, refused)
+            try:
+                networks = attempts.networks(parts)
+                self._choose(networks.values())
+                pieces = attempts.pieces(parts, networks, self._choices)
+                break
+            except RefusedError as error:
+                refused = refusals(module.graph, {**refused, **error.nodes})
+        self._explain(module.graph, refused, attempts)
+        if not pieces:
+            raise NotCapturedError("no operator of Tunesmith is in it")
+        for name, piece in pieces.items():
+            setattr(whole, name, piece)
+        return whole.forward  # type: ignore[no-any-return]
+
+    def _explain(self, graph: Graph, refused: Refused, attempts: Attempts) -> None:
+        """Say what PyTorch computes, and why."""
+        for node in graph.nodes:
+            why = refused.get(node.name)
+            if why and node.target is not operator.getitem:
+                self._remarks.say(f"PyTorch computes {operation(node)}: {why}")
+        for line in attempts.lines:
+            self._remarks.say(line)
+
+    def _choose(self, networks: Iterable[Network]) -> None:
+        """Choose a program for each task, after the tuning that was asked for."""
+        tasks: dict[Task, int] = {}
+        for network in networks:
+            for task, layers in network.tasks.items():
+                tasks[task] = tasks.get(task, 0) + layers
+        missing = [task for task in tasks if task not in self._choices]
+        if not missing:
+            return
+        with ExitStack() as stack:
+            store = stack.enter_context(open_store(self._options.store))
+            if self._options.seconds:
+                self._tune(tasks, store)
+            self._choices.update(selected(missing, store))
+
+    def _tune(self, tasks: Mapping[Task, int], store: Store) -> None:
+        """Tune for as long as the store lacks of the seconds. Ctrl-C keeps everything."""
+        wanted = self._options.seconds
+        left = wanted - sum(seconds_of(store.runs(task.key)) for task in tasks)
+        known = all(store.best(task.key) is not None for task in tasks)
+        if known and left <= (1 - _ENOUGH) * wanted:
+            return
+        self._remarks.say(f"tuning {counted(len(tasks), 'task')} for {left:.0f} seconds")
+        how = HowToTune(self._options.search, store)
+        result = tune_tasks(tasks, Budget(seconds=max(left, 1.0)), how)
+        if result.stopped is Stop.INTERRUPTED:
+            raise KeyboardInterrupt
+        if result.stopped is Stop.STORE:
+            raise StoreError(result.failure)
