@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from tests.operators.strategies import NAMES, operators
 from tests.properties import examples
+from tunesmith.bench.peers import refusals
 from tunesmith.bench.peers.torch_operators import torch_call
 from tunesmith.errors import UsageError
-from tunesmith.operators import Operator, matmul, workload
+from tunesmith.operators import Operator, elementwise, matmul, workload
 
 torch = pytest.importorskip("torch", reason="PyTorch is what is compared with")
 
@@ -42,7 +43,7 @@ def assert_same(operator: Operator, seed: int = 0) -> None:
 
 # PyTorch itself looks for Intel's GPUs when its flags are put back.
 @pytest.mark.filterwarnings("ignore:TF32 acceleration")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "elementwise"])
 @settings(examples(60), suppress_health_check=[HealthCheck.filter_too_much])
 @given(data=st.data())
 def test_every_operator(name: str, data: st.DataObject) -> None:
@@ -52,6 +53,13 @@ def test_every_operator(name: str, data: st.DataObject) -> None:
             torch_call(operator, operator.make_inputs(0), 1)
     else:
         assert_same(operator, seed=1)
+
+
+def test_chains_are_not_compared() -> None:
+    chain = elementwise(inner=4, post_ops="relu")
+    assert refusals.torch(chain) == refusals.numpy(chain) == "not compared with post-ops"
+    with pytest.raises(UsageError, match="PyTorch has no operator to compare elementwise with"):
+        torch_call(chain, chain.make_inputs(0), 1)
 
 
 @pytest.mark.filterwarnings("ignore:TF32 acceleration")
