@@ -16,6 +16,7 @@ from tunesmith.networks.torch_backend.options import Options
 from tunesmith.networks.torch_backend.parts import Part
 from tunesmith.networks.torch_backend.piece import Piece
 from tunesmith.networks.torch_backend.support import Refused
+from tunesmith.operators import Elementwise
 from tunesmith.reports.format import counted
 from tunesmith.task import Task
 
@@ -44,7 +45,7 @@ class Attempts:
         self._pieces: dict[str, Piece] = {}
 
     def networks(self, parts: Mapping[str, Part]) -> dict[str, Network]:
-        """The networks of the parts that have an operator of ours.
+        """The networks of the parts that are worth a call.
 
         Raises ``RefusedError`` if one fails.
         """
@@ -56,7 +57,7 @@ class Attempts:
                 self._networks[part.text] = self._tried(
                     part, partial(self._network, part), self._network
                 )
-            if self._networks[part.text].layers:
+            if _is_worth_a_call(self._networks[part.text]):
                 found[name] = self._networks[part.text]
         return found
 
@@ -117,6 +118,14 @@ class Attempts:
                 self.lines.append(f"PyTorch computes {count} of a graph: {describe(error)}")
                 refused = dict.fromkeys(part.nodes, "")
             raise RefusedError(refused) from error
+
+
+def _is_worth_a_call(network: Network) -> bool:
+    """Whether a network has more than single elementwise operations: PyTorch calls those faster."""
+    return any(
+        len(layer.covers) > 1 or not isinstance(layer.operator, Elementwise)
+        for layer in network.layers
+    )
 
 
 def _failing(part: Part, attempt: Callable[[Part], Any]) -> dict[str, str]:

@@ -61,7 +61,7 @@ class Compiler:
                 refused = refusals(module.graph, {**refused, **error.nodes})
         self._explain(module.graph, refused, attempts)
         if not pieces:
-            raise NotCapturedError("no operator of Tunesmith is in it")
+            raise NotCapturedError("Tunesmith has no operator that would make it faster")
         for name, piece in pieces.items():
             setattr(whole, name, piece)
         return whole.forward  # type: ignore[no-any-return]
