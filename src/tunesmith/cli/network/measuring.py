@@ -54,6 +54,7 @@ def compared_with_peers(tasks: Sequence[StoredTask]) -> Peers:
     """
     from tunesmith.bench.peers.against_libraries import ratios_to_libraries
     from tunesmith.bench.peers.sides import kernel_side_of
+    from tunesmith.networks.reporting.brief import brief
 
     known = [(task, task.best) for task in tasks if task.best is not None]
     known.sort(key=lambda pair: -pair[0].layers * pair[1].measurement.seconds)
@@ -61,7 +62,7 @@ def compared_with_peers(tasks: Sequence[StoredTask]) -> Peers:
     try:
         for number, (stored, best) in enumerate(known, start=1):
             operator, target = stored.task.operator, stored.task.target
-            prefix = f"{number} of {len(known)}: {operator.label}"
+            prefix = f"{number} of {len(known)}: {brief(operator)}"
             remark(f"{prefix}: comparing ...")
             side = {
                 "sketch": best.sketch,
