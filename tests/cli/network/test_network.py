@@ -21,12 +21,17 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_tune_show_build_run(command: Command, model: Path, store: Path, tmp_path: Path) -> None:
-    tuned = command("network", "tune", model, "--seconds", 6, "--store", store, "--json")
+    page = tmp_path / "page.html"
+    words = ["network", "tune", model, "--seconds", 6, "--store", store, "--report", page]
+    tuned = command(*words, "--json")
     assert tuned.json["stopped"] in ("seconds", "exhausted")
     (task,) = tuned.json["tasks"]
     assert (task["layers"], task["before"]) == (1, None)
     assert task["trials"] > 0
     assert "1 layer of 1 task" in tuned.err
+    written = page.read_text()
+    assert "dense 2×6 → 2×8, bias" in written
+    assert f"tunesmith network tune {model} --seconds 6 --store {store} --report {page}" in written
 
     shown = command("network", "show", model, "--store", store, "--json").json
     assert [row["seconds"] for row in shown["tasks"]] == [task["after"]]

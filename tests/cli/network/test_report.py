@@ -146,3 +146,20 @@ def test_a_store_without_records_is_one_line(
         ran.complaint
     )
     assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report", "--output", "page.html"),
+        ("show", "--measure"),
+        ("tune", "--report", "page.html"),
+    ],
+)
+def test_pages_and_measurements_are_about_one_batch(
+    command: Command, store: Path, words: tuple[str, ...]
+) -> None:
+    batches = ["--batch", 1, "--batch", 2]
+    ran = command("network", *words, "--zoo", "dqn", *batches, "--store", store)
+    assert ran.code == 2
+    assert ran.complaint == "a page and a measurement are about one batch: name one --batch"

@@ -28,8 +28,7 @@ def tasks_table(rows: Sequence[TaskRow]) -> Table:
     """
     total = sum(row.spent for row in rows)
     compared = any(row.peers for row in rows)
-    table = plain_table()
-    table.add_column("task", overflow="fold", ratio=1)
+    table = _table("task")
     add_numbers(table, "layers", "time", "share", "GFLOP/s", "of peak")
     table.add_column("sketch", no_wrap=True)
     if compared:
@@ -78,8 +77,7 @@ def call_table(call: CallTimes) -> Table:
     Operations that no operator covers have the names that TVM gave their functions. The last row
     is what the call takes beyond them.
     """
-    table = plain_table()
-    table.add_column("function", overflow="fold", ratio=1)
+    table = _table("function")
     add_numbers(table, "calls", "time", "share", "GFLOP/s", "of peak")
     table.add_column("sketch", no_wrap=True)
     by_name: dict[str, list[CallPart]] = {}
@@ -128,6 +126,14 @@ def tuned_table(result: Any) -> str:
         f"({result.stopped.meaning})"
     )
     return "\n".join(lines)
+
+
+def _table(first: str) -> Table:
+    """A table whose first column takes what room the others leave."""
+    table = plain_table()
+    table.collapse_padding = True
+    table.add_column(first, overflow="fold", ratio=1)
+    return table
 
 
 def of_peak(share: float | None, limit: str) -> str:
