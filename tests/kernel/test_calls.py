@@ -12,7 +12,7 @@ from tests.kernels import SQUARE, aligned, assert_right, inputs_of, kernel_of
 from tunesmith import operators
 from tunesmith.kernel import arrays
 from tunesmith.kernel.kernel import Kernel
-from tunesmith.operators import Operator, conv2d, matmul
+from tunesmith.operators import Argument, Operator, conv2d, matmul
 from tunesmith.sketches import Sketch, sketches_for
 from tunesmith.sketches.tir.weights import WEIGHT
 from tunesmith.target import Target, instructions
@@ -116,6 +116,18 @@ def test_a_read_only_array_is_read_where_it_is(monkeypatch: pytest.MonkeyPatch) 
     data.flags.writeable = False
     monkeypatch.setattr(arrays, "_copied", lambda value: pytest.fail("it is copied"))
     assert_right(SQUARE, kernel_of(SQUARE)(data, weight), [data, weight])
+
+
+@pytest.mark.parametrize("shape", [(), (3, 5)])
+def test_a_copy_is_aligned_and_of_the_same_shape(shape: tuple[int, ...]) -> None:
+    count = int(np.prod(shape))
+    memory = np.arange(count + 32, dtype=np.float32)
+    start = -memory.ctypes.data % arrays.ALIGNMENT // 4 + 1
+    value = memory[start : start + count].reshape(shape)
+    tensor = arrays.input_tensor(value, Argument("data", shape, "float32"), arrays.ALIGNMENT)
+    assert tensor.data_ptr() % arrays.ALIGNMENT == 0
+    assert tensor.data_ptr() != value.ctypes.data
+    np.testing.assert_array_equal(arrays.as_numpy(tensor), value, strict=True)
 
 
 def test_what_changes_between_calls_is_seen_each_time() -> None:

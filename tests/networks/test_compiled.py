@@ -113,6 +113,8 @@ def test_a_saved_network_loads_elsewhere_and_prints_nothing(
         "import numpy as np, tunesmith.networks as networks\n"
         f"found = networks.load({str(saved)!r})(np.load({str(tmp_path / 'data.npy')!r}))\n"
         f"np.save({str(tmp_path / 'found.npy')!r}, found)\n"
+        "import sys\n"
+        "assert not {'tvm', 'torch'} & set(sys.modules), 'they take memory for nothing'\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300

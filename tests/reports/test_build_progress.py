@@ -10,15 +10,16 @@ from tunesmith.reports.build_progress import BuildProgress
 
 
 def test_progress_in_lines_where_nothing_can_be_redrawn() -> None:
-    times = iter([0.0, 0.0, 1.0, 6.0, 7.0])
+    now = 0.0
     console = Console(file=io.StringIO(), width=100)
-    with BuildProgress(console, 4, clock=lambda: next(times)) as progress:
-        for done in (1, 2, 3, 4):
+    with BuildProgress(console, 4, clock=lambda: now) as progress:
+        for done, second in ((1, 0.0), (2, 1.0), (3, 6.0), (4, 7.0)):
+            now = second
             progress.update(done)
     assert isinstance(console.file, io.StringIO)
     lines = console.file.getvalue().splitlines()
-    assert [line.partition(",")[0] for line in lines] == [
-        "built 1 of 4",
-        "built 3 of 4",
-        "built 4 of 4",
+    assert lines == [
+        "built 1 of 4, 0 s, about 0 s left",
+        "built 3 of 4, 6.0 s, about 2.0 s left",
+        "built 4 of 4, 7.0 s, about 0 s left",
     ]

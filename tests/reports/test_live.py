@@ -9,7 +9,8 @@ from rich.console import Console
 
 from tunesmith.measurement import Outcome
 from tunesmith.progress import Progress
-from tunesmith.reports.live import LINE_EVERY, Limits, LiveProgress, progress_lines, progress_panel
+from tunesmith.reports.display import LINE_EVERY
+from tunesmith.reports.live import Limits, LiveProgress, progress_lines, progress_panel
 from tunesmith.reports.tables import WIDTH
 
 FLOPS = 231e6

@@ -136,8 +136,8 @@ def tune(
 
         build(choice, options, replace(settings, verify=False), as_json=as_json)
         return
+    from tunesmith.compiler.importing import load_compiler
     from tunesmith.measure.local.measurers import LocalMeasurers
-    from tunesmith.measure.trial.prepared import load_compiler
 
     task.target.check_measurable()
     with contextlib.ExitStack() as stack:

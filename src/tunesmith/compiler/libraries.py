@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tunesmith.compiler.importing import load_runtime
 from tunesmith.errors import MissingDependencyError, TunesmithError, system_reason
 
 # More than the object file of any kernel has; in the library it is there a second time.
@@ -66,7 +67,7 @@ def _check_room(library: Path, modules: int, objects: Sequence[Path]) -> None:
 
 def load(path: Path) -> Any:
     """The module of a shared library. Raises what TVM raises."""
-    import tvm  # noqa: F401 - the library needs its runtime
+    load_runtime()
     import tvm_ffi
 
     # Load through a new link: for a path that was loaded before, dlopen returns the old library

@@ -70,16 +70,16 @@ def _ask(function: str, processor: str) -> Iterable[str]:
 
 def _call(function: str, *arguments: _Value, read: Any = None) -> Any:
     """Call a global TVM function. The caller releases the result, unless ``read`` converts it."""
-    library, name = _library(), function.encode()
+    tvm, name = library(), function.encode()
     found, result = c_void_p(), _Value()
     given = (_Value * len(arguments))(*arguments)
     text = ctypes.create_string_buffer(name)
     key = _Bytes(ctypes.addressof(text), len(name))
     # For an unknown function the call succeeds, but ``found`` is null.
-    failed = library.TVMFFIFunctionGetGlobal(byref(key), byref(found)) or not found
-    if failed or library.TVMFFIFunctionCall(found, given, len(arguments), byref(result)):
+    failed = tvm.TVMFFIFunctionGetGlobal(byref(key), byref(found)) or not found
+    if failed or tvm.TVMFFIFunctionCall(found, given, len(arguments), byref(result)):
         raise TunesmithError(f"TVM's function {function} fails: reinstall TVM")
-    library.TVMFFIObjectDecRef(found)
+    tvm.TVMFFIObjectDecRef(found)
     if read is None:
         return result
     try:
@@ -90,7 +90,7 @@ def _call(function: str, *arguments: _Value, read: Any = None) -> Any:
 
 def _release(value: _Value) -> None:
     if value.kind >= _FIRST_OBJECT:
-        _library().TVMFFIObjectDecRef(value.bits)
+        library().TVMFFIObjectDecRef(value.bits)
 
 
 def _string(text: bytes) -> _Value:
@@ -108,7 +108,7 @@ def _text(value: _Value) -> str:
 
 
 @lru_cache(maxsize=1)
-def _library() -> ctypes.CDLL:
+def library() -> ctypes.CDLL:
     """Load TVM's libraries and return the one with the C interface."""
     loaded = []
     for package, name in _LIBRARIES:
@@ -120,8 +120,8 @@ def _library() -> ctypes.CDLL:
             loaded.append(ctypes.CDLL(str(path)))
         except OSError as error:
             raise TunesmithError(f"cannot load TVM ({error}): reinstall it") from error
-    library = loaded[0]
-    library.TVMFFIFunctionGetGlobal.argtypes = [POINTER(_Bytes), POINTER(c_void_p)]
-    library.TVMFFIFunctionCall.argtypes = [c_void_p, POINTER(_Value), c_int32, POINTER(_Value)]
-    library.TVMFFIObjectDecRef.argtypes = [c_void_p]
-    return library
+    tvm = loaded[0]
+    tvm.TVMFFIFunctionGetGlobal.argtypes = [POINTER(_Bytes), POINTER(c_void_p)]
+    tvm.TVMFFIFunctionCall.argtypes = [c_void_p, POINTER(_Value), c_int32, POINTER(_Value)]
+    tvm.TVMFFIObjectDecRef.argtypes = [c_void_p]
+    return tvm

@@ -210,12 +210,15 @@ def _bfloat16_tensor(array: Any) -> Any:
 
 def _copied(value: Any) -> Any:
     """A tensor with a copy of ``value``, aligned to 64 bytes."""
-    import tvm
     import tvm_ffi
 
     if not is_torch(value):
         array = value if isinstance(value, np.ndarray) else np.from_dlpack(value)
-        return tvm.runtime.tensor(np.ascontiguousarray(array))
+        memory = np.empty(array.nbytes + ALIGNMENT, np.uint8)
+        start = -memory.ctypes.data % ALIGNMENT
+        copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+        np.copyto(copy, array)
+        return numpy_tensor(copy)
     torch = sys.modules["torch"]
     # PyTorch aligns what it allocates to 64 bytes.
     return tvm_ffi.from_dlpack(value.detach().clone(memory_format=torch.contiguous_format))
@@ -254,9 +257,9 @@ def is_tvm(value: Any) -> bool:
 
 def is_tvm_class(kind: type) -> bool:
     """Whether ``kind`` is the class of TVM's tensors."""
-    import tvm
+    import tvm_ffi
 
-    return issubclass(kind, tvm.runtime.Tensor)
+    return issubclass(kind, tvm_ffi.Tensor)
 
 
 def unusable(name: str, error: Exception) -> UsageError:

@@ -165,9 +165,9 @@ _pool = _Pool()
 def use_threads(count: int) -> None:
     """Run the kernels that the calling thread starts on ``count`` threads."""
     if _pool.threads != count:
-        import tvm
+        import tvm_ffi
 
         os.environ.setdefault(_THREADS_VARIABLE, str(max(count, Target().core_count)))
         big_cores_first = 1
-        tvm.get_global_func("runtime.config_threadpool")(big_cores_first, count)
+        tvm_ffi.get_global_func("runtime.config_threadpool")(big_cores_first, count)
         _pool.threads = count

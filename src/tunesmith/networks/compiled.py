@@ -16,6 +16,9 @@ from tunesmith.networks.description import Description, Entry
 from tunesmith.operators import Argument
 from tunesmith.target import Target, instructions
 
+# What TVM's virtual machine is told: DLPack's number of CPUs, and to keep memory for later calls.
+_CPU, _POOLED = 1, 2
+
 
 class CompiledNetwork:
     """A callable over a network's inputs. ``Network.build`` and ``load`` make it.
@@ -41,6 +44,11 @@ class CompiledNetwork:
         """How many tasks have a program of the store; None if that is not known."""
         # TVM's virtual machine crashes if a second thread calls it meanwhile.
         self._one_call = threading.Lock()
+
+    @property
+    def weight_bytes(self) -> int:
+        """What its weights take, as its programs read them."""
+        return sum(weight.bytes for weight in self.description.weights)
 
     def __call__(self, *inputs: Any) -> Any:
         entry = self._entry_for(inputs)
@@ -86,11 +94,10 @@ class CompiledNetwork:
     @cached_property
     def _machine(self) -> Any:
         """TVM's virtual machine: its functions by name."""
-        import tvm
-        from tvm import relax
-
         self._check_processor()
-        return relax.VirtualMachine(self._executable, tvm.cpu())
+        machine = self._executable["vm_load_executable"]()
+        machine["vm_initialization"](_CPU, 0, _POOLED)
+        return machine
 
     def watched(self, watch: Callable[..., int]) -> Self:
         """The same network, of which each call tells ``watch`` what it runs.
@@ -99,7 +106,7 @@ class CompiledNetwork:
         whether it is before, the result (None before), and the arguments; it must return 0.
         """
         twin = type(self)(self.description, self._executable, self._weights)
-        twin._machine.set_instrument(watch)
+        twin._machine["set_instrument"](watch)
         return twin
 
     def _check_indices(self, tensor: Any, argument: Argument) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -36,6 +37,13 @@ class Value:
     def of(cls, array: Array, name: str = "") -> Value:
         """A constant."""
         return cls(tuple(array.shape), str(array.dtype), name, array)
+
+    @cached_property
+    def content(self) -> object:
+        """What equal constants have in common, and no others."""
+        array = np.ascontiguousarray(self.constant)
+        digest = hashlib.sha256(array.reshape(-1).view(np.uint8).data).digest()
+        return self.shape, self.dtype, digest
 
     @property
     def elements(self) -> int:

@@ -10,9 +10,17 @@ from functools import cached_property
 from tunesmith.budget import Budget
 from tunesmith.errors import UsageError
 from tunesmith.measure.trial.measurers import Measurers
-from tunesmith.networks.build.kernels import layer_kernel
+from tunesmith.networks.build.kernels import LayerKernel, layer_kernel
 from tunesmith.networks.build.module import built_module
-from tunesmith.networks.build.selection import Choice, Origin, selected
+from tunesmith.networks.build.programs import (
+    MAX_WEIGHTS_GROWTH,
+    BuildState,
+    HowToBuild,
+    Use,
+    compiled_kernels,
+    kernel_name,
+)
+from tunesmith.networks.build.selection import Choice, Origin
 from tunesmith.networks.check import LIMIT, Source, check, random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.description import Description, Entry, KernelDescription
@@ -24,6 +32,7 @@ from tunesmith.networks.simplify import simplified
 from tunesmith.networks.tune import HowToTune, NetworkProgress, NetworkResult, tune_tasks
 from tunesmith.operators import Argument
 from tunesmith.problem import MeasureSettings
+from tunesmith.sketches.tir.weights import WEIGHT, has_constant_weights
 from tunesmith.store import Store
 from tunesmith.target import Target
 from tunesmith.task import Task
@@ -112,18 +121,30 @@ class Network:
         *,
         inputs: Sequence[Array] | None = None,
         limit: float = LIMIT,
-        say: Callable[[Task], None] = lambda _: None,
+        max_weights_growth: float = MAX_WEIGHTS_GROWTH,
+        seed: int = 0,
+        progress: Callable[[BuildState], None] = lambda _: None,
+        say: Callable[[str], None] = lambda _: None,
     ) -> CompiledNetwork:
         """Compile the network with the best programs of a store, and the model's picks for others.
 
-        The result is compared with the network's source on ``inputs``, random ones by default.
-        ``say`` hears of each task before its program is chosen. Raises ``UsageError`` and
-        ``TunesmithError`` like ``Kernel.build``, and ``TunesmithError`` if the relative error is
-        above ``limit``.
+        The programs are the fastest whose weights, as they lay them out, make all constants take at
+        most ``max_weights_growth`` times their original bytes. The result is compared with the
+        network's source on ``inputs``, random ones by default. The same ``seed`` makes the same
+        picks. ``progress`` hears how far the build is, ``say`` gets a line about each program that
+        cannot be compiled (the next best takes its place), and if the weights cannot be kept within
+        the limit.
+
+        Raises ``UsageError`` for a growth below 1 and like ``Kernel.build``, and ``TunesmithError``
+        if there is no program for a task, or the relative error is above ``limit``.
         """
-        choices = selected(self.tasks, store, say=say)
-        compiled = self.built(choices)
-        compiled.stored_tasks = sum(it.origin is Origin.STORE for it in choices.values())
+        if not max_weights_growth >= 1:
+            raise UsageError(f"a growth of weights must be 1 or more, not {max_weights_growth:g}")
+        how = HowToBuild(store, seed, max_weights_growth, progress, say)
+        kernels = compiled_kernels(self._uses, self.constant_bytes, self.target, how)
+        compiled = self._linked(kernels)
+        origins = [kernel.choice.origin for kernel in kernels.values()]
+        compiled.stored_tasks = origins.count(Origin.STORE)
         if self.source is not None:
             compiled.relative_error = max(
                 check(compiled, self.source, each, limit) for each in self._examples(inputs)
@@ -138,12 +159,36 @@ class Network:
         examples: list[Sequence[Array]] = [] if given is None else [given]
         return examples + [random_inputs(arguments) for arguments in rest]
 
-    def built(self, choices: Mapping[Task, Choice]) -> CompiledNetwork:
-        """Compile the network with these programs."""
-        kernels = {
-            task: layer_kernel(f"layer{number}_{task.operator.name}", choice)
-            for number, (task, choice) in enumerate(choices.items())
+    @property
+    def constant_bytes(self) -> int:
+        """What all constants take that its steps read, each counted once."""
+        read = {
+            value.content: value.constant
+            for graph in self.graphs
+            for step in graph.steps
+            for value in step.inputs
+            if value.constant is not None
         }
+        return sum(constant.nbytes for constant in read.values())
+
+    @property
+    def _uses(self) -> Mapping[Task, Use]:
+        weights: dict[Task, set[object]] = {task: set() for task in self.tasks}
+        for layer in self.layers:
+            if has_constant_weights(layer.operator):
+                weights[self.task_of(layer)].add(layer.inputs[WEIGHT].content)
+        return {task: Use(layers, len(weights[task])) for task, layers in self.tasks.items()}
+
+    def built(self, choices: Mapping[Task, Choice]) -> CompiledNetwork:
+        """Compile the network with these programs, in this process."""
+        return self._linked(
+            {
+                task: layer_kernel(kernel_name(number, task), choice)
+                for number, (task, choice) in enumerate(choices.items())
+            }
+        )
+
+    def _linked(self, kernels: Mapping[Task, LayerKernel]) -> CompiledNetwork:
         of_layers = {layer: kernels[self.task_of(layer)] for layer in self.layers}
         several = len(self.graphs) > 1
         named = {f"main_{each.graph.batch}" if several else "main": each for each in self.graphs}
@@ -167,7 +212,7 @@ class Network:
             bounds=bounds,
             kernels={
                 kernel.name: KernelDescription(
-                    task.operator.to_json(), choices[task].problem.sketch.name
+                    task.operator.to_json(), kernel.choice.problem.sketch.name
                 )
                 for task, kernel in kernels.items()
             },

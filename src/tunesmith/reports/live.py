@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Self
 
 from rich.console import Console, RenderableType
-from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -18,13 +15,8 @@ from rich.text import Text
 from tunesmith.measurement import Outcome
 from tunesmith.progress import PHASES, Progress
 from tunesmith.reports import format as fmt
+from tunesmith.reports.display import Display
 from tunesmith.reports.tables import WIDTH
-
-LINE_EVERY: Final = 5.0
-"""Seconds between two updates if the output is not a terminal: a file, a pipe, a CI log."""
-
-DRAW_EVERY: Final = 0.2
-"""Seconds between two updates in a terminal."""
 
 _PHASE_STYLES = {
     "search": "magenta",
@@ -35,7 +27,7 @@ _PHASE_STYLES = {
 }
 
 
-class LiveProgress:
+class LiveProgress(Display[Progress]):
     """Within its context, shows the progress of a run; its last state stays on the screen.
 
     ``trials`` and ``seconds`` are the run's budget, ``flops`` the operations of one call; each may
@@ -51,45 +43,21 @@ class LiveProgress:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._console = console
+        super().__init__(console, clock)
         self._limits = Limits(trials, seconds)
         self._flops = flops
-        self._clock = clock
-        self._state: Progress | None = None
-        self._shown: Progress | None = None
-        self._shown_at = -math.inf
-        # Workers are forked while this is shown: a thread that redraws could leave them a locked
-        # console, and with redirected streams they would draw, too.
-        self._live = Live(
-            console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
-        )
-
-    def __enter__(self) -> Self:
-        if self._console.is_interactive:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._state is not None and self._state is not self._shown:
-            self._show(self._state)
-        self._live.stop()
 
     def update(self, state: Progress) -> None:
         """Set the latest state; cheap enough to call after every trial."""
-        if self._state is None:
+        if self._limits.first is None:
             self._limits = dataclasses.replace(self._limits, first=state)
-        self._state = state
-        every = DRAW_EVERY if self._live.is_started else LINE_EVERY
-        if self._clock() - self._shown_at >= every:
-            self._show(state)
+        self.show(state)
 
-    def _show(self, state: Progress) -> None:
-        if self._live.is_started:
-            self._live.update(progress_panel(state, self._limits, self._flops), refresh=True)
-        else:
-            for line in progress_lines(state, self._limits, self._flops):
-                self._console.print(line, markup=False, highlight=False, soft_wrap=True)
-        self._shown, self._shown_at = state, self._clock()
+    def drawn(self, state: Progress) -> RenderableType:
+        return progress_panel(state, self._limits, self._flops)
+
+    def lines(self, state: Progress) -> Sequence[str]:
+        return progress_lines(state, self._limits, self._flops)
 
 
 @dataclass(frozen=True, slots=True)

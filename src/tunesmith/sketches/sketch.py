@@ -67,6 +67,19 @@ class Sketch(ABC):
         """
         return None
 
+    def weight_bytes(
+        self,
+        operator: Operator,  # noqa: ARG002 - for sketches that lay weights out in several sizes
+        target: Target,  # noqa: ARG002
+        config: Config,  # noqa: ARG002
+    ) -> int | None:
+        """The bytes of constant weights as ``prepare`` lays them out, known without the program.
+
+        None: only the program tells. A sketch with layouts of several sizes should know them, so
+        that configs with smaller ones are found.
+        """
+        return None
+
 
 def known(sketch: Sketch, operator: Operator, kind: type[Known]) -> Known:
     """The operator as one of the class that a sketch is for.

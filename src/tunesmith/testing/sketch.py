@@ -176,7 +176,7 @@ class SketchConformance:
     def test_a_program_is_a_function_of_arguments_and_result(
         self, operator: Operator, target: Target
     ) -> None:
-        for _, program in self.programs(operator, target, 3):
+        for config, program in self.programs(operator, target, 3):
             functions = {variable.name_hint for variable in program.get_global_vars()}
             prepared = prepared_weights(program)
             tensors = [*operator.arguments, operator.result]
@@ -187,6 +187,8 @@ class SketchConformance:
                 assert has_constant_weights(operator), "other weights may change with each call"
                 assert _parameters(program[PREPARE]) == _types([tensors[WEIGHT], prepared])
                 tensors = with_weights(tensors, prepared)
+                known = self.sketch.weight_bytes(operator, target, config)
+                assert known in (None, prepared.bytes)
             assert _parameters(program["main"]) == _types(tensors)
 
     def test_the_same_config_gives_the_same_program(

@@ -44,6 +44,10 @@ class StartFinder:
 
     def find(self, view: View, count: int, seed: int) -> list[Start]:
         """Up to ``count`` starts, the best first; none where there are no estimates."""
+        return diverse(self.estimated(view, seed), count)
+
+    def estimated(self, view: View, seed: int) -> list[Start]:
+        """All configs that are estimated on the way; none where there are no estimates."""
         if view.estimates([]) is None:
             return []
         rng = np.random.default_rng(seed)
@@ -58,7 +62,7 @@ class StartFinder:
             expanded.update(around)
             for config in around:
                 _estimate(known, view, self._some_neighbours(view.space, config, rng))
-        return diverse(_starts(known), count)
+        return _starts(known)
 
     def _some_neighbours(
         self, space: Space, config: Config, rng: np.random.Generator

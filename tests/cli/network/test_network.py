@@ -47,6 +47,8 @@ def test_tune_show_build_run(command: Command, model: Path, store: Path, tmp_pat
     assert (built["tasks"], built["stored_tasks"]) == (1, 1)
     assert built["bytes"] == library.stat().st_size
     assert built["relative_error"] < 1e-5
+    assert built["weight_bytes_before"] == 4 * (6 * 8 + 8)
+    assert built["weight_bytes_before"] <= built["weight_bytes"] < 2 * 4 * (6 * 8 + 8)
 
     data = random_input(2, 6)
     np.save(tmp_path / "data.npy", data.numpy())

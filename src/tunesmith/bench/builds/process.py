@@ -20,9 +20,9 @@ _TRACING = ["-print-pass-numbers:bool=true", "-debug-pass:int=3"]
 
 def main(task: dict[str, Any]) -> None:
     """Build the configs of a task: ``operator`` and ``target`` pickled, ``sketch``, ``configs``."""
+    from tunesmith.compiler.importing import load_compiler
     from tunesmith.measure.devices.device import CpuDevice
     from tunesmith.measure.trial.job import Job
-    from tunesmith.measure.trial.prepared import load_compiler
     from tunesmith.measurement import Candidate
     from tunesmith.space import Config
 

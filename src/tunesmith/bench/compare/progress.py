@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable
-from typing import Self
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from rich.console import Console
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.console import Console, RenderableType
 
 from tunesmith.reports import format as fmt
-from tunesmith.reports.live import DRAW_EVERY, LINE_EVERY
+from tunesmith.reports.display import Display, bar_above
 
 
-class CompareProgress:
+class Runs(NamedTuple):
+    """Runs that are over, with the share of one under way; how many of them ``crashed``; and
+    ``words`` on the run that this is about."""
+
+    done: float
+    crashed: int
+    words: str
+
+
+class CompareProgress(Display[Runs]):
     """Shows how many of ``total`` runs are done while the context lasts; ``saved`` of them were
     there before. Give a console on stderr, so that stdout stays the caller's.
     """
@@ -29,39 +34,20 @@ class CompareProgress:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._console = console
+        super().__init__(console, clock)
         self._total = total
         self._saved = saved
-        self._clock = clock
         self._begun = clock()
-        self._shown_at = -math.inf
-        self._shown = ""
-        self._state = (float(saved), 0, "")
-        # Workers of measured runs are forked while this shows, so that no thread may redraw it.
-        self._live = Live(
-            console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False
-        )
-
-    def __enter__(self) -> Self:
-        if self._console.is_interactive:
-            self._live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._show()
-        self._live.stop()
 
     def update(self, done: float, crashed: int, words: str) -> None:
-        """Take the latest state: runs that are over, with the share of one under way; how many of
-        them crashed; and what run this is about."""
-        self._state = (done, crashed, words)
-        every = DRAW_EVERY if self._live.is_started else LINE_EVERY
-        if self._clock() - self._shown_at >= every:
-            self._show()
+        """Take the latest state: see ``Runs``."""
+        self.show(Runs(done, crashed, words))
 
-    def line(self) -> str:
-        """The state in words."""
-        done, crashed, words = self._state
+    def drawn(self, state: Runs) -> RenderableType:
+        return bar_above(state.done / max(self._total, 1), *self.lines(state))
+
+    def lines(self, state: Runs) -> Sequence[str]:
+        done, crashed, words = state
         parts = [f"run {int(done):,} of {self._total:,}"]
         elapsed = self._clock() - self._begun
         new = done - self._saved
@@ -74,17 +60,4 @@ class CompareProgress:
             parts.append(f"{self._saved:,} from before")
         if crashed:
             parts.append(f"{crashed:,} crashed")
-        return ", ".join([*parts, words] if words else parts)
-
-    def _show(self) -> None:
-        self._shown_at, line = self._clock(), self.line()
-        if self._live.is_started:
-            table = Table.grid()
-            table.add_row(
-                ProgressBar(total=max(self._total, 1), completed=self._state[0], width=60)
-            )
-            table.add_row(line)
-            self._live.update(table, refresh=True)
-        elif line != self._shown:
-            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
-        self._shown = line
+        return [", ".join([*parts, words] if words else parts)]

@@ -48,9 +48,9 @@ class OurSide:
     way = None
 
     def __init__(self, _: Mapping[str, Any]) -> None:
+        from tunesmith.compiler.importing import load_compiler
         from tunesmith.cuda.driver import driver
         from tunesmith.cuda.gpu import Gpu
-        from tunesmith.measure.trial.prepared import load_compiler
 
         load_compiler()
         self._gpu = Gpu(driver(), 0)

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tunesmith.bench.peers.metaschedule_build import keep_pytorch_out, make_builder
+from tunesmith.compiler.importing import load_compiler
 from tunesmith.errors import describe
 from tunesmith.measure.processes.containment import die_with
-from tunesmith.measure.trial.prepared import load_compiler
 
 # More than there is time for.
 _ENDLESS = 1_000_000

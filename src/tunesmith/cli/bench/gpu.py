@@ -87,7 +87,7 @@ def gpu(
     from tunesmith.bench.gpu.sketches import SketchCheck
     from tunesmith.bench.gpu.workloads import RECORDED_SKETCH, small_operators
     from tunesmith.bench.pages.figure_files import make_folder
-    from tunesmith.measure.trial.prepared import load_compiler
+    from tunesmith.compiler.importing import load_compiler
     from tunesmith.store import open_store
 
     chosen = [part.value for part in only or Part]
@@ -149,5 +149,5 @@ class _Terminal:
     def counting(self, total: int) -> Iterator[Callable[[int], None]]:
         from tunesmith.reports.build_progress import BuildProgress
 
-        with BuildProgress(remarks(), total, doing="trying", done="tried") as live:
+        with BuildProgress(remarks(), total, done="tried") as live:
             yield live.update

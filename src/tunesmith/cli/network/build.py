@@ -9,7 +9,7 @@ from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.network.choice import NetworkChoice
-from tunesmith.cli.output import print_json, print_text, remark
+from tunesmith.cli.output import print_json, print_text, remark, remarks
 
 
 def build(
@@ -18,19 +18,27 @@ def build(
     *,
     store: opt.StoreLocation = None,
     limit: Annotated[float, Option(help="The largest relative error allowed.")] = 1e-3,
+    max_weights_growth: Annotated[
+        float,
+        Option(
+            help="Weights, as programs lay them out, take at most so many times their bytes.",
+            min=1.0,
+        ),
+    ] = 2.0,
     as_json: opt.Json = False,
 ) -> None:
     """Build a network with the best programs of the store, and picks of the model for others."""
     network = choice.network()
+    from tunesmith.cli.network.progress import BuildLines
     from tunesmith.store import open_store
 
-    count = len(network.tasks)
-    numbers = iter(range(1, count + 1))
-    with open_store(store) as opened:
+    with open_store(store) as opened, BuildLines(remarks()) as lines:
         compiled = network.build(
             opened,
             limit=limit,
-            say=lambda task: remark(f"{next(numbers)} of {count}: {task.operator.label}"),
+            max_weights_growth=max_weights_growth,
+            progress=lines.update,
+            say=lines.print,
         )
     if not compiled.stored_tasks:
         remark(
@@ -38,17 +46,21 @@ def build(
             "'tunesmith network tune' measures others"
         )
     saved = compiled.save(output)
+    tasks, before, after = len(network.tasks), network.constant_bytes, compiled.weight_bytes
     if as_json:
         found = {"file": str(saved), "bytes": saved.stat().st_size, "layers": len(network.layers)}
-        found |= {"tasks": count, "stored_tasks": compiled.stored_tasks}
+        found |= {"tasks": tasks, "stored_tasks": compiled.stored_tasks}
+        found |= {"weight_bytes_before": before, "weight_bytes": after}
         print_json({**found, "relative_error": compiled.relative_error})
         return
     from tunesmith.reports.format import counted
 
     layers, size = counted(len(network.layers), "layer"), saved.stat().st_size / 1e6
     print_text(
-        f"{saved}: {size:.1f} MB, {layers} of {counted(count, 'task')}, {compiled.stored_tasks} of "
+        f"{saved}: {size:.1f} MB, {layers} of {counted(tasks, 'task')}, {compiled.stored_tasks} of "
         "these from the store"
     )
+    growth = f", {after / before:.2f} times as much" if before else ""
+    print_text(f"weights: {after / 1e6:.1f} MB of {before / 1e6:.1f} MB in the model{growth}")
     if compiled.relative_error is not None:
         print_text(f"relative error against the source: {compiled.relative_error:.1e}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from tunesmith.cli.output import remark
+from tunesmith.cli.output import remark, remarks
 from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
@@ -28,11 +28,10 @@ Measure = Annotated[
 
 def built_call(network: Network, store: Store) -> CallTimes:
     """Build a network as 'network build' does, and time its calls."""
-    count = len(network.tasks)
-    numbers = iter(range(1, count + 1))
-    compiled = network.build(
-        store, say=lambda task: remark(f"{next(numbers)} of {count}: {task.operator.label}")
-    )
+    from tunesmith.cli.network.progress import BuildLines
+
+    with BuildLines(remarks()) as lines:
+        compiled = network.build(store, progress=lines.update, say=lines.print)
     return timed_call(compiled)
 
 

@@ -20,6 +20,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+from tunesmith.compiler.importing import load_compiler
 from tunesmith.errors import describe
 from tunesmith.measure.activity import Activity
 from tunesmith.measure.failure import Verdict
@@ -30,7 +31,7 @@ from tunesmith.measure.milestones import reached
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
 from tunesmith.measure.processes.containment import adopt_orphans, children, memory_status
 from tunesmith.measure.trial.job import Job
-from tunesmith.measure.trial.prepared import Prepared, load_compiler
+from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measure.trial.process import TrialProcess
 from tunesmith.measure.trial.request import Request
 from tunesmith.measurement import REPEATED, Outcome

@@ -56,14 +56,18 @@ def contain(parent: int, keep: int, errors: int, memory_limit: int | None, threa
     """
     os.setpgid(0, 0)
     die_with(parent)
-    # TVM's handlers print a stack trace, slowly, in a process that is already broken.
-    for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT):
-        signal.signal(number, signal.SIG_DFL)
+    crash_silently()
     _redirect(keep, errors)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory_limit is not None:
-        _limit_memory(memory_limit + threads * _STACK)
+        limit_memory(memory_limit + threads * _STACK)
     gc.disable()
+
+
+def crash_silently() -> None:
+    """Undo TVM's handlers: they print a stack trace, slowly, in a process that is broken."""
+    for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def _redirect(keep: int, errors: int) -> None:
@@ -77,7 +81,9 @@ def _redirect(keep: int, errors: int) -> None:
     os.closerange(keep + 1, last)
 
 
-def _limit_memory(extra: int) -> None:
+def limit_memory(extra: int) -> None:
+    """Let this process allocate so many bytes beyond what it has, and be killed first if the
+    machine has no more."""
     # Private writable memory is what a program allocates. Address space would be the wrong measure:
     # threads reserve much of it that they never use.
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]

@@ -37,6 +37,10 @@ class TaskProblem:
     sketch: Sketch
     finalists: ClassVar[int] = 5
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled without its space, which may be large and is found again."""
+        return type(self), (self.task, self.sketch)
+
     @classmethod
     def of(cls, task: Task, sketch: str | None = None) -> Self:
         """The problem with the sketch of that name, by default the first that fits the task.

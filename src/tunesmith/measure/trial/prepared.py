@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import shutil
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -98,25 +97,6 @@ class Prepared:
         output = tvm.runtime.empty(result.shape, result.dtype)
         output.copyfrom(np.zeros(result.shape, output.numpy().dtype))
         return output
-
-
-def load_compiler() -> None:
-    """Import TVM without PyTorch, which TVM imports if it is installed.
-
-    With PyTorch, importing and forking take three times as long, and trials do not need it.
-    """
-    collecting = gc.isenabled()
-    gc.disable()  # importing modules creates no garbage
-    hidden = "torch" not in sys.modules  # if it is loaded already, it must stay
-    if hidden:
-        sys.modules["torch"] = None  # type: ignore[assignment] # makes its import fail
-    try:
-        import tvm  # noqa: F401
-    finally:
-        if hidden:
-            del sys.modules["torch"]
-        if collecting:
-            gc.enable()
 
 
 def _rehearse(prepared: Prepared) -> None:

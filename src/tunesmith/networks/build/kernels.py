@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tunesmith.compiler.compile import compiled
 from tunesmith.errors import TunesmithError, last_line
-from tunesmith.kernel import calling
+from tunesmith.kernel import arrays, calling
 from tunesmith.networks.build.selection import Choice
 from tunesmith.networks.graph import Array, Value
 from tunesmith.operators import Argument
 from tunesmith.sketches.tir.weights import PREPARE, WEIGHT, prepared_weights
 
 
-@dataclass
+@dataclass(frozen=True)
 class LayerKernel:
     """The compiled program of a choice: the function ``name`` in ``module``.
 
-    If its weights are laid out first, ``prepared`` describes them, and ``_prepare`` does it.
+    If its weights are laid out first, ``prepared`` describes them, and the function ``prepare`` of
+    ``preparing`` does it.
     """
 
     name: str
     choice: Choice
     module: Any
     prepared: Argument | None
-    _prepare: Any = None
+    preparing: Any = None
     _laid_out: dict[Value, Value] = field(default_factory=dict)
 
     def weights(self, value: Value) -> Value:
@@ -34,17 +37,18 @@ class LayerKernel:
             return value
         if value not in self._laid_out:
             operator, target = self.choice.problem.task.operator, self.choice.problem.task.target
-            argument = operator.arguments[WEIGHT]
+            argument, prepare = operator.arguments[WEIGHT], self.preparing[PREPARE]
             array: Array = value.constant.reshape(argument.shape)  # type: ignore[union-attr]
             filled = calling.laid_out(
-                array, argument, self.prepared, self._prepare, cores=target.core_count
+                array, argument, self.prepared, prepare, cores=target.core_count
             )
-            self._laid_out[value] = Value.of(filled.numpy(), value.name)
+            self._laid_out[value] = Value.of(arrays.as_numpy(filled), value.name)
         return self._laid_out[value]
 
 
 def layer_kernel(name: str, choice: Choice) -> LayerKernel:
-    """Compile a choice. Raises ``InstantiationError`` and ``TunesmithError`` like a kernel.
+    """Compile a choice in this process. Raises ``InstantiationError`` and ``TunesmithError`` like a
+    kernel.
 
     The function does not check its arguments: the network has checked its inputs, and makes the
     rest itself.
@@ -57,12 +61,53 @@ def layer_kernel(name: str, choice: Choice) -> LayerKernel:
     try:
         main = tvm.IRModule({name: program["main"].with_attr("global_symbol", name)})
         module = compiled(main, target, checked=False).mod
-        prepare = None
+        preparing = None
         if prepared is not None:
             alone = tvm.IRModule({PREPARE: program[PREPARE]})
-            prepare = compiled(alone, target).jit()[PREPARE]
+            preparing = compiled(alone, target).mod
     except TunesmithError:
         raise
     except Exception as error:
         raise TunesmithError(f"{name} cannot be compiled: {last_line(error)}") from error
-    return LayerKernel(name, choice, module, prepared, prepare)
+    return LayerKernel(name, choice, module, prepared, preparing)
+
+
+@dataclass(frozen=True)
+class Code:
+    """A kernel for a CPU on its way from the process that compiled it: LLVM's code as text.
+
+    ``preparing`` is empty if weights are not laid out.
+    """
+
+    main: str
+    prepared: Argument | None
+    preparing: str
+
+    @classmethod
+    def of(cls, name: str, choice: Choice) -> Code:
+        """Compile a choice. Raises like ``layer_kernel``."""
+        kernel = layer_kernel(name, choice)
+        kernel.module[name]  # makes machine code: should LLVM crash, it does so here
+        preparing = "" if kernel.preparing is None else _text(kernel.preparing)
+        return cls(_text(kernel.module), kernel.prepared, preparing)
+
+    def kernel(self, name: str, choice: Choice) -> LayerKernel:
+        """The kernel in this process."""
+        preparing = None if self.prepared is None else _module(self.preparing)
+        return LayerKernel(name, choice, _module(self.main), self.prepared, preparing)
+
+
+def _text(module: Any) -> str:
+    with tempfile.TemporaryDirectory(prefix="tunesmith-") as folder:
+        path = Path(folder) / "kernel.ll"
+        module.write_to_file(str(path))
+        return path.read_text(encoding="utf-8")
+
+
+def _module(text: str) -> Any:
+    import tvm
+
+    with tempfile.TemporaryDirectory(prefix="tunesmith-") as folder:
+        path = Path(folder) / "kernel.ll"
+        path.write_text(text, encoding="utf-8")
+        return tvm.runtime.load_module(str(path))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tunesmith.compiler.passes.vector_functions import register_vector_functions
+from tunesmith.kernel import arrays
 from tunesmith.networks.build.concatenation import concatenate
 from tunesmith.networks.build.fallback import scheduled_for_cpu
 from tunesmith.networks.build.kernels import LayerKernel
-from tunesmith.networks.graph import Array, Value
+from tunesmith.networks.graph import Value
 from tunesmith.networks.layers.cover import CoveredGraph, Step
 from tunesmith.networks.layers.layer import Layer
 from tunesmith.operators import Argument
@@ -39,7 +37,6 @@ def built_module(
 ) -> BuiltModule:
     """Build graphs by the names of their functions, whose layers have these kernels."""
     from tvm import relax
-    from tvm.runtime import tensor
 
     register_vector_functions()
     builder, weights = relax.BlockBuilder(), _Weights()
@@ -50,7 +47,7 @@ def built_module(
     linked = list({id(kernel): kernel.module for kernel in kernels.values()}.values())
     module = builder.finalize().with_attr("external_mods", linked)
     executable = relax.build(module, target.to_tvm(), relax_pipeline=_pipeline(list(graphs)))
-    return BuiltModule(executable, tuple(map(tensor, weights.arrays)), reads)
+    return BuiltModule(executable, tuple(weights.tensors), reads)
 
 
 def _pipeline(functions: list[str]) -> Any:
@@ -85,19 +82,21 @@ def _pipeline(functions: list[str]) -> Any:
 
 
 class _Weights:
-    """The weights of all functions. Equal arrays are one, such as those of two batches."""
+    """The weights of all functions. Equal ones are one, such as those of two batches."""
 
     def __init__(self) -> None:
-        self.arrays: list[Array] = []
-        self._numbers: dict[tuple[object, ...], int] = {}
+        self.tensors: list[Any] = []
+        self._numbers: dict[object, int] = {}
 
-    def number(self, array: Array) -> int:
-        """The number of an array, which is added if no equal one is there."""
-        bytes_of = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-        content = hashlib.sha256(bytes_of).digest()
-        number = self._numbers.setdefault((array.shape, array.dtype, content), len(self.arrays))
-        if number == len(self.arrays):
-            self.arrays.append(array)
+    def number(self, value: Value) -> int:
+        """The number of a constant, which is added if no equal one is there.
+
+        Its memory is shared if it is aligned: weights that were laid out are in memory once.
+        """
+        number = self._numbers.setdefault(value.content, len(self.tensors))
+        if number == len(self.tensors):
+            described = Argument(value.name, value.shape, value.dtype)
+            self.tensors.append(arrays.input_tensor(value.constant, described, arrays.ALIGNMENT))
         return number
 
 
@@ -128,7 +127,7 @@ class _Emitter:
             for value in self._reads(step):
                 if value.constant is None or value in self._expressions:
                     continue
-                number = self._weights.number(value.constant)
+                number = self._weights.number(value)
                 if number not in reads:
                     reads[number] = self._parameter(value, f"weight{number}")
                 self._expressions[value] = reads[number]

@@ -1,21 +1,25 @@
-"""Which program each task of a network gets: the best of the store, else the model's pick."""
+"""Which programs a task of a network may get: the best of the store, else the model's picks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from tunesmith.errors import InstantiationError
 from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.sketches.tir.weights import WEIGHT, has_constant_weights, prepared_weights
 from tunesmith.space import Config
 from tunesmith.store import Store
 from tunesmith.task import Task
 from tunesmith.tuners.view import View
-from tunesmith.tuning.starts import StartFinder
+from tunesmith.tuning.starts import Start, StartFinder, diverse
 
 # Configs that are estimated for a task, shared among its sketches.
 _SAMPLES = 1000
+# How many of the best of a sketch are looked at, in case that one makes no program.
+_TRIED = 3
 
 
 class Origin(StrEnum):
@@ -31,50 +35,103 @@ class Choice:
     """A program of a task: a sketch's problem and a config.
 
     ``seconds`` of a call are measured if ``origin`` is the store, else the model's estimate; None
-    for a default, of which nothing is known.
+    for a default, of which nothing is known. ``weight_bytes`` is what constant weights take as the
+    program reads them; None where that is not known yet.
     """
 
     problem: TaskProblem
     config: Config
     seconds: float | None
     origin: Origin
+    weight_bytes: int | None = None
+
+    def weighed(self) -> Choice:
+        """The same with its ``weight_bytes``. Raises ``InstantiationError`` like a program."""
+        return replace(self, weight_bytes=weight_bytes(self.problem, self.config))
 
 
-def selected(
-    tasks: Iterable[Task],
-    store: Store | None,
-    *,
-    seed: int = 0,
-    say: Callable[[Task], None] = lambda _: None,
-) -> Mapping[Task, Choice]:
-    """A choice for each task; ``say`` hears of each before it is made.
-
-    Raises ``UsageError`` if no sketch can schedule a task.
-    """
-    found: dict[Task, Choice] = {}
-    for task in tasks:
-        say(task)
-        problems = problems_of(task)
-        stored = None if store is None else _stored(problems, store)
-        found[task] = stored or _picked(problems, seed)
+def stored(task: Task, store: Store) -> list[Choice]:
+    """The best of each sketch that the store has valid trials of; not weighed yet."""
+    found = []
+    for problem in problems_of(task):
+        sketch = (problem.sketch.name, problem.sketch.version)
+        record = store.best(problem.key, among=[sketch])
+        if record is not None:
+            seconds = record.measurement.seconds
+            found.append(Choice(problem, record.config, seconds, Origin.STORE))
     return found
 
 
-def _stored(problems: tuple[TaskProblem, ...], store: Store) -> Choice | None:
-    by_sketch = {(it.sketch.name, it.sketch.version): it for it in problems}
-    record = store.best(problems[0].key, among=by_sketch)
-    if record is None:
-        return None
-    problem = by_sketch[record.sketch, record.sketch_version]
-    return Choice(problem, record.config, record.measurement.seconds, Origin.STORE)
+def defaults(task: Task) -> list[Choice]:
+    """The default of each sketch; not weighed yet."""
+    return [Choice(it, it.default, None, Origin.DEFAULT) for it in problems_of(task)]
 
 
-def _picked(problems: tuple[TaskProblem, ...], seed: int) -> Choice:
-    """What the sketches' models of the machine think fastest."""
+def picked(problems: Sequence[TaskProblem], seed: int) -> list[Choice]:
+    """What the sketches' models of the machine think fastest, all weighed.
+
+    Without constant weights these are a few configs of each sketch. With such each sketch has its
+    best config, and the best with smaller weights where those come in several sizes.
+    """
     finder = StartFinder(samples=_SAMPLES // len(problems))
-    best: Choice | None = None
+    found: list[Choice] = []
     for problem in problems:
-        for start in finder.find(View(problem.space, problem.estimates), 1, seed):
-            if best is None or best.seconds is None or start.estimate < best.seconds:
-                best = Choice(problem, start.config, start.estimate, Origin.MODEL)
-    return best or Choice(problems[0], problems[0].default, None, Origin.DEFAULT)
+        view = View(problem.space, problem.estimates)
+        found += _picks(problem, finder.estimated(view, seed))
+    return found
+
+
+def pick(task: Task, seed: int = 0) -> Choice:
+    """The program that the models of all sketches think fastest for the task alone; the default of
+    the first sketch where none has a model."""
+    choices = picked(problems_of(task), seed)
+    return min(choices, key=lambda it: it.seconds or 0.0) if choices else defaults(task)[0]
+
+
+def _picks(problem: TaskProblem, starts: Sequence[Start]) -> list[Choice]:
+    tried = diverse(starts, _TRIED)
+    if not has_constant_weights(problem.task.operator):
+        return [_pick(problem, start).weighed() for start in tried]
+    for start in tried:
+        try:
+            best = _pick(problem, start).weighed()
+        except InstantiationError:
+            continue
+        return [best, *(_pick(problem, it).weighed() for it in _smaller(problem, starts, best))]
+    return []
+
+
+def _pick(problem: TaskProblem, start: Start) -> Choice:
+    return Choice(problem, start.config, start.estimate, Origin.MODEL)
+
+
+def _smaller(problem: TaskProblem, starts: Sequence[Start], best: Choice) -> list[Start]:
+    """The best start of each size of weights that none is faster with fewer bytes; only those
+    smaller than the best choice's, and only if the sketch tells sizes without making programs."""
+    task, least = problem.task, best.weight_bytes
+    if not least:
+        return []
+    found = []
+    for start in sorted(starts, key=lambda start: start.estimate):
+        size = problem.sketch.weight_bytes(task.operator, task.target, start.config)
+        if size is None:
+            return []
+        if size < least:
+            least = size
+            found.append(start)
+    return found
+
+
+def weight_bytes(problem: TaskProblem, config: Config) -> int:
+    """The bytes of constant weights as the program of a config reads them; 0 if there are none.
+
+    Raises ``InstantiationError`` where there is no such program.
+    """
+    task = problem.task
+    if not has_constant_weights(task.operator):
+        return 0
+    known = problem.sketch.weight_bytes(task.operator, task.target, config)
+    if known is not None:
+        return known
+    prepared = prepared_weights(problem.program(config))
+    return (prepared or task.operator.arguments[WEIGHT]).bytes

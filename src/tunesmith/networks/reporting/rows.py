@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from tunesmith.networks.build.selection import selected
+from tunesmith.networks.build.selection import pick
 from tunesmith.networks.reporting.brief import brief
 from tunesmith.networks.reporting.stored import StoredTask
 from tunesmith.reports.networks.model import STORE, TaskRow
@@ -22,8 +22,8 @@ def task_rows(
 ) -> list[TaskRow]:
     """A row for each task, with the best that this machine has measured.
 
-    If ``picking`` is given, tasks without a record get what the model of the machine picks, as in a
-    build; it hears of each of them before, because that takes a second.
+    If ``picking`` is given, tasks without a record get what the model of the machine thinks
+    fastest; it hears of each of them before, because that takes a second.
     """
     return [_row(stored, peers or {}, picking) for stored in tasks]
 
@@ -36,7 +36,7 @@ def _row(stored: StoredTask, peers: Peers, picking: Callable[[Task], None] | Non
         origin = STORE
     elif picking is not None:
         picking(task)
-        choice = selected([task], None)[task]
+        choice = pick(task)
         seconds, sketch = choice.seconds, choice.problem.sketch.name
         origin = choice.origin.value
     least = bound(operator, task.target)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tunesmith.operators import Conv2d, Conv2dTranspose, Operator
+from tunesmith.operators import Argument, Conv2d, Conv2dTranspose, Operator
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.multiply_add import is_register, moves_sums
 from tunesmith.sketches.winograd.axes import AnyAxis, axes_of
@@ -294,6 +294,11 @@ class Tiling(Tiles):
     def weights_shape(self) -> tuple[int, ...]:
         """Transformed weights: position, panel, input channel, channel of the panel."""
         return (self.positions, self.panels, self.groups * self.ci_lanes, self.panel)
+
+    @property
+    def prepared_weights(self) -> Argument:
+        """Constant weights, transformed."""
+        return Argument("transformed", self.weights_shape, DTYPE)
 
     @property
     def data_positions(self) -> int:

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.operators import Argument
 from tunesmith.sketches.cpu.winograd.data import RowOfTiles, transform_data
 from tunesmith.sketches.cpu.winograd.products import multiply, transform_products
 from tunesmith.sketches.cpu.winograd.weights import transform_weights
@@ -36,7 +35,7 @@ def winograd_program(tiling: Tiling) -> Any:
 
     return program_with_weights(
         tiling.operator,
-        Argument("transformed", tiling.weights_shape, DTYPE),
+        tiling.prepared_weights,
         lambda weight, transformed: transform_weights(tiling, weight, transformed),
         main,
     )

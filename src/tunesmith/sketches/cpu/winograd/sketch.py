@@ -78,6 +78,9 @@ class CpuWinograd(Sketch):
         tiling = Tiling.of(cast(Filtered, operator), target, config)
         return WinogradEstimate(tiling, machine).seconds()
 
+    def weight_bytes(self, operator: Operator, target: Target, config: Config) -> int | None:
+        return Tiling.of(cast(Filtered, operator), target, config).prepared_weights.bytes
+
 
 def _vectors(target: Target) -> tuple[int, int]:
     """How many floats a vector register holds, and how many there are."""

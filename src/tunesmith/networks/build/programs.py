@@ -1,0 +1,290 @@
+"""The kernels of a network: chosen within a limit of memory, and compiled in parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tunesmith.errors import InstantiationError, TunesmithError, describe
+from tunesmith.measure.processes.pool import FailedCall, WorkerPool
+from tunesmith.measure.task.portfolio import problems_of
+from tunesmith.networks.build.growth import Option, fastest_within, smallest
+from tunesmith.networks.build.kernels import Code, LayerKernel, layer_kernel
+from tunesmith.networks.build.selection import Choice, Origin, defaults, picked, stored
+from tunesmith.sketches.cpu.model.machine import Machine
+from tunesmith.sketches.tir.weights import WEIGHT, has_constant_weights
+from tunesmith.space import Config
+from tunesmith.store import Store
+from tunesmith.target import Target
+from tunesmith.task import Task
+
+# How long choosing or compiling one program may take, in seconds. It takes one or two on a core of
+# its own.
+_TIMEOUT = 120.0
+
+MAX_WEIGHTS_GROWTH = 2.0
+"""How many times the original bytes prepared weights may take by default."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """How a network uses a task: in so many ``layers``, over so many different ``weights``."""
+
+    layers: int = 1
+    weights: int = 1
+
+
+@dataclass(frozen=True)
+class BuildState:
+    """How far a build is: ``doing`` says what is done for ``done`` of ``total`` tasks, last for the
+    one that ``label`` describes."""
+
+    doing: str
+    done: int
+    total: int
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class HowToBuild:
+    """What a build goes by.
+
+    ``tell`` hears how far it is, and ``say`` gets a line about each program that fails.
+    """
+
+    store: Store | None = None
+    seed: int = 0
+    max_growth: float = MAX_WEIGHTS_GROWTH
+    tell: Callable[[BuildState], None] = lambda _: None
+    say: Callable[[str], None] = lambda _: None
+    timeout: float = _TIMEOUT
+
+
+def kernel_name(number: int, task: Task) -> str:
+    """The name of the function of a network's ``number``-th task."""
+    return f"layer{number}_{task.operator.name}"
+
+
+def compiled_kernels(
+    uses: Mapping[Task, Use], constant_bytes: int, target: Target, how: HowToBuild
+) -> Mapping[Task, LayerKernel]:
+    """A kernel for each task, with the best programs of the store, and the model's picks for tasks
+    that it does not know.
+
+    ``constant_bytes`` are those of all constants of the network. If a program cannot be compiled,
+    or the compiler crashes or hangs, the task gets the next best one, at last a sketch's default.
+    Raises ``UsageError`` if no sketch can schedule a task, ``TunesmithError`` if no program of a
+    task can be compiled.
+    """
+    if not uses:
+        return {}
+    workers = min(target.core_count, len(uses))
+    with WorkerPool(workers, how.timeout) as pool:
+        return _Programs(uses, constant_bytes, target, how, pool).kernels()
+
+
+class _Programs:
+    def __init__(
+        self,
+        uses: Mapping[Task, Use],
+        constant_bytes: int,
+        target: Target,
+        how: HowToBuild,
+        pool: WorkerPool,
+    ) -> None:
+        self._uses = uses
+        self._target = target
+        self._how = how
+        self._pool = pool
+        self._options: dict[Task, list[Choice]] = {task: [] for task in uses}
+        self._asked: dict[Task, set[Origin]] = {task: set() for task in uses}
+        self._compiled: dict[Task, dict[Choice, LayerKernel]] = {task: {} for task in uses}
+        self._failures: dict[Task, str] = {}
+        self._bad: set[tuple[Task, str, Config]] = set()
+        self._constant_bytes = constant_bytes
+        self._warned = False
+
+    def kernels(self) -> Mapping[Task, LayerKernel]:
+        self._fill()
+        while True:
+            chosen = self._chosen()
+            missing = {
+                task: choice
+                for task, choice in chosen.items()
+                if choice not in self._compiled[task]
+            }
+            if not missing:
+                return {task: self._compiled[task][choice] for task, choice in chosen.items()}
+            self._compile(missing)
+            self._fill()
+
+    # -- what there is to choose from ------------------------------------------------------------
+
+    def _fill(self) -> None:
+        """Find choices for tasks that have none. Raises ``TunesmithError`` where there are none."""
+        for origin in Origin:
+            self._ask(origin, [task for task, options in self._options.items() if not options])
+        for task, options in self._options.items():
+            if not options:
+                reason = self._failures.get(task, "no sketch has a config for it")
+                raise TunesmithError(f"{task.operator.label} cannot be compiled: {reason}")
+
+    def _ask(self, origin: Origin, tasks: Iterable[Task]) -> None:
+        """Add the choices of an origin for tasks, unless that was done before."""
+        new = [task for task in tasks if origin not in self._asked[task]]
+        for task in new:
+            self._asked[task].add(origin)
+        if origin is Origin.MODEL:
+            self._pick(new)
+        elif origin is Origin.DEFAULT:
+            self._weigh({task: defaults(task) for task in new})
+        elif self._how.store is not None:
+            self._weigh({task: stored(task, self._how.store) for task in new})
+
+    def _pick(self, tasks: Sequence[Task]) -> None:
+        calls = [(problems_of(task), self._how.seed) for task in tasks]
+        for done, (number, found) in enumerate(self._pool.map(picked, calls), 1):
+            task = tasks[number]
+            self._tell("choosing", done, len(tasks), task)
+            if isinstance(found, FailedCall):
+                self._failures[task] = found.reason
+                self._how.say(f"{task.operator.label}: the model has no pick: {found.reason}")
+                continue
+            # Measured seconds and estimates do not compare: no pick is before what was measured.
+            known = [choice.seconds for choice in self._options[task] if choice.seconds is not None]
+            least = min(known, default=0.0)
+            self._options[task] += [
+                replace(choice, seconds=max(least, choice.seconds or 0.0))
+                for choice in found
+                if _identity(choice) not in self._bad
+            ]
+
+    def _weigh(self, found: Mapping[Task, Sequence[Choice]]) -> None:
+        """Add choices, with the bytes of their weights."""
+        every = [
+            (task, choice)
+            for task, choices in found.items()
+            for choice in choices
+            if _identity(choice) not in self._bad
+        ]
+        results = dict(self._pool.map(Choice.weighed, [(choice,) for _, choice in every]))
+        for number, (task, choice) in enumerate(every):
+            self._add(task, choice, results[number])
+
+    def _add(self, task: Task, choice: Choice, weighed: Choice | FailedCall) -> None:
+        if isinstance(weighed, FailedCall):
+            self._failed(task, choice, weighed.reason)
+        else:
+            self._options[task].append(weighed)
+
+    # -- choosing --------------------------------------------------------------------------------
+
+    def _chosen(self) -> Mapping[Task, Choice]:
+        found = self._within_limit()
+        if found is None:
+            self._ask(Origin.MODEL, self._uses)
+            found = self._within_limit()
+        if found is None:
+            found = smallest(self._costs())
+            self._warn(found)
+        return {
+            task: options[number]
+            for (task, options), number in zip(self._options.items(), found, strict=True)
+        }
+
+    def _within_limit(self) -> list[int] | None:
+        costs = self._costs()
+        original = sum(use.weights * _original_bytes(task) for task, use in self._uses.items())
+        others = self._constant_bytes - original
+        return fastest_within(costs, self._how.max_growth * self._constant_bytes - others)
+
+    def _costs(self) -> list[list[Option]]:
+        return [
+            [self._cost(choice, self._uses[task]) for choice in options]
+            for task, options in self._options.items()
+        ]
+
+    def _cost(self, choice: Choice, use: Use) -> Option:
+        """What a choice costs the network.
+
+        Trials and estimates call a program again and again, so that weights that fit into the L3
+        are read from there. In a network whose weights together do not fit they come from memory.
+        """
+        size = choice.weight_bytes or 0
+        seconds = choice.seconds or 0.0
+        if self._target.kind == "cpu":
+            machine = Machine.of(self._target)
+            l3 = machine.usable_bytes[-1]
+            if size <= l3 < self._constant_bytes:
+                seconds += size / machine.bandwidth(self._constant_bytes)
+        return Option(use.layers * seconds, use.weights * size)
+
+    def _warn(self, chosen: Sequence[int]) -> None:
+        """Say once that the limit cannot be kept."""
+        if self._warned:
+            return
+        self._warned = True
+        sizes = zip(self._costs(), chosen, strict=True)
+        size = sum(options[number].bytes for options, number in sizes)
+        limit = self._how.max_growth
+        self._how.say(
+            f"no choice of programs keeps the weights within {limit:g} times their original "
+            f"{self._constant_bytes / 1e6:.1f} MB: the layers' take {size / 1e6:.1f} MB"
+        )
+
+    # -- compiling -------------------------------------------------------------------------------
+
+    def _compile(self, chosen: Mapping[Task, Choice]) -> None:
+        names = {task: kernel_name(number, task) for number, task in enumerate(self._uses)}
+        tasks = list(chosen)
+        for done, (number, result) in enumerate(self._codes(names, chosen), 1):
+            task = tasks[number]
+            choice = chosen[task]
+            self._tell("compiling", done, len(tasks), task)
+            if isinstance(result, FailedCall):
+                self._options[task].remove(choice)
+                self._failed(task, choice, result.reason)
+            elif isinstance(result, LayerKernel):
+                self._compiled[task][choice] = result
+            else:
+                self._compiled[task][choice] = result.kernel(names[task], choice)
+
+    def _codes(
+        self, names: Mapping[Task, str], chosen: Mapping[Task, Choice]
+    ) -> Iterable[tuple[int, Any]]:
+        """By number, as they come: the code or kernel of each choice, or why there is none."""
+        calls = [(names[task], choice) for task, choice in chosen.items()]
+        if self._target.kind == "cpu":
+            return self._pool.map(Code.of, calls)
+        return enumerate(self._compiled_here(*call) for call in calls)
+
+    def _compiled_here(self, name: str, choice: Choice) -> LayerKernel | FailedCall:
+        try:
+            return layer_kernel(name, choice)
+        except (InstantiationError, TunesmithError) as error:
+            return FailedCall(describe(error))
+
+    # -- progress --------------------------------------------------------------------------------
+
+    def _tell(self, doing: str, done: int, total: int, task: Task) -> None:
+        self._how.tell(BuildState(doing, done, total, task.operator.label))
+
+    def _failed(self, task: Task, choice: Choice, reason: str) -> None:
+        self._bad.add(_identity(choice))
+        self._failures[task] = reason
+        self._how.say(
+            f"{task.operator.label}: {choice.problem.sketch.name} fails, the next best program is "
+            f"tried: {reason}"
+        )
+
+
+def _identity(choice: Choice) -> tuple[Task, str, Config]:
+    """What two choices of the same program have in common."""
+    return choice.problem.task, choice.problem.sketch.name, choice.config
+
+
+def _original_bytes(task: Task) -> int:
+    """The bytes of a layer's constant weights as the model has them."""
+    operator = task.operator
+    return operator.arguments[WEIGHT].bytes if has_constant_weights(operator) else 0

@@ -1,0 +1,69 @@
+"""Worker pools: results, and calls that fail, crash or hang."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+from tests.patience import PATIENCE
+from tunesmith.measure.processes.pool import FailedCall, WorkerPool
+
+
+def half(number: int) -> int:
+    if number % 2:
+        raise ValueError(f"{number} is odd")
+    return number // 2
+
+
+def ends(how: str) -> str:
+    if how == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if how == "exit":
+        print("it gives up", file=sys.stderr)
+        os._exit(3)
+    return how
+
+
+def pid_and_length(text: str) -> tuple[int, int]:
+    return os.getpid(), len(text)
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
+    """Workers have to find this file: functions are sent by name."""
+    monkeypatch.syspath_prepend(str(pytestconfig.rootpath))
+
+
+def test_calls_that_raise_or_crash_cost_themselves_alone() -> None:
+    with WorkerPool(2, PATIENCE) as pool:
+        halves = dict(pool.map(half, [(2,), (3,), (8,)]))
+        endings = dict(pool.map(ends, [("crash",), ("fine",), ("exit",), ("well",)]))
+    assert halves == {0: 1, 1: FailedCall("ValueError: 3 is odd"), 2: 4}
+    assert endings == {
+        0: FailedCall("killed by SIGSEGV"),
+        1: "fine",
+        2: FailedCall("it ended the process with exit status 3: it gives up"),
+        3: "well",
+    }
+
+
+def test_a_call_that_hangs_is_given_up() -> None:
+    with WorkerPool(1, 0.2) as pool:
+        assert list(pool.map(time.sleep, [(PATIENCE,)])) == [
+            (0, FailedCall("not done after 0.2 s"))
+        ]
+
+
+def test_there_are_no_more_workers_than_calls_and_none_is_left() -> None:
+    long = "x" * (1 << 22)
+    with WorkerPool(8, PATIENCE) as pool:
+        first = [result for _, result in pool.map(pid_and_length, [(long,)])]
+        again = [result for _, result in pool.map(pid_and_length, [("",)])]
+    ((pid, length),), ((same, _),) = first, again
+    assert (length, same) == (1 << 22, pid)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
