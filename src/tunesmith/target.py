@@ -120,8 +120,9 @@ class Target:
         """The same target with ``arch`` set. Raises ``UsageError`` like ``gpu_arch``."""
         return replace(self, arch=self.gpu_arch) if self.kind == "cuda" else self
 
-    def check_measurable(self) -> None:
-        """Raises ``UsageError`` if this machine can only build programs for this target."""
+    def check_measurable(self, instead: str = "--build-only") -> None:
+        """Raises ``UsageError`` if this machine can only build programs for this target; it names
+        what can be done ``instead``."""
         if self.kind != "cuda":
             return
         from tunesmith.cuda.compiler import has_nvcc, nvcc_version
@@ -131,11 +132,11 @@ class Target:
         try:
             gpu = gpus()[0]
         except UsageError as error:
-            raise UsageError(f"{error}; --build-only needs no GPU") from error
+            raise UsageError(f"{error}; {instead} needs no GPU") from error
         if self.arch is not None and not runs(gpu.arch, self.arch):
             raise UsageError(
                 f"this machine's GPU ({gpu.name}) does not run code for {self.arch}: leave out "
-                f"--arch, which then is {gpu.arch}; or take --build-only"
+                f"--arch, which then is {gpu.arch}; or take {instead}"
             )
         if not has_nvcc():
             raise UsageError(

@@ -131,14 +131,29 @@ def _sized(text: bytes) -> bytes:
     return len(text).to_bytes(8, "little") + text
 
 
+def _module(form: bytes, code: bytes) -> bytes:
+    return _sized(b"cuda") + _sized(_sized(form) + b"functions" + _sized(code))
+
+
 def _blob(form: bytes, code: bytes, before: bytes = _sized(b"_lib")) -> bytes:
-    module = _sized(form) + b"functions" + _sized(code)
-    return _sized(before + _sized(b"cuda") + _sized(module))
+    return _sized(before + _module(form, code))
 
 
-def test_machine_code_takes_the_place_of_the_source() -> None:
-    made = with_machine_code(_blob(b"cuda", b"the source"), b"the source", b"\0code\0")
+@pytest.mark.parametrize(("form", "held"), [(b"cuda", b"the source"), (b"cubin", b"the digest")])
+def test_machine_code_takes_the_place_of_the_source(form: bytes, held: bytes) -> None:
+    made = with_machine_code(_blob(form, held), [b"the source", b"the digest"], b"\0code\0")
     assert made == _blob(b"cubin", b"\0code\0")
+
+
+def test_of_several_modules_the_one_with_the_source_is_replaced() -> None:
+    """Also where another one's code looks like the beginning of a module."""
+    modules = [_module(b"cuda", each) for each in (b"first", _sized(b"cuda"), b"last")]
+    for place in range(3):
+        replaced = [*modules]
+        replaced[place] = _module(b"cubin", b"code")
+        held = (b"first", _sized(b"cuda"), b"last")[place]
+        made = with_machine_code(_sized(b"".join(modules)), [held], b"code")
+        assert made == _sized(b"".join(replaced))
 
 
 @pytest.mark.parametrize(
@@ -146,11 +161,11 @@ def test_machine_code_takes_the_place_of_the_source() -> None:
     [
         _blob(b"cuda", b"another source"),
         _blob(b"ptx", b"the source"),
-        _blob(b"cuda", b"the source") + b"more",
+        _blob(b"cuda", b"the source and more"),
         _sized(b"_lib"),
         b"",
     ],
 )
 def test_a_blob_of_another_kind_is_refused(blob: bytes) -> None:
     with pytest.raises(TunesmithError, match="this version of TVM packs libraries in a way"):
-        with_machine_code(blob, b"the source", b"code")
+        with_machine_code(blob, [b"the source"], b"code")

@@ -38,7 +38,6 @@ def _no_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setenv("TVM_COMPILE_FORCE_FALLBACK", "1")
     monkeypatch.setattr(executable, "load_runtime", load_runtime)
-    monkeypatch.setattr(executable, "has_runtime", lambda: False)
 
 
 def built() -> Kernel:

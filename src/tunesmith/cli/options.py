@@ -22,6 +22,11 @@ if TYPE_CHECKING:  # NumPy comes with it, and help has to do without
 Processor = Annotated[
     str | None, Option("--mcpu", help="LLVM's name of the processor; default: this one's.")
 ]
+TargetKind = Annotated[str, Option("--target", help="What to run on: cpu or cuda.")]
+Architecture = Annotated[
+    str | None,
+    Option("--arch", help="The GPU's instruction set, such as sm_90; default: this one's."),
+]
 SketchName = Annotated[
     str | None, Option("--sketch", help="Only this sketch; default: all that fit.")
 ]

@@ -37,12 +37,10 @@ class TaskChoice:
     layer: Annotated[
         str | None, Option(help="A named layer such as resnet18.C8, instead of an operator.")
     ] = None
-    target: Annotated[str, Option(help="What to run on.")] = "cpu"
+    target: opt.TargetKind = "cpu"
     mcpu: opt.Processor = None
     cores: Annotated[int | None, Option(help="Threads of a kernel; default: all cores.")] = None
-    arch: Annotated[
-        str | None, Option(help="The GPU's instruction set, such as sm_90; default: this one's.")
-    ] = None
+    arch: opt.Architecture = None
 
     @property
     def named(self) -> bool:

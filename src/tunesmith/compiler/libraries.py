@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +72,26 @@ def load(path: Path) -> Any:
     load_runtime()
     import tvm_ffi
 
-    # Load through a new link: for a path that was loaded before, dlopen returns the old library
-    # even if the file has been replaced since. (TVM's own loader resolves links.)
+    with _new_link(path) as linked:
+        return tvm_ffi.load_module(linked)
+
+
+def symbols_of(path: Path) -> ctypes.CDLL:
+    """The symbols of a shared library of TVM. Raises ``OSError`` if it is none."""
+    import tvm  # noqa: F401 - the library needs its runtime
+
+    with _new_link(path) as linked:
+        return ctypes.CDLL(str(linked))
+
+
+@contextlib.contextmanager
+def _new_link(path: Path) -> Iterator[Path]:
+    """A new link to a library, to be loaded instead of it.
+
+    For a path that was loaded before, dlopen returns the old library even if the file has been
+    replaced since. (TVM's own loader resolves links.)
+    """
     with tempfile.TemporaryDirectory() as folder:
         linked = Path(folder) / path.name
         linked.symlink_to(path)
-        return tvm_ffi.load_module(linked)
+        yield linked

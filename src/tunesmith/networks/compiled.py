@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from tunesmith.kernel import arrays
 from tunesmith.kernel.calling import use_threads
 from tunesmith.networks import files
 from tunesmith.networks.description import Description, Entry
-from tunesmith.operators import Argument
+from tunesmith.networks.on_gpu import GpuNetwork
 from tunesmith.target import Target, instructions
 
 # What TVM's virtual machine is told: DLPack's number of CPUs, and to keep memory for later calls.
@@ -29,8 +29,12 @@ class CompiledNetwork:
     was built for several batches runs the program for that of the first input. Calls from several
     threads of Python wait for each other.
 
+    For a GPU, all inputs are in main memory or all on one GPU, and the results are where they are.
+    A call on PyTorch's tensors runs on PyTorch's current stream, and may return before it has
+    ended.
+
     Calling raises ``UsageError`` for arrays that do not fit, and ``TunesmithError`` on a processor
-    that lacks instructions that the network was compiled for.
+    that lacks instructions that the network was compiled for, or without a GPU that runs it.
     """
 
     def __init__(self, description: Description, executable: Any, weights: Sequence[Any]) -> None:
@@ -38,8 +42,13 @@ class CompiledNetwork:
         self.description = description
         self._executable = executable
         self._weights = tuple(weights)
+        self._gpu: GpuNetwork | None = None
+        if description.arch is not None:
+            self._gpu = GpuNetwork(description, executable, self._weights)
         self.relative_error: float | None = None
         """By how much its results differ from those of its source; None if that was not tried."""
+        self.unchecked: str | None = None
+        """Why they were not compared: the reason why this machine cannot run the network."""
         self.stored_tasks: int | None = None
         """How many tasks have a program of the store; None if that is not known."""
         # TVM's virtual machine crashes if a second thread calls it meanwhile.
@@ -51,24 +60,61 @@ class CompiledNetwork:
         return sum(weight.bytes for weight in self.description.weights)
 
     def __call__(self, *inputs: Any) -> Any:
-        entry = self._entry_for(inputs)
-        expected = entry.inputs
-        if len(inputs) != len(expected):
-            names = ", ".join(argument.name for argument in expected)
-            raise UsageError(f"this network takes {len(expected)} inputs ({names}): {len(inputs)}")
+        entry = self._checked_entry(inputs)
+        if self._gpu is not None:
+            results = self._gpu.call(entry, inputs)
+        else:
+            results = self._call(entry, inputs)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _call(self, entry: Entry, inputs: Sequence[Any]) -> list[Any]:
+        """The results of a call on the CPU."""
         tensors = [
             arrays.input_tensor(value, argument, arrays.ALIGNMENT)
-            for value, argument in zip(inputs, expected, strict=True)
+            for value, argument in zip(inputs, entry.inputs, strict=True)
         ]
-        for tensor, argument in zip(tensors, expected, strict=True):
-            self._check_indices(tensor, argument)
+        self._check_indices(entry, tensors)
         use_threads(self.description.cores)
         function, weights = self._functions[entry.function]
         with self._one_call:
-            result = function(*tensors, *weights)
-        if len(entry.outputs) == 1:
-            return arrays.like(inputs[0], result)
-        return tuple(arrays.like(inputs[0], each) for each in result)
+            made = function(*tensors, *weights)
+        results = [made] if len(entry.outputs) == 1 else made
+        return [arrays.like(inputs[0], each) for each in results]
+
+    def bind(self, *inputs: Any) -> Callable[[], None]:
+        """A call without checks on copies of these arrays, for timing.
+
+        On a GPU the copies are there, and a call waits for the GPU. Raises like a call.
+        """
+        entry = self._checked_entry(inputs)
+        if self._gpu is not None:
+            return self._gpu.bind(entry, inputs)
+        copies = [
+            arrays.copied_tensor(value, argument)
+            for value, argument in zip(inputs, entry.inputs, strict=True)
+        ]
+        self._check_indices(entry, copies)
+        use_threads(self.description.cores)
+        function, weights = self._functions[entry.function]
+
+        def call() -> None:
+            with self._one_call:
+                function(*copies, *weights)
+
+        return call
+
+    def _checked_entry(self, inputs: Sequence[Any]) -> Entry:
+        """The entry for these inputs. Raises ``UsageError`` for too many or too few."""
+        entry = self._entry_for(inputs)
+        if len(inputs) != len(entry.inputs):
+            names = ", ".join(argument.name for argument in entry.inputs)
+            count = len(entry.inputs)
+            raise UsageError(f"this network takes {count} inputs ({names}): {len(inputs)}")
+        return entry
+
+    def _check_indices(self, entry: Entry, tensors: Sequence[Any]) -> None:
+        for tensor, argument in zip(tensors, entry.inputs, strict=True):
+            self.description.check_indices(argument, partial(arrays.as_numpy, tensor))
 
     def _entry_for(self, inputs: Sequence[Any]) -> Entry:
         """The entry for the batch of these inputs, or the only one there is.
@@ -103,23 +149,23 @@ class CompiledNetwork:
         """The same network, of which each call tells ``watch`` what it runs.
 
         ``watch`` is called right before and after each function with TVM's function, its name,
-        whether it is before, the result (None before), and the arguments; it must return 0.
+        whether it is before, the result (None before), and the arguments; it must return 0. Raises
+        ``UsageError`` for a GPU, which runs functions after their calls have returned.
         """
+        if self._gpu is not None:
+            raise UsageError(
+                "where the time of a call goes is measured on CPUs only, and this network is for a "
+                f"GPU ({self.description.arch})"
+            )
         twin = type(self)(self.description, self._executable, self._weights)
         twin._machine["set_instrument"](watch)
         return twin
 
-    def _check_indices(self, tensor: Any, argument: Argument) -> None:
-        """Raises ``UsageError`` for an index that is outside of its table."""
-        bound = self.description.bounds.get(argument.name)
-        if bound is None:
-            return
-        indices = arrays.as_numpy(tensor)
-        if indices.size and not 0 <= indices.min() <= indices.max() < bound:
-            raise UsageError(
-                f"{argument.name} must be indices from 0 to {bound - 1}, not from "
-                f"{indices.min()} to {indices.max()}"
-            )
+    def check_runs_here(self) -> None:
+        """Raises ``TunesmithError`` with the reason if this machine cannot run the network."""
+        self._check_processor()
+        if self._gpu is not None:
+            self._gpu.check_runs_here()
 
     def _check_processor(self) -> None:
         """Raises ``TunesmithError`` if an instruction is missing, which would kill the process."""
@@ -144,7 +190,7 @@ class CompiledNetwork:
         """Load the library that ``save`` wrote.
 
         Raises ``TunesmithError`` if it is missing or is none, and if this processor lacks
-        instructions that it needs.
+        instructions that it needs. One for a GPU is loaded without it: the first call needs it.
         """
         executable, weights, description = files.read(Path(path))
         network = cls(description, executable, weights)

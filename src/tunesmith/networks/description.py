@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -56,6 +56,24 @@ class KernelDescription:
 
 
 @dataclass(frozen=True)
+class Preparation:
+    """The ``function`` that lays out weights on the GPU: it takes those with the numbers ``reads``
+    and returns those with the numbers ``makes``."""
+
+    function: str
+    reads: tuple[int, ...]
+    makes: tuple[int, ...]
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        return cls(
+            function=str(saved["function"]),
+            reads=tuple(map(int, saved["reads"])),
+            makes=tuple(map(int, saved["makes"])),
+        )
+
+
+@dataclass(frozen=True)
 class Description:
     """Everything about a compiled network except its code and its weights.
 
@@ -63,6 +81,8 @@ class Description:
     ``processor`` is what it was compiled for, ``cores`` is the number of threads that it runs on.
     ``bounds`` are for inputs that are indices, by name: these must be smaller, and not negative.
     ``kernels`` are the functions of its layers, by name.
+    ``arch`` is the GPU architecture that it was compiled for, None for a CPU; those weights that
+    ``preparation`` makes are not in the file.
     """
 
     entries: tuple[Entry, ...]
@@ -71,6 +91,8 @@ class Description:
     cores: int
     bounds: Mapping[str, int] = field(default_factory=dict)
     kernels: Mapping[str, KernelDescription] = field(default_factory=dict)
+    arch: str | None = None
+    preparation: Preparation | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT, **asdict(self)}
@@ -78,6 +100,7 @@ class Description:
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Self:
         """The inverse. Raises ``LookupError``, ``TypeError``, ``ValueError`` for anything else."""
+        arch, preparation = saved.get("arch"), saved.get("preparation")
         return cls(
             entries=tuple(map(Entry.from_json, saved["entries"])),
             weights=_arguments(saved["weights"]),
@@ -88,7 +111,24 @@ class Description:
                 str(name): KernelDescription.from_json(kernel)
                 for name, kernel in saved.get("kernels", {}).items()
             },
+            arch=None if arch is None else str(arch),
+            preparation=None if preparation is None else Preparation.from_json(preparation),
         )
+
+    def check_indices(self, argument: Argument, indices: Callable[[], Any]) -> None:
+        """Check an input that may be indices; ``indices`` makes a NumPy array of it.
+
+        Raises ``UsageError`` for an index that is outside of its table.
+        """
+        bound = self.bounds.get(argument.name)
+        if bound is None:
+            return
+        array = indices()
+        if array.size and not 0 <= array.min() <= array.max() < bound:
+            raise UsageError(
+                f"{argument.name} must be indices from 0 to {bound - 1}, not from "
+                f"{array.min()} to {array.max()}"
+            )
 
     def entry(self, batch: int | None) -> Entry:
         """The entry for a batch. Raises ``UsageError`` for one that there is no program for."""
@@ -112,9 +152,14 @@ class Description:
     def offsets(self) -> list[int]:
         """Where each of the weights starts, in bytes; then where they end."""
         found = [0]
-        for weight in self.weights:
-            found.append(found[-1] + -(-weight.bytes // ALIGNMENT) * ALIGNMENT)
+        for number, weight in enumerate(self.weights):
+            size = weight.bytes if self.is_stored(number) else 0
+            found.append(found[-1] + -(-size // ALIGNMENT) * ALIGNMENT)
         return found
+
+    def is_stored(self, number: int) -> bool:
+        """Whether the file has this one of the weights."""
+        return self.preparation is None or number not in self.preparation.makes
 
 
 def _arguments(saved: Sequence[Mapping[str, Any]]) -> tuple[Argument, ...]:

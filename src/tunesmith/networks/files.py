@@ -7,12 +7,14 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tunesmith.compiler.libraries import check_linker, complaint, link, load
+from tunesmith.compiler.libraries import check_linker, complaint, link, load, symbols_of
 from tunesmith.errors import TunesmithError, UsageError, last_line, system_reason
 from tunesmith.kernel import arrays
 from tunesmith.networks.c_interface.source import INCLUDE, c_source
@@ -61,6 +63,8 @@ def write(library: Path, executable: Any, weights: Sequence[Any], description: D
 def _objects(folder: Path, weights: Sequence[Any], description: Description) -> list[Path]:
     """Object files with the weights and the description, for Python and for C.
 
+    C has no interface to networks for GPUs, which are described for Python only.
+
     Raises ``OSError`` and ``TunesmithError``.
     """
     from tvm.support.cc import get_cc
@@ -69,19 +73,23 @@ def _objects(folder: Path, weights: Sequence[Any], description: Description) -> 
     (folder / "description.json").write_text(text, encoding="utf-8")
     with (folder / "weights.bin").open("wb") as file:
         for weight, offset in zip(weights, description.offsets, strict=False):
-            file.seek(offset)
-            file.write(arrays.bytes_of(weight))
+            if weight is not None:
+                file.seek(offset)
+                file.write(arrays.bytes_of(weight))
     (folder / "data.s").write_text(_ASSEMBLY, encoding="utf-8")
-    for_c = c_source(description, needed_instructions(description.processor))
-    (folder / "description.c").write_text(for_c, encoding="utf-8")
-    command = [str(get_cc()), "-c", "-fPIC", f"-I{INCLUDE}"]
-    command += ["-x", "c", "description.c", "-x", "assembler", "data.s"]
+    command, made = [str(get_cc()), "-c", "-fPIC", f"-I{INCLUDE}"], ["data"]
+    if description.arch is None:
+        for_c = c_source(description, needed_instructions(description.processor))
+        (folder / "description.c").write_text(for_c, encoding="utf-8")
+        command += ["-x", "c", "description.c"]
+        made.append("description")
+    command += ["-x", "assembler", "data.s"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         reason = complaint(done.stderr) or "the compiler gives no reason"
         raise TunesmithError(f"cannot compile a network's description: {reason}")
     (folder / "weights.bin").unlink()  # they may be large, and linking takes room
-    return [folder / "description.o", folder / "data.o"]
+    return [folder / f"{name}.o" for name in made]
 
 
 def needed_instructions(processor: str) -> list[str]:
@@ -92,18 +100,30 @@ def needed_instructions(processor: str) -> list[str]:
     return sorted(name for name in instructions(processor) if not name.startswith("amx"))
 
 
-def read(path: Path) -> tuple[Any, list[Any], Description]:
-    """The module, the weights and the description of a library.
+@dataclass(frozen=True)
+class SavedLibrary:
+    """A library that is loaded when it is called: that of a network for a GPU, which may not be on
+    this machine."""
 
-    The weights are views of the library, which stays loaded. Raises ``TunesmithError`` if the file
-    is missing or is no network's library.
+    path: Path
+
+    @cached_property
+    def library(self) -> Any:
+        """TVM's module. Raises what TVM raises."""
+        return load(self.path)
+
+
+def read(path: Path) -> tuple[Any, list[Any], Description]:
+    """The module, the weights and the description of a library; for a GPU a ``SavedLibrary``.
+
+    The weights are views of the library, which stays loaded; those that the file does not have are
+    None. Raises ``TunesmithError`` if the file is missing or is no network's library.
     """
     library = path.resolve()
     if not library.is_file():
         raise TunesmithError(f"no file {library}: build the network first")
     try:
-        module = load(library)
-        symbols = ctypes.CDLL(str(library))
+        symbols = symbols_of(library)
         text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(symbols, _DESCRIPTION)))
         saved = json.loads(text)
         if saved["format"] != FORMAT:
@@ -113,14 +133,17 @@ def read(path: Path) -> tuple[Any, list[Any], Description]:
             )
         description = Description.from_json(saved)
         start = ctypes.addressof(ctypes.c_char.in_dll(symbols, _WEIGHTS))
+        module = load(library) if description.arch is None else SavedLibrary(library)
     except TunesmithError:
         raise
     except Exception as error:
         reason = last_line(error)
         raise TunesmithError(f"{library} is not a network's library: {reason}") from error
     weights = [
-        _at(start + offset, weight)
-        for weight, offset in zip(description.weights, description.offsets, strict=False)
+        _at(start + offset, weight) if description.is_stored(number) else None
+        for number, (weight, offset) in enumerate(
+            zip(description.weights, description.offsets, strict=False)
+        )
     ]
     return module, weights, description
 

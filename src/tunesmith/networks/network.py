@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tunesmith.budget import Budget
-from tunesmith.errors import UsageError
+from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.trial.measurers import Measurers
 from tunesmith.networks.build.kernels import LayerKernel, layer_kernel
 from tunesmith.networks.build.module import built_module
@@ -28,6 +28,7 @@ from tunesmith.networks.graph import Array, Graph, Value
 from tunesmith.networks.indices import index_bounds
 from tunesmith.networks.layers.cover import CoveredGraph, Step, covered
 from tunesmith.networks.layers.layer import Layer
+from tunesmith.networks.layers.schedulable import with_sketches
 from tunesmith.networks.simplify import simplified
 from tunesmith.networks.tune import HowToTune, NetworkProgress, NetworkResult, tune_tasks
 from tunesmith.operators import Argument
@@ -60,14 +61,12 @@ class Network:
     ) -> Network:
         """The network of a graph, or of one for each batch: simplified, and covered with layers.
 
-        Raises ``UsageError`` for a GPU: networks are built for CPUs so far; and for graphs of the
-        same batch.
+        Raises ``UsageError`` for graphs of the same batch.
         """
         target = Target.of(target)
-        if target.kind != "cpu":
-            raise UsageError(f"networks are built for CPUs, not for {target.key}: leave it out")
         each = (graphs,) if isinstance(graphs, Graph) else graphs
-        network = cls(tuple(covered(simplified(graph)) for graph in each), target, source)
+        found = (with_sketches(covered(simplified(graph)), target) for graph in each)
+        network = cls(tuple(found), target, source)
         if len(each) > 1 and len(set(network.batches)) < len(each):
             raise UsageError("the first input has the same batch each time: name one batch")
         return network
@@ -130,7 +129,8 @@ class Network:
 
         The programs are the fastest whose weights, as they lay them out, make all constants take at
         most ``max_weights_growth`` times their original bytes. The result is compared with the
-        network's source on ``inputs``, random ones by default. The same ``seed`` makes the same
+        network's source on ``inputs``, random ones by default; if this machine cannot run it, such
+        as without a GPU, ``unchecked`` of the result says so. The same ``seed`` makes the same
         picks. ``progress`` hears how far the build is, ``say`` gets a line about each program that
         cannot be compiled (the next best takes its place), and if the weights cannot be kept within
         the limit.
@@ -145,6 +145,11 @@ class Network:
         compiled = self._linked(kernels)
         origins = [kernel.choice.origin for kernel in kernels.values()]
         compiled.stored_tasks = origins.count(Origin.STORE)
+        try:
+            compiled.check_runs_here()
+        except TunesmithError as error:
+            compiled.unchecked = str(error)
+            return compiled
         if self.source is not None:
             compiled.relative_error = max(
                 check(compiled, self.source, each, limit) for each in self._examples(inputs)
@@ -203,10 +208,7 @@ class Network:
                 Entry(name, _inputs(graph), _outputs(graph), built.reads[name])
                 for name, graph in named.items()
             ),
-            weights=tuple(
-                Argument(f"weight{number}", tuple(weight.shape), str(weight.dtype))
-                for number, weight in enumerate(built.weights)
-            ),
+            weights=built.arguments,
             processor=self.target.processor,
             cores=self.target.core_count,
             bounds=bounds,
@@ -216,6 +218,8 @@ class Network:
                 )
                 for task, kernel in kernels.items()
             },
+            arch=self.target.gpu_arch if self.target.kind == "cuda" else None,
+            preparation=built.preparation,
         )
         return CompiledNetwork(description, built.executable, built.weights)
 

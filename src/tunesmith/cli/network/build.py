@@ -51,7 +51,8 @@ def build(
         found = {"file": str(saved), "bytes": saved.stat().st_size, "layers": len(network.layers)}
         found |= {"tasks": tasks, "stored_tasks": compiled.stored_tasks}
         found |= {"weight_bytes_before": before, "weight_bytes": after}
-        print_json({**found, "relative_error": compiled.relative_error})
+        checked = {"relative_error": compiled.relative_error, "unchecked": compiled.unchecked}
+        print_json({**found, **checked})
         return
     from tunesmith.reports.format import counted
 
@@ -64,3 +65,5 @@ def build(
     print_text(f"weights: {after / 1e6:.1f} MB of {before / 1e6:.1f} MB in the model{growth}")
     if compiled.relative_error is not None:
         print_text(f"relative error against the source: {compiled.relative_error:.1e}")
+    if compiled.unchecked is not None:
+        print_text(f"not compared with the source: {compiled.unchecked}")

@@ -13,6 +13,7 @@ from tunesmith.errors import UsageError
 
 if TYPE_CHECKING:
     from tunesmith.networks import Network
+    from tunesmith.target import Target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +28,14 @@ class NetworkChoice:
         list[int] | None,
         Option("--batch", help="A batch, if the model leaves it open; repeatable.", min=1),
     ] = None
+    target: opt.TargetKind = "cpu"
     mcpu: opt.Processor = None
     cores: Annotated[int | None, Option(help="Threads that it may use; default: all cores.")] = None
+    arch: opt.Architecture = None
+
+    def check_measurable(self) -> None:
+        """Raises ``UsageError`` if nothing can be measured for the target on this machine."""
+        self._target().check_measurable("tunesmith network build")
 
     @property
     def library(self) -> Path | None:
@@ -61,16 +68,22 @@ class NetworkChoice:
     def network(self) -> Network:
         """The imported network.
 
-        Raises ``UsageError`` for what is no model, and unless there is one of file and zoo.
+        Raises ``UsageError`` for what is no model, unless there is one of file and zoo, and for a
+        GPU of unknown architecture.
         """
         from tunesmith.networks import from_file, from_torch
         from tunesmith.networks.zoo import ZOO
-        from tunesmith.target import Target
 
-        target = Target(mcpu=self.mcpu, cores=self.cores)
+        target = self._target()
+        target.to_json()  # complain of it before the import
         if self.model is not None and self.zoo is None:
             return from_file(self.model, self.batches or (), target)
         if self.zoo is None or self.model is not None:
             raise UsageError(f"name a model's file or one --zoo network: {', '.join(ZOO.names())}")
         known = ZOO.get(self.zoo)
         return from_torch(known.model(), known.example(1), target, batches=self.batches or ())
+
+    def _target(self) -> Target:
+        from tunesmith.target import Target
+
+        return Target(self.target, self.mcpu, self.cores, self.arch)

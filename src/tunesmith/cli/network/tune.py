@@ -29,6 +29,7 @@ def tune(
     budget, settings = Budget(seconds=seconds), measure.settings()  # complain before the import
     if report is not None:
         choice.check_one_batch()
+    choice.check_measurable()
     network = choice.network()
     from tunesmith.cli.network.progress import NetworkLines
     from tunesmith.networks.tune import summary

@@ -27,6 +27,22 @@ def pipeline_name(program: Any, target: Any) -> str:
     return name
 
 
+def tvms_pipeline_name() -> str:
+    """Registers with TVM the passes for what TVM's rules schedule for a GPU; returns their name.
+
+    These are TVM's own, as its schedules may need any of them, and ours for functions on the GPU.
+    """
+    from tvm.s_tir.pipeline import default_s_tir_pipeline
+    from tvm.tirx.compilation_pipeline import register_tir_pipeline
+
+    def pipeline() -> Pipeline:
+        lower, finish_host, finish_device = default_s_tir_pipeline()
+        return lower, finish_host, _with_our_passes(finish_device)
+
+    register_tir_pipeline("tunesmith_tvm_cuda", pipeline)
+    return "tunesmith_tvm_cuda"
+
+
 def pipeline_of(program: Any, target: Any) -> Pipeline:
     """The passes for a module on a ``tvm.target.Target``."""
     return _pipeline(blocks=_has_blocks(program), kind=target.kind.name)
@@ -71,8 +87,15 @@ def _pipeline(*, blocks: bool, kind: str) -> Pipeline:
     if kind != "cuda":
         register_vector_functions()
         return Sequential([unaligned_arguments(), lower]), finish_host, finish_device
+    return lower, finish_host, _with_our_passes(finish_device)
+
+
+def _with_our_passes(finish_device: Callable[[], Any]) -> Callable[[], Any]:
+    """The passes that finalize functions on the GPU, after ours."""
+    from tvm.ir.transform import Sequential
+
     passes = [unconditional_loads(), whole_warps()]
-    return lower, finish_host, lambda: Sequential([*passes, finish_device()])
+    return lambda: Sequential([*passes, finish_device()])
 
 
 def _passes_for_loops() -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.compiler.compile import compiled
+from tunesmith.cuda.executable import without_compiling
 from tunesmith.errors import TunesmithError, last_line
 from tunesmith.kernel import arrays, calling
 from tunesmith.networks.build.selection import Choice
@@ -46,6 +47,38 @@ class LayerKernel:
         return self._laid_out[value]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Prepared(Value):
+    """Weights as the function ``function`` lays them out, once the network is where it runs.
+
+    It takes ``raw`` in the shape ``taken``.
+    """
+
+    raw: Value
+    taken: tuple[int, ...]
+    function: str
+
+
+@dataclass(frozen=True)
+class GpuLayerKernel(LayerKernel):
+    """A kernel for a GPU, which may not be on this machine: ``module`` has the function that lays
+    out the weights, too."""
+
+    def weights(self, value: Value) -> Value:
+        if self.prepared is None:
+            return value
+        if value not in self._laid_out:
+            self._laid_out[value] = Prepared(
+                self.prepared.shape,
+                self.prepared.dtype,
+                value.name,
+                raw=value,
+                taken=self.choice.problem.task.operator.arguments[WEIGHT].shape,
+                function=_prepare_of(self.name),
+            )
+        return self._laid_out[value]
+
+
 def layer_kernel(name: str, choice: Choice) -> LayerKernel:
     """Compile a choice in this process. Raises ``InstantiationError`` and ``TunesmithError`` like a
     kernel.
@@ -55,6 +88,8 @@ def layer_kernel(name: str, choice: Choice) -> LayerKernel:
     """
     import tvm
 
+    if choice.problem.task.target.kind == "cuda":
+        return gpu_layer_kernel(name, choice)
     target = choice.problem.task.target.to_tvm()
     program = choice.problem.program(choice.config)
     prepared = prepared_weights(program)
@@ -70,6 +105,33 @@ def layer_kernel(name: str, choice: Choice) -> LayerKernel:
     except Exception as error:
         raise TunesmithError(f"{name} cannot be compiled: {last_line(error)}") from error
     return LayerKernel(name, choice, module, prepared, preparing)
+
+
+def gpu_layer_kernel(name: str, choice: Choice) -> GpuLayerKernel:
+    """The same for a GPU. Its CUDA code is compiled with that of the network."""
+    import tvm
+
+    program = choice.problem.program(choice.config)
+    known = {variable.name_hint: variable for variable in program.get_global_vars()}
+    functions = {
+        renamed: program[known[function]].with_attr("global_symbol", renamed)
+        for function, renamed in (("main", name), (PREPARE, _prepare_of(name)))
+        if function in known
+    }
+    try:
+        with without_compiling():
+            module = compiled(
+                tvm.IRModule(functions), choice.problem.task.target.to_tvm(), checked=False
+            ).mod
+    except TunesmithError:
+        raise
+    except Exception as error:
+        raise TunesmithError(f"{name} cannot be compiled: {last_line(error)}") from error
+    return GpuLayerKernel(name, choice, module, prepared_weights(program))
+
+
+def _prepare_of(name: str) -> str:
+    return f"{name}_{PREPARE}"
 
 
 @dataclass(frozen=True)

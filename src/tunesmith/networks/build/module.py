@@ -6,16 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tunesmith.compiler.passes.pipelines import tvms_pipeline_name
 from tunesmith.compiler.passes.vector_functions import register_vector_functions
+from tunesmith.cuda.executable import gpu_executable
+from tunesmith.errors import TunesmithError, last_line
 from tunesmith.kernel import arrays
 from tunesmith.networks.build.concatenation import concatenate
 from tunesmith.networks.build.fallback import scheduled_for_cpu
-from tunesmith.networks.build.kernels import LayerKernel
+from tunesmith.networks.build.gpu_schedules import passes_for_gpu, scheduled_for_gpu
+from tunesmith.networks.build.kernels import LayerKernel, Prepared
+from tunesmith.networks.description import Preparation
 from tunesmith.networks.graph import Value
 from tunesmith.networks.layers.cover import CoveredGraph, Step
 from tunesmith.networks.layers.layer import Layer
 from tunesmith.operators import Argument
-from tunesmith.sketches.tir.weights import WEIGHT, with_weights
+from tunesmith.sketches.tir.weights import PREPARE, WEIGHT, with_weights
 from tunesmith.target import Target
 
 
@@ -25,11 +30,14 @@ class BuiltModule:
 
     ``reads`` has for each function the numbers of those ``weights``. They are no constants of the
     executable: TVM would print a line for each when it saves and loads them, and copy them.
+    ``arguments`` describes them; those that ``preparation`` makes on a GPU are None.
     """
 
     executable: Any
     weights: tuple[Any, ...]
+    arguments: tuple[Argument, ...]
     reads: Mapping[str, tuple[int, ...]]
+    preparation: Preparation | None = None
 
 
 def built_module(
@@ -44,28 +52,53 @@ def built_module(
         name: _Emitter(graph, kernels, builder, weights).function(name)
         for name, graph in graphs.items()
     }
+    preparation = _preparation(builder, weights)
     linked = list({id(kernel): kernel.module for kernel in kernels.values()}.values())
     module = builder.finalize().with_attr("external_mods", linked)
-    executable = relax.build(module, target.to_tvm(), relax_pipeline=_pipeline(list(graphs)))
-    return BuiltModule(executable, tuple(weights.tensors), reads)
+    called = list(graphs) if preparation is None else [*graphs, preparation.function]
+
+    try:
+        executable = _built(module, called, target)
+    except TunesmithError:
+        raise
+    except Exception as error:
+        raise TunesmithError(f"the network cannot be compiled: {last_line(error)}") from error
+    return BuiltModule(executable, tuple(weights.tensors), weights.arguments, reads, preparation)
 
 
-def _pipeline(functions: list[str]) -> Any:
+def _built(module: Any, functions: list[str], target: Target) -> Any:
+    """The executable of a module. ``functions`` are those that are called from outside."""
+    from tvm import relax
+
+    if target.kind != "cuda":
+        passes = _pipeline(functions, [], scheduled_for_cpu())
+        return relax.build(module, target.to_tvm(), relax_pipeline=passes)
+    passes = _pipeline(functions, passes_for_gpu(), scheduled_for_gpu())
+    return gpu_executable(
+        lambda: relax.build(
+            module, target.to_tvm(), relax_pipeline=passes, tir_pipeline=tvms_pipeline_name()
+        ),
+        target.gpu_arch,
+    )
+
+
+def _pipeline(functions: list[str], before: Sequence[Any], scheduled: Any) -> Any:
     """Relax's passes, in TVM's order: fusion of what is no layer, and memory planned.
 
-    ``functions`` are those that users call.
+    ``before`` come first; ``scheduled`` is the pass that schedules what is no layer.
     """
     from tvm.ir.transform import Sequential
     from tvm.relax import transform
 
     return Sequential(
         [
+            *before,
             transform.LegalizeOps({"relax.concat": concatenate}),
             transform.AnnotateTIROpPattern(),
             transform.FuseOps(),
             transform.FuseTIR(),
             transform.DeadCodeElimination(functions),
-            scheduled_for_cpu(),
+            scheduled,
             transform.RewriteDataflowReshape(),
             transform.ToNonDataflow(),
             transform.RemovePurityChecking(),
@@ -85,19 +118,77 @@ class _Weights:
     """The weights of all functions. Equal ones are one, such as those of two batches."""
 
     def __init__(self) -> None:
+        self.values: list[Value] = []
         self.tensors: list[Any] = []
         self._numbers: dict[object, int] = {}
 
     def number(self, value: Value) -> int:
-        """The number of a constant, which is added if no equal one is there.
+        """The number of a constant, or of what is prepared from one; it is added if no equal one is
+        there.
 
         Its memory is shared if it is aligned: weights that were laid out are in memory once.
         """
-        number = self._numbers.setdefault(value.content, len(self.tensors))
-        if number == len(self.tensors):
-            described = Argument(value.name, value.shape, value.dtype)
-            self.tensors.append(arrays.input_tensor(value.constant, described, arrays.ALIGNMENT))
+        key = value.content
+        if isinstance(value, Prepared):
+            key = (value.function, self.number(value.raw))
+        number = self._numbers.setdefault(key, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+            self.tensors.append(None if isinstance(value, Prepared) else _tensor(value))
         return number
+
+    @property
+    def arguments(self) -> tuple[Argument, ...]:
+        return tuple(
+            Argument(f"weight{number}", value.shape, value.dtype)
+            for number, value in enumerate(self.values)
+        )
+
+    @property
+    def prepared(self) -> Mapping[int, Prepared]:
+        """Those that are prepared where the network runs, by their numbers."""
+        return {
+            number: value for number, value in enumerate(self.values) if isinstance(value, Prepared)
+        }
+
+
+def _preparation(builder: Any, weights: _Weights) -> Preparation | None:
+    """Adds the function that lays out weights where the network runs, if there are any."""
+    from tvm import relax
+
+    prepared = weights.prepared
+    if not prepared:
+        return None
+    parameters = {
+        weights.number(value.raw): relax.Var(
+            f"weight{weights.number(value.raw)}",
+            relax.TensorType(value.raw.shape, value.raw.dtype),
+        )
+        for value in prepared.values()
+    }
+    with builder.function(PREPARE, list(parameters.values())):
+        with builder.dataflow():
+            made = []
+            for value in prepared.values():
+                raw = parameters[weights.number(value.raw)]
+                if value.taken != value.raw.shape:
+                    raw = builder.emit(relax.op.reshape(raw, value.taken))
+                kind = relax.TensorType(value.shape, value.dtype)
+                made.append(
+                    builder.emit(relax.op.call_dps_packed(value.function, relax.Tuple([raw]), kind))
+                )
+            result = builder.emit_output(relax.Tuple(made))
+        builder.emit_func_output(result)
+    return Preparation(PREPARE, tuple(parameters), tuple(prepared))
+
+
+def _tensor(constant: Value) -> Any:
+    described = Argument(constant.name, constant.shape, constant.dtype)
+    return arrays.input_tensor(constant.constant, described, arrays.ALIGNMENT)
+
+
+def _is_weight(value: Value) -> bool:
+    return value.constant is not None or isinstance(value, Prepared)
 
 
 class _Emitter:
@@ -125,7 +216,7 @@ class _Emitter:
         reads: dict[int, Any] = {}
         for step in self._covered.steps:
             for value in self._reads(step):
-                if value.constant is None or value in self._expressions:
+                if not _is_weight(value) or value in self._expressions:
                     continue
                 number = self._weights.number(value)
                 if number not in reads:

@@ -69,6 +69,7 @@ template <typename T> struct alignas(2 * sizeof(T)) Vector<2, T> { T x, y; };
 VECTORS(float, float)
 VECTORS(double, double)
 VECTORS(int, int)
+VECTORS(longlong, long long)
 VECTORS(uint, unsigned)
 VECTORS(char, signed char)
 
