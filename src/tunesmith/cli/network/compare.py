@@ -29,6 +29,11 @@ def compare(
 
     if len(choice.batches or ()) > 1:
         raise UsageError("one batch is compared at a time: give one --batch")
+    if choice.target != "cpu":
+        raise UsageError(
+            "other runtimes are compared on CPUs: 'tunesmith bench gpu --only networks' compares "
+            "networks on a GPU"
+        )
     network = choice.network()
     model = described_model(choice.zoo, choice.model, *(network.batches or (1,)))
     with open_store(store) as opened:

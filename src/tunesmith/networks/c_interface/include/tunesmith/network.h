@@ -267,7 +267,7 @@ static inline TunesmithNetwork* tunesmith_network_load(const char* path) {
     tunesmith_fail_(network, "cannot load %s", dlerror());
   } else if (!found || !weights) {
     tunesmith_fail_(network,
-                    "%s is no network's library for a CPU, or one of another format: build it again",
+                    "%s is no network's library, or one of another format or for a GPU: build it again",
                     path);
   } else {
     const TunesmithDescription* description = (const TunesmithDescription*)found;
