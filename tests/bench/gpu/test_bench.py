@@ -260,3 +260,48 @@ def test_there_is_no_pace_of_a_single_result() -> None:
     pace.update(state(0, 0.2, 0.0))
     pace.update(state(2, 4.0, 0.5))
     assert set(pace.fields().values()) == {None}
+
+
+# -- networks ------------------------------------------------------------------------------------
+
+NETWORK = {
+    "network": "dqn",
+    "milliseconds": 0.5,
+    "peers": {"pytorch": {"ratio": 2.0}},
+    "missing": {"torch-compile": "no Triton"},
+    "relative_error": 2e-7,
+    "tuning_seconds": 60.0,
+}
+
+
+class Networks:
+    """Stands in for networks: the first one breaks."""
+
+    names = ("bert_base", "dqn")
+
+    def row(self, name: str, _: Any, seconds: float, say: Callable[[str], None]) -> dict[str, Any]:
+        if name == "bert_base":
+            raise TunesmithError("it differs from its source")
+        return {**NETWORK, "seconds": seconds}
+
+
+def test_networks_are_measured_only_if_asked_for(tmp_path: Path) -> None:
+    done, _ = bench(tmp_path, networks=Networks()).run()
+    assert list(done["parts"]) == list(PARTS)
+    assert done["networks"] == []
+
+
+def test_a_network_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
+    done, page = bench(tmp_path, networks=Networks(), parts=("networks",), seconds=900.0).run()
+    assert list(done["parts"]) == ["networks"]
+    broken, row = written(tmp_path)["networks"]
+    assert broken == {"network": "bert_base", "failed": "it differs from its source"}
+    assert row["seconds"] == pytest.approx(896, abs=2), "what the first one left"
+    assert "| dqn | 0.500 ms | 2.00 | – | 2.0e-07 | 1 min |" in page
+    assert "- bert_base: it differs from its source" in page
+    assert "- dqn, torch-compile: no Triton" in page
+
+
+def test_without_time_that_is_said(tmp_path: Path) -> None:
+    done, _ = bench(tmp_path, networks=Networks(), parts=("networks",), seconds=40.0).run()
+    assert [row.get("failed") for row in done["networks"]] == [NO_TIME, None]

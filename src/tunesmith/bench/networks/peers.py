@@ -30,10 +30,11 @@ class NetworkPeer:
     takes: str = "torch"
     slow: bool = False
 
-    def call(self, model: ComparedModel, cores: int) -> Callable[[], Any]:
+    def call(self, model: ComparedModel, cores: int, **options: Any) -> Callable[[], Any]:
+        """A call; ``options`` are further ones of the function."""
         module, _, name = self.function.partition(":")
         prepare = getattr(importlib.import_module(f"{__package__}.{module}"), name)
-        call: Callable[[], Any] = prepare(model, cores)
+        call: Callable[[], Any] = prepare(model, cores, **options)
         return call
 
     def missing(self, model: ComparedModel) -> str | None:

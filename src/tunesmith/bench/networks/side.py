@@ -15,15 +15,18 @@ def _prepared(described: Mapping[str, Any]) -> tuple[Callable[[], object], int]:
         return _ours(model, described["library"]), 1
     from tunesmith.bench.networks.peers import network_peers
 
-    return network_peers()[described["peer"]].call(model, described["cores"]), 1
+    device = {"device": described["device"]} if "device" in described else {}
+    return network_peers()[described["peer"]].call(model, described["cores"], **device), 1
 
 
 def _ours(model: ComparedModel, library: str) -> Callable[[], object]:
-    """A call of a network that was built and saved."""
+    """A call of a network that was built and saved; of one for a GPU with its inputs there."""
     from tunesmith.bench.peers.numpy_operators import aligned_copy
     from tunesmith.networks import load
 
     network = load(library)
+    if network.description.arch is not None:
+        return network.bind(*model.arrays().values())
     arrays = [aligned_copy(array) for array in model.arrays().values()]
     return lambda: network(*arrays)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tunesmith.bench.networks.model import ComparedModel
+from tunesmith.bench.peers.torch_gpu import use_full_precision
 from tunesmith.bench.peers.torch_operators import use_threads
 from tunesmith.bench.timing.fastest import Fastest
 from tunesmith.errors import MissingDependencyError
@@ -16,16 +17,20 @@ from tunesmith.errors import MissingDependencyError
 _PATIENCE = 120.0
 
 
-def eager_call(model: ComparedModel, cores: int) -> Fastest:
-    """Calls of the module as it is, and with channels last where it has images."""
+def eager_call(model: ComparedModel, cores: int, device: str = "cpu") -> Fastest:
+    """Calls of the module as it is, and with channels last where it has images.
+
+    On a GPU (the ``device`` ``cuda``) a call waits for the result; TF32 is off.
+    """
     use_threads(cores)
     return Fastest(
-        {name: _call(module, inputs) for name, (module, inputs) in _layouts(model).items()}
+        {name: _call(module, inputs) for name, (module, inputs) in _layouts(model, device).items()}
     )
 
 
-def compiled_call(model: ComparedModel, cores: int) -> Fastest:
-    """Calls of the module that TorchInductor compiled, its weights frozen.
+def compiled_call(model: ComparedModel, cores: int, device: str = "cpu") -> Fastest:
+    """Calls of the module that TorchInductor compiled, its weights frozen; on a ``device`` as for
+    ``eager_call``.
 
     Raises ``MissingDependencyError`` without a C++ compiler, and what PyTorch raises.
     """
@@ -41,7 +46,7 @@ def compiled_call(model: ComparedModel, cores: int) -> Fastest:
     inductor.freezing = True
     start = time.monotonic()
     ways: dict[str, Callable[[], Any]] = {}
-    for name, (module, inputs) in _layouts(model).items():
+    for name, (module, inputs) in _layouts(model, device).items():
         if ways and time.monotonic() - start > _PATIENCE:
             break
         call = _call(torch.compile(module, dynamic=False), inputs)
@@ -55,24 +60,31 @@ def compiled_call(model: ComparedModel, cores: int) -> Fastest:
     return Fastest(ways)
 
 
-def _layouts(model: ComparedModel) -> dict[str, tuple[Any, list[Any]]]:
+def _layouts(model: ComparedModel, device: str) -> dict[str, tuple[Any, list[Any]]]:
     """The module and its inputs, with data in a plain layout, and with channels last."""
     import torch
 
+    if device == "cuda":
+        use_full_precision()
     last = torch.channels_last
-    inputs = [torch.from_numpy(array) for array in model.arrays().values()]
-    layouts = {"plain": (model.torch_module(), inputs)}
+    inputs = [torch.from_numpy(array).to(device) for array in model.arrays().values()]
+    layouts = {"plain": (model.torch_module().to(device), inputs)}
     if any(tensor.dim() == 4 for tensor in inputs):
         turned = [it.to(memory_format=last) if it.dim() == 4 else it for it in inputs]
-        layouts["channels last"] = (model.torch_module().to(memory_format=last), turned)
+        layouts["channels last"] = (model.torch_module().to(device, memory_format=last), turned)
     return layouts
 
 
 def _call(module: Any, inputs: list[Any]) -> Callable[[], Any]:
     import torch
 
+    on_gpu = any(tensor.is_cuda for tensor in inputs)
+
     def call() -> Any:
         with torch.inference_mode():
-            return module(*inputs)
+            result = module(*inputs)
+        if on_gpu:
+            torch.cuda.synchronize()
+        return result
 
     return call

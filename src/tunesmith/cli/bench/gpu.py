@@ -34,6 +34,7 @@ class Part(enum.Enum):
     TUNING = "tuning"
     PEERS = "peers"
     RECORDING = "recording"
+    NETWORKS = "networks"
 
 
 def gpu(
@@ -42,7 +43,9 @@ def gpu(
     ] = opt.FIGURES,
     *,
     seconds: Annotated[float, Option(help="How long the whole takes.")] = 480.0,
-    only: Annotated[list[Part] | None, Option(help="Only this part; repeatable.")] = None,
+    only: Annotated[
+        list[Part] | None, Option(help="Only this part; repeatable; default: all but networks.")
+    ] = None,
     peers: Annotated[
         bool, Option("--peers/--without-peers", help="Compare with cuBLAS and cuDNN.")
     ] = True,
@@ -63,6 +66,9 @@ def gpu(
     recorded: Annotated[
         str, Option(help="The layer, or operator, whose space is sampled.")
     ] = "resnet18.C12",
+    network: Annotated[
+        list[str] | None, Option(help="A network of the zoo for that part; repeatable.")
+    ] = None,
     pairs: Annotated[int, Option(help="Rounds in which sides take turns.")] = 25,
     seed: Annotated[int, Option(help="Seed of all that is random.")] = 0,
     store: opt.StoreLocation = None,
@@ -82,7 +88,8 @@ def gpu(
     gpus()  # complains in fewer words than the next line where there is none
     target = Target("cuda")
     target.check_measurable()
-    from tunesmith.bench.gpu.bench import GpuBench, GpuSettings
+    from tunesmith.bench.gpu.bench import PARTS, GpuBench, GpuSettings
+    from tunesmith.bench.gpu.networks import NETWORKS, NetworkRuns
     from tunesmith.bench.gpu.recording import SpaceSample
     from tunesmith.bench.gpu.sketches import SketchCheck
     from tunesmith.bench.gpu.workloads import RECORDED_SKETCH, small_operators
@@ -90,7 +97,7 @@ def gpu(
     from tunesmith.compiler.importing import load_compiler
     from tunesmith.store import open_store
 
-    chosen = [part.value for part in only or Part]
+    chosen = [part.value for part in only] if only else list(PARTS)
     parts = tuple(part for part in chosen if peers or part != Part.PEERS.value)
     settings = GpuSettings(seconds, parts, configs, pairs, seed, fresh)
     workloads = _workloads(workload or ["*"])
@@ -106,6 +113,7 @@ def gpu(
             output,
             opened,
             _Terminal(),
+            NetworkRuns(target, network or NETWORKS, rounds=pairs, seed=seed),
             whole=not (only or workload),
             begun=begun,
         )
