@@ -54,8 +54,15 @@ def functions_on_the_cpu(module: Any) -> str:
 
 @needs_nvcc
 @pytest.mark.usefixtures("no_gpu")
-@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("name", ["residual", "transformer", "uncovered"])
+@pytest.mark.parametrize(
+    ("name", "arch"),
+    [
+        ("residual", "sm_80"),
+        ("residual", "sm_90"),
+        ("transformer", "sm_80"),
+        ("uncovered", "sm_90"),
+    ],
+)
 def test_it_is_built_saved_and_described_without_a_gpu(
     name: str, arch: str, tmp_path: Path
 ) -> None:

@@ -9,12 +9,10 @@ import pytest
 
 from tests.networks.small import Residual, SeveralResults, random_input, seeded, torch
 from tunesmith.errors import UsageError
-from tunesmith.networks import Network, from_torch
-from tunesmith.networks.graph import Graph
+from tunesmith.networks import from_torch
 from tunesmith.networks.importing.pytorch import exported, module_of
 from tunesmith.networks.layers.layer import Layer
 from tunesmith.networks.relax import graph_of
-from tunesmith.target import Target
 
 
 def steps_of(network: Any) -> list[str]:
@@ -164,10 +162,3 @@ def test_tensors_are_multiplied_and_added_in_epilogues() -> None:
     ]
     gate = network.layers[0].output
     assert network.layers[1].inputs[3:] == (gate, gate)
-
-
-def test_a_gpu_is_refused() -> None:
-    with pytest.raises(
-        UsageError, match=r"networks are built for CPUs, not for cuda\(arch=sm_90\)"
-    ):
-        Network.of(Graph((), (), ()), Target("cuda", arch="sm_90"))

@@ -12,12 +12,14 @@ import pytest
 
 from tests.networks.small import Residual, SeveralResults, random_input, result_of, seeded, torch
 from tunesmith.errors import StoreError, UsageError
-from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.networks import Network, from_torch
-from tunesmith.networks.build.selection import Choice, Origin, selected
-from tunesmith.networks.torch_backend import backend, compiler, remarks
+from tunesmith.networks.build.kernels import LayerKernel, layer_kernel
+from tunesmith.networks.build.programs import HowToBuild, Use, compiled_kernels, kernel_name
+from tunesmith.networks.build.selection import Origin, defaults
+from tunesmith.networks.torch_backend import attempts, backend, remarks
 from tunesmith.operators import Operator
 from tunesmith.store import open_store
+from tunesmith.target import Target
 from tunesmith.task import Task
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -30,25 +32,26 @@ class Built(list[list[Operator]]):
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__()
-        built = Network.built
+        linked = Network.linked
 
-        def noted(network: Network, choices: Mapping[Task, Choice]) -> Any:
+        def noted(network: Network, kernels: Mapping[Task, LayerKernel]) -> Any:
             self.append([layer.operator for layer in network.layers])
-            return built(network, choices)
+            return linked(network, kernels)
 
-        monkeypatch.setattr(Network, "built", noted)
-        monkeypatch.setattr(compiler, "selected", defaults)
+        monkeypatch.setattr(Network, "linked", noted)
+        monkeypatch.setattr(attempts, "compiled_kernels", default_kernels)
 
     @property
     def names(self) -> list[list[str]]:
         return [[operator.name for operator in each] for each in self]
 
 
-def defaults(tasks: Any, _store: Any) -> Mapping[Task, Choice]:
-    problems = {task: problems_of(task)[0] for task in tasks}
+def default_kernels(
+    uses: Mapping[Task, Use], _bytes: int, _target: Target, _how: HowToBuild, first: int
+) -> Mapping[Task, LayerKernel]:
     return {
-        task: Choice(problem, problem.default, None, Origin.DEFAULT)
-        for task, problem in problems.items()
+        task: layer_kernel(kernel_name(number, task), defaults(task)[0])
+        for number, task in enumerate(uses, first)
     }
 
 
@@ -477,12 +480,12 @@ def test_seconds_tune_first_and_what_is_stored_is_used(
 ) -> None:
     origins: list[Origin] = []
 
-    def noted(tasks: Any, store: Any) -> Mapping[Task, Choice]:
-        found = selected(tasks, store)
-        origins.extend(choice.origin for choice in found.values())
+    def noted(*arguments: Any) -> Mapping[Task, LayerKernel]:
+        found = compiled_kernels(*arguments)
+        origins.extend(kernel.choice.origin for kernel in found.values())
         return found
 
-    monkeypatch.setattr(compiler, "selected", noted)
+    monkeypatch.setattr(attempts, "compiled_kernels", noted)
     model, data = seeded(torch.nn.Linear(6, 8)), random_input(2, 6)
     stored = {"store": tmp_path / "tuning.db"}
 

@@ -141,8 +141,8 @@ class Network:
         if not max_weights_growth >= 1:
             raise UsageError(f"a growth of weights must be 1 or more, not {max_weights_growth:g}")
         how = HowToBuild(store, seed, max_weights_growth, progress, say)
-        kernels = compiled_kernels(self._uses, self.constant_bytes, self.target, how)
-        compiled = self._linked(kernels)
+        kernels = compiled_kernels(self.uses, self.constant_bytes, self.target, how)
+        compiled = self.linked(kernels)
         origins = [kernel.choice.origin for kernel in kernels.values()]
         compiled.stored_tasks = origins.count(Origin.STORE)
         try:
@@ -177,7 +177,8 @@ class Network:
         return sum(constant.nbytes for constant in read.values())
 
     @property
-    def _uses(self) -> Mapping[Task, Use]:
+    def uses(self) -> Mapping[Task, Use]:
+        """How the network uses each task."""
         weights: dict[Task, set[object]] = {task: set() for task in self.tasks}
         for layer in self.layers:
             if has_constant_weights(layer.operator):
@@ -186,14 +187,15 @@ class Network:
 
     def built(self, choices: Mapping[Task, Choice]) -> CompiledNetwork:
         """Compile the network with these programs, in this process."""
-        return self._linked(
+        return self.linked(
             {
                 task: layer_kernel(kernel_name(number, task), choice)
                 for number, (task, choice) in enumerate(choices.items())
             }
         )
 
-    def _linked(self, kernels: Mapping[Task, LayerKernel]) -> CompiledNetwork:
+    def linked(self, kernels: Mapping[Task, LayerKernel]) -> CompiledNetwork:
+        """Link these kernels, of which it takes those of its tasks, into a network."""
         of_layers = {layer: kernels[self.task_of(layer)] for layer in self.layers}
         several = len(self.graphs) > 1
         named = {f"main_{each.graph.batch}" if several else "main": each for each in self.graphs}
@@ -217,6 +219,7 @@ class Network:
                     task.operator.to_json(), kernel.choice.problem.sketch.name
                 )
                 for task, kernel in kernels.items()
+                if task in self.tasks
             },
             arch=self.target.gpu_arch if self.target.kind == "cuda" else None,
             preparation=built.preparation,

@@ -114,6 +114,7 @@ class GpuNetwork:
             for number, weight in enumerate(self.weights)
             if weight is not None and number in needed
         }
+        device.sync()  # the copies were on the default stream
         if preparation is not None:
             made = machine[preparation.function](*(weights[it] for it in preparation.reads))
             weights |= zip(preparation.makes, made, strict=True)

@@ -297,7 +297,7 @@ def test_a_network_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     broken, row = written(tmp_path)["networks"]
     assert broken == {"network": "bert_base", "failed": "it differs from its source"}
     assert row["seconds"] == pytest.approx(896, abs=2), "what the first one left"
-    assert "| dqn | 0.500 ms | 2.00 | – | 2.0e-07 | 1 min |" in page
+    assert "| dqn | 0.500 ms | 2.00 | – | 2.0e-07 | 1 min 00 s |" in page
     assert "- bert_base: it differs from its source" in page
     assert "- dqn, torch-compile: no Triton" in page
 

@@ -102,8 +102,9 @@ class NetworkRuns:
         self, network: Network, name: str, library: Path, say: Callable[[str], None]
     ) -> Comparison:
         inputs = library.with_name("inputs.npz")
-        arrays = zip(network.inputs, random_inputs(network.inputs), strict=True)
-        np.savez(inputs, **{argument.name: array for argument, array in arrays})
+        named = zip(network.inputs, random_inputs(network.inputs), strict=True)
+        arrays: dict[str, Any] = {argument.name: array for argument, array in named}
+        np.savez(inputs, **arrays)
         model = ComparedModel(name, None, 1, inputs=str(inputs)).to_json()
         common = {"model": model, "cores": self.target.core_count, "device": self.device}
         sides = {OURS: {"kind": "ours", "library": str(library), **common}}

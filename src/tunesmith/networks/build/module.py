@@ -69,11 +69,14 @@ def built_module(
 def _built(module: Any, functions: list[str], target: Target) -> Any:
     """The executable of a module. ``functions`` are those that are called from outside."""
     from tvm import relax
+    from tvm.relax.transform import LegalizeOps
 
     if target.kind != "cuda":
-        passes = _pipeline(functions, [], scheduled_for_cpu())
+        lowerings = [LegalizeOps({"relax.concat": concatenate})]
+        passes = _pipeline(functions, lowerings, scheduled_for_cpu())
         return relax.build(module, target.to_tvm(), relax_pipeline=passes)
-    passes = _pipeline(functions, passes_for_gpu(), scheduled_for_gpu())
+    lowerings = [*passes_for_gpu(), LegalizeOps()]
+    passes = _pipeline(functions, lowerings, scheduled_for_gpu())
     return gpu_executable(
         lambda: relax.build(
             module, target.to_tvm(), relax_pipeline=passes, tir_pipeline=tvms_pipeline_name()
@@ -82,18 +85,18 @@ def _built(module: Any, functions: list[str], target: Target) -> Any:
     )
 
 
-def _pipeline(functions: list[str], before: Sequence[Any], scheduled: Any) -> Any:
+def _pipeline(functions: list[str], lowerings: Sequence[Any], scheduled: Any) -> Any:
     """Relax's passes, in TVM's order: fusion of what is no layer, and memory planned.
 
-    ``before`` come first; ``scheduled`` is the pass that schedules what is no layer.
+    ``lowerings`` make functions of what is no layer, and ``scheduled`` is the pass that schedules
+    them.
     """
     from tvm.ir.transform import Sequential
     from tvm.relax import transform
 
     return Sequential(
         [
-            *before,
-            transform.LegalizeOps({"relax.concat": concatenate}),
+            *lowerings,
             transform.AnnotateTIROpPattern(),
             transform.FuseOps(),
             transform.FuseTIR(),
@@ -128,9 +131,10 @@ class _Weights:
 
         Its memory is shared if it is aligned: weights that were laid out are in memory once.
         """
-        key = value.content
         if isinstance(value, Prepared):
-            key = (value.function, self.number(value.raw))
+            key: object = (value.function, self.number(value.raw))
+        else:
+            key = value.content
         number = self._numbers.setdefault(key, len(self.values))
         if number == len(self.values):
             self.values.append(value)

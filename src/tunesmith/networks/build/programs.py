@@ -67,12 +67,17 @@ def kernel_name(number: int, task: Task) -> str:
 
 
 def compiled_kernels(
-    uses: Mapping[Task, Use], constant_bytes: int, target: Target, how: HowToBuild
+    uses: Mapping[Task, Use],
+    constant_bytes: int,
+    target: Target,
+    how: HowToBuild,
+    first_number: int = 0,
 ) -> Mapping[Task, LayerKernel]:
     """A kernel for each task, with the best programs of the store, and the model's picks for tasks
     that it does not know.
 
-    ``constant_bytes`` are those of all constants of the network. If a program cannot be compiled,
+    ``constant_bytes`` are those of all constants of the network. The names of the kernels count
+    from ``first_number``. If a program cannot be compiled,
     or the compiler crashes or hangs, the task gets the next best one, at last a sketch's default.
     Raises ``UsageError`` if no sketch can schedule a task, ``TunesmithError`` if no program of a
     task can be compiled.
@@ -81,7 +86,8 @@ def compiled_kernels(
         return {}
     workers = min(target.core_count, len(uses))
     with WorkerPool(workers, how.timeout) as pool:
-        return _Programs(uses, constant_bytes, target, how, pool).kernels()
+        names = {task: kernel_name(number, task) for number, task in enumerate(uses, first_number)}
+        return _Programs(uses, constant_bytes, target, how, names=names, pool=pool).kernels()
 
 
 class _Programs:
@@ -91,9 +97,12 @@ class _Programs:
         constant_bytes: int,
         target: Target,
         how: HowToBuild,
+        *,
+        names: Mapping[Task, str],
         pool: WorkerPool,
     ) -> None:
         self._uses = uses
+        self._names = names
         self._target = target
         self._how = how
         self._pool = pool
@@ -236,9 +245,8 @@ class _Programs:
     # -- compiling -------------------------------------------------------------------------------
 
     def _compile(self, chosen: Mapping[Task, Choice]) -> None:
-        names = {task: kernel_name(number, task) for number, task in enumerate(self._uses)}
         tasks = list(chosen)
-        for done, (number, result) in enumerate(self._codes(names, chosen), 1):
+        for done, (number, result) in enumerate(self._codes(chosen), 1):
             task = tasks[number]
             choice = chosen[task]
             self._tell("compiling", done, len(tasks), task)
@@ -248,13 +256,11 @@ class _Programs:
             elif isinstance(result, LayerKernel):
                 self._compiled[task][choice] = result
             else:
-                self._compiled[task][choice] = result.kernel(names[task], choice)
+                self._compiled[task][choice] = result.kernel(self._names[task], choice)
 
-    def _codes(
-        self, names: Mapping[Task, str], chosen: Mapping[Task, Choice]
-    ) -> Iterable[tuple[int, Any]]:
+    def _codes(self, chosen: Mapping[Task, Choice]) -> Iterable[tuple[int, Any]]:
         """By number, as they come: the code or kernel of each choice, or why there is none."""
-        calls = [(names[task], choice) for task, choice in chosen.items()]
+        calls = [(self._names[task], choice) for task, choice in chosen.items()]
         if self._target.kind == "cpu":
             return self._pool.map(Code.of, calls)
         return enumerate(self._compiled_here(*call) for call in calls)

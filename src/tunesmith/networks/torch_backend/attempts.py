@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tunesmith.errors import StoreError, describe
-from tunesmith.measure.task.portfolio import problems_of
-from tunesmith.networks.build.selection import Choice, Origin
+from tunesmith.networks.build.kernels import LayerKernel
+from tunesmith.networks.build.programs import HowToBuild, compiled_kernels
+from tunesmith.networks.build.selection import defaults
 from tunesmith.networks.check import check, random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.network import Network
@@ -18,6 +19,7 @@ from tunesmith.networks.torch_backend.piece import Piece
 from tunesmith.networks.torch_backend.support import Refused
 from tunesmith.operators import Elementwise
 from tunesmith.reports.format import counted
+from tunesmith.store import open_store
 from tunesmith.task import Task
 
 T = TypeVar("T")
@@ -35,12 +37,13 @@ class RefusedError(Exception):
 class Attempts:
     """What has become of the parts of a graph so far, by their texts.
 
-    ``lines`` are about parts that failed as a whole.
+    ``lines`` are about parts that failed as a whole. ``kernels`` gets those that are compiled.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, kernels: dict[Task, LayerKernel]) -> None:
         self.lines: list[str] = []
         self._options = options
+        self._kernels = kernels
         self._networks: dict[str, Network] = {}
         self._pieces: dict[str, Piece] = {}
 
@@ -62,19 +65,14 @@ class Attempts:
         return found
 
     def pieces(
-        self,
-        parts: Mapping[str, Part],
-        networks: Mapping[str, Network],
-        choices: Mapping[Task, Choice],
+        self, parts: Mapping[str, Part], networks: Mapping[str, Network]
     ) -> dict[str, Piece]:
-        """The parts compiled with these choices. Raises ``RefusedError`` if one fails."""
+        """The parts compiled. Raises ``RefusedError`` if one fails."""
         found = {}
         for name, network in networks.items():
             part = parts[name]
             if part.text not in self._pieces:
-                compiled = self._tried(
-                    part, partial(self._checked, network, choices), self._checked_by_default
-                )
+                compiled = self._tried(part, partial(self._compiled, network), self._with_defaults)
                 (covered,) = network.graphs
                 self._pieces[part.text] = Piece(compiled, covered.graph, part.results)
             found[name] = self._pieces[part.text]
@@ -83,24 +81,26 @@ class Attempts:
     def _network(self, part: Part) -> Network:
         return part.network(self._options.target)
 
-    def _checked(self, network: Network, choices: Mapping[Task, Choice]) -> CompiledNetwork:
-        """A network built, and compared with PyTorch on random inputs."""
-        compiled = network.built({task: choices[task] for task in network.tasks})
+    def _compiled(self, network: Network) -> CompiledNetwork:
+        """A network with the best programs of the store, and the model's picks for others."""
+        uses = {task: use for task, use in network.uses.items() if task not in self._kernels}
+        with open_store(self._options.store) as store:
+            size, target, how = network.constant_bytes, network.target, HowToBuild(store)
+            self._kernels.update(compiled_kernels(uses, size, target, how, len(self._kernels)))
+        return self._checked(network, network.linked(self._kernels))
+
+    def _with_defaults(self, part: Part) -> CompiledNetwork:
+        network = self._network(part)
+        return self._checked(
+            network, network.built({task: defaults(task)[0] for task in network.tasks})
+        )
+
+    def _checked(self, network: Network, compiled: CompiledNetwork) -> CompiledNetwork:
+        """The compiled network, compared with PyTorch on random inputs."""
         if network.source is not None:
             inputs = random_inputs(network.inputs)
             compiled.relative_error = check(compiled, network.source, inputs, self._options.limit)
         return compiled
-
-    def _checked_by_default(self, part: Part) -> CompiledNetwork:
-        network = self._network(part)
-        problems = {task: problems_of(task)[0] for task in network.tasks}
-        return self._checked(
-            network,
-            {
-                task: Choice(problem, problem.default, None, Origin.DEFAULT)
-                for task, problem in problems.items()
-            },
-        )
 
     def _tried(self, part: Part, make: Callable[[], T], alone: Callable[[Part], Any]) -> T:
         """What ``make`` makes of a part; if it fails, ``alone`` is tried on each of its operations.

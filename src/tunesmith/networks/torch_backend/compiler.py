@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
 from typing import Any
 
 from torch.fx import Graph
 
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError
-from tunesmith.networks.build.selection import Choice, selected
+from tunesmith.networks.build.kernels import LayerKernel
 from tunesmith.networks.network import Network
 from tunesmith.networks.torch_backend.arguments import Arguments
 from tunesmith.networks.torch_backend.attempts import Attempts, RefusedError
@@ -39,7 +38,7 @@ class Compiler:
         self._arguments = arguments
         self._options = options
         self._remarks = remarks
-        self._choices: dict[Task, Choice] = {}
+        self._kernels: dict[Task, LayerKernel] = {}
 
     def compiled(self, values: Sequence[Any]) -> Callable[..., Sequence[Any]]:
         """A function of the graph's inputs, for arguments like these.
@@ -48,14 +47,15 @@ class Compiler:
         ``StoreError`` for a store that cannot be used.
         """
         module = captured(self._graph_module, self._arguments, values)
-        attempts = Attempts(self._options)
+        attempts = Attempts(self._options, self._kernels)
         refused = refusals(module.graph, {})
         while True:
             whole, parts = divided(module, refused)
             try:
                 networks = attempts.networks(parts)
-                self._choose(networks.values())
-                pieces = attempts.pieces(parts, networks, self._choices)
+                if self._options.seconds:
+                    self._tune(networks.values())
+                pieces = attempts.pieces(parts, networks)
                 break
             except RefusedError as error:
                 refused = refusals(module.graph, {**refused, **error.nodes})
@@ -75,23 +75,18 @@ class Compiler:
         for line in attempts.lines:
             self._remarks.say(line)
 
-    def _choose(self, networks: Iterable[Network]) -> None:
-        """Choose a program for each task, after the tuning that was asked for."""
+    def _tune(self, networks: Iterable[Network]) -> None:
+        """Tune the tasks that have no kernel yet. Ctrl-C keeps everything."""
         tasks: dict[Task, int] = {}
         for network in networks:
             for task, layers in network.tasks.items():
                 tasks[task] = tasks.get(task, 0) + layers
-        missing = [task for task in tasks if task not in self._choices]
-        if not missing:
-            return
-        with ExitStack() as stack:
-            store = stack.enter_context(open_store(self._options.store))
-            if self._options.seconds:
-                self._tune(tasks, store)
-            self._choices.update(selected(missing, store))
+        if any(task not in self._kernels for task in tasks):
+            with open_store(self._options.store) as store:
+                self._tune_for_the_rest(tasks, store)
 
-    def _tune(self, tasks: Mapping[Task, int], store: Store) -> None:
-        """Tune for as long as the store lacks of the seconds. Ctrl-C keeps everything."""
+    def _tune_for_the_rest(self, tasks: Mapping[Task, int], store: Store) -> None:
+        """Tune for as long as the store lacks of the seconds."""
         wanted = self._options.seconds
         left = wanted - sum(seconds_of(store.runs(task.key)) for task in tasks)
         known = all(store.best(task.key) is not None for task in tasks)
