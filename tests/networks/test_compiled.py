@@ -201,10 +201,11 @@ class Words(torch.nn.Module):  # type: ignore[misc]
 
 def test_indices_outside_of_their_table_are_refused(tmp_path: Path) -> None:
     model, words = seeded(Words()), torch.tensor([[3, 9]])
-    compiled = from_torch(model, words).built({})
+    network = from_torch(model, words)
+    compiled = network.built(defaults(network))
     compiled.save(tmp_path / "net.so")
-    for network in (compiled, load(tmp_path / "net.so")):
-        torch.testing.assert_close(network(words), result_of(model, words))
+    for built in (compiled, load(tmp_path / "net.so")):
+        torch.testing.assert_close(built(words), result_of(model, words))
         for wrong in ([[0, 10]], [[-1, 0]]):
             with pytest.raises(UsageError, match="words must be indices from 0 to 9, not from "):
-                network(torch.tensor(wrong))
+                built(torch.tensor(wrong))

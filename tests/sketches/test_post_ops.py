@@ -28,9 +28,8 @@ MOST_MULTIPLY_ADDS = 200_000
 
 def _of_products(name: str) -> bool:
     """Whether a sketch is for products, and of any size."""
-    return (
-        not name.endswith(("rows", "pool", "elementwise")) and not SKETCHES.get(name).only_by_name
-    )
+    others = ("rows", "pool", "reduce", "elementwise")
+    return not name.endswith(others) and not SKETCHES.get(name).only_by_name
 
 
 def _cases() -> list[Any]:

@@ -21,6 +21,7 @@ from tunesmith.operators import (
     conv2d_transpose,
     dense,
     depthwise_conv2d,
+    elementwise,
     layer_norm,
     matmul,
     pool2d,
@@ -124,4 +125,5 @@ def _small_operators(dtype: str) -> list[Operator]:
         reduce(n=65, inner=12, kind="max", dtype=dtype),
         softmax(m=19, n=131, dtype=dtype),
         layer_norm(m=12, n=96, dtype=dtype),
+        elementwise(n=2, c=5, inner=49, post_ops="scale+shift+add+silu", dtype=dtype),
     ]  # fmt: skip

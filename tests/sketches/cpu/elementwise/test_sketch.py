@@ -37,12 +37,14 @@ class TestCpuElementwise(SketchConformance):
     )
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("name", POST_OPS.names())
 @each_target
-def test_each_post_op_computes_its_reference(target: Target, name: str) -> None:
-    operator = elementwise(n=2, c=3, inner=37, post_ops=name + NUMBERS.get(name, ""))
-    if "float32" not in POST_OPS.get(name).dtypes:
-        pytest.skip(f"{name} is not for float32")
+def test_each_post_op_computes_its_reference(target: Target, name: str, dtype: str) -> None:
+    if dtype not in POST_OPS.get(name).dtypes:
+        pytest.skip(f"{name} is not for {dtype}")
+    post_ops = name + NUMBERS.get(name, "")
+    operator = elementwise(n=2, c=3, inner=37, post_ops=post_ops, dtype=dtype)
     assert mismatch(SKETCH, operator, SKETCH.default(operator, target), target) is None
 
 

@@ -105,6 +105,7 @@ class _Chain:
         self._epilogue = operator.epilogue
         self._rows, self._lanes, self._channels = rows, lanes, operator.c
         total = operator.accumulate_dtype
+        self._rounds_bits = operator.dtype == "bfloat16"
         self._kept = Kept(total, lanes)
         self._arithmetic = TvmArithmetic(emit.vector_type(total, lanes))
         self._data, *self._operands, self._result = (Elements(each, total) for each in buffers)
@@ -150,4 +151,7 @@ class _Chain:
             operands(),
             keep=lambda value: self._kept("value", value, lanes),
         )
+        if self._rounds_bits:
+            # The bits of exp or tanh would be bits of a `Let`, which TVM's analyzer binds twice.
+            value = self._kept("value", value, lanes)
         self._result.store(value, at, lanes)
