@@ -52,7 +52,7 @@ def test_every_operator(name: str, data: st.DataObject) -> None:
         with pytest.raises(UsageError, match=f"PyTorch has no {name} of int8"):
             torch_call(operator, operator.make_inputs(0), 1)
     elif refusals.torch(operator) is not None:  # of all that is drawn here, for its padding alone
-        with pytest.raises(RuntimeError, match=r"^(expected padding|pad should be)"):
+        with pytest.raises(RuntimeError, match="pad"):
             assert_same(operator, seed=1)
     else:
         assert_same(operator, seed=1)
