@@ -44,6 +44,14 @@ _ROWS: dict[str, st.SearchStrategy[Any]] = {
     "n": _SIZES,
     "dtype": st.sampled_from(FLOATS),
 }
+_CELL: dict[str, st.SearchStrategy[Any]] = {
+    "steps": st.integers(1, 3),
+    "b": _CHANNELS,
+    "units": _SIZES,
+    "reverse": st.booleans(),
+    "constant_weights": st.booleans(),
+    "dtype": st.sampled_from(FLOATS),
+}
 
 # Of one post-op of each kind, so that any two of them are right for any inputs.
 _POST_OPS = st.lists(
@@ -124,6 +132,15 @@ _OPTIONS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "post_ops": _POST_OPS.map("+".join),
         "dtype": st.sampled_from(FLOATS),
     },
+    "embedding": {
+        "n": _SIZES,
+        "rows": _SIZES,
+        "width": _SIZES,
+        "index_dtype": st.sampled_from(("int32", "int64")),
+        "dtype": st.sampled_from(ALL_TYPES),
+    },
+    "lstm": _CELL,
+    "gru": _CELL,
 }
 
 

@@ -16,7 +16,10 @@ from tunesmith.operators import (
     dense,
     depthwise_conv2d,
     elementwise,
+    embedding,
+    gru,
     layer_norm,
+    lstm,
     matmul,
     pool2d,
     reduce,
@@ -68,6 +71,13 @@ OPERATORS: tuple[Operator, ...] = (
     elementwise(n=2, c=3, inner=7, post_ops="scale+tanh+add+shift"),
     elementwise(inner=37, post_ops="divide+power:0.5+exp+minimum", dtype="float64"),
     elementwise(n=3, c=5, inner=1, post_ops="negative+gelu+multiply", dtype="bfloat16"),
+    embedding(n=7, rows=5, width=3),
+    embedding(n=7, rows=5, width=3, dtype="int8", index_dtype="int32"),
+    lstm(units=1),
+    lstm(steps=3, b=2, units=13, reverse=True),
+    lstm(steps=2, units=7, dtype="bfloat16"),
+    gru(b=3, units=7),
+    gru(steps=4, units=5, reverse=True, dtype="float64"),
 )
 
 
@@ -142,6 +152,12 @@ def _stages(op: Operator) -> list[str]:
         (softmax(m=2, n=2), ["max", "exp", "sum", "normalise"]),
         (elementwise(inner=2, post_ops="relu+add"), ["epilogue"]),
         (layer_norm(m=2, n=2), ["sum", "mean", "squares", "variance", "normalise"]),
+        (embedding(n=2, rows=2, width=2), ["embedding"]),
+        (
+            lstm(steps=2, units=2, reverse=True),
+            ["lstm1", "state0_1", "lstm0", "state1_1", "state0_0", "state1_0", "states"],
+        ),
+        (gru(units=2), ["gru0", "state0_0", "states"]),
     ],
     ids=lambda value: value.key if isinstance(value, Operator) else "",
 )

@@ -24,7 +24,10 @@ from tunesmith.operators import (
     dense,
     depthwise_conv2d,
     elementwise,
+    embedding,
+    gru,
     layer_norm,
+    lstm,
     matmul,
     operator_from_json,
     pool2d,
@@ -60,6 +63,10 @@ from tunesmith.operators import (
         (softmax(m=3, n=4), 5 * 12),
         (layer_norm(m=3, n=4), 8 * 12),
         (elementwise(n=2, c=3, inner=4, post_ops="scale+clip:0:1"), 3 * 24),
+        (embedding(n=3, rows=100, width=4), 12),
+        # Twice 3 x 2 units, each 4 (or 3) sums of 2 products, and 28 (or 20) operations
+        (lstm(steps=2, b=3, units=2), 2 * 6 * (2 * 4 * 2 + 28)),
+        (gru(steps=2, b=3, units=2), 2 * 6 * (2 * 3 * 2 + 20)),
     ],
     ids=lambda value: value.key if isinstance(value, Operator) else str(value),
 )
@@ -85,6 +92,11 @@ def test_flops_follow_the_convention(op: Operator, flops: int) -> None:
             elementwise(c=3, inner=4, post_ops="add+relu"),
             "elementwise(n=1,c=3,inner=4,post_ops=add+relu,dtype=float32)",
         ),
+        (
+            embedding(n=3, rows=9, width=4),
+            "embedding(n=3,rows=9,width=4,index_dtype=int64,dtype=float32)",
+        ),
+        (lstm(units=9), "lstm(steps=1,b=1,units=9,reverse=false,dtype=float32)"),
         # An option that came later is in no older key.
         (
             dense(m=2, n=3, k=4, constant_weights=True),
@@ -259,6 +271,21 @@ def test_tolerance_accepts_plain_loops_and_refuses_a_lost_product(terms: int) ->
     damaged = careless.copy()
     damaged[0, 0] -= lost
     assert not np.allclose(damaged, expected, rtol=relative, atol=absolute)
+
+
+@pytest.mark.parametrize("steps", [1, 20])
+@pytest.mark.parametrize("make", [lstm, gru])
+def test_tolerance_of_cells_refuses_a_lost_product(make: Any, steps: int) -> None:
+    op = make(steps=steps, units=100)
+    hidden, weight, *others = op.make_inputs(seed=0)
+    relative, absolute = op.tolerance
+    expected = op.reference(hidden, weight, *others)
+    damaged = weight.copy()
+    row = int(np.argmax(np.abs(weight[:, 7])))  # of the typical size: at most 1 / sqrt(units)
+    damaged[row, 7] = 0
+    found = op.reference(hidden, damaged, *others)
+    assert np.allclose(expected + absolute / 2, expected, rtol=relative, atol=absolute)
+    assert not np.allclose(found, expected, rtol=relative, atol=absolute)
 
 
 def test_tolerance_of_integers_and_of_maxima_is_zero() -> None:

@@ -19,7 +19,9 @@ from tunesmith.operators import (
     Conv2dTranspose,
     DepthwiseConv2d,
     Elementwise,
+    Gru,
     LayerNorm,
+    Lstm,
     Operator,
     Pool2d,
     ProductOperator,
@@ -146,6 +148,27 @@ def _elementwise(op: Elementwise, data: Any, *operands: Any) -> Any:
     return data
 
 
+def _lstm(op: Lstm, hidden: Any, weight: Any, gates: Any, cell: Any) -> Any:
+    """PyTorch's cell multiplies its inputs by weights: by an identity, here."""
+    identity = torch.eye(op.gate_rows, dtype=gates.dtype)
+    found = torch.empty(op.result.shape, dtype=gates.dtype)
+    for step in op.order:
+        hidden, cell = torch.lstm_cell(gates[step], (hidden, cell), identity, weight)
+        found[step] = hidden
+    found[op.steps] = cell
+    return found
+
+
+def _gru(op: Gru, hidden: Any, weight: Any, gates: Any, bias: Any) -> Any:
+    identity = torch.eye(op.gate_rows, dtype=gates.dtype)
+    biases = torch.zeros(op.gate_rows, dtype=gates.dtype), torch.cat([0 * bias, 0 * bias, bias])
+    found = torch.empty(op.result.shape, dtype=gates.dtype)
+    for step in op.order:
+        hidden = torch.gru_cell(gates[step], hidden, identity, weight, *biases)
+        found[step] = hidden
+    return found
+
+
 _TORCH: dict[str, Callable[..., Any]] = {
     "matmul": lambda op, data, weight: data @ weight,
     "batch_matmul": _batch_matmul,
@@ -159,6 +182,9 @@ _TORCH: dict[str, Callable[..., Any]] = {
     "softmax": lambda op, data: torch.softmax(data, dim=1),
     "layer_norm": _layer_norm,
     "elementwise": _elementwise,
+    "embedding": lambda _, indices, table: functional.embedding(indices.long(), table),
+    "lstm": _lstm,
+    "gru": _gru,
 }
 
 

@@ -27,7 +27,8 @@ _CHAINS = (
     "maximum+rsqrt+scale",
     "negative+tanh+minimum+abs",
 )
-_OTHERS = ("adaptive_pool2d", "reduce", "elementwise")
+_OTHERS = ("adaptive_pool2d", "reduce", "elementwise", "embedding")
+_CELLS = ("lstm", "gru")
 
 
 class OddOperators:
@@ -38,7 +39,7 @@ class OddOperators:
 
     def __next__(self) -> Operator:
         while True:
-            name = self._one((*_PRODUCTS, *_WINDOWS, *_ROWS, *_OTHERS))
+            name = self._one((*_PRODUCTS, *_WINDOWS, *_ROWS, *_CELLS, *_OTHERS))
             try:
                 return operator(name, **self._options(name))
             except UsageError:  # options that do not fit together
@@ -88,12 +89,36 @@ class OddOperators:
             kind = self._one(("avg", "max"))
             output = self._pair((1, 2, 3, 5, 7))
             return image | {"output_size": output, "kind": kind, "dtype": self._one(_FLOATS)}
+        if name in _CELLS:
+            return self._cell()
+        return self._look_up() if name == "embedding" else self._weighted(name)
+
+    def _weighted(self, name: str) -> dict[str, Any]:
         if name in _PRODUCTS:
             sizes = {axis: self._one(_SIZES) for axis in "mnk"} | self._epilogue()
             if name == "batch_matmul":
                 sizes |= {"b": self._one((1, 2, 3)), "transpose": self._one(("NN", "NT", "TN"))}
             return sizes
         return self._window(name)
+
+    def _cell(self) -> dict[str, Any]:
+        return {
+            "steps": self._one((1, 1, 2, 3)),
+            "b": self._one((1, 1, 2, 3, 5, 8)),
+            "units": self._one(_SIZES),
+            "dtype": self._one(_FLOATS),
+            "reverse": bool(self._rng.random() < 0.3),
+            "constant_weights": bool(self._rng.random() < 0.6),
+        }
+
+    def _look_up(self) -> dict[str, Any]:
+        return {
+            "n": self._one(_SIZES),
+            "rows": self._one(_SIZES),
+            "width": self._one((*_SIZES, 100, 300)),
+            "dtype": self._one((*_FLOATS, "int8")),
+            "index_dtype": self._one(("int64", "int32")),
+        }
 
     def _window(self, name: str) -> dict[str, Any]:
         options: dict[str, Any] = {

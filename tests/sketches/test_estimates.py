@@ -24,7 +24,10 @@ from tunesmith.operators import (
     batch_matmul,
     conv2d,
     depthwise_conv2d,
+    embedding,
+    gru,
     layer_norm,
+    lstm,
     matmul,
     operator_from_json,
     pool2d,
@@ -55,6 +58,9 @@ OPERATORS: tuple[Operator, ...] = (
     reduce(outer=4, n=33, inner=20),
     reduce(outer=40, n=33),
     layer_norm(m=32, n=97),
+    embedding(n=12, rows=40, width=50),
+    lstm(steps=3, b=2, units=40, constant_weights=True),
+    gru(b=5, units=33),
 )
 GPUS = (Target("cuda", arch="sm_80"), Target("cuda", arch="sm_90"))
 TARGETS = (Target(cores=2), Target(mcpu="haswell", cores=4), *GPUS)

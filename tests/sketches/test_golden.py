@@ -17,6 +17,9 @@ from tunesmith.operators import (
     conv2d,
     depthwise_conv2d,
     elementwise,
+    embedding,
+    gru,
+    lstm,
     matmul,
     pool2d,
     reduce,
@@ -143,6 +146,12 @@ PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
         conv2d(ci=16, h=10, w=12, co=24, kernel=3, stride=2, constant_weights=True, bias=True),
         {"rows": 4, "vectors": 1, "pack_patches": "block"},
     ),
+    # Rows of four vectors and one that overlaps, the next row prefetched, on all cores.
+    "embedding_shared": (embedding(n=9, rows=50, width=70), {"unroll": 2, "tasks": 2}),
+    # A step: all gates of a vector of units at once; the last vector overlaps the one before.
+    "lstm_one_step": (lstm(units=20, constant_weights=True), {"unroll": 1, "chains": 1}),
+    # Steps from the last one on: states twice, in turn; two sequences in registers.
+    "gru_backwards": (gru(steps=3, b=2, units=16, reverse=True), {"unroll": 1, "chains": 1}),
 }
 # Whose sketch is not the first one that supports the operator.
 SKETCHES = {

@@ -28,7 +28,7 @@ MOST_MULTIPLY_ADDS = 200_000
 
 def _of_products(name: str) -> bool:
     """Whether a sketch is for products, and of any size."""
-    others = ("rows", "pool", "reduce", "elementwise")
+    others = ("rows", "pool", "reduce", "elementwise", "embedding", "recurrent")
     return not name.endswith(others) and not SKETCHES.get(name).only_by_name
 
 

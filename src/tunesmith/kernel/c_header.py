@@ -29,6 +29,7 @@ _TYPES = {
     "uint8": _Type(1, 8, "uint8_t"),
     "int16": _Type(0, 16, "int16_t"),
     "int32": _Type(0, 32, "int32_t"),
+    "int64": _Type(0, 64, "int64_t"),
 }
 
 # Keywords of C and C++ that are plausible file names.

@@ -15,7 +15,7 @@ from tunesmith.kernel.calling import Calling, CpuCalling
 from tunesmith.kernel.files import Description
 from tunesmith.kernel.gpu_calling import GpuCalling
 from tunesmith.kernel.prepared import PreparedKernel
-from tunesmith.operators import Argument, Operator, ProductOperator
+from tunesmith.operators import Argument, Operator, WeightedOperator
 from tunesmith.sketches.tir.weights import (
     PREPARE,
     WEIGHT,
@@ -93,7 +93,7 @@ class Kernel:
         not fit, and ``TunesmithError`` like a call.
         """
         operator = self.operator
-        if not isinstance(operator, ProductOperator):
+        if not isinstance(operator, WeightedOperator):
             raise UsageError(f"{operator.name} has no weights to prepare: call the kernel itself")
         if not has_constant_weights(operator):
             raise UsageError(

@@ -13,10 +13,11 @@ from tunesmith.operators._conv2d_transpose import Conv2dTranspose
 from tunesmith.operators._depthwise_conv2d import DepthwiseConv2d
 from tunesmith.operators._dtypes import element_bits
 from tunesmith.operators._elementwise import Elementwise
+from tunesmith.operators._embedding import Embedding
 from tunesmith.operators._epilogue import Epilogue, ProductOperator
 from tunesmith.operators._layer_norm import LayerNorm
 from tunesmith.operators._matrix_products import BatchMatmul, Dense, Matmul
-from tunesmith.operators._operator import Argument, Operator
+from tunesmith.operators._operator import Argument, Operator, WeightedOperator
 from tunesmith.operators._options import (
     ChoiceOption,
     FlagOption,
@@ -31,6 +32,7 @@ from tunesmith.operators._options import (
 from tunesmith.operators._pool2d import AdaptivePool2d, Pool2d
 from tunesmith.operators._post_op import AppliedPostOp, Operand, PostOp
 from tunesmith.operators._post_ops import POST_OPS, post_ops
+from tunesmith.operators._recurrent import Gru, Lstm, RecurrentOperator
 from tunesmith.operators._reduce import Reduce
 from tunesmith.operators._registry import (
     MATRIX_PRODUCTS,
@@ -62,6 +64,9 @@ reduce = Reduce
 softmax = Softmax
 layer_norm = LayerNorm
 elementwise = Elementwise
+embedding = Embedding
+lstm = Lstm
+gru = Gru
 
 __all__ = [
     "MATRIX_PRODUCTS",
@@ -76,10 +81,13 @@ __all__ = [
     "Dense",
     "DepthwiseConv2d",
     "Elementwise",
+    "Embedding",
     "Epilogue",
     "FlagOption",
+    "Gru",
     "IntegerOption",
     "LayerNorm",
+    "Lstm",
     "Matmul",
     "NumberOption",
     "Operand",
@@ -93,9 +101,11 @@ __all__ = [
     "Pool2d",
     "PostOp",
     "ProductOperator",
+    "RecurrentOperator",
     "Reduce",
     "Softmax",
     "TvmArithmetic",
+    "WeightedOperator",
     "adaptive_pool2d",
     "as_option",
     "batch_matmul",
@@ -106,7 +116,10 @@ __all__ = [
     "describe_operators",
     "element_bits",
     "elementwise",
+    "embedding",
+    "gru",
     "layer_norm",
+    "lstm",
     "matmul",
     "operator",
     "operator_class",

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from tunesmith.errors import UsageError
 from tunesmith.operators import _dtypes
 from tunesmith.operators._arithmetic import Arithmetic, NumpyArithmetic, TvmArithmetic
-from tunesmith.operators._operator import Argument, Float64Array, Operator
+from tunesmith.operators._operator import Argument, Float64Array, WeightedOperator
 from tunesmith.operators._options import as_option, flag
 from tunesmith.operators._post_op import AppliedPostOp, Operand
 from tunesmith.operators._post_ops import PostOpsOption, post_ops
@@ -131,7 +131,7 @@ class Epilogue:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ProductOperator(Operator):
+class ProductOperator(WeightedOperator):
     """An operator that sums products of two operands, with an epilogue.
 
     Its TE definition is one reduction stage named after the operator, after a "pad" (or "dilate")
@@ -146,10 +146,6 @@ class ProductOperator(Operator):
     post_ops: str = field(
         default="",
         metadata=as_option(PostOpsOption("elementwise operations that follow, such as silu")),
-    )
-    constant_weights: bool = field(
-        default=False,
-        metadata=flag("weights never change: laid out once, when a kernel is loaded"),
     )
 
     def __post_init__(self) -> None:

@@ -22,6 +22,7 @@ from tunesmith.operators._options import (
     OptionType,
     SidesOption,
     as_option,
+    flag,
     format_value,
 )
 
@@ -274,6 +275,16 @@ class Operator(abc.ABC, metaclass=_OperatorType):
         values = {option.name: getattr(self, option.name) for option in self.options()}
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
         return {"operator": self.name, "options": options}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class WeightedOperator(Operator):
+    """An operator whose second argument is weights, which may be laid out before the first call."""
+
+    constant_weights: bool = field(
+        default=False,
+        metadata=flag("weights never change: laid out once, when a kernel is loaded"),
+    )
 
 
 def _random(argument: Argument, rng: np.random.Generator) -> Array:

@@ -25,6 +25,9 @@ _OURS = {
     "softmax": "tunesmith.operators._softmax:Softmax",
     "layer_norm": "tunesmith.operators._layer_norm:LayerNorm",
     "elementwise": "tunesmith.operators._elementwise:Elementwise",
+    "embedding": "tunesmith.operators._embedding:Embedding",
+    "lstm": "tunesmith.operators._recurrent:Lstm",
+    "gru": "tunesmith.operators._recurrent:Gru",
 }
 
 

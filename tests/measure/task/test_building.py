@@ -9,7 +9,16 @@ from tunesmith.errors import UsageError
 from tunesmith.measure.task.building import Builds, build_sample
 from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.measurement import Outcome
-from tunesmith.operators import Operator, batch_matmul, conv2d, elementwise, matmul, softmax
+from tunesmith.operators import (
+    Operator,
+    batch_matmul,
+    conv2d,
+    elementwise,
+    embedding,
+    lstm,
+    matmul,
+    softmax,
+)
 from tunesmith.problem import MeasureSettings
 from tunesmith.sketches import sketches
 from tunesmith.space import Config
@@ -33,6 +42,8 @@ OPERATORS = (
     batch_matmul(b=2, m=16, n=16, k=16),
     softmax(m=4, n=64),
     elementwise(c=4, inner=64, post_ops="scale+add+relu"),
+    embedding(n=4, rows=9, width=16),
+    lstm(steps=2, units=16),
     matmul(m=64, n=64, k=64, dtype="bfloat16"),
     conv2d(ci=16, h=8, w=8, co=32, kernel=3, padding=1, dtype="float16"),
 )

@@ -22,7 +22,10 @@ from tunesmith.operators import (
     dense,
     depthwise_conv2d,
     elementwise,
+    embedding,
+    gru,
     layer_norm,
+    lstm,
     matmul,
     pool2d,
     reduce,
@@ -126,4 +129,7 @@ def _small_operators(dtype: str) -> list[Operator]:
         softmax(m=19, n=131, dtype=dtype),
         layer_norm(m=12, n=96, dtype=dtype),
         elementwise(n=2, c=5, inner=49, post_ops="scale+shift+add+silu", dtype=dtype),
+        embedding(n=7, rows=19, width=36, dtype=dtype),
+        lstm(steps=3, b=3, units=37, constant_weights=True, dtype=dtype),
+        gru(steps=2, b=5, units=32, reverse=True, dtype=dtype),
     ]  # fmt: skip

@@ -118,7 +118,8 @@ class _Float32:
         return f"{element}x{self._lanes}" if self._lanes else element
 
     def named(self, name: str, value: Any, body: Callable[[Any], Any]) -> Any:
-        """``body`` of a value that it uses several times."""
+        """``body`` of a value that it uses several times. The value must have no named part: TVM's
+        code generator would bind the name of that twice, and refuses if it simplifies the one."""
         from tvm import tirx
 
         variable = tirx.Var(name, str(value.ty.dtype))
@@ -157,11 +158,11 @@ def _exp(of: _Float32, x: Any) -> Any:
         return of.named("n", x * of.number(LOG2_E) + whole, lambda moved: scaled(x, moved, whole))
 
     def scaled(x: Any, moved: Any, whole: Any) -> Any:
-        def rest(n: Any) -> Any:
-            return n * of.number(-LN2_LOW) + (n * of.number(-LN2_HIGH) + x)
+        def of_whole(n: Any) -> Any:
+            rest = n * of.number(-LN2_LOW) + (n * of.number(-LN2_HIGH) + x)
+            return of.named("r", rest, lambda r: of.polynomial((1.0, *EXP_OF_FLOAT32), r))
 
-        remainder = of.named("whole", moved - whole, rest)
-        fraction = of.named("r", remainder, lambda r: of.polynomial((1.0, *EXP_OF_FLOAT32), r))
+        fraction = of.named("whole", moved - whole, of_whole)
         # Half of it twice: 2**128 is no float.
         word = tirx.reinterpret(of.bits("int32"), moved)
         exponent = (word - of.number(0x4B400000, "int32")) + of.number(126, "int32")

@@ -118,7 +118,8 @@ def known_loop_nest(operator: Operator, sketch: str) -> LoopNest:
 
 @lru_cache(maxsize=64)
 def main_loop_nest(operator: Operator) -> LoopNest | None:
-    """The loop nest of the operator's one reduction, or None if it has none or several."""
+    """The loop nest of the operator's one reduction; None if it has none or several, or if stages
+    after it have another shape, so that they cannot be computed tile by tile of it."""
     from tvm.s_tir import Schedule
 
     schedule = Schedule(lower(operator))
@@ -128,13 +129,17 @@ def main_loop_nest(operator: Operator) -> LoopNest | None:
         return None
     ref, block = reductions[0]
     produced = {write.source.name for _, other in blocks for write in other.writes}
+    after = _closure(schedule.get_consumers, ref)
+    shapes = {_extents(schedule.get(one)) for one in (ref, *after)}
+    if len(shapes) > 1:
+        return None
     return LoopNest(
         block=block.name_hint,
         spatial=_axes(block, reduction=False),
         reduction=_axes(block, reduction=True),
         inputs=_accesses(block, produced),
         producers=_names(schedule, _closure(schedule.get_producers, ref)),
-        consumers=_names(schedule, _closure(schedule.get_consumers, ref)),
+        consumers=_names(schedule, after),
     )
 
 
@@ -184,6 +189,11 @@ def _axes(block: Any, *, reduction: bool) -> tuple[Axis, ...]:
         for axis in block.iter_vars
         if axis.iter_type == wanted
     )
+
+
+def _extents(block: Any) -> tuple[int, ...]:
+    """The shape of what a stage computes."""
+    return tuple(axis.extent for axis in _axes(block, reduction=False))
 
 
 def _accesses(block: Any, produced: set[str]) -> tuple[Access, ...]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from tunesmith.operators import Argument, Operator, ProductOperator
+from tunesmith.operators import Argument, Operator, WeightedOperator
 from tunesmith.sketches.tir import emit
 
 PREPARE = "prepare"
 """The function over the weights and the tensor that it lays out."""
 
-# Of the two operands of a product, the second one is the weights.
+# Of the arguments of an operator with weights, the second one is the weights.
 WEIGHT = 1
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 def has_constant_weights(operator: Operator) -> bool:
     """Whether the operator says that its weights never change."""
-    return isinstance(operator, ProductOperator) and operator.constant_weights
+    return isinstance(operator, WeightedOperator) and operator.constant_weights
 
 
 def without_weights(values: Sequence[T]) -> list[T]:
@@ -49,7 +49,7 @@ def program_of(operator: Operator, main: Callable[[list[Any]], None]) -> Any:
 
 
 def program_with_weights(
-    operator: ProductOperator,
+    operator: WeightedOperator,
     prepared: Argument,
     prepare: Callable[[Any, Any], None],
     main: Callable[[Sequence[Any]], None],

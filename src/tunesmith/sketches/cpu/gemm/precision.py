@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from tunesmith.operators import ProductOperator
+from tunesmith.operators import ProductOperator, RecurrentOperator
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.vectors import from_bfloat16
 from tunesmith.target import Target
@@ -66,7 +66,9 @@ class Precision:
         return Precision(dtype, total)
 
     @staticmethod
-    def for_operator(operator: ProductOperator, target: Target, lanes: int) -> Precision:
+    def for_operator(
+        operator: ProductOperator | RecurrentOperator, target: Target, lanes: int
+    ) -> Precision:
         """``of`` with the operator's types."""
         return Precision.of(operator.dtype, operator.accumulate_dtype, target, lanes)
 

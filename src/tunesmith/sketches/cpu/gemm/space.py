@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tunesmith.operators import ProductOperator
+from tunesmith.operators import ProductOperator, RecurrentOperator
 from tunesmith.sketches.cpu.gemm.blocking import Blocking, Packing, Plan, Side
 from tunesmith.sketches.cpu.gemm.precision import Precision
 from tunesmith.sketches.cpu.model.machine import Machine
@@ -103,7 +103,9 @@ def tile_conditions(rows: int, columns: int) -> list[str]:
     ]
 
 
-def widest_lanes(operator: ProductOperator, columns: int, target: Target) -> int:
+def widest_lanes(
+    operator: ProductOperator | RecurrentOperator, columns: int, target: Target
+) -> int:
     """The lanes of the longest vector of sums that ``columns`` columns fill."""
     lanes = target.lanes(operator.accumulate_dtype)
     while lanes > columns:
@@ -140,7 +142,7 @@ def packings(*, readable: bool, constant: bool = False) -> tuple[str, ...]:
 
 
 def plan_of(
-    operator: ProductOperator,
+    operator: ProductOperator | RecurrentOperator,
     target: Target,
     config: Config,
     size: tuple[int, int, int],

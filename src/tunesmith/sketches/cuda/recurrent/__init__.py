@@ -1,0 +1,1 @@
+"""Recurrent cells (``cuda_recurrent``): LSTM and GRU, a launch for each step."""
