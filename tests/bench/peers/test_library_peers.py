@@ -28,7 +28,9 @@ from tunesmith.operators import (
     conv2d_transpose,
     dense,
     depthwise_conv2d,
+    embedding,
     layer_norm,
+    lstm,
     matmul,
     pool2d,
     reduce,
@@ -60,6 +62,8 @@ UNWEIGHTED = {
     "adaptive_pool": adaptive_pool2d(c=5, h=8, w=7, output_size=(3, 2)),
     "mean": reduce(outer=3, n=20, inner=5),
     "maximum": reduce(outer=3, n=20, kind="max"),
+    "embedding": embedding(n=6, rows=9, width=20),
+    "embedding_int32": embedding(n=6, rows=9, width=20, index_dtype="int32"),
     "global_pool": pool2d(c=16, h=7, w=7, kernel=7, kind="avg"),
 }
 MATMUL = matmul(m=5, n=6, k=7)
@@ -90,7 +94,14 @@ KINDS = {
     **UNWEIGHTED,
 }
 FOUR_SIDES = {"of_four_sides", "pool_of_four_sides"}
-NOT_BY_ONEDNN = FOUR_SIDES | {"adaptive_pool", "mean", "maximum", "avg_pool_in_ceil_mode"}
+NOT_BY_ONEDNN = FOUR_SIDES | {
+    "adaptive_pool",
+    "mean",
+    "maximum",
+    "avg_pool_in_ceil_mode",
+    "embedding",
+    "embedding_int32",
+}
 CONVOLUTIONS = set(WEIGHTED) - {"dense"}
 # What each peer computes; it refuses the other kinds.
 RUNS = {
@@ -115,7 +126,7 @@ def results_of(name: str, operator: Operator) -> list[Any]:
     inputs = operator.make_inputs(seed=3)
     call = peer.call(operator, inputs, 2)
     for array in inputs:  # of which the peer has copies in memory of its own
-        array.fill(np.nan)
+        array.fill(np.nan if array.dtype.kind == "f" else 0)
     ways = [*call.ways.values()] if isinstance(call, Fastest) else [call]
     for way in ways:
         way()
@@ -202,6 +213,7 @@ def test_a_residual_is_added(name: str) -> None:
         ("numpy", TRANSPOSED, "transposed"),
         ("numpy", DEPTHWISE, "grouped"),
         ("numpy", GROUPED, "grouped"),
+        ("onnxruntime", lstm(units=4), "no library has cells alone"),
         ("pytorch", with_options(DENSE, dtype="int8"), "int8"),
     ],
     ids=str,

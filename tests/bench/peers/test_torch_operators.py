@@ -14,12 +14,14 @@ from tests.properties import examples
 from tunesmith.bench.peers import refusals
 from tunesmith.bench.peers.torch_operators import torch_call
 from tunesmith.errors import UsageError
-from tunesmith.operators import Operator, elementwise, matmul, workload
+from tunesmith.operators import Operator, elementwise, gru, lstm, matmul, workload
 
 torch = pytest.importorskip("torch", reason="PyTorch is what is compared with")
 
 # Unit roundoffs of the types that PyTorch may round to between two steps, with some to spare.
 _COARSE = {"float16": 2.0**-8, "bfloat16": 2.0**-5}
+
+NOT_COMPARED = ("elementwise", "lstm", "gru")
 
 
 def assert_same(operator: Operator, seed: int = 0) -> None:
@@ -43,7 +45,7 @@ def assert_same(operator: Operator, seed: int = 0) -> None:
 
 # PyTorch itself looks for Intel's GPUs when its flags are put back.
 @pytest.mark.filterwarnings("ignore:TF32 acceleration")
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "elementwise"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in NOT_COMPARED])
 @settings(examples(60), suppress_health_check=[HealthCheck.filter_too_much])
 @given(data=st.data())
 def test_every_operator(name: str, data: st.DataObject) -> None:
@@ -63,6 +65,14 @@ def test_chains_are_not_compared() -> None:
     assert refusals.torch(chain) == refusals.numpy(chain) == "not compared with post-ops"
     with pytest.raises(UsageError, match="PyTorch has no operator to compare elementwise with"):
         torch_call(chain, chain.make_inputs(0), 1)
+
+
+@pytest.mark.parametrize("cell", [lstm(units=3), gru(units=3)], ids=lambda cell: cell.name)
+def test_cells_are_not_compared(cell: Operator) -> None:
+    reason = "no library has cells alone, to which the products of the inputs are given"
+    assert refusals.torch(cell) == refusals.numpy(cell) == refusals.onednn(cell) == reason
+    with pytest.raises(UsageError, match=f"PyTorch has no operator to compare {cell.name} with"):
+        torch_call(cell, cell.make_inputs(0), 1)
 
 
 @pytest.mark.filterwarnings("ignore:TF32 acceleration")

@@ -14,6 +14,7 @@ from tunesmith.operators import (
     BatchMatmul,
     Conv2d,
     Dense,
+    Embedding,
     LayerNorm,
     Matmul,
     Operator,
@@ -55,7 +56,7 @@ def numpy_call(operator: Operator, inputs: Sequence[Any], _cores: int) -> Call:
 
 
 def _without_products(operator: Operator, arrays: Sequence[Any]) -> Call:
-    result = aligned(operator.result.shape, arrays[0].dtype)
+    result = aligned(operator.result.shape, operator.result.numpy_dtype)
     if isinstance(operator, Softmax):
         return _softmax(arrays[0], result)
     if isinstance(operator, LayerNorm):
@@ -66,6 +67,9 @@ def _without_products(operator: Operator, arrays: Sequence[Any]) -> Call:
     if isinstance(operator, Reduce):
         function = getattr(np, operator.kind)
         return lambda: function(arrays[0], axis=1, out=result)
+    if isinstance(operator, Embedding):
+        indices, table = arrays
+        return lambda: np.take(table, indices, axis=0, out=result, mode="clip")
     raise UsageError(f"NumPy is not compared for {operator.label}")
 
 

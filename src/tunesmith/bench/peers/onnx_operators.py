@@ -12,6 +12,7 @@ from tunesmith.operators import (
     Conv2dTranspose,
     Dense,
     DepthwiseConv2d,
+    Embedding,
     LayerNorm,
     Matmul,
     Operator,
@@ -26,7 +27,7 @@ _OPSET, _IR_VERSION = 17, 8
 
 
 def onnxruntime_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Callable[[], Any]:
-    """A call on these float32 arrays, which lie in ONNX Runtime's own memory; so does its result.
+    """A call on these arrays, which lie in ONNX Runtime's own memory; so does its float32 result.
 
     The result is an ``OrtValue``, the same in each call. Raises ``UsageError`` like ``onnx_model``.
     """
@@ -42,7 +43,7 @@ def onnxruntime_call(operator: Operator, inputs: Sequence[Any], cores: int) -> C
     for name, array in given.items():
         binding.bind_ortvalue_input(name, own_value(array))
     result = onnxruntime.OrtValue.ortvalue_from_shape_and_type(
-        list(operator.result.shape), inputs[0].dtype.type
+        list(operator.result.shape), operator.result.numpy_dtype.type
     )
     binding.bind_ortvalue_output("output", result)
 
@@ -76,7 +77,9 @@ def onnx_model(operator: Operator, inputs: Sequence[Any]) -> tuple[bytes, dict[s
         _nodes(operator) if isinstance(operator, ProductOperator) else [_node(operator)],
         "operator",
         [
-            helper.make_tensor_value_info(name, TensorProto.FLOAT, array.shape)
+            helper.make_tensor_value_info(
+                name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
+            )
             for name, array in given.items()
         ],
         [helper.make_tensor_value_info("output", TensorProto.FLOAT, operator.result.shape)],
@@ -129,6 +132,8 @@ def _node(operator: Operator) -> Any:
         return helper.make_node(kind, names, ["output"], **window)
     if isinstance(operator, Reduce):
         return _reduction(operator)
+    if isinstance(operator, Embedding):
+        return helper.make_node("Gather", names[::-1], ["output"], axis=0)
     raise UsageError(f"ONNX has no operator for {operator.label}")
 
 

@@ -12,7 +12,7 @@ from tunesmith.operators import Operator
 
 
 def openvino_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fastest:
-    """Calls on copies of these float32 arrays in aligned memory, in which the result lies, too.
+    """Calls on copies of these arrays in aligned memory, in which the float32 result lies, too.
 
     Every call writes and returns the same array. Raises ``UsageError`` like ``onnx_model``.
     """
@@ -22,7 +22,7 @@ def openvino_call(operator: Operator, inputs: Sequence[Any], cores: int) -> Fast
     request = compiled.create_infer_request()
     # OpenVINO does not keep the memory of these alive: the calls do.
     arrays = {name: aligned_copy(array) for name, array in given.items()}
-    arrays["output"] = aligned(operator.result.shape, inputs[0].dtype)
+    arrays["output"] = aligned(operator.result.shape, operator.result.numpy_dtype)
     for name, array in arrays.items():
         request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
 

@@ -10,20 +10,26 @@ from tunesmith.operators import (
     Dense,
     DepthwiseConv2d,
     Elementwise,
+    Embedding,
     LayerNorm,
     Matmul,
     Operator,
     Pool2d,
     ProductOperator,
+    RecurrentOperator,
     Reduce,
     Softmax,
 )
+
+_CELLS = "no library has cells alone, to which the products of the inputs are given"
 
 
 def plain(operator: Operator) -> str | None:
     """What holds for the peers that know float32 and images in NCHW alone."""
     if operator.dtype != "float32":
         return f"not compared for {operator.dtype}"
+    if isinstance(operator, RecurrentOperator):
+        return _CELLS
     if _has_post_ops(operator):
         return "not compared with post-ops"
     if getattr(operator, "layout", "NCHW") != "NCHW":
@@ -33,7 +39,7 @@ def plain(operator: Operator) -> str | None:
 
 def onednn(operator: Operator) -> str | None:
     """Why oneDNN, as PyTorch offers it, cannot compute an operator on plain data."""
-    if isinstance(operator, AdaptivePool2d | Reduce):
+    if isinstance(operator, AdaptivePool2d | Reduce | Embedding):
         return f"PyTorch has no entry point to oneDNN for {operator.name}"
     if isinstance(operator, BatchMatmul) and operator.transpose != "NN":
         return "for float32 batches PyTorch has a grouped convolution of it alone: none transposed"
@@ -86,6 +92,8 @@ def torch(operator: Operator) -> str | None:
     """Why PyTorch cannot."""
     if operator.dtype == "int8":
         return f"PyTorch has no {operator.name} of int8 that adds up in int32"
+    if isinstance(operator, RecurrentOperator):
+        return _CELLS
     if _has_post_ops(operator):
         return "not compared with post-ops"
     return _padding_of_torch(operator)

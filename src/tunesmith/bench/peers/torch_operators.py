@@ -14,6 +14,7 @@ from tunesmith.operators import (
     Conv2dTranspose,
     Dense,
     DepthwiseConv2d,
+    Embedding,
     LayerNorm,
     Matmul,
     Operator,
@@ -165,6 +166,8 @@ def _plain(operator: Operator, tensors: Sequence[Any]) -> Callable[[], Any]:
         return lambda: pool(data, operator.output_size)
     if isinstance(operator, Reduce):
         return _reduction(operator, data)
+    if isinstance(operator, Embedding):
+        return lambda: functional.embedding(data, tensors[1])
     raise UsageError(f"PyTorch has no operator to compare {operator.name} with")
 
 
