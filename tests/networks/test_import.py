@@ -145,6 +145,20 @@ def test_functions_are_epilogues() -> None:
     assert found == list(FUNCTIONS)
 
 
+def test_places_may_count_from_the_end() -> None:
+    """TVM's importer leaves the index -1, and its look-up reads what is before the tensor."""
+
+    class Model(torch.nn.Module):  # type: ignore[misc]
+        def forward(self, data: Any) -> Any:
+            return data[:, -1] * 2, data[-2]
+
+    network = from_torch(Model(), random_input(2, 3, 4))
+    taken = [node for node in network.graphs[0].graph.nodes if node.op == "sliced"]
+    found = [(node.attributes["first"], node.attributes["ends"]) for node in taken]
+    assert found == [((0, 2, 0), (2, 3, 4)), ((0, 0, 0), (1, 3, 4))]
+    assert "take" not in steps_of(network)
+
+
 def test_tensors_are_multiplied_and_added_in_epilogues() -> None:
     class Model(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:

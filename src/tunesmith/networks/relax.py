@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tunesmith.errors import UsageError
 from tunesmith.networks.graph import Emit, Graph, Node, Value
 
 _PREFIX = "relax."
+
+CELLS = {
+    (kind, reverse): f"tunesmith.{kind}{'_reversed' if reverse else ''}"
+    for kind in ("lstm", "gru")
+    for reverse in (False, True)
+}
+"""The functions that stand for steps of a cell (see ``importing/recurrent.py``), forwards or
+backwards."""
 
 
 def graph_of(function: Any) -> Graph:
@@ -43,7 +53,14 @@ class _Reader:
         from tvm import relax
 
         if isinstance(expression, relax.Call):
-            self._values[variable] = self._node(variable, expression).outputs
+            name = getattr(expression.op, "name", "")
+            if name == "relax.shape_of":
+                (value,) = self._of(expression.args[0])
+                self._values[variable] = (Value.of(np.array(value.shape, np.int64)),)
+            elif name == "relax.shape_to_tensor":
+                self._values[variable] = self._of(expression.args[0])
+            else:
+                self._values[variable] = self._node(variable, expression).outputs
         else:
             self._values[variable] = self._of(expression)
 
@@ -66,6 +83,8 @@ class _Reader:
     def _node(self, variable: Any, call: Any) -> Node:
         if getattr(call.op, "name", "") == "relax.call_tir":
             return self._call_of_function(variable, call)
+        if getattr(call.op, "name", "") == "relax.call_dps_packed":
+            return self._steps_of_cell(variable, call)
         name = getattr(call.op, "name", None)
         if not isinstance(name, str) or not name.startswith(_PREFIX):
             raise UsageError(f"a network may not call {name or call.op}: export it as one function")
@@ -91,6 +110,18 @@ class _Reader:
         emit = getattr(relax.op, name)
         outputs = tuple(_tensor(kind, variable.name) for kind in _fields(variable.ty))
         return self._add(name, self._of(tensors), outputs, lambda values: emit(*values), {})
+
+    def _steps_of_cell(self, variable: Any, call: Any) -> Node:
+        """A call that stands for steps of a cell."""
+        function, tensors = call.args[:2]
+        named = {name: cell for cell, name in CELLS.items()}
+        kind, reverse = named[str(function.global_symbol)]
+        output = _tensor(variable.ty, variable.name)
+
+        def emit(_: Sequence[Any]) -> Any:
+            raise UsageError(f"{kind} of {output.dtype} is not supported: take float32")
+
+        return self._add(kind, self._of(tensors), (output,), emit, {"reverse": reverse})
 
     def _add(
         self,
@@ -167,12 +198,18 @@ def _plain_arguments(call: Any) -> Mapping[str, Any]:
     from tvm import relax
 
     found: dict[str, Any] = {}
-    for info, argument in zip(call.op.arguments, call.args, strict=False):
+    known = tuple(info.name for info in call.op.arguments)
+    for name, argument in zip(_UNNAMED.get(call.op.name, known), call.args, strict=False):
         if isinstance(argument, relax.ShapeExpr):
-            found[info.name] = tuple(_number(extent, info.name) for extent in argument.values)
+            found[name] = tuple(_number(extent, name) for extent in argument.values)
         elif not _has_tensors(argument):
-            found[info.name] = _plain(getattr(argument, "value", argument))
+            given = argument.fields if isinstance(argument, relax.Tuple) else argument
+            found[name] = _plain(getattr(given, "value", given))
     return found
+
+
+_UNNAMED = {"relax.strided_slice": ("x", "axes", "begin", "end", "strides")}
+"""The arguments of operations that do not name all of them."""
 
 
 def _plain(value: Any) -> Any:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import MissingDependencyError, UsageError, last_line, system_reason
 from tunesmith.networks.check import Source
 from tunesmith.networks.importing.onnx_padding import with_padding_in_numbers
+from tunesmith.networks.importing.onnx_recurrent import recurrent_operators
 
 _UNSUPPORTED = re.compile(r"not supported for frontend ONNX:\s*(.*)", re.DOTALL)
 
@@ -95,7 +98,10 @@ def module_of(model: Any, batch: int = 1) -> Any:
     shapes = {name: list(shape) for name, shape in input_shapes(model, batch).items()}
     try:
         padded = with_padding_in_numbers(model, shapes)
-        return from_onnx(padded, shape_dict=shapes, keep_params_in_input=False)
+        with recurrent_operators(), redirect_stdout(StringIO()):  # it prints what it refuses
+            return from_onnx(padded, shape_dict=shapes, keep_params_in_input=False)
+    except UsageError:
+        raise
     except Exception as error:
         unsupported = _UNSUPPORTED.search(str(error))
         if unsupported:
@@ -107,18 +113,19 @@ def module_of(model: Any, batch: int = 1) -> Any:
 
 
 def source_of(model: Any) -> Source:
-    """What ONNX Runtime computes of inputs, or where it is missing ONNX's own evaluator."""
+    """What ONNX Runtime computes of inputs, or where it is missing or refuses the model ONNX's own
+    evaluator."""
     names = [given.name for given in model.graph.input if given.name not in _weights(model)]
     try:
         import onnxruntime
-    except ImportError:
-        from onnx.reference import ReferenceEvaluator
 
-        session = ReferenceEvaluator(model)
-    else:
         session = onnxruntime.InferenceSession(
             model.SerializeToString(), providers=["CPUExecutionProvider"]
         )
+    except Exception:
+        from onnx.reference import ReferenceEvaluator
+
+        session = ReferenceEvaluator(model)
     return lambda inputs: list(session.run(None, dict(zip(names, inputs, strict=True))))
 
 

@@ -20,8 +20,11 @@ _DECOMPOSED = ("batch_norm.default",)
 
 _NO_TORCH = "networks of PyTorch need PyTorch: pip install 'tunesmith[networks]'"
 
-# Operations of which the importer knows some cases.
+# Operations of which we know some cases.
 _COMPOSITE = ("lstm.input", "gru.input")
+
+# As they are, then decomposed where they are unknown, then all of them.
+_ATTEMPTS = 3
 
 # What TVM's importer says of operations that it does not know, and their names in it.
 _UNSUPPORTED = "Unsupported function types"
@@ -126,14 +129,16 @@ def module_of(program: Any) -> Any:
 
     Raises ``UsageError`` for operations that cannot be imported; it names them.
     """
-    try:
-        return _imported(program, _DECOMPOSED)
-    except Exception as error:
-        unknown = _NAME.findall(str(error)) if _UNSUPPORTED in str(error) else ()
-    try:  # of plainer operations
-        return _imported(program, (*_DECOMPOSED, *_COMPOSITE, *unknown))
-    except Exception as error:
-        raise UsageError(f"this network cannot be imported: {last_line(error)}") from error
+    decomposed: tuple[str, ...] = _DECOMPOSED
+    for _ in range(_ATTEMPTS):
+        try:
+            return _imported(program, decomposed)
+        except Exception as error:
+            reason = error
+        # Those that it does not know, and then those of which we know some cases.
+        unknown = _NAME.findall(str(reason)) if _UNSUPPORTED in str(reason) else ()
+        decomposed = (*decomposed, *(unknown or _COMPOSITE))
+    raise UsageError(f"this network cannot be imported: {last_line(reason)}") from reason
 
 
 def decomposed(program: Any, names: Container[str]) -> Any:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tunesmith.networks.importing.pytorch_recurrent import RECURRENT
+
 Convert = Callable[[Any, Any], Any]
 """``convert(node, importer)``: the Relax variable of a node of ``torch.fx``."""
 
@@ -18,6 +20,7 @@ def operations() -> Mapping[str, Convert]:
         "amax.default": _extreme("max"),
         "amin.default": _extreme("min"),
         "avg_pool2d.default": _avg_pool2d,
+        **RECURRENT,
     }
 
 

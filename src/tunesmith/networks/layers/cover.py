@@ -11,8 +11,10 @@ from tunesmith.networks.layers import elementwise, epilogues
 from tunesmith.networks.layers.convolutions import match_conv2d, match_conv2d_transpose
 from tunesmith.networks.layers.elementwise import match_elementwise
 from tunesmith.networks.layers.layer import Layer
+from tunesmith.networks.layers.look_ups import match_take
 from tunesmith.networks.layers.pooling import match_adaptive_pool, match_pool, match_reduce
 from tunesmith.networks.layers.products import match_matmul, match_matmul_nt
+from tunesmith.networks.layers.recurrent import match_cell
 from tunesmith.networks.layers.rows import match_layer_norm, match_softmax
 from tunesmith.operators import Elementwise, ProductOperator
 
@@ -32,6 +34,8 @@ class CoveredGraph:
 
 
 _MATCHERS: Mapping[str, Callable[[Node], Layer | None]] = {
+    "gru": match_cell,
+    "lstm": match_cell,
     "matmul": match_matmul,
     "matmul_nt": match_matmul_nt,
     "max": match_reduce,
@@ -48,6 +52,7 @@ _MATCHERS: Mapping[str, Callable[[Node], Layer | None]] = {
     "nn.max_pool2d": match_pool,
     "nn.softmax": match_softmax,
     "sum": match_reduce,
+    "take": match_take,
 }
 
 

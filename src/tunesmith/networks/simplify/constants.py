@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from tunesmith.networks.graph import Array, Node, Rewriting, Value
+from tunesmith.networks.simplify.slices import places_of, slices_of
+from tunesmith.operators import Argument
 
 Attributes = Mapping[str, Any]
 
@@ -34,11 +36,20 @@ _ELEMENTWISE: Mapping[str, Callable[..., Array]] = {
     "minimum": np.minimum,
     "isnan": np.isnan,
     "where": np.where,
+    "less": np.less,
 }
+
+_FILLED = {"zeros": 0, "ones": 1}
+"""Tensors of one number, and that number."""
+# Larger ones are not made constants, which are kept in memory and in files.
+_MOST_FILLED = 1 << 16
 
 
 def fold_constants(node: Node, rewriting: Rewriting) -> Sequence[Value] | None:  # noqa: ARG001
     """A constant in place of an operation on constants."""
+    if node.op in _FILLED and node.output.elements <= _MOST_FILLED:
+        kind = Argument("filled", node.output.shape, node.output.dtype).numpy_dtype
+        return [Value.of(np.full(node.output.shape, _FILLED[node.op], kind), node.output.name)]
     arrays = [value.constant for value in node.inputs]
     known = [array for array in arrays if array is not None]
     if not known or len(known) < len(arrays):
@@ -47,6 +58,13 @@ def fold_constants(node: Node, rewriting: Rewriting) -> Sequence[Value] | None: 
         result = _VIEWS[node.op](known[0], node.attributes)
     elif node.op in _ELEMENTWISE:
         result = _ELEMENTWISE[node.op](*known).astype(node.output.dtype)
+    elif node.op == "take" and (places := places_of(node)) is not None:
+        result = np.take(known[0], places, node.attributes["axis"])
+    elif node.op == "concat":
+        result = np.concatenate(known, node.attributes["axis"])
+    elif node.op == "strided_slice" and (part := slices_of(node)) is not None:
+        result = known[0][part]
     else:
         return None
-    return [Value.of(result, node.output.name)]
+    # NumPy has plain numbers for arrays without axes.
+    return [Value.of(np.asarray(result), node.output.name)]
