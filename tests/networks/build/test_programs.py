@@ -16,7 +16,14 @@ from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.networks.build import programs, selection
 from tunesmith.networks.build.programs import BuildState, HowToBuild, Use, compiled_kernels
-from tunesmith.networks.build.selection import Choice, Origin, pick, picked, weight_bytes
+from tunesmith.networks.build.selection import (
+    Choice,
+    Origin,
+    defaults,
+    pick,
+    picked,
+    weight_bytes,
+)
 from tunesmith.operators import conv2d, dense
 from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.tir.weights import prepared_weights
@@ -108,6 +115,19 @@ def test_a_task_without_a_valid_trial_takes_the_models_pick(tmp_path: Path) -> N
         stored_trial(store, slow, 1.0)
         known = choice_of(DENSE, HowToBuild(store))
     assert (known.origin, known.config, known.seconds) == (Origin.STORE, slow.config, 1.0)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_task_whose_default_alone_was_measured_takes_the_models_pick(tmp_path: Path) -> None:
+    choices = picked(problems_of(DENSE), 0)
+    slow = max(choices, key=lambda choice: choice.seconds or 0.0)
+    default = defaults(DENSE)[0]
+    with open_store(tmp_path / "tuning.db") as store:
+        stored_trial(store, default, 1e-9)
+        assert choice_of(DENSE, HowToBuild(store)).origin is Origin.MODEL
+        stored_trial(store, slow, 1.0)
+        known = choice_of(DENSE, HowToBuild(store))
+    assert (known.origin, known.config) == (Origin.STORE, default.config)
 
 
 def test_a_pick_that_cannot_be_compiled_gives_way_to_the_next_and_then_to_the_default(

@@ -106,7 +106,7 @@ class NetworkBench:
             "untuned_build_seconds": picked,
             "relative_error": compiled.relative_error,
             "file_bytes": size,
-            "weight_bytes": _weight_bytes(network),
+            "weight_bytes": network.constant_bytes,
             "tasks": len(network.tasks),
             "layers": len(network.layers),
             "uncovered": sorted(_uncovered(network)),
@@ -146,16 +146,6 @@ class NetworkBench:
             if part != parts[-1]:
                 libraries[EARLY] = network.build(self.store).save(folder / "early.so")
         return spent
-
-
-def _weight_bytes(network: Network) -> int:
-    constants = {
-        value: value.constant.nbytes
-        for step in network.steps
-        for value in step.inputs
-        if value.constant is not None
-    }
-    return sum(constants.values())
 
 
 def _uncovered(network: Network) -> set[str]:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from tunesmith.errors import InstantiationError
 from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.measurement import Outcome
 from tunesmith.sketches.tir.weights import WEIGHT, has_constant_weights, prepared_weights
 from tunesmith.space import Config
 from tunesmith.store import Store
@@ -51,14 +52,23 @@ class Choice:
 
 
 def stored(task: Task, store: Store) -> list[Choice]:
-    """The best of each sketch that the store has valid trials of; not weighed yet."""
-    found = []
+    """The best of each sketch that the store has valid trials of; not weighed yet.
+
+    None of a task of which only a default was measured: a run begins with it, as the baseline, and
+    it is slow.
+    """
+    valid, found = 0, []
     for problem in problems_of(task):
         sketch = (problem.sketch.name, problem.sketch.version)
         record = store.best(problem.key, among=[sketch])
         if record is not None:
             seconds = record.measurement.seconds
             found.append(Choice(problem, record.config, seconds, Origin.STORE))
+            valid += store.outcomes(
+                problem.key, sketch=problem.sketch.name, sketch_version=problem.sketch.version
+            )[Outcome.NO_ERROR]
+    if valid == 1 and found[0].config == found[0].problem.default:
+        return []
     return found
 
 
