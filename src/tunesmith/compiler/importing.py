@@ -25,7 +25,7 @@ def load_runtime() -> None:
     """Load what compiled programs need, which takes a tenth of the time and memory."""
     with _without_torch():
         import tvm_ffi  # noqa: F401
-    llvm.library()
+    llvm.load_runtime()
 
 
 @contextmanager

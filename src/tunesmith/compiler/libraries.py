@@ -78,8 +78,7 @@ def load(path: Path) -> Any:
 
 def symbols_of(path: Path) -> ctypes.CDLL:
     """The symbols of a shared library of TVM. Raises ``OSError`` if it is none."""
-    import tvm  # noqa: F401 - the library needs its runtime
-
+    load_runtime()
     with _new_link(path) as linked:
         return ctypes.CDLL(str(linked))
 

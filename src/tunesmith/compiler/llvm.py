@@ -18,7 +18,8 @@ from typing import Any
 from tunesmith.errors import MissingDependencyError, TunesmithError
 
 # Package and library, each after those it depends on.
-_LIBRARIES = (("tvm_ffi", "tvm_ffi"), ("tvm", "tvm_runtime"), ("tvm", "tvm_compiler"))
+_RUNTIME = (("tvm_ffi", "tvm_ffi"), ("tvm", "tvm_runtime"))
+_COMPILER = ("tvm", "tvm_compiler")
 
 # Values of TVMFFITypeIndex. Those from _FIRST_OBJECT on are reference-counted objects.
 _NONE, _RAW_STRING, _SMALL_STRING, _FIRST_OBJECT = 0, 8, 11, 64
@@ -109,19 +110,28 @@ def _text(value: _Value) -> str:
 
 @lru_cache(maxsize=1)
 def library() -> ctypes.CDLL:
-    """Load TVM's libraries and return the one with the C interface."""
-    loaded = []
-    for package, name in _LIBRARIES:
-        spec = importlib.util.find_spec(package)
-        if spec is None or not spec.submodule_search_locations:
-            raise MissingDependencyError("TVM is not installed: 'pip install tunesmith' brings it")
-        path = Path(spec.submodule_search_locations[0], "lib", f"lib{name}.so")
-        try:
-            loaded.append(ctypes.CDLL(str(path)))
-        except OSError as error:
-            raise TunesmithError(f"cannot load TVM ({error}): reinstall it") from error
-    tvm = loaded[0]
+    """Load all of TVM's libraries and return the one with the C interface."""
+    tvm = load_runtime()
+    _load(*_COMPILER)
     tvm.TVMFFIFunctionGetGlobal.argtypes = [POINTER(_Bytes), POINTER(c_void_p)]
     tvm.TVMFFIFunctionCall.argtypes = [c_void_p, POINTER(_Value), c_int32, POINTER(_Value)]
     tvm.TVMFFIObjectDecRef.argtypes = [c_void_p]
     return tvm
+
+
+def load_runtime() -> ctypes.CDLL:
+    """Load TVM's libraries without the compiler, which takes 100 MB, and return the one with the C
+    interface."""
+    interface, _ = (_load(*each) for each in _RUNTIME)
+    return interface
+
+
+def _load(package: str, name: str) -> ctypes.CDLL:
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise MissingDependencyError("TVM is not installed: 'pip install tunesmith' brings it")
+    path = Path(spec.submodule_search_locations[0], "lib", f"lib{name}.so")
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        raise TunesmithError(f"cannot load TVM ({error}): reinstall it") from error

@@ -8,13 +8,12 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
-from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.errors import UsageError
 from tunesmith.kernel import arrays
 from tunesmith.kernel.calling import use_threads
 from tunesmith.networks import files
 from tunesmith.networks.description import Description, Entry
 from tunesmith.networks.on_gpu import GpuNetwork
-from tunesmith.target import Target, instructions
 
 # What TVM's virtual machine is told: DLPack's number of CPUs, and to keep memory for later calls.
 _CPU, _POOLED = 1, 2
@@ -51,6 +50,8 @@ class CompiledNetwork:
         """Why they were not compared: the reason why this machine cannot run the network."""
         self.stored_tasks: int | None = None
         """How many tasks have a program of the store; None if that is not known."""
+        # A library that could be loaded has been checked.
+        self._is_for_this_processor = False
         # TVM's virtual machine crashes if a second thread calls it meanwhile.
         self._one_call = threading.Lock()
 
@@ -168,14 +169,8 @@ class CompiledNetwork:
             self._gpu.check_runs_here()
 
     def _check_processor(self) -> None:
-        """Raises ``TunesmithError`` if an instruction is missing, which would kill the process."""
-        processor, here = self.description.processor, Target().processor
-        missing = sorted(instructions(processor) - instructions(here))
-        if missing:
-            raise TunesmithError(
-                f"the network was compiled for {processor} and needs {', '.join(missing)}, "
-                f"which this processor ({here}) lacks: compile it here"
-            )
+        if not self._is_for_this_processor:
+            files.check_processor(self.description)
 
     def save(self, path: str | Path) -> Path:
         """Write the network as one shared library; returns its path. Creates the folder if needed.
@@ -194,5 +189,5 @@ class CompiledNetwork:
         """
         executable, weights, description = files.read(Path(path))
         network = cls(description, executable, weights)
-        network._check_processor()
+        network._is_for_this_processor = True
         return network

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import platform
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -17,10 +18,10 @@ import numpy as np
 from tunesmith.compiler.libraries import check_linker, complaint, link, load, symbols_of
 from tunesmith.errors import TunesmithError, UsageError, last_line, system_reason
 from tunesmith.kernel import arrays
-from tunesmith.networks.c_interface.source import INCLUDE, c_source
+from tunesmith.networks.c_interface.source import INCLUDE, MISSING, c_source
 from tunesmith.networks.description import ALIGNMENT, FORMAT, Description
 from tunesmith.operators import Argument
-from tunesmith.target import instructions
+from tunesmith.target import Target, instructions
 
 # Symbols of the library: the description, a text that ends with 0, and the weights.
 _DESCRIPTION = "tunesmith_description"
@@ -117,7 +118,8 @@ def read(path: Path) -> tuple[Any, list[Any], Description]:
     """The module, the weights and the description of a library; for a GPU a ``SavedLibrary``.
 
     The weights are views of the library, which stays loaded; those that the file does not have are
-    None. Raises ``TunesmithError`` if the file is missing or is no network's library.
+    None. Raises ``TunesmithError`` if the file is missing or is no network's library, and if this
+    processor lacks instructions that it needs.
     """
     library = path.resolve()
     if not library.is_file():
@@ -133,6 +135,7 @@ def read(path: Path) -> tuple[Any, list[Any], Description]:
             )
         description = Description.from_json(saved)
         start = ctypes.addressof(ctypes.c_char.in_dll(symbols, _WEIGHTS))
+        _check_processor(symbols, description)
         module = load(library) if description.arch is None else SavedLibrary(library)
     except TunesmithError:
         raise
@@ -146,6 +149,33 @@ def read(path: Path) -> tuple[Any, list[Any], Description]:
         )
     ]
     return module, weights, description
+
+
+def _check_processor(symbols: Any, description: Description) -> None:
+    """Like ``check_processor``, but the library asks the processor itself where it can: LLVM takes
+    more memory than a network's call."""
+    if description.arch is not None or platform.machine() != "x86_64":
+        check_processor(description)
+        return
+    function = symbols[MISSING]
+    function.restype = ctypes.c_char_p
+    missing = function()
+    if missing:
+        raise _lacking(description, missing.decode())
+
+
+def check_processor(description: Description) -> None:
+    """Raises ``TunesmithError`` if an instruction is missing, which would kill the process."""
+    missing = instructions(description.processor) - instructions(Target().processor)
+    if missing:
+        raise _lacking(description, ", ".join(sorted(missing)))
+
+
+def _lacking(description: Description, missing: str) -> TunesmithError:
+    return TunesmithError(
+        f"the network was compiled for {description.processor} and needs {missing}, which this "
+        "processor lacks: compile it here"
+    )
 
 
 def _at(address: int, argument: Argument) -> Any:

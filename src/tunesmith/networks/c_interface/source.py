@@ -13,9 +13,22 @@ INCLUDE = Path(__file__).parent / "include"
 
 SYMBOL = "tunesmith_network"
 
+MISSING = "tunesmith_missing_instructions"
+"""A function that returns the name of a set of instructions that the code may use and the
+processor lacks, or a null pointer. On processors other than x86 it knows of none."""
+
+_MISSING = f"""
+const char* {MISSING}(void) {{
+  for (int32_t i = 0; i < {SYMBOL}.num_instructions; ++i)
+    if (!tunesmith_has_instructions({SYMBOL}.instructions[i])) return {SYMBOL}.instructions[i];
+  return 0;
+}}
+"""
+
 
 def c_source(description: Description, instructions: Iterable[str]) -> str:
-    """A file of C that defines ``SYMBOL``; ``instructions`` are those that the code may use."""
+    """A file of C that defines ``SYMBOL`` and ``MISSING``; ``instructions`` are those that the code
+    may use."""
     names = [_text(name) for name in sorted(instructions)]
     entries = [_entry(entry, description.bounds) for entry in description.entries]
     offsets = [str(offset) for offset in description.offsets]
@@ -27,8 +40,8 @@ def c_source(description: Description, instructions: Iterable[str]) -> str:
         _array("int64_t", offsets),
     ]
     return (
-        "#include <tunesmith/network_description.h>\n\n"
-        f"const TunesmithDescription {SYMBOL} = {_braces(fields)};\n"
+        "#include <tunesmith/instructions.h>\n#include <tunesmith/network_description.h>\n\n"
+        f"const TunesmithDescription {SYMBOL} = {_braces(fields)};\n{_MISSING}"
     )
 
 
