@@ -114,7 +114,9 @@ def test_a_saved_network_loads_elsewhere_and_prints_nothing(
         f"found = networks.load({str(saved)!r})(np.load({str(tmp_path / 'data.npy')!r}))\n"
         f"np.save({str(tmp_path / 'found.npy')!r}, found)\n"
         "import sys\n"
+        "from pathlib import Path\n"
         "assert not {'tvm', 'torch'} & set(sys.modules), 'they take memory for nothing'\n"
+        "assert 'tvm_compiler' not in Path('/proc/self/maps').read_text(), 'it does, too'\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300
