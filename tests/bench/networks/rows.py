@@ -7,6 +7,19 @@ from typing import Any
 from tests.bench.operators.rows import ORIGIN
 from tunesmith.bench.networks.bench import EARLY, UNTUNED
 
+WHERE = {
+    "runtime_share": 0.004,
+    "parts": [
+        {
+            "what": "conv2d 64×56×56 → 64×56×56, 3×3",
+            "calls": 4,
+            "share": 0.4,
+            "share_of_peak": 0.5,
+            "limit": "arithmetic",
+            "sketch": "cpu_winograd",
+        }
+    ],
+}
 SETTINGS = {"seconds": 600.0, "early": 180.0, "rounds": 15, "seed": 0, "slow": True}
 
 
@@ -49,6 +62,7 @@ def row(workload: str, ratios: dict[str, float], **fields: Any) -> dict[str, Any
         "tuning_seconds": 600.0,
         "untuned_build_seconds": 30.0,
         "relative_error": 6e-7,
+        "where": WHERE,
         "file_bytes": 60_000_000,
         "weight_bytes": 50_000_000,
         "tasks": 18,

@@ -63,6 +63,7 @@ def test_the_page(tmp_path: Path) -> None:
     figures, page = write_networks(tmp_path, [_here(each) for each in ROWS])
     assert "| resnet18 | 10.00 | 1.60 | 1.44–1.76 | **1.60** | 2.00 | – | – | 80 |" in page
     assert "| dqn ! |" in page
+    assert "| resnet18 | conv2d 64×56×56 → 64×56×56, 3×3 | 4 | 40 % | 50 % | cpu_winograd |" in page
     assert "OpenVINO: not installed: openvino (dqn.b8)" in page
     assert max(len(line) for line in page.splitlines()) <= 100
     assert figures == json.loads((tmp_path / "networks.json").read_text())

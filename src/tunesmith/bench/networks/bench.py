@@ -13,11 +13,13 @@ from typing import Any
 from tunesmith.bench.networks.comparison import OURS, compare, prepared_model
 from tunesmith.bench.networks.model import ComparedModel
 from tunesmith.bench.networks.peers import network_peers, versions_of_network_peers
+from tunesmith.bench.networks.where import where_time_goes
 from tunesmith.bench.networks.workloads import NetworkWorkload
 from tunesmith.bench.pages.provenance import origin_now
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.networks import Network, NetworkProgress, NetworkResult, from_torch
+from tunesmith.networks.reporting.profile import call_times
 from tunesmith.networks.zoo import ZOO
 from tunesmith.store import Store
 from tunesmith.target import Target
@@ -95,6 +97,7 @@ class NetworkBench:
                     say=lambda text: self.say(f"{workload.name}: {text}"),
                 )
             size = libraries[OURS].stat().st_size
+            where = where_time_goes(call_times(compiled))
         row = {
             "workload": workload.name,
             "network": workload.network,
@@ -105,6 +108,7 @@ class NetworkBench:
             "tuning_seconds": seconds + (known or {}).get("tuning_seconds", 0.0),
             "untuned_build_seconds": picked,
             "relative_error": compiled.relative_error,
+            "where": where,
             "file_bytes": size,
             "weight_bytes": network.constant_bytes,
             "tasks": len(network.tasks),

@@ -73,6 +73,14 @@ def network_summary(rows: Iterable[Row]) -> list[NetworkFigure]:
         ),
         figure("ResNet-18: share of the gain after 3 minutes", 0.8, _DEEP[:1], early_share),
         figure(
+            "the runtime's share of a call in %, the most of all",
+            1.0,
+            zoo,
+            runtime_percent,
+            max,
+            most=True,
+        ),
+        figure(
             "memory over ONNX Runtime's, the most of all", 1.5, zoo, memory_ratio, max, most=True
         ),
     ]
@@ -104,6 +112,11 @@ def memory_ratio(row: Row) -> float | None:
     """The most memory that our process used, as a multiple of ONNX Runtime's."""
     theirs = row["peers"].get("onnxruntime")
     return row["peak_bytes"] / theirs["peak_bytes"] if theirs and theirs["peak_bytes"] else None
+
+
+def runtime_percent(row: Row) -> float:
+    """Which part of a call is outside of all functions that compute something."""
+    return 100.0 * float(row["where"]["runtime_share"])
 
 
 def is_disturbed(row: Row) -> bool:

@@ -1,0 +1,36 @@
+"""Where the time of a call goes, in a few rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from tunesmith.bench.networks.where import where_time_goes
+from tunesmith.reports.networks.model import CallPart, CallTimes
+
+
+def test_calls_of_a_function_count_as_one_kind_and_the_dearest_come_first() -> None:
+    conv = CallPart(
+        name="layer0_conv2d",
+        seconds=2.0,
+        brief="conv2d",
+        operator="conv2d",
+        least_seconds=1.0,
+        limit="arithmetic",
+        sketch="cpu_direct",
+    )
+    others = [CallPart(name=f"reshape{number}", seconds=0.1) for number in range(6)]
+    found = where_time_goes(
+        CallTimes(10.0, [*others, conv, CallPart(name="sin", seconds=3.0), conv])
+    )
+    assert found["runtime_share"] == pytest.approx((10.0 - 7.6) / 10.0)
+    first, second, *rest = found["parts"]
+    assert first == {
+        "what": "conv2d",
+        "calls": 2,
+        "share": 0.4,
+        "share_of_peak": 0.5,
+        "limit": "arithmetic",
+        "sketch": "cpu_direct",
+    }
+    assert (second["what"], second["share"], second["share_of_peak"]) == ("sin", 0.3, None)
+    assert len(rest) == 3
