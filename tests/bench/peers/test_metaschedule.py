@@ -72,16 +72,20 @@ def test_workers_are_kept_and_have_no_pytorch(
 
 
 def test_what_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    times = iter([100.0, 130.0, 165.0])
-    monkeypatch.setattr("time.monotonic", lambda: next(times))
+    now = 100.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
     count = Count()
     count.start(60.0)
-    count.add([False, True])
-    assert not count.over
-    with pytest.raises(RuntimeError, match="the time is up"):
-        count.add([False, False])  # begun in time
-    assert count.over
-    assert count.answer() == {"trials": 4, "valid": 3, "rounds": 2, "seconds": 65.0}
+    assert count.may_search()
+    now = 130.0
+    count.add([False, True], task=3)
+    count.add([True, True], task=4)
+    now = 165.0
+    assert count.may_search(), "two at least"
+    count.add([False, False], task=5)
+    assert not count.may_search(), "the time is up"
+    assert count.tuned == {3, 5}
+    assert count.answer() == {"trials": 6, "valid": 3, "rounds": 3, "seconds": 65.0}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +95,9 @@ def test_what_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_batches_are_smaller_where_candidates_take_long(
     size: int, seconds: float, batch: int
 ) -> None:
-    assert batch_size(matmul(m=size, n=size, k=size), seconds) == batch
+    operator = matmul(m=size, n=size, k=size)
+    assert batch_size([operator.flops], seconds / 2) == batch
+    assert batch_size([operator.flops] * 2, seconds) == batch
 
 
 def test_a_folder_without_records(tmp_path: Path) -> None:

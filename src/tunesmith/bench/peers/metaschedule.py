@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -45,7 +45,9 @@ class MetaSchedule:
     ``close`` leaves no process behind, however the runs ended.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = "tunesmith.bench.peers.metaschedule_process") -> None:
+        """The process runs a ``module`` that serves runs."""
+        self._module = module
         self._process: LineProcess | None = None
 
     def tune(
@@ -63,23 +65,26 @@ class MetaSchedule:
         So many candidates of a ``batch`` are built before the first one is run; a round that has
         begun in time is finished. Raises ``TunesmithError`` if it fails.
         """
+        described = {
+            "operator": operator.to_json(),
+            "target": asdict(target),
+            "seconds": seconds,
+            "seed": seed,
+            "batch": batch,
+            "folder": str(folder),
+        }
+        return MetaScheduleRun(**self.run(described, target, seconds + _GRACE_SECONDS))
+
+    def run(self, described: Mapping[str, Any], target: Target, patience: float) -> dict[str, Any]:
+        """The answer of the process to a run, for which it has ``patience`` seconds.
+
+        Raises ``TunesmithError`` if it fails.
+        """
         if self._process is None:
-            self._process = LineProcess(
-                "tunesmith.bench.peers.metaschedule_process",
-                {"TVM_NUM_THREADS": str(target.core_count)},
-            )
-        self._process.say(
-            {
-                "operator": operator.to_json(),
-                "target": asdict(target),
-                "seconds": seconds,
-                "seed": seed,
-                "batch": batch,
-                "folder": str(folder),
-            }
-        )
+            self._process = LineProcess(self._module, {"TVM_NUM_THREADS": str(target.core_count)})
+        self._process.say(described)
         try:
-            return MetaScheduleRun(**self._process.answer(seconds + _GRACE_SECONDS))
+            return self._process.answer(patience)
         except TunesmithError as error:
             self.close()  # whatever state it is in
             raise TunesmithError(f"MetaSchedule failed: {error}") from error
@@ -108,7 +113,7 @@ def compare_with_metaschedule(
     """
     operator, target = operator_from_json(ours["operator"]), Target(**ours["target"])
     with tempfile.TemporaryDirectory(prefix="tunesmith-metaschedule-") as folder:
-        batch = batch_size(operator, seconds)
+        batch = batch_size([operator.flops], seconds / 2)
         run = rival.tune(operator, target, seconds, Path(folder), seed=seed, batch=batch)
         if run.rounds < 2:
             raise TunesmithError(
@@ -118,7 +123,8 @@ def compare_with_metaschedule(
         return {**asdict(run), **asdict(compare(SIDE, ours, theirs, pairs))}
 
 
-def batch_size(operator: Operator, seconds: float) -> int:
-    """As many candidates as can be built and run in half of the time, at most its own number."""
-    candidate = _CANDIDATE_SECONDS + _GIGAFLOP_SECONDS * 1e-9 * operator.flops
-    return max(1, min(_BATCH, int(seconds / 2 / candidate)))
+def batch_size(flops: Sequence[float], seconds: float) -> int:
+    """As many candidates of each task, whose operations are given, as can be built and run in these
+    seconds, at most its own number."""
+    candidates = sum(_CANDIDATE_SECONDS + _GIGAFLOP_SECONDS * 1e-9 * each for each in flops)
+    return max(1, min(_BATCH, int(seconds / candidates)))
