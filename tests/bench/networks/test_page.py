@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.bench.networks.rows import row, side
+from tests.bench.networks.rows import ratio, row, side
+from tests.bench.operators.rows import ORIGIN
 from tunesmith.bench.networks.files import read_networks, write_networks
 from tunesmith.bench.networks.summary import (
     early_share,
@@ -71,6 +72,33 @@ def test_the_page(tmp_path: Path) -> None:
     rewrite(tmp_path / "networks.json")
     assert (tmp_path / "networks.md").read_text() == page
     assert list(read_networks(tmp_path)) == ["resnet18", "dqn", "dqn.b8"]
+
+
+def test_metaschedule_on_the_page(tmp_path: Path) -> None:
+    found = {
+        **{"seconds": 612.0, "trials": 900, "valid": 870, "tasks": 19, "tasks_tuned": 17},
+        **{"milliseconds": 25.0, "our_milliseconds": 10.0, "disturbed": True},
+        **ratio(2.5),
+        "origin": {**ORIGIN, "date": "2026-03-04"},
+    }
+    rows = [
+        row("resnet18", {"openvino": 1.6}, metaschedule=found),
+        row("dqn", {"openvino": 1.6}, metaschedule={**found, "tasks": None, "disturbed": False}),
+        row("dcgan", {"openvino": 1.6}, metaschedule={"missing": "MetaSchedule failed: no more"}),
+    ]
+    page = write_networks(tmp_path, rows)[1]
+    figures = "10.00 | 25.00 | 2.50 | 2.25–2.75 | 10 min 12 s | 900"
+    assert f"| resnet18 ! | {figures} | 17 of 19 |" in page
+    assert f"| dqn | {figures} | 17 of – |" in page
+    assert "- dcgan: not compared: MetaSchedule failed: no more" in page
+    assert "2026-03-04" in page, "it may be compared on another day"
+    assert "MetaSchedule" not in write_networks(tmp_path, ROWS)[1]
+
+
+def test_a_page_without_rows(tmp_path: Path) -> None:
+    figures, page = write_networks(tmp_path, [])
+    assert figures["rows"] == []
+    assert "## Networks" in page
 
 
 def test_rows_of_another_machine(tmp_path: Path) -> None:

@@ -23,10 +23,11 @@ from tunesmith.operators import Argument
 
 OURS = "tunesmith"
 
-# Long enough for several calls of a small network, and for one of a large one.
-_TURN_SECONDS = 0.05
-# torch.compile and OpenVINO take minutes for the largest networks while all prepare themselves.
-_PATIENCE = 900.0
+TURN_SECONDS = 0.05
+"""Long enough for several calls of a small network, and for one of a large one."""
+PATIENCE = 900.0
+"""In seconds. Some sides take minutes for the largest networks while all prepare themselves."""
+
 # A slow side's first call counts if it takes longer: it would take minutes to repeat it.
 _REPEATED = 2.0
 
@@ -82,15 +83,25 @@ def _of(turns: Turns) -> dict[str, Any]:
     }
 
 
+def our_side(model: ComparedModel, library: Path, cores: int) -> dict[str, Any]:
+    """A network that we built as a side of a comparison."""
+    return {"kind": "ours", "library": str(library), "model": model.to_json(), "cores": cores}
+
+
+def with_inputs(model: ComparedModel, inputs: tuple[Argument, ...], folder: Path) -> ComparedModel:
+    """The model with its inputs, random ones, in a file in the folder."""
+    names = [argument.name for argument in inputs]
+    arrays: dict[str, Any] = dict(zip(names, random_inputs(inputs), strict=True))
+    np.savez(folder / "inputs.npz", **arrays)
+    return dataclasses.replace(model, inputs=str(folder / "inputs.npz"))
+
+
 @contextmanager
 def prepared_model(model: ComparedModel, inputs: tuple[Argument, ...]) -> Iterator[ComparedModel]:
     """The model with its inputs, random ones, and its ONNX file, in a folder for the meantime."""
     with tempfile.TemporaryDirectory(prefix="tunesmith-compare-") as made:
         folder = Path(made)
-        names = [argument.name for argument in inputs]
-        arrays: dict[str, Any] = dict(zip(names, random_inputs(inputs), strict=True))
-        np.savez(folder / "inputs.npz", **arrays)
-        model = dataclasses.replace(model, inputs=str(folder / "inputs.npz"))
+        model = with_inputs(model, inputs, folder)
         if not model.is_torch:
             yield dataclasses.replace(model, onnx=model.file)
             return
@@ -115,8 +126,7 @@ def compare(
     these peers are asked, all by default. Raises ``TunesmithError`` if our own network fails.
     """
     sides: dict[str, dict[str, Any]] = {
-        name: {"kind": "ours", "library": str(path), "model": model.to_json(), "cores": cores}
-        for name, path in libraries.items()
+        name: our_side(model, path, cores) for name, path in libraries.items()
     }
     missing: dict[str, str] = {}
     once: list[NetworkPeer] = []
@@ -135,7 +145,7 @@ def compare(
         say(f"preparing {side} ...")
 
     rotation: Rotation = rotate(
-        SIDE, sides, rounds, seconds=_TURN_SECONDS, patience=_PATIENCE, say=preparing
+        SIDE, sides, rounds, seconds=TURN_SECONDS, patience=PATIENCE, say=preparing
     )
     if OURS in rotation.failed:
         raise TunesmithError(f"our network failed: {rotation.failed[OURS]}")
@@ -152,6 +162,6 @@ def compare(
 
 def _seconds_once(described: Mapping[str, Any]) -> float:
     """Seconds of a call of a side alone."""
-    with Side(SIDE, described, _PATIENCE) as side:
+    with Side(SIDE, described, PATIENCE) as side:
         side.ready()
-        return side.first if side.first > _REPEATED else side.round(_TURN_SECONDS)
+        return side.first if side.first > _REPEATED else side.round(TURN_SECONDS)

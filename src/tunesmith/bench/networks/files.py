@@ -31,10 +31,16 @@ def read_networks(folder: Path, redone: Iterable[str] = ()) -> dict[str, dict[st
     file = RowFile(
         folder / f"{_NAME}.json",
         lambda row: row.keys() >= _FIELDS,
-        lambda row: [row["origin"]],
+        _origins,
         "--again without --network",
     )
     return file.read(list(redone))
+
+
+def _origins(row: Mapping[str, Any]) -> list[Any]:
+    """Of a row, and of its comparison with MetaSchedule, which may be another day's."""
+    rival = row.get("metaschedule", {})
+    return [row["origin"], *([rival["origin"]] if "ratio" in rival else [])]
 
 
 def write_networks(folder: Path, rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], str]:
@@ -43,7 +49,7 @@ def write_networks(folder: Path, rows: Iterable[Mapping[str, Any]]) -> tuple[dic
     Returns the figures and the page. Raises ``TunesmithError`` where that is impossible.
     """
     listed = in_order(rows, network_workloads())
-    origins = [row["origin"] for row in listed]
+    origins = [origin for row in listed for origin in _origins(row)]
     figures = {**together(origins or [origin_now(versions_of_network_peers())]), "rows": listed}
     write_figures(folder, _NAME, figures)
     return figures, write_networks_page(folder, figures)

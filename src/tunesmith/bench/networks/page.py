@@ -53,6 +53,7 @@ def networks_page(figures: Mapping[str, Any], charts: Sequence[str] = ()) -> str
         early=EARLY,
         ways=lambda peer: _ways(rows, peer),
         missing=_missing(rows),
+        rivals=[row for row in rows if "metaschedule" in row],
     )
 
 

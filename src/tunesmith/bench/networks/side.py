@@ -13,6 +13,8 @@ def _prepared(described: Mapping[str, Any]) -> tuple[Callable[[], object], int]:
     model = ComparedModel.from_json(described["model"])
     if described["kind"] == "ours":
         return _ours(model, described["library"]), 1
+    if described["kind"] == "metaschedule":
+        return _metaschedule(model, described), 1
     from tunesmith.bench.networks.peers import network_peers
 
     device = {"device": described["device"]} if "device" in described else {}
@@ -29,6 +31,14 @@ def _ours(model: ComparedModel, library: str) -> Callable[[], object]:
         return network.bind(*model.arrays().values())
     arrays = [aligned_copy(array) for array in model.arrays().values()]
     return lambda: network(*arrays)
+
+
+def _metaschedule(model: ComparedModel, described: Mapping[str, Any]) -> Callable[[], object]:
+    """A call of a network that MetaSchedule tuned."""
+    from tunesmith.bench.networks.metaschedule_process import metaschedule_call
+    from tunesmith.target import Target
+
+    return metaschedule_call(model, Target(**described["target"]), described["folder"])
 
 
 if __name__ == "__main__":

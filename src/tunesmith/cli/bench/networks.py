@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from tunesmith.cli import options as opt
+from tunesmith.cli.bench.operators import Rival
 from tunesmith.cli.output import print_page, remark, remarks
 from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+_SECONDS = 600.0
 
 
 def networks(
@@ -26,12 +30,18 @@ def networks(
         list[str] | None,
         Option(help="A name, or a pattern such as 'mobilenet*'; repeatable."),
     ] = None,
-    seconds: Annotated[float, Option(help="Seconds of tuning for each network.")] = 600.0,
+    seconds: Annotated[
+        float | None,
+        Option(help="Seconds of tuning for each network; default: 600, or those of its row."),
+    ] = None,
     early: Annotated[
         float, Option(help="Also build after so many seconds of tuning; 0: do not.")
     ] = 0.0,
     rounds: Annotated[int, Option(help="Rounds in which all take turns.")] = 15,
     tvm: Annotated[bool, Option(help="TVM's default pipeline, too, which is slow.")] = True,
+    against: Annotated[
+        Rival | None, Option(help="Only add TVM's MetaSchedule to networks that have figures.")
+    ] = None,
     seed: Annotated[int, Option(help="Seed of the search.")] = 0,
     store: opt.StoreLocation = None,
     again: Annotated[
@@ -42,17 +52,26 @@ def networks(
     """Tune, build and compare the networks of the zoo, each in a process of its own, in turn."""
     from tunesmith.bench.networks.bench import NetworkBench, NetworkSettings
     from tunesmith.bench.networks.files import read_networks, write_networks
+    from tunesmith.bench.networks.metaschedule import MetaScheduleBench
     from tunesmith.bench.networks.workloads import network_workloads
     from tunesmith.bench.pages.figure_files import make_folder
     from tunesmith.store import open_store
 
     chosen = network_workloads(network or ())
-    settings = NetworkSettings(seconds, early, rounds, seed, tvm, again)
+    settings = NetworkSettings(
+        _SECONDS if seconds is None else seconds, early, rounds, seed, tvm, again
+    )
     make_folder(output)
-    rows = read_networks(output, redone=chosen if again else ())
+    rows = read_networks(output, redone=chosen if again and against is None else ())
+    if against is not None and not network:
+        chosen = {name: workload for name, workload in chosen.items() if name in rows}
     failed = []
     with open_store(store) as opened:
-        runner = NetworkBench(settings, opened, remark, _watch)
+        runner: NetworkBench | MetaScheduleBench = (
+            NetworkBench(settings, opened, remark, _watch)
+            if against is None
+            else MetaScheduleBench(seconds, rounds, seed, opened, remark, again)
+        )
         for name, workload in chosen.items():
             try:
                 row = runner.row(workload, rows.get(name))

@@ -1,0 +1,47 @@
+"""``tunesmith bench networks``: what is asked for with ``--against``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.networks.rows import row
+from tests.cli.conftest import Command
+from tunesmith.bench.networks.files import write_networks
+from tunesmith.bench.networks.metaschedule import MetaScheduleBench
+from tunesmith.bench.networks.workloads import NetworkWorkload
+from tunesmith.store import this_machine
+
+
+def test_metaschedule_is_added_to_rows_that_there_are(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Path
+) -> None:
+    asked: list[tuple[str, Any]] = []
+
+    def fails(self: MetaScheduleBench, workload: NetworkWorkload, known: Any) -> Any:
+        asked.append((workload.name, self.seconds))
+        return {**known, "metaschedule": {"missing": "MetaSchedule failed"}}
+
+    monkeypatch.setattr(MetaScheduleBench, "row", fails)
+    rows = [row("dqn", {"openvino": 1.5}), row("resnet18", {"openvino": 1.5})]
+    for each in rows:
+        each["origin"] = {**each["origin"], "machine": this_machine()}
+    write_networks(tmp_path, rows)
+    words = ["bench", "networks", "--against", "metaschedule", "-o", tmp_path, "--store", store]
+    command(*words)
+    assert asked == [("resnet18", None), ("dqn", None)], "not networks without a row"
+    command(*words, "--network", "dqn", "--seconds", "30", "--json")
+    assert asked[2:] == [("dqn", 30.0)]
+    written = json.loads((tmp_path / "networks.json").read_text(encoding="utf-8"))["rows"]
+    assert [each["metaschedule"]["missing"] for each in written] == ["MetaSchedule failed"] * 2
+
+
+def test_a_network_without_a_row(command: Command, tmp_path: Path, store: Path) -> None:
+    words = ["--against", "metaschedule", "--network", "dqn", "-o", tmp_path, "--store", store]
+    ran = command("bench", "networks", *words)
+    assert ran.code == 1
+    assert "dqn: it has no row to add MetaSchedule to: run without --against" in ran.err
+    assert "tunesmith: no figures for dqn: see above" in ran.err
