@@ -18,7 +18,7 @@ from tunesmith.operators import (
     operator_from_json,
     post_ops,
 )
-from tunesmith.operators._arithmetic import NumpyArithmetic
+from tunesmith.operators._base.arithmetic import NumpyArithmetic
 
 HALVED = PostOp("halved", "half of it", lambda arithmetic, x: x * arithmetic.number(0.5), 1)
 

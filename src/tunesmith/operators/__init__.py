@@ -7,18 +7,11 @@ inputs = layer.make_inputs(seed=0)
 expected = layer.reference(*inputs)
 """
 
-from tunesmith.operators._arithmetic import TvmArithmetic
-from tunesmith.operators._conv2d import Conv2d
-from tunesmith.operators._conv2d_transpose import Conv2dTranspose
-from tunesmith.operators._depthwise_conv2d import DepthwiseConv2d
-from tunesmith.operators._dtypes import element_bits
-from tunesmith.operators._elementwise import Elementwise
-from tunesmith.operators._embedding import Embedding
-from tunesmith.operators._epilogue import Epilogue, ProductOperator
-from tunesmith.operators._layer_norm import LayerNorm
-from tunesmith.operators._matrix_products import BatchMatmul, Dense, Matmul
-from tunesmith.operators._operator import Argument, Operator, WeightedOperator
-from tunesmith.operators._options import (
+from tunesmith.operators._base.arithmetic import TvmArithmetic
+from tunesmith.operators._base.element_types import element_bits
+from tunesmith.operators._base.epilogue import Epilogue, ProductOperator
+from tunesmith.operators._base.operator import Argument, Operator, WeightedOperator
+from tunesmith.operators._base.options import (
     ChoiceOption,
     FlagOption,
     IntegerOption,
@@ -29,9 +22,23 @@ from tunesmith.operators._options import (
     PairOption,
     as_option,
 )
+from tunesmith.operators._base.post_op import AppliedPostOp, Operand, PostOp
+from tunesmith.operators._base.post_ops import POST_OPS, post_ops
+from tunesmith.operators._base.text import (
+    OperatorDescription,
+    OptionDescription,
+    describe_operators,
+    parse_operator,
+)
+from tunesmith.operators._base.window import sides
+from tunesmith.operators._conv2d import Conv2d
+from tunesmith.operators._conv2d_transpose import Conv2dTranspose
+from tunesmith.operators._depthwise_conv2d import DepthwiseConv2d
+from tunesmith.operators._elementwise import Elementwise
+from tunesmith.operators._embedding import Embedding
+from tunesmith.operators._layer_norm import LayerNorm
+from tunesmith.operators._matrix_products import BatchMatmul, Dense, Matmul
 from tunesmith.operators._pool2d import AdaptivePool2d, Pool2d
-from tunesmith.operators._post_op import AppliedPostOp, Operand, PostOp
-from tunesmith.operators._post_ops import POST_OPS, post_ops
 from tunesmith.operators._recurrent import Gru, Lstm, RecurrentOperator
 from tunesmith.operators._reduce import Reduce
 from tunesmith.operators._registry import (
@@ -42,13 +49,6 @@ from tunesmith.operators._registry import (
     operator_names,
 )
 from tunesmith.operators._softmax import Softmax
-from tunesmith.operators._text import (
-    OperatorDescription,
-    OptionDescription,
-    describe_operators,
-    parse_operator,
-)
-from tunesmith.operators._window import sides
 from tunesmith.operators._workloads import workload, workload_names
 
 # Lower-case aliases: constructing an operator reads like a function call.

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import _window
-from tunesmith.operators._epilogue import ProductOperator
-from tunesmith.operators._operator import Argument, Float64Array
-from tunesmith.operators._options import PaddingOption, Pair, PairOption, choice, size
+from tunesmith.operators._base import window
+from tunesmith.operators._base.epilogue import ProductOperator
+from tunesmith.operators._base.operator import Argument, Float64Array
+from tunesmith.operators._base.options import PaddingOption, Pair, PairOption, choice, size
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -36,17 +36,17 @@ class Conv2d(ProductOperator):
     h: int = field(metadata=size("height of the input"))
     w: int = field(metadata=size("width of the input"))
     co: int = field(metadata=size("output channels"))
-    kernel: PairOption = _window.KERNEL
-    stride: PairOption = _window.STRIDE
-    padding: PaddingOption = _window.PADDING
-    dilation: PairOption = _window.DILATION
+    kernel: PairOption = window.KERNEL
+    stride: PairOption = window.STRIDE
+    padding: PaddingOption = window.PADDING
+    dilation: PairOption = window.DILATION
     groups: int = field(default=1, metadata=size("groups that the channels are split into"))
     layout: str = field(
-        default="NCHW", metadata=choice("order of the data's axes", *_window.IMAGE_AXES)
+        default="NCHW", metadata=choice("order of the data's axes", *window.IMAGE_AXES)
     )
 
     def _check_shapes(self) -> None:
-        _window.check_window(self.name, (self.h, self.w), self.kernel, self.padding, self.dilation)
+        window.check_window(self.name, (self.h, self.w), self.kernel, self.padding, self.dilation)
         if self.ci % self.groups or self.co % self.groups:
             raise UsageError(
                 f"{self.name}: groups={self.groups} must divide ci={self.ci} and co={self.co}"
@@ -54,7 +54,7 @@ class Conv2d(ProductOperator):
 
     @property
     def operands(self) -> tuple[Argument, Argument]:
-        shape = _window.image_shape(self.layout, self.n, self.ci, (self.h, self.w))
+        shape = window.image_shape(self.layout, self.n, self.ci, (self.h, self.w))
         inner = self.ci // self.groups
         oihw = (self.co, inner, *self.kernel)
         hwio = (*self.kernel, inner, self.co)
@@ -64,17 +64,17 @@ class Conv2d(ProductOperator):
     @cached_property
     def output_image(self) -> Pair:
         """Height and width of the output."""
-        return _window.window_count(
+        return window.window_count(
             (self.h, self.w), self.kernel, self.stride, self.padding, self.dilation
         )
 
     @property
     def output_shape(self) -> tuple[int, ...]:
-        return _window.image_shape(self.layout, self.n, self.co, self.output_image)
+        return window.image_shape(self.layout, self.n, self.co, self.output_image)
 
     @property
     def channel_axis(self) -> int:
-        return _window.CHANNEL_AXIS[self.layout]
+        return window.CHANNEL_AXIS[self.layout]
 
     @property
     def reduction_length(self) -> int:
@@ -87,7 +87,7 @@ class Conv2d(ProductOperator):
         total = self.accumulate_dtype
         inner, outer = self.ci // self.groups, self.co // self.groups
         zero = te.const(0, self.dtype)
-        padded = _window.define_padding(data, self.padding, _window.IMAGE_AXES[self.layout], zero)
+        padded = window.define_padding(data, self.padding, window.IMAGE_AXES[self.layout], zero)
         rc = te.reduce_axis((0, inner), name="rc")
         ry = te.reduce_axis((0, self.kernel[0]), name="ry")
         rx = te.reduce_axis((0, self.kernel[1]), name="rx")
@@ -109,7 +109,7 @@ class Conv2d(ProductOperator):
     def _evaluate_products(self, data: Float64Array, weight: Float64Array) -> Float64Array:
         if self.layout == "NHWC":
             data, weight = np.moveaxis(data, 3, 1), weight.transpose(3, 2, 0, 1)
-        output = _window.correlate(
+        output = window.correlate(
             data, weight, self.stride, self.padding, self.dilation, groups=self.groups
         )
         return np.moveaxis(output, 1, self.channel_axis)

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import _window
-from tunesmith.operators._epilogue import ProductOperator
-from tunesmith.operators._operator import Argument, Float64Array
-from tunesmith.operators._options import Pair, PairOption, size
+from tunesmith.operators._base import window
+from tunesmith.operators._base.epilogue import ProductOperator
+from tunesmith.operators._base.operator import Argument, Float64Array
+from tunesmith.operators._base.options import Pair, PairOption, size
 
 _STRIDE = PairOption("step of the window in the output", default=(1, 1))
 _CROPPING = PairOption(
@@ -40,7 +40,7 @@ class Conv2dTranspose(ProductOperator):
     h: int = field(metadata=size("height of the input"))
     w: int = field(metadata=size("width of the input"))
     co: int = field(metadata=size("output channels"))
-    kernel: PairOption = _window.KERNEL
+    kernel: PairOption = window.KERNEL
     stride: PairOption = _STRIDE
     padding: PairOption = _CROPPING
     output_padding: PairOption = _OUTPUT_PADDING

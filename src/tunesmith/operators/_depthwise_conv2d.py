@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tunesmith.operators import _window
-from tunesmith.operators._epilogue import ProductOperator
-from tunesmith.operators._operator import Argument, Float64Array
-from tunesmith.operators._options import PaddingOption, Pair, PairOption, choice, size
+from tunesmith.operators._base import window
+from tunesmith.operators._base.epilogue import ProductOperator
+from tunesmith.operators._base.operator import Argument, Float64Array
+from tunesmith.operators._base.options import PaddingOption, Pair, PairOption, choice, size
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -33,20 +33,20 @@ class DepthwiseConv2d(ProductOperator):
     h: int = field(metadata=size("height of the input"))
     w: int = field(metadata=size("width of the input"))
     multiplier: int = field(default=1, metadata=size("output channels for each input channel"))
-    kernel: PairOption = _window.KERNEL
-    stride: PairOption = _window.STRIDE
-    padding: PaddingOption = _window.PADDING
-    dilation: PairOption = _window.DILATION
+    kernel: PairOption = window.KERNEL
+    stride: PairOption = window.STRIDE
+    padding: PaddingOption = window.PADDING
+    dilation: PairOption = window.DILATION
     layout: str = field(
-        default="NCHW", metadata=choice("order of the data's axes", *_window.IMAGE_AXES)
+        default="NCHW", metadata=choice("order of the data's axes", *window.IMAGE_AXES)
     )
 
     def _check_shapes(self) -> None:
-        _window.check_window(self.name, (self.h, self.w), self.kernel, self.padding, self.dilation)
+        window.check_window(self.name, (self.h, self.w), self.kernel, self.padding, self.dilation)
 
     @property
     def operands(self) -> tuple[Argument, Argument]:
-        shape = _window.image_shape(self.layout, self.n, self.c, (self.h, self.w))
+        shape = window.image_shape(self.layout, self.n, self.c, (self.h, self.w))
         channels = (self.c, self.multiplier)
         weight = (*channels, *self.kernel) if self.layout == "NCHW" else (*self.kernel, *channels)
         return Argument("data", shape, self.dtype), Argument("weight", weight, self.dtype)
@@ -59,17 +59,17 @@ class DepthwiseConv2d(ProductOperator):
     @property
     def output_image(self) -> Pair:
         """Height and width of the output."""
-        return _window.window_count(
+        return window.window_count(
             (self.h, self.w), self.kernel, self.stride, self.padding, self.dilation
         )
 
     @property
     def output_shape(self) -> tuple[int, ...]:
-        return _window.image_shape(self.layout, self.n, self.c * self.multiplier, self.output_image)
+        return window.image_shape(self.layout, self.n, self.c * self.multiplier, self.output_image)
 
     @property
     def channel_axis(self) -> int:
-        return _window.CHANNEL_AXIS[self.layout]
+        return window.CHANNEL_AXIS[self.layout]
 
     @property
     def reduction_length(self) -> int:
@@ -81,7 +81,7 @@ class DepthwiseConv2d(ProductOperator):
 
         total, multiplier = self.accumulate_dtype, self.multiplier
         zero = te.const(0, self.dtype)
-        padded = _window.define_padding(data, self.padding, _window.IMAGE_AXES[self.layout], zero)
+        padded = window.define_padding(data, self.padding, window.IMAGE_AXES[self.layout], zero)
         ry = te.reduce_axis((0, self.kernel[0]), name="ry")
         rx = te.reduce_axis((0, self.kernel[1]), name="rx")
         layout_is_nchw = self.layout == "NCHW"
@@ -103,7 +103,7 @@ class DepthwiseConv2d(ProductOperator):
         if self.layout == "NHWC":
             data, weight = np.moveaxis(data, 3, 1), weight.transpose(2, 3, 0, 1)
         weight = weight.reshape(-1, 1, *self.kernel)
-        output = _window.correlate(
+        output = window.correlate(
             data, weight, self.stride, self.padding, self.dilation, groups=self.c
         )
         return np.moveaxis(output, 1, self.channel_axis)

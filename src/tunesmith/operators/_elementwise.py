@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import _dtypes
-from tunesmith.operators._epilogue import Epilogue
-from tunesmith.operators._operator import Argument, Array, Float64Array, Operator
-from tunesmith.operators._options import as_option, size
-from tunesmith.operators._post_ops import PostOpsOption, post_ops
+from tunesmith.operators._base import element_types
+from tunesmith.operators._base.epilogue import Epilogue
+from tunesmith.operators._base.operator import Argument, Array, Float64Array, Operator
+from tunesmith.operators._base.options import as_option, size
+from tunesmith.operators._base.post_ops import PostOpsOption, post_ops
 
 # Of (n, c, inner).
 _CHANNEL_AXIS = 1
@@ -68,7 +68,7 @@ class Elementwise(Operator):
     @property
     def tolerance(self) -> tuple[float, float]:
         relative = self._relative_tolerance(self.epilogue.operations)
-        rounding = relative - 4 * _dtypes.unit_roundoff(self.dtype)
+        rounding = relative - 4 * element_types.unit_roundoff(self.dtype)
         return relative, rounding * max(1.0, self.epilogue.growth)
 
     def make_inputs(self, seed: int) -> list[Array]:

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tunesmith.operators._dtypes import ALL_TYPES
-from tunesmith.operators._operator import Argument, Array, Float64Array, Operator
-from tunesmith.operators._options import choice, size
+from tunesmith.operators._base.element_types import ALL_TYPES
+from tunesmith.operators._base.operator import Argument, Array, Float64Array, Operator
+from tunesmith.operators._base.options import choice, size
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tunesmith.operators import _dtypes
-from tunesmith.operators._operator import Argument, Float64Array, Operator
-from tunesmith.operators._options import NumberOption, as_option, size
+from tunesmith.operators._base import element_types
+from tunesmith.operators._base.operator import Argument, Float64Array, Operator
+from tunesmith.operators._base.options import NumberOption, as_option, size
 
 # Rows of at least this many random numbers have a variance well away from zero.
 _LONG_ROW = 16
@@ -53,7 +53,7 @@ class LayerNorm(Operator):
         # The mean's rounding error is divided by the deviation, which in a short row may be tiny.
         amplification = 4.0 if self.n >= _LONG_ROW else 1 / math.sqrt(self.eps)
         relative = self._relative_tolerance(self.n)
-        rounding = _dtypes.unit_roundoff(self.accumulate_dtype)
+        rounding = element_types.unit_roundoff(self.accumulate_dtype)
         return relative, relative + 4 * amplification * rounding
 
     def _define(self, inputs: list[Any]) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tunesmith.operators._epilogue import ProductOperator
-from tunesmith.operators._operator import Argument, Float64Array
-from tunesmith.operators._options import choice, size
+from tunesmith.operators._base.epilogue import ProductOperator
+from tunesmith.operators._base.operator import Argument, Float64Array
+from tunesmith.operators._base.options import choice, size
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import _window
-from tunesmith.operators._operator import Argument, Float64Array, Operator
-from tunesmith.operators._options import (
+from tunesmith.operators._base import window
+from tunesmith.operators._base.operator import Argument, Float64Array, Operator
+from tunesmith.operators._base.options import (
     Padding,
     PaddingOption,
     Pair,
@@ -42,23 +42,23 @@ class Pool2d(Operator):
     c: int = field(metadata=size("channels"))
     h: int = field(metadata=size("height of the input"))
     w: int = field(metadata=size("width of the input"))
-    kernel: PairOption = _window.KERNEL
-    stride: PairOption = _window.STRIDE
-    padding: PaddingOption = _window.PADDING
+    kernel: PairOption = window.KERNEL
+    stride: PairOption = window.STRIDE
+    padding: PaddingOption = window.PADDING
     kind: str = field(default="max", metadata=choice("what is taken of a window", "max", "avg"))
     count_include_pad: bool = field(
         default=True, metadata=flag("let padding count as zeros in a mean")
     )
     layout: str = field(
-        default="NCHW", metadata=choice("order of the data's axes", *_window.IMAGE_AXES)
+        default="NCHW", metadata=choice("order of the data's axes", *window.IMAGE_AXES)
     )
     ceil_mode: bool = field(
         default=False, metadata=flag("keep windows that begin inside of the image but do not fit")
     )
 
     def _check_shapes(self) -> None:
-        _window.check_window(self.name, (self.h, self.w), self.kernel, self.reached_padding)
-        for axis, (before, _) in enumerate(_window.sides(self.padding)):
+        window.check_window(self.name, (self.h, self.w), self.kernel, self.reached_padding)
+        for axis, (before, _) in enumerate(window.sides(self.padding)):
             last = (self.output_image[axis] - 1) * self.stride[axis]
             if before >= self.kernel[axis] or last >= before + (self.h, self.w)[axis]:
                 raise UsageError(
@@ -68,28 +68,26 @@ class Pool2d(Operator):
 
     @property
     def arguments(self) -> tuple[Argument, ...]:
-        shape = _window.image_shape(self.layout, self.n, self.c, (self.h, self.w))
+        shape = window.image_shape(self.layout, self.n, self.c, (self.h, self.w))
         return (Argument("data", shape, self.dtype),)
 
     @property
     def output_image(self) -> Pair:
         """Height and width of the output."""
-        return _window.window_count(
-            (self.h, self.w), self.kernel, self.stride, self.reached_padding
-        )
+        return window.window_count((self.h, self.w), self.kernel, self.stride, self.reached_padding)
 
     @property
     def reached_padding(self) -> Padding:
         """The padding, and what windows that ``ceil_mode`` keeps have behind it."""
         if not self.ceil_mode:
             return self.padding
-        before, after = zip(*_window.sides(self.padding), strict=True)
+        before, after = zip(*window.sides(self.padding), strict=True)
         reached = [after[axis] + self._behind(axis) for axis in range(2)]
         return (before[0], before[1], reached[0], reached[1])
 
     def _behind(self, axis: int) -> int:
         """Rows (axis 0) or columns that the last window of ``ceil_mode`` has behind the padding."""
-        before, after = _window.sides(self.padding)[axis]
+        before, after = window.sides(self.padding)[axis]
         size, kernel, stride = (self.h, self.w)[axis], self.kernel[axis], self.stride[axis]
         room = before + size + after
         last = -(-(room - kernel) // stride) * stride
@@ -102,7 +100,7 @@ class Pool2d(Operator):
 
         None if all that windows hold counts.
         """
-        before, after = _window.sides(self.padding)[axis]
+        before, after = window.sides(self.padding)[axis]
         size = (self.h, self.w)[axis]
         first, end = (-before, size + after) if self.count_include_pad else (0, size)
         last = (self.output_image[axis] - 1) * self.stride[axis] - before + self.kernel[axis]
@@ -121,7 +119,7 @@ class Pool2d(Operator):
 
     @property
     def result(self) -> Argument:
-        shape = _window.image_shape(self.layout, self.n, self.c, self.output_image)
+        shape = window.image_shape(self.layout, self.n, self.c, self.output_image)
         return Argument("output", shape, self.dtype)
 
     @property
@@ -139,8 +137,8 @@ class Pool2d(Operator):
 
         average, nchw = self.kind == "avg", self.layout == "NCHW"
         fill = te.const(0, self.dtype) if average else te.min_value(self.dtype)
-        image_axes = _window.IMAGE_AXES[self.layout]
-        padded = _window.define_padding(inputs[0], self.reached_padding, image_axes, fill)
+        image_axes = window.IMAGE_AXES[self.layout]
+        padded = window.define_padding(inputs[0], self.reached_padding, image_axes, fill)
         ry = te.reduce_axis((0, self.kernel[0]), name="ry")
         rx = te.reduce_axis((0, self.kernel[1]), name="rx")
 
@@ -159,7 +157,7 @@ class Pool2d(Operator):
         from tvm import te
 
         def element(*index: Any) -> Any:
-            y, x = (index[axis] for axis in _window.IMAGE_AXES[self.layout])
+            y, x = (index[axis] for axis in window.IMAGE_AXES[self.layout])
             taps = self._define_extent(y, 0) * self._define_extent(x, 1)
             return (sums(*index) / taps.astype(sums.dtype)).astype(self.dtype)
 
@@ -177,12 +175,12 @@ class Pool2d(Operator):
 
     def _evaluate(self, inputs: list[Float64Array]) -> Float64Array:
         data = inputs[0] if self.layout == "NCHW" else np.moveaxis(inputs[0], 3, 1)
-        channel_axis = _window.CHANNEL_AXIS[self.layout]
+        channel_axis = window.CHANNEL_AXIS[self.layout]
         geometry = (self.kernel, self.stride, self.reached_padding)
         if self.kind == "max":
-            view = _window.windows(data, *geometry, fill=-np.inf)
+            view = window.windows(data, *geometry, fill=-np.inf)
             return np.moveaxis(view.max(axis=(4, 5)), 1, channel_axis)
-        sums = _window.windows(data, *geometry).sum(axis=(4, 5))
+        sums = window.windows(data, *geometry).sum(axis=(4, 5))
         taps = np.multiply.outer(self.taps(0), self.taps(1))
         return np.moveaxis(sums / taps, 1, channel_axis)
 

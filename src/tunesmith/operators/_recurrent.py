@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tunesmith.operators import _dtypes
-from tunesmith.operators._arithmetic import Arithmetic, NumpyArithmetic, TvmArithmetic
-from tunesmith.operators._operator import Argument, Array, Float64Array, WeightedOperator
-from tunesmith.operators._options import flag, size
+from tunesmith.operators._base import element_types
+from tunesmith.operators._base.arithmetic import Arithmetic, NumpyArithmetic, TvmArithmetic
+from tunesmith.operators._base.operator import Argument, Array, Float64Array, WeightedOperator
+from tunesmith.operators._base.options import flag, size
 
 Keep = Callable[[Any], Any]
 """Names a value, so that it is computed once however often it is used."""
@@ -90,7 +90,7 @@ class RecurrentOperator(WeightedOperator):
     def tolerance(self) -> tuple[float, float]:
         # With the weights of make_inputs, later steps do not enlarge the errors of earlier ones.
         relative, of_sums = self._sum_tolerance(self.units)
-        of_states = 4 * _dtypes.unit_roundoff(self.dtype) * (self.steps - 1)
+        of_states = 4 * element_types.unit_roundoff(self.dtype) * (self.steps - 1)
         return relative, self.steps * of_sums * self._weight_scale + of_states
 
     @property

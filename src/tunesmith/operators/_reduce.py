@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tunesmith.operators._operator import Argument, Float64Array, Operator
-from tunesmith.operators._options import choice, size
+from tunesmith.operators._base.operator import Argument, Float64Array, Operator
+from tunesmith.operators._base.options import choice, size
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

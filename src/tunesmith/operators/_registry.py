@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tunesmith.errors import UsageError
-from tunesmith.operators._operator import Operator
+from tunesmith.operators._base.operator import Operator
 from tunesmith.registry import Registry
 
 # The operators that are plain matrix products.

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tunesmith.operators._operator import Argument, Float64Array, Operator
-from tunesmith.operators._options import size
+from tunesmith.operators._base.operator import Argument, Float64Array, Operator
+from tunesmith.operators._base.options import size
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Mapping
 
 from tunesmith.errors import unknown_name
+from tunesmith.operators._base.operator import Operator
 from tunesmith.operators._conv2d import Conv2d
 from tunesmith.operators._depthwise_conv2d import DepthwiseConv2d
 from tunesmith.operators._matrix_products import BatchMatmul, Dense, Matmul
-from tunesmith.operators._operator import Operator
 
 # The unique convolutions of ResNet-18 as NoSE lists them (Table II), batch 1, NCHW:
 # height = width, input channels, output channels, kernel, stride, padding.

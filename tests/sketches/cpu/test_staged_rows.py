@@ -9,7 +9,7 @@ import pytest
 
 from tunesmith.errors import UsageError
 from tunesmith.operators import Argument, Operator, layer_norm, matmul, softmax
-from tunesmith.operators._options import size
+from tunesmith.operators._base.options import size
 from tunesmith.sketches import sketches_for
 from tunesmith.sketches.cpu.staged_rows import CpuStagedRows
 from tunesmith.target import Target

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.errors import UsageError, unknown_name
-from tunesmith.operators import _dtypes
-from tunesmith.operators._options import (
+from tunesmith.operators._base import element_types
+from tunesmith.operators._base.options import (
     ChoiceOption,
     Option,
     OptionType,
@@ -57,12 +57,12 @@ class Argument:
     @property
     def bytes(self) -> int:
         """The size of its elements in bytes."""
-        return self.elements * _dtypes.element_bits(self.dtype) // 8
+        return self.elements * element_types.element_bits(self.dtype) // 8
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
         """NumPy's type of its elements."""
-        return _dtypes.numpy_dtype(self.dtype)
+        return element_types.numpy_dtype(self.dtype)
 
 
 class _OperatorType(abc.ABCMeta):
@@ -98,12 +98,14 @@ class Operator(abc.ABC, metaclass=_OperatorType):
     """A description in one line."""
     signature: ClassVar[tuple[str, ...]]
     """The arguments and their shapes in terms of the options, one text each."""
-    dtypes: ClassVar[tuple[str, ...]] = _dtypes.FLOAT_TYPES
+    dtypes: ClassVar[tuple[str, ...]] = element_types.FLOAT_TYPES
     """The element types it is defined for."""
 
     dtype: str = field(
         default="float32",
-        metadata=as_option(ChoiceOption("element type of the inputs", choices=_dtypes.ALL_TYPES)),
+        metadata=as_option(
+            ChoiceOption("element type of the inputs", choices=element_types.ALL_TYPES)
+        ),
     )
 
     def __post_init__(self) -> None:
@@ -172,7 +174,7 @@ class Operator(abc.ABC, metaclass=_OperatorType):
                     f"{argument.shape}, not {value.dtype} of shape {value.shape}"
                 )
         result = self._evaluate([value.astype(np.float64) for value in inputs])
-        return _dtypes.cast(result, self.result.dtype)
+        return element_types.cast(result, self.result.dtype)
 
     def make_inputs(self, seed: int) -> list[Array]:
         """Random inputs, the same for the same ``seed``.
@@ -196,21 +198,21 @@ class Operator(abc.ABC, metaclass=_OperatorType):
     @property
     def accumulate_dtype(self) -> str:
         """The type of the operator's sums."""
-        return _dtypes.ACCUMULATE.get(self.dtype, self.dtype)
+        return element_types.ACCUMULATE.get(self.dtype, self.dtype)
 
     def _relative_tolerance(self, terms: int) -> float:
         """The relative tolerance of sums of ``terms`` numbers and a few functions of them."""
         inner = terms + _STEPS_AROUND_SUM
         own, result = self.accumulate_dtype, self.result.dtype
-        return inner * _dtypes.unit_roundoff(own) + 4 * _dtypes.unit_roundoff(result)
+        return inner * element_types.unit_roundoff(own) + 4 * element_types.unit_roundoff(result)
 
     def _sum_tolerance(self, terms: int) -> tuple[float, float]:
         """The tolerance of results that are sums of ``terms`` products of numbers in [-1, 1)."""
-        if not _dtypes.is_float(self.dtype):
+        if not element_types.is_float(self.dtype):
             return 0.0, 0.0
         steps = terms + _STEPS_AROUND_SUM
-        absolute = _ROUNDOFFS_PER_STEP * steps * _dtypes.unit_roundoff(self.accumulate_dtype)
-        return 4 * _dtypes.unit_roundoff(self.result.dtype), absolute
+        absolute = _ROUNDOFFS_PER_STEP * steps * element_types.unit_roundoff(self.accumulate_dtype)
+        return 4 * element_types.unit_roundoff(self.result.dtype), absolute
 
     # -- options as data -------------------------------------------------------------------------
 
@@ -288,7 +290,7 @@ class WeightedOperator(Operator):
 
 
 def _random(argument: Argument, rng: np.random.Generator) -> Array:
-    if not _dtypes.is_float(argument.dtype):
+    if not element_types.is_float(argument.dtype):
         return rng.integers(-128, 128, argument.shape, dtype=np.dtype(argument.dtype).type)
     exact = np.float64 if argument.dtype == "float64" else np.float32
     values = rng.random(argument.shape, dtype=exact) * 2 - 1

@@ -11,12 +11,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from tunesmith.errors import UsageError
-from tunesmith.operators import _dtypes
-from tunesmith.operators._arithmetic import Arithmetic, NumpyArithmetic, TvmArithmetic
-from tunesmith.operators._operator import Argument, Float64Array, WeightedOperator
-from tunesmith.operators._options import as_option, flag
-from tunesmith.operators._post_op import AppliedPostOp, Operand
-from tunesmith.operators._post_ops import PostOpsOption, post_ops
+from tunesmith.operators._base import element_types
+from tunesmith.operators._base.arithmetic import Arithmetic, NumpyArithmetic, TvmArithmetic
+from tunesmith.operators._base.operator import Argument, Float64Array, WeightedOperator
+from tunesmith.operators._base.options import as_option, flag
+from tunesmith.operators._base.post_op import AppliedPostOp, Operand
+from tunesmith.operators._base.post_ops import PostOpsOption, post_ops
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class ProductOperator(WeightedOperator):
     stage if there is padding, and before an "epilogue" stage if there is one.
     """
 
-    dtypes: ClassVar[tuple[str, ...]] = _dtypes.ALL_TYPES
+    dtypes: ClassVar[tuple[str, ...]] = element_types.ALL_TYPES
 
     bias: bool = field(default=False, metadata=flag("add a value to each output channel"))
     relu: bool = field(default=False, metadata=flag("replace negative results by 0"))

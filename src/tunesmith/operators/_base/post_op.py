@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Any
 
 from tunesmith.errors import UsageError
-from tunesmith.operators._arithmetic import Arithmetic
-from tunesmith.operators._dtypes import FLOAT_TYPES
+from tunesmith.operators._base.arithmetic import Arithmetic
+from tunesmith.operators._base.element_types import FLOAT_TYPES
 
 Formula = Callable[..., Any]
 """``formula(arithmetic, value, *numbers)``, or ``formula(arithmetic, value, operand)``."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tunesmith.errors import UsageError, unknown_name
-from tunesmith.operators._operator import Operator
-from tunesmith.operators._options import Option, format_value
+from tunesmith.operators._base.operator import Operator
+from tunesmith.operators._base.options import Option, format_value
 from tunesmith.operators._registry import operator, operator_class, operator_names
 
 

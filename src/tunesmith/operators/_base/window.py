@@ -8,8 +8,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from tunesmith.errors import UsageError
-from tunesmith.operators._operator import Float64Array
-from tunesmith.operators._options import Padding, PaddingOption, Pair, PairOption
+from tunesmith.operators._base.operator import Float64Array
+from tunesmith.operators._base.options import Padding, PaddingOption, Pair, PairOption
 
 # The options that operators over windows share.
 KERNEL = PairOption("height and width of the window", aliases=("k",))

@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any
 
 from tunesmith.errors import UsageError
-from tunesmith.operators._arithmetic import Arithmetic
-from tunesmith.operators._dtypes import FLOAT_TYPES
-from tunesmith.operators._options import OptionType
-from tunesmith.operators._post_op import AppliedPostOp, Operand, PostOp, numbers_of
+from tunesmith.operators._base.arithmetic import Arithmetic
+from tunesmith.operators._base.element_types import FLOAT_TYPES
+from tunesmith.operators._base.options import OptionType
+from tunesmith.operators._base.post_op import AppliedPostOp, Operand, PostOp, numbers_of
 from tunesmith.registry import Registry
 
 _BETWEEN = "+"

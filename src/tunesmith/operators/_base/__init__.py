@@ -1,0 +1,1 @@
+"""What operators are made of: arguments, options, data types, post-ops and windows."""
