@@ -110,7 +110,7 @@ class GpuNetwork:
         read = {number for entry in entries for number in entry.weights}
         needed = read.union(() if preparation is None else preparation.reads)
         weights: dict[int, Any] = {
-            number: tvm.runtime.tensor(weight, device)
+            number: tvm.runtime.tensor(arrays.as_numpy(weight), device)
             for number, weight in enumerate(self.weights)
             if weight is not None and number in needed
         }

@@ -27,7 +27,14 @@ def job(size: int = 16) -> Job:
 
 def servers() -> set[int]:
     found = psutil.Process().children()
-    return {child.pid for child in found if "tunesmith.measure.local.server" in child.cmdline()}
+    return {child.pid for child in found if "tunesmith.measure.local.server" in words_of(child)}
+
+
+def words_of(process: psutil.Process) -> list[str]:
+    """Its command line, which a process that has just begun does not have yet."""
+    while not process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+        time.sleep(0.001)
+    return process.cmdline()
 
 
 def measured(measurer: LocalMeasurer) -> Outcome:
