@@ -214,14 +214,19 @@ def _copied(value: Any) -> Any:
 
     if not is_torch(value):
         array = value if isinstance(value, np.ndarray) else np.from_dlpack(value)
-        memory = np.empty(array.nbytes + ALIGNMENT, np.uint8)
-        start = -memory.ctypes.data % ALIGNMENT
-        copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+        copy = aligned_bytes(array.nbytes).view(array.dtype).reshape(array.shape)
         np.copyto(copy, array)
         return numpy_tensor(copy)
     torch = sys.modules["torch"]
     # PyTorch aligns what it allocates to 64 bytes.
     return tvm_ffi.from_dlpack(value.detach().clone(memory_format=torch.contiguous_format))
+
+
+def aligned_bytes(size: int) -> Any:
+    """A new array of so many bytes, aligned to 64."""
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + size]
 
 
 def overlaps(tensor: Any, others: Sequence[Any]) -> bool:

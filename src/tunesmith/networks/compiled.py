@@ -12,7 +12,7 @@ from tunesmith.errors import UsageError
 from tunesmith.kernel import arrays
 from tunesmith.kernel.calling import use_threads
 from tunesmith.networks import files
-from tunesmith.networks.description import Description, Entry
+from tunesmith.networks.description import Buffer, Description, Entry
 from tunesmith.networks.on_gpu import GpuNetwork
 
 # What TVM's virtual machine is told: DLPack's number of CPUs, and to keep memory for later calls.
@@ -129,11 +129,15 @@ class CompiledNetwork:
 
     @cached_property
     def _functions(self) -> Mapping[str, tuple[Callable[..., Any], Sequence[Any]]]:
-        """The functions of all entries, with the weights that they take."""
+        """The functions of all entries, with what they take after the inputs."""
+        memory = arrays.aligned_bytes(self.description.buffer_bytes)
         return {
             entry.function: (
                 self._machine[entry.function],
-                [self._weights[number] for number in entry.weights],
+                [
+                    *(self._weights[number] for number in entry.weights),
+                    *(_tensor_in(memory, buffer) for buffer in entry.buffers),
+                ],
             )
             for entry in self.description.entries
         }
@@ -191,3 +195,10 @@ class CompiledNetwork:
         network = cls(description, executable, weights)
         network._is_for_this_processor = True
         return network
+
+
+def _tensor_in(memory: Any, buffer: Buffer) -> Any:
+    """TVM's tensor for a buffer of a network."""
+    argument, begin = buffer.argument, buffer.offset
+    array = memory[begin : begin + argument.bytes].view(argument.numpy_dtype)
+    return arrays.numpy_tensor(array.reshape(argument.shape))

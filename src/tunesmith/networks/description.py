@@ -9,24 +9,39 @@ from typing import Any, Self
 from tunesmith.errors import UsageError
 from tunesmith.operators import Argument
 
-# Format 1 had one function, and nothing for C.
-FORMAT = 2
+# Format 1 had one function, and nothing for C; in format 2 a call allocated what is between layers.
+FORMAT = 3
 
 # Weights start at multiples of this many bytes, as our other tensors do.
 ALIGNMENT = 64
 
 
 @dataclass(frozen=True)
+class Buffer:
+    """A tensor between the layers of a network, at an ``offset`` in bytes in its memory."""
+
+    argument: Argument
+    offset: int
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        (argument,) = _arguments([saved["argument"]])
+        return cls(argument, int(saved["offset"]))
+
+
+@dataclass(frozen=True)
 class Entry:
     """A function of a compiled network: the network for one batch.
 
-    ``weights`` are the numbers of those that it takes after the ``inputs``, in order.
+    ``weights`` are the numbers of those that it takes after the ``inputs``, in order. After them it
+    takes its ``buffers``. All entries have them in the same memory: one call runs at a time.
     """
 
     function: str
     inputs: tuple[Argument, ...]
     outputs: tuple[Argument, ...]
     weights: tuple[int, ...]
+    buffers: tuple[Buffer, ...] = ()
 
     @property
     def batch(self) -> int | None:
@@ -40,6 +55,7 @@ class Entry:
             inputs=_arguments(saved["inputs"]),
             outputs=_arguments(saved["outputs"]),
             weights=tuple(map(int, saved["weights"])),
+            buffers=tuple(map(Buffer.from_json, saved["buffers"])),
         )
 
 
@@ -114,6 +130,16 @@ class Description:
             arch=None if arch is None else str(arch),
             preparation=None if preparation is None else Preparation.from_json(preparation),
         )
+
+    @property
+    def buffer_bytes(self) -> int:
+        """What the buffers of all entries take."""
+        ends = (
+            buffer.offset + buffer.argument.bytes
+            for entry in self.entries
+            for buffer in entry.buffers
+        )
+        return max(ends, default=0)
 
     def check_indices(self, argument: Argument, indices: Callable[[], Any]) -> None:
         """Check an input that may be indices; ``indices`` makes a NumPy array of it.

@@ -207,7 +207,13 @@ class Network:
         }
         description = Description(
             entries=tuple(
-                Entry(name, _inputs(graph), _outputs(graph), built.reads[name])
+                Entry(
+                    name,
+                    _inputs(graph),
+                    _outputs(graph),
+                    built.reads[name],
+                    tuple(built.buffers[name]),
+                )
                 for name, graph in named.items()
             ),
             weights=built.arguments,

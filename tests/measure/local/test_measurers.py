@@ -32,9 +32,10 @@ def servers() -> set[int]:
 
 def words_of(process: psutil.Process) -> list[str]:
     """Its command line, which a process that has just begun does not have yet."""
-    while not process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
-        time.sleep(0.001)
-    return process.cmdline()
+    words: list[str] = []
+    while not words and process.status() != psutil.STATUS_ZOMBIE:
+        words = process.cmdline()
+    return words
 
 
 def measured(measurer: LocalMeasurer) -> Outcome:

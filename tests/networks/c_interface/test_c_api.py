@@ -299,11 +299,11 @@ def test_a_library_of_another_format(
     monkeypatch.setattr(source, "FORMAT", 99)
     monkeypatch.setattr("tunesmith.networks.description.FORMAT", 99)
     library = compiled.save(folder / "later.so")
-    with pytest.raises(TunesmithError, match=r"later\.so has format 99, this version reads 2: "):
+    with pytest.raises(TunesmithError, match=r"later\.so has format 99, this version reads 3: "):
         load(library)
     ran = run(folder, loading(c_compiler, folder), "later.so")
     assert ran.stdout == (
-        "later.so has format 99, this header reads 2: build the network again, or take the header "
+        "later.so has format 99, this header reads 3: build the network again, or take the header "
         "of that version\n"
     )
 

@@ -15,7 +15,8 @@ from tunesmith.networks.build.concatenation import concatenate
 from tunesmith.networks.build.fallback import scheduled_for_cpu
 from tunesmith.networks.build.gpu_schedules import passes_for_gpu, scheduled_for_gpu
 from tunesmith.networks.build.kernels import LayerKernel, Prepared
-from tunesmith.networks.description import Preparation
+from tunesmith.networks.build.memory import planned, without_checks
+from tunesmith.networks.description import Buffer, Preparation
 from tunesmith.networks.graph import Value
 from tunesmith.networks.layers.cover import CoveredGraph, Step
 from tunesmith.networks.layers.layer import Layer
@@ -30,13 +31,15 @@ class BuiltModule:
 
     ``reads`` has for each function the numbers of those ``weights``. They are no constants of the
     executable: TVM would print a line for each when it saves and loads them, and copy them.
-    ``arguments`` describes them; those that ``preparation`` makes on a GPU are None.
+    ``arguments`` describes them; those that ``preparation`` makes on a GPU are None. After them
+    each function takes its ``buffers``.
     """
 
     executable: Any
     weights: tuple[Any, ...]
     arguments: tuple[Argument, ...]
     reads: Mapping[str, tuple[int, ...]]
+    buffers: Mapping[str, Sequence[Buffer]]
     preparation: Preparation | None = None
 
 
@@ -56,24 +59,32 @@ def built_module(
     linked = list({id(kernel): kernel.module for kernel in kernels.values()}.values())
     module = builder.finalize().with_attr("external_mods", linked)
     called = list(graphs) if preparation is None else [*graphs, preparation.function]
-
+    buffers: dict[str, list[Buffer]] = {name: [] for name in graphs}
     try:
-        executable = _built(module, called, target)
+        executable = _built(module, called, target, buffers)
     except TunesmithError:
         raise
     except Exception as error:
         raise TunesmithError(f"the network cannot be compiled: {last_line(error)}") from error
-    return BuiltModule(executable, tuple(weights.tensors), weights.arguments, reads, preparation)
+    tensors = tuple(weights.tensors)
+    return BuiltModule(executable, tensors, weights.arguments, reads, buffers, preparation)
 
 
-def _built(module: Any, functions: list[str], target: Target) -> Any:
-    """The executable of a module. ``functions`` are those that are called from outside."""
+def _built(
+    module: Any, functions: list[str], target: Target, buffers: dict[str, list[Buffer]]
+) -> Any:
+    """The executable of a module. ``functions`` are those that are called from outside.
+
+    ``buffers`` gets those that they take. On a GPU they take none: TVM allocates from its pool.
+    """
     from tvm import relax
+    from tvm.ir.transform import Sequential
     from tvm.relax.transform import LegalizeOps
 
     if target.kind != "cuda":
         lowerings = [LegalizeOps({"relax.concat": concatenate})]
         passes = _pipeline(functions, lowerings, scheduled_for_cpu())
+        passes = Sequential([passes, planned(functions, buffers)])
         return relax.build(module, target.to_tvm(), relax_pipeline=passes)
     lowerings = [*passes_for_gpu(), LegalizeOps()]
     passes = _pipeline(functions, lowerings, scheduled_for_gpu())
@@ -112,6 +123,7 @@ def _pipeline(functions: list[str], lowerings: Sequence[Any], scheduled: Any) ->
             transform.LowerRuntimeBuiltin(),
             transform.ComputePrimValue(),
             transform.VMShapeLower(),
+            without_checks(),
             transform.AttachGlobalSymbol(),
         ]
     )

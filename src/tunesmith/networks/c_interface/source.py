@@ -37,7 +37,7 @@ def c_source(description: Description, instructions: Iterable[str]) -> str:
         *(str(len(names)), _array("char* const", names)),
         *(str(len(entries)), _array("TunesmithEntry", entries)),
         *(str(len(description.weights)), _tensors(description.weights, {})),
-        _array("int64_t", offsets),
+        *(_array("int64_t", offsets), str(description.buffer_bytes)),
     ]
     return (
         "#include <tunesmith/instructions.h>\n#include <tunesmith/network_description.h>\n\n"
@@ -52,7 +52,9 @@ def _entry(entry: Entry, bounds: Mapping[str, int]) -> str:
         [
             *(_text(entry.function), str(batch), *map(str, counts)),
             *(_tensors(entry.inputs, bounds), _tensors(entry.outputs, {})),
-            _array("int32_t", map(str, entry.weights)),
+            *(_array("int32_t", map(str, entry.weights)), str(len(entry.buffers))),
+            _tensors([buffer.argument for buffer in entry.buffers], {}),
+            _array("int64_t", [str(buffer.offset) for buffer in entry.buffers]),
         ]
     )
 

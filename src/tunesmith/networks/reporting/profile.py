@@ -21,8 +21,8 @@ _SECONDS = 2.0
 _FEWEST, _MOST = 5, 200
 # TVM's own functions, which allocate memory and check shapes, count as its runtime.
 _RUNTIME: Final = "vm."
-# One of them that every call begins with, and that does next to nothing.
-_NOTHING: Final = "vm.builtin.check_tensor_info"
+# One of them that releases a call's results, and does next to nothing.
+_NOTHING: Final = "vm.builtin.null_value"
 
 T = TypeVar("T")
 Event = tuple[str, float]

@@ -40,7 +40,7 @@ extern "C" {
 #endif
 
 enum {
-  TUNESMITH_FORMAT = 2,    /* of libraries that this header reads */
+  TUNESMITH_FORMAT = 3,    /* of libraries that this header reads */
   TUNESMITH_ALIGNMENT = 64 /* of buffers that are used without being copied, in bytes */
 };
 
@@ -52,7 +52,10 @@ typedef struct {
   TVMFFIAny module, machine;
   TVMFFIAny* functions; /* of all entries */
   TVMFFIAny* weights;
+  TVMFFIAny* buffers; /* of all entries, one entry after the other */
   DLManagedTensor* weight_memory;
+  DLManagedTensor* buffer_memory;
+  void* memory;         /* where the buffers are */
   TVMFFIAny* arguments; /* of a call: at most so many as any entry has */
   DLManagedTensor* input_memory;
   void** copies; /* of inputs that are not aligned */
@@ -182,6 +185,13 @@ static inline int tunesmith_check_description_(TunesmithNetwork* network, const 
   return 0;
 }
 
+/* How many buffers the first entries have. */
+static inline int32_t tunesmith_count_buffers_(const TunesmithDescription* found, int64_t entries) {
+  int32_t count = 0;
+  for (int64_t i = 0; i < entries; ++i) count += found->entries[i].num_buffers;
+  return count;
+}
+
 /* Loads the machine, its functions and the weights, which stay where they are in the library. */
 static inline int tunesmith_start_(TunesmithNetwork* network, const char* path, char* weights) {
   const TunesmithDescription* found = network->description;
@@ -208,6 +218,17 @@ static inline int tunesmith_start_(TunesmithNetwork* network, const char* path, 
       return -1;
     }
   }
+  int32_t made = 0;
+  for (int32_t i = 0; i < found->num_entries; ++i) {
+    const TunesmithEntry* entry = &found->entries[i];
+    for (int32_t j = 0; j < entry->num_buffers; ++j, ++made) {
+      char* data = (char*)network->memory + entry->buffer_offsets[j];
+      if (tunesmith_object_(network, &entry->buffers[j], data, &network->buffer_memory[made],
+                            &network->buffers[made])) {
+        return -1;
+      }
+    }
+  }
   return 0;
 }
 
@@ -220,7 +241,7 @@ static inline int tunesmith_allocate_(TunesmithNetwork* network) {
   int32_t inputs = 0, arguments = 0;
   for (int32_t i = 0; i < found->num_entries; ++i) {
     const TunesmithEntry* entry = &found->entries[i];
-    const int32_t all = entry->num_inputs + entry->num_weights;
+    const int32_t all = entry->num_inputs + entry->num_weights + entry->num_buffers;
     if (entry->num_inputs > inputs) inputs = entry->num_inputs;
     if (all > arguments) arguments = all;
   }
@@ -229,11 +250,17 @@ static inline int tunesmith_allocate_(TunesmithNetwork* network) {
   network->weights = (TVMFFIAny*)tunesmith_zeros_(found->num_weights, sizeof(TVMFFIAny));
   network->weight_memory =
       (DLManagedTensor*)tunesmith_zeros_(found->num_weights, sizeof(DLManagedTensor));
+  const int32_t buffers = tunesmith_count_buffers_(found, found->num_entries);
+  const size_t bytes = found->buffer_bytes ? (size_t)found->buffer_bytes : 1;
+  network->buffers = (TVMFFIAny*)tunesmith_zeros_(buffers, sizeof(TVMFFIAny));
+  network->buffer_memory = (DLManagedTensor*)tunesmith_zeros_(buffers, sizeof(DLManagedTensor));
+  if (posix_memalign(&network->memory, TUNESMITH_ALIGNMENT, bytes)) network->memory = NULL;
   network->arguments = (TVMFFIAny*)tunesmith_zeros_(arguments, sizeof(TVMFFIAny));
   network->input_memory = (DLManagedTensor*)tunesmith_zeros_(inputs, sizeof(DLManagedTensor));
   network->copies = (void**)tunesmith_zeros_(inputs, sizeof(void*));
-  if (network->functions && network->weights && network->weight_memory && network->arguments &&
-      network->input_memory && network->copies) {
+  if (network->functions && network->weights && network->weight_memory && network->buffers &&
+      network->buffer_memory && network->memory && network->arguments && network->input_memory &&
+      network->copies) {
     return 0;
   }
   return tunesmith_fail_(network, "out of memory");
@@ -441,7 +468,7 @@ static inline int tunesmith_store_results_(TunesmithNetwork* network, const Tune
   return 0;
 }
 
-/* Calls the function of an entry with inputs that have been checked, and then the weights. */
+/* Calls the function of an entry with inputs that have been checked, the weights and the buffers. */
 static inline int tunesmith_execute_(TunesmithNetwork* network, const TunesmithEntry* entry,
                                      const DLTensor* inputs, TVMFFIAny* result) {
   int failed = 0;
@@ -458,8 +485,12 @@ static inline int tunesmith_execute_(TunesmithNetwork* network, const TunesmithE
     network->arguments[entry->num_inputs + i] = network->weights[entry->weights[i]];
   }
   const int64_t number = entry - network->description->entries;
+  const TVMFFIAny* buffers =
+      network->buffers + tunesmith_count_buffers_(network->description, number);
+  const int32_t given = entry->num_inputs + entry->num_weights;
+  for (int32_t i = 0; i < entry->num_buffers; ++i) network->arguments[given + i] = buffers[i];
   if (!failed && TVMFFIFunctionCall(network->functions[number].v_obj, network->arguments,
-                                    entry->num_inputs + entry->num_weights, result)) {
+                                    given + entry->num_buffers, result)) {
     failed = tunesmith_fail_of_tvm_(network, "the call");
   }
   for (int32_t i = 0; i < made; ++i) tunesmith_release_(&network->arguments[i]);
@@ -504,12 +535,19 @@ static inline void tunesmith_network_free(TunesmithNetwork* network) {
   for (int32_t i = 0; network->weights && i < network->description->num_weights; ++i) {
     tunesmith_release_(&network->weights[i]);
   }
+  const TunesmithDescription* found = network->description;
+  const int32_t buffers =
+      network->buffers ? tunesmith_count_buffers_(found, found->num_entries) : 0;
+  for (int32_t i = 0; i < buffers; ++i) tunesmith_release_(&network->buffers[i]);
   tunesmith_release_(&network->machine);
   tunesmith_release_(&network->module);
   for (int32_t i = 0; network->copies && i < network->most_inputs; ++i) free(network->copies[i]);
   free(network->functions);
   free(network->weights);
   free(network->weight_memory);
+  free(network->buffers);
+  free(network->buffer_memory);
+  free(network->memory);
   free(network->arguments);
   free(network->input_memory);
   free(network->copies);

@@ -26,6 +26,9 @@ typedef struct {
   const TunesmithTensor* inputs;
   const TunesmithTensor* outputs;
   const int32_t* weights; /* the numbers of those that the function takes after its inputs */
+  int32_t num_buffers;
+  const TunesmithTensor* buffers; /* between layers; the function takes them after its weights */
+  const int64_t* buffer_offsets;  /* in bytes, in one piece of memory for all entries */
 } TunesmithEntry;
 
 typedef struct {
@@ -39,6 +42,7 @@ typedef struct {
   int32_t num_weights;
   const TunesmithTensor* weights;
   const int64_t* weight_offsets; /* in bytes, from the symbol tunesmith_weights */
+  int64_t buffer_bytes;          /* what the buffers of all entries take */
 } TunesmithDescription;
 
 #endif
