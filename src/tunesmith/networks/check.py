@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tunesmith.errors import TunesmithError
+from tunesmith.kernel import arrays
 from tunesmith.networks.graph import Array
 from tunesmith.operators import Argument
 
@@ -18,14 +19,22 @@ LIMIT = 1e-3
 
 
 def random_inputs(arguments: Sequence[Argument], seed: int = 0) -> list[Array]:
-    """Inputs of these shapes: normal numbers, 0 and 1 for integers."""
+    """Inputs of these shapes: normal numbers, 0 and 1 for integers.
+
+    They are aligned, so that calls with them copy nothing.
+    """
     rng = np.random.default_rng(seed)
-    return [
-        rng.standard_normal(argument.shape).astype(argument.numpy_dtype)
-        if argument.numpy_dtype.kind not in "iub"
-        else rng.integers(0, 2, argument.shape).astype(argument.numpy_dtype)
-        for argument in arguments
-    ]
+    return [_random(argument, rng) for argument in arguments]
+
+
+def _random(argument: Argument, rng: np.random.Generator) -> Array:
+    array: Array = arrays.aligned_bytes(argument.bytes).view(argument.numpy_dtype)
+    array = array.reshape(argument.shape)
+    if argument.numpy_dtype.kind in "iub":
+        array[...] = rng.integers(0, 2, argument.shape)
+    else:
+        array[...] = rng.standard_normal(argument.shape)
+    return array
 
 
 def relative_error(found: Sequence[Array], expected: Sequence[Array]) -> float:

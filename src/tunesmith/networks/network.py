@@ -10,6 +10,7 @@ from functools import cached_property
 from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.trial.measurers import Measurers
+from tunesmith.networks.build.contenders import CONTENDERS
 from tunesmith.networks.build.kernels import LayerKernel, layer_kernel
 from tunesmith.networks.build.module import built_module
 from tunesmith.networks.build.programs import (
@@ -25,6 +26,7 @@ from tunesmith.networks.check import LIMIT, Source, check, random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.description import Description, Entry, KernelDescription
 from tunesmith.networks.graph import Array, Graph, Value
+from tunesmith.networks.in_place import Contenders, times_in_place
 from tunesmith.networks.indices import index_bounds
 from tunesmith.networks.layers.cover import CoveredGraph, Step, covered
 from tunesmith.networks.layers.layer import Layer
@@ -121,6 +123,7 @@ class Network:
         inputs: Sequence[Array] | None = None,
         limit: float = LIMIT,
         max_weights_growth: float = MAX_WEIGHTS_GROWTH,
+        contenders: int = CONTENDERS,
         seed: int = 0,
         progress: Callable[[BuildState], None] = lambda _: None,
         say: Callable[[str], None] = lambda _: None,
@@ -128,19 +131,36 @@ class Network:
         """Compile the network with the best programs of a store, and the model's picks for others.
 
         The programs are the fastest whose weights, as they lay them out, make all constants take at
-        most ``max_weights_growth`` times their original bytes. The result is compared with the
-        network's source on ``inputs``, random ones by default; if this machine cannot run it, such
-        as without a GPU, ``unchecked`` of the result says so. The same ``seed`` makes the same
-        picks. ``progress`` hears how far the build is, ``say`` gets a line about each program that
-        cannot be compiled (the next best takes its place), and if the weights cannot be kept within
-        the limit.
+        most ``max_weights_growth`` times their original bytes. On CPUs up to ``contenders`` of each
+        task are timed inside of the network; with 1 their times alone decide. The result is
+        compared with the network's source on ``inputs``, random ones by default; if this machine
+        cannot run it, such as without a GPU, ``unchecked`` of the result says so. The same ``seed``
+        makes the same picks. ``progress`` hears how far the build is, ``say`` gets a line about
+        each program that cannot be compiled (the next best takes its place), and if the weights
+        cannot be kept within the limit.
 
-        Raises ``UsageError`` for a growth below 1 and like ``Kernel.build``, and ``TunesmithError``
-        if there is no program for a task, or the relative error is above ``limit``.
+        Raises ``UsageError`` for a growth or contenders below 1 and like ``Kernel.build``, and
+        ``TunesmithError`` if there is no program for a task, or the relative error is above
+        ``limit``.
         """
         if not max_weights_growth >= 1:
             raise UsageError(f"a growth of weights must be 1 or more, not {max_weights_growth:g}")
-        how = HowToBuild(store, seed, max_weights_growth, progress, say)
+        if contenders < 1:
+            raise UsageError(f"contenders must be 1 or more, not {contenders}")
+        examples = self._examples(inputs)
+
+        def in_place(kernels: Contenders) -> Mapping[Task, Sequence[float]]:
+            return times_in_place(kernels, self.linked, examples)
+
+        how = HowToBuild(
+            store,
+            seed,
+            max_weights_growth,
+            progress,
+            say,
+            contenders=contenders,
+            in_place=in_place if self.target.kind == "cpu" else None,
+        )
         kernels = compiled_kernels(self.uses, self.constant_bytes, self.target, how)
         compiled = self.linked(kernels)
         origins = [kernel.choice.origin for kernel in kernels.values()]
@@ -152,7 +172,7 @@ class Network:
             return compiled
         if self.source is not None:
             compiled.relative_error = max(
-                check(compiled, self.source, each, limit) for each in self._examples(inputs)
+                check(compiled, self.source, each, limit) for each in examples
             )
         return compiled
 

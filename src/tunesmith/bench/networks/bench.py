@@ -82,7 +82,7 @@ class NetworkBench:
             folder = Path(made)
             self.say(f"{workload.name}: building with the model's picks ...")
             begun = time.monotonic()
-            libraries = {UNTUNED: network.build().save(folder / "untuned.so")}
+            libraries = {UNTUNED: network.build(contenders=1).save(folder / "untuned.so")}
             picked = time.monotonic() - begun
             seconds = self._tuned(network, workload, folder, libraries)
             compiled = network.build(self.store)

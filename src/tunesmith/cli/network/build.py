@@ -25,9 +25,13 @@ def build(
             min=1.0,
         ),
     ] = 2.0,
+    contenders: Annotated[
+        int,
+        Option(help="Programs of each task that are timed inside of the network.", min=1),
+    ] = 4,
     as_json: opt.Json = False,
 ) -> None:
-    """Build a network with the best programs of the store, and picks of the model for others."""
+    """Build a network with programs of the store, and picks of the model, that are best there."""
     network = choice.network()
     from tunesmith.cli.network.progress import BuildLines
     from tunesmith.store import open_store
@@ -37,10 +41,12 @@ def build(
             opened,
             limit=limit,
             max_weights_growth=max_weights_growth,
+            contenders=contenders,
             progress=lines.update,
             say=lines.print,
         )
-    if not compiled.stored_tasks:
+        known = any(opened.best(task.key) for task in network.tasks)
+    if not known:
         remark(
             "nothing in the store is of this network, so all programs are picks of the model: "
             "'tunesmith network tune' measures others"

@@ -9,6 +9,7 @@ from typing import Any
 from tunesmith.errors import InstantiationError, TunesmithError, describe
 from tunesmith.measure.processes.pool import FailedCall, WorkerPool
 from tunesmith.measure.task.portfolio import problems_of
+from tunesmith.networks.build.contenders import contenders
 from tunesmith.networks.build.growth import Option, fastest_within, smallest
 from tunesmith.networks.build.kernels import Code, LayerKernel, layer_kernel
 from tunesmith.networks.build.selection import Choice, Origin, defaults, picked, stored
@@ -22,6 +23,10 @@ from tunesmith.task import Task
 # How long choosing or compiling one program may take, in seconds. It takes one or two on a core of
 # its own.
 _TIMEOUT = 120.0
+
+InPlace = Callable[[Mapping[Task, Sequence[LayerKernel]]], Mapping[Task, Sequence[float]]]
+
+_COMPARING = "comparing programs in the network"
 
 MAX_WEIGHTS_GROWTH = 2.0
 """How many times the original bytes prepared weights may take by default."""
@@ -50,7 +55,9 @@ class BuildState:
 class HowToBuild:
     """What a build goes by.
 
-    ``tell`` hears how far it is, and ``say`` gets a line about each program that fails.
+    ``tell`` hears how far it is, and ``say`` gets a line about each program that fails. With
+    ``in_place`` up to ``contenders`` programs of each task are compiled, and those are taken that
+    are fastest by the seconds that it returns for all layers of each task.
     """
 
     store: Store | None = None
@@ -59,6 +66,8 @@ class HowToBuild:
     tell: Callable[[BuildState], None] = lambda _: None
     say: Callable[[str], None] = lambda _: None
     timeout: float = _TIMEOUT
+    contenders: int = 1
+    in_place: InPlace | None = None
 
 
 def kernel_name(number: int, task: Task) -> str:
@@ -113,9 +122,13 @@ class _Programs:
         self._bad: set[tuple[Task, str, Config]] = set()
         self._constant_bytes = constant_bytes
         self._warned = False
+        # Seconds of all layers of a task in a call, measured in the network.
+        self._in_place: dict[tuple[Task, Choice], float] = {}
 
     def kernels(self) -> Mapping[Task, LayerKernel]:
         self._fill()
+        if self._how.in_place is not None and self._how.contenders > 1:
+            self._compare(self._how.in_place)
         while True:
             chosen = self._chosen()
             missing = {
@@ -127,6 +140,30 @@ class _Programs:
                 return {task: self._compiled[task][choice] for task, choice in chosen.items()}
             self._compile(missing)
             self._fill()
+
+    # -- comparing in the network ----------------------------------------------------------------
+
+    def _compare(self, in_place: InPlace) -> None:
+        """Compile the best few of each task, and keep as options what was timed in the network."""
+        self._ask(Origin.MODEL, self._uses)
+        costs = {
+            task: dict(zip(options, each, strict=True))
+            for (task, options), each in zip(self._options.items(), self._costs(), strict=True)
+        }
+        chosen = contenders(costs, self._how.contenders)
+        for turn in range(self._how.contenders):
+            self._compile({task: each[turn] for task, each in chosen.items() if turn < len(each)})
+        compiled = {task: list(kernels.items()) for task, kernels in self._compiled.items()}
+        if not all(compiled.values()):
+            return  # a task whose contenders all failed: it gets others, uncompared
+        count = max(map(len, compiled.values()))
+        self._how.tell(BuildState(_COMPARING, 0, count))
+        seconds = in_place({task: [it for _, it in each] for task, each in compiled.items()})
+        self._how.tell(BuildState(_COMPARING, count, count))
+        for task, each in compiled.items():
+            self._options[task] = [choice for choice, _ in each]
+            for (choice, _), total in zip(each, seconds[task], strict=True):
+                self._in_place[task, choice] = total
 
     # -- what there is to choose from ------------------------------------------------------------
 
@@ -210,17 +247,20 @@ class _Programs:
 
     def _costs(self) -> list[list[Option]]:
         return [
-            [self._cost(choice, self._uses[task]) for choice in options]
+            [self._cost(task, choice) for choice in options]
             for task, options in self._options.items()
         ]
 
-    def _cost(self, choice: Choice, use: Use) -> Option:
-        """What a choice costs the network.
+    def _cost(self, task: Task, choice: Choice) -> Option:
+        """What a choice costs the network: as measured there, or as far as that is known.
 
         Trials and estimates call a program again and again, so that weights that fit into the L3
         are read from there. In a network whose weights together do not fit they come from memory.
         """
-        size = choice.weight_bytes or 0
+        use, size = self._uses[task], choice.weight_bytes or 0
+        measured = self._in_place.get((task, choice))
+        if measured is not None:
+            return Option(measured, use.weights * size)
         seconds = choice.seconds or 0.0
         if self._target.kind == "cpu":
             machine = Machine.of(self._target)

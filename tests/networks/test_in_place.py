@@ -1,0 +1,81 @@
+"""Programs timed inside of the network, and builds that go by these times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from tests.networks.small import Residual, defaults, random_input, result_of, seeded, torch
+from tunesmith.errors import UsageError
+from tunesmith.measure.task.portfolio import problems_of
+from tunesmith.networks import Network, from_torch
+from tunesmith.networks.build.contenders import contenders
+from tunesmith.networks.build.growth import Option
+from tunesmith.networks.build.kernels import LayerKernel, layer_kernel
+from tunesmith.networks.build.programs import BuildState, HowToBuild, compiled_kernels, kernel_name
+from tunesmith.networks.build.selection import Choice, picked
+from tunesmith.networks.in_place import times_in_place
+from tunesmith.task import Task
+
+
+@pytest.fixture(scope="module")
+def network() -> Network:
+    return from_torch(seeded(Residual()), random_input(1, 3, 8, 8))
+
+
+def test_each_kernel_of_a_task_has_a_time(network: Network) -> None:
+    """A task with one kernel is in all networks; others are in their own alone."""
+    first, *others = network.tasks
+    choices = picked(problems_of(first), 0)[:3]
+    kernels = {first: [layer_kernel(kernel_name(0, first), choice) for choice in choices]}
+    kernels |= {
+        task: [layer_kernel(kernel_name(number, task), defaults(network)[task])]
+        for number, task in enumerate(others, 1)
+    }
+    found = times_in_place(kernels, network.linked, [[random_input(1, 3, 8, 8).numpy()]])
+    assert [len(found[task]) for task in network.tasks] == [3] + [1] * len(others)
+    assert all(0 < seconds < 1 for each in found.values() for seconds in each)
+
+
+def test_a_build_goes_by_the_times_in_the_network(network: Network) -> None:
+    """The stub turns the order of all programs around."""
+    given: dict[Task, list[Choice]] = {}
+    states: list[BuildState] = []
+
+    def reversed_times(kernels: Mapping[Task, Sequence[LayerKernel]]) -> Mapping[Task, list[float]]:
+        given.update({task: [it.choice for it in each] for task, each in kernels.items()})
+        return {
+            task: [float(-number) for number in range(len(each))] for task, each in given.items()
+        }
+
+    how = HowToBuild(tell=states.append, contenders=3, in_place=reversed_times)
+    found = compiled_kernels(network.uses, network.constant_bytes, network.target, how)
+    assert max(map(len, given.values())) == 3
+    assert {task: each[-1] for task, each in given.items()} == {
+        task: kernel.choice for task, kernel in found.items()
+    }
+    assert "comparing programs in the network" in {state.doing for state in states}
+
+
+def test_who_is_compared(network: Network) -> None:
+    """The best, the one with the least weights, the best of each sketch, then the next ones."""
+    task, other = list(network.tasks)[:2]
+    choices = picked(problems_of(task), 0)
+    sketches = {choice.problem.sketch.name for choice in choices}
+    assert len(sketches) > 1
+    costs = {choice: Option(1.0 + 0.01 * number, 100) for number, choice in enumerate(choices)}
+    costs[choices[-1]] = Option(9.0, 10)
+    little = dict.fromkeys(picked(problems_of(other), 0), Option(1e-3, 10))
+    found = contenders({task: costs, other: little}, 3)
+    assert found[task][:2] == [choices[0], choices[-1]]
+    assert len({choice.problem.sketch.name for choice in found[task]}) > 1
+    assert [len(found[it]) for it in (task, other)] == [3, 1]
+
+
+def test_a_network_that_is_built_so_computes_the_same(network: Network) -> None:
+    compiled = network.build(contenders=2)
+    data = random_input(1, 3, 8, 8)
+    torch.testing.assert_close(compiled(data), result_of(seeded(Residual()), data))
+    with pytest.raises(UsageError, match="contenders must be 1 or more, not 0"):
+        network.build(contenders=0)
