@@ -19,7 +19,7 @@ _COMMON: dict[str, Any] = {
 }
 THOROUGH = "thorough"
 # A test of a property without a word on how many.
-_SAMPLE, _ALL = 40, 1000
+_SAMPLE, _ALL = 30, 1000
 
 
 def register_profiles() -> None:
@@ -32,7 +32,8 @@ def register_profiles() -> None:
 def examples(count: int) -> settings:
     """Settings for tests whose examples take long, or must meet rare cases.
 
-    Ten times ``count`` examples in thorough tests, else a third of it, but not under min(count, 8).
+    Ten times ``count`` examples in thorough tests, else a quarter of it, but not under
+    min(count, 6).
     """
     thorough = settings.get_current_profile_name() == THOROUGH
-    return settings(max_examples=10 * count if thorough else min(count, max(8, count // 3)))
+    return settings(max_examples=10 * count if thorough else min(count, max(6, count // 4)))

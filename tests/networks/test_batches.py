@@ -77,14 +77,14 @@ def test_every_batch_is_compared_with_the_source() -> None:
         return source(inputs)
 
     given = random_input(2, 6).numpy()
-    replace(network, source=recorded).build(inputs=[given])
+    replace(network, source=recorded).build(inputs=[given], contenders=1)
     assert sorted(shapes) == [(1, 6), (2, 6)]
 
     def wrong(inputs: Any) -> Any:
         return [result + (len(inputs[0]) == 2) for result in source(inputs)]
 
     with pytest.raises(TunesmithError, match="differs from its source by"):
-        replace(network, source=wrong).build()
+        replace(network, source=wrong).build(contenders=1)
 
 
 def test_an_exported_program_with_an_open_batch(tmp_path: Path) -> None:

@@ -58,8 +58,7 @@ def functions_on_the_cpu(module: Any) -> str:
     ("name", "arch"),
     [
         ("residual", "sm_80"),
-        ("residual", "sm_90"),
-        ("transformer", "sm_80"),
+        ("transformer", "sm_90"),
         ("uncovered", "sm_90"),
     ],
 )

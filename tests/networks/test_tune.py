@@ -142,4 +142,4 @@ def test_a_build_that_is_wrong_is_refused() -> None:
     assert source is not None
     wrong = replace(network, source=lambda inputs: [source(inputs)[0] + 1])
     with pytest.raises(ts.TunesmithError, match="the compiled network differs from its source by"):
-        wrong.build()
+        wrong.build(contenders=1)

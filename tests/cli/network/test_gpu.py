@@ -59,7 +59,7 @@ def tunesmith(folder: Path, *words: object, gpus: int) -> subprocess.CompletedPr
 def test_tune_build_and_run_where_there_is_a_gpu(model: Path, tmp_path: Path) -> None:
     gpu = ("--target", "cuda", "--store", "t.db", "--json")
     patience = ("--build-timeout", 120)
-    ran = tunesmith(tmp_path, "tune", model, *gpu, "--seconds", 15, *patience, gpus=1)
+    ran = tunesmith(tmp_path, "tune", model, *gpu, "--seconds", 8, *patience, gpus=1)
     assert ran.returncode == 0, ran.stderr
     (task,) = json.loads(ran.stdout)["tasks"]
     assert task["task"].endswith("@cuda")

@@ -81,7 +81,7 @@ def test_a_file_that_is_no_array(
     command: Command, model: Path, store: Path, tmp_path: Path
 ) -> None:
     library = tmp_path / "net.so"
-    built = command("network", "build", model, "-o", library, "--store", store)
+    built = command("network", "build", model, "-o", library, "--store", store, "--contenders", 1)
     assert built.code == 0
     assert built.err.count("nothing in the store is of this network, so all programs are") == 1
     assert built.out.splitlines()[0].endswith(" MB, 1 layer of 1 task, 0 of these from the store")
@@ -106,7 +106,7 @@ def test_several_batches(command: Command, store: Path, tmp_path: Path) -> None:
     model, library = tmp_path / "net.pt2", tmp_path / "net.so"
     torch.export.save(program, str(model))
     words = ("network", "build", model, "--batch", 3, "--batch", 1, "--store", store)
-    built = command(*words, "-o", library, "--json").json
+    built = command(*words, "-o", library, "--contenders", 1, "--json").json
     assert (built["layers"], built["tasks"]) == (2, 2)
     for asked, found in (((), 1), (("--batch", 3), 3)):
         ran = command("network", "run", library, *asked, "--calls", 1, "--json").json

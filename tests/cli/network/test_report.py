@@ -95,7 +95,8 @@ def test_show_of_a_library_says_where_a_call_goes(
     command: Command, model: Path, tuned: Path, tmp_path: Path
 ) -> None:
     library = tmp_path / "net.so"
-    assert command("network", "build", model, "-o", library, "--store", tuned).code == 0
+    words = ("network", "build", model, "-o", library, "--store", tuned, "--contenders", 1)
+    assert command(*words).code == 0
     call = command("network", "show", library, "--json").json["call"]
     labels = [part["label"] for part in call["parts"] if part["label"]]
     assert len(labels) == 4
