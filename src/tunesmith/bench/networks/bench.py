@@ -13,7 +13,7 @@ from typing import Any
 from tunesmith.bench.networks.comparison import OURS, compare, prepared_model
 from tunesmith.bench.networks.model import ComparedModel
 from tunesmith.bench.networks.peers import network_peers, versions_of_network_peers
-from tunesmith.bench.networks.where import where_time_goes
+from tunesmith.bench.networks.where import runtime_seconds, where_time_goes
 from tunesmith.bench.networks.workloads import NetworkWorkload
 from tunesmith.bench.pages.provenance import origin_now
 from tunesmith.budget import Budget, Stop
@@ -97,7 +97,7 @@ class NetworkBench:
                     say=lambda text: self.say(f"{workload.name}: {text}"),
                 )
             size = libraries[OURS].stat().st_size
-            where = where_time_goes(call_times(compiled))
+            where = where_time_goes(call_times(compiled), runtime_seconds(network))
         row = {
             "workload": workload.name,
             "network": workload.network,
@@ -131,7 +131,7 @@ class NetworkBench:
         parts = [settings.seconds]
         if 0 < settings.early < settings.seconds:
             parts = [settings.early, settings.seconds - settings.early]
-        for part in parts:
+        for number, part in enumerate(parts, 1):
             if part <= 0:
                 break
             self.say(f"{workload.name}: tuning for {part:g} s ...")
@@ -148,7 +148,7 @@ class NetworkBench:
                 raise KeyboardInterrupt
             if result.failure:
                 raise TunesmithError(result.failure)
-            if part != parts[-1]:
+            if number < len(parts):
                 libraries[EARLY] = network.build(self.store).save(folder / "early.so")
         return spent
 
