@@ -21,9 +21,8 @@ def test_calls_of_a_function_count_as_one_kind_and_the_dearest_come_first() -> N
         sketch="cpu_direct",
     )
     others = [CallPart(name=f"reshape{number}", seconds=0.1) for number in range(6)]
-    found = where_time_goes(
-        CallTimes(10.0, [*others, conv, CallPart(name="sin", seconds=3.0), conv])
-    )
+    sine = CallPart(name="sin", seconds=3.0)
+    found = where_time_goes(CallTimes(10.0, [*others, conv, sine, conv]), 0.1)
     assert found["runtime_share"] == pytest.approx(0.01)
     first, second, *rest = found["parts"]
     assert first == {
