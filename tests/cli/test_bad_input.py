@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from tempfile import gettempdir
 
 import pytest
 
@@ -237,5 +238,5 @@ def test_an_output_on_a_full_disk() -> None:
         )
     assert process.returncode == 1
     assert process.stderr == (
-        "tunesmith: cannot print the result: the disk that it goes to is full\n"
+        f"tunesmith: a disk is full: that of the output, or of {gettempdir()}: make room there\n"
     )

@@ -1,16 +1,10 @@
-"""Small networks of PyTorch, and the programs that tests build them with."""
+"""Small networks of PyTorch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
-
-from tunesmith.measure.task.portfolio import problems_of
-from tunesmith.networks import Network
-from tunesmith.networks.build.selection import Choice, Origin
-from tunesmith.task import Task
 
 torch: Any = pytest.importorskip("torch", reason="networks of PyTorch need PyTorch")
 
@@ -64,12 +58,3 @@ def result_of(model: Any, *inputs: Any) -> Any:
     """What PyTorch computes."""
     with torch.no_grad():
         return model(*inputs)
-
-
-def defaults(network: Network) -> Mapping[Task, Choice]:
-    """The default of the first sketch for each task: found without a search."""
-    problems = {task: problems_of(task)[0] for task in network.tasks}
-    return {
-        task: Choice(problem, problem.default, None, Origin.DEFAULT)
-        for task, problem in problems.items()
-    }

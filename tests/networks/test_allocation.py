@@ -24,10 +24,24 @@ def test_tasks_without_a_time_come_first_in_their_order() -> None:
     assert next_task(accounts) == 1
 
 
-def test_a_slice_without_a_valid_trial_gives_no_time() -> None:
+def test_a_task_without_a_valid_trial_is_tried_again() -> None:
     failed = account(1, (10, math.inf))
     assert math.isinf(failed.expected_gain)
     assert next_task([account(1, (10, 1e-3)), failed]) == 1
+
+
+def test_a_task_that_fails_keeps_no_other_from_its_start() -> None:
+    failed = account(9, (10, math.inf))
+    assert next_task([failed, account(1)]) == 1
+    assert next_task([failed, account(1, (10, math.inf), (10, math.inf))]) == 0
+
+
+def test_a_task_that_goes_on_failing_comes_last() -> None:
+    failed = account(9, *[(10, math.inf)] * 3)
+    stuck = account(1, *[(10, 1e-3)] * 9)
+    assert next_task([failed, stuck]) == 1
+    stuck.closed = True
+    assert next_task([failed, stuck]) == 0
 
 
 def test_the_task_that_the_network_calls_most_comes_first() -> None:

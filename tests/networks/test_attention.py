@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from tests.networks.small import defaults, random_input, result_of, seeded, torch
+from tests.networks.choices import defaults
+from tests.networks.small import random_input, result_of, seeded, torch
 from tunesmith.networks import from_torch
 from tunesmith.networks.layers.layer import Layer
 

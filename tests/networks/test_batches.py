@@ -9,15 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.networks.small import (
-    Residual,
-    SeveralResults,
-    defaults,
-    random_input,
-    result_of,
-    seeded,
-    torch,
-)
+from tests.networks.choices import defaults
+from tests.networks.small import Residual, SeveralResults, random_input, result_of, seeded, torch
 from tests.networks.test_onnx import saved, small_model
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.networks import Network, from_exported, from_file, from_onnx, from_torch, load
@@ -78,7 +71,7 @@ def test_every_batch_is_compared_with_the_source() -> None:
 
     given = random_input(2, 6).numpy()
     replace(network, source=recorded).build(inputs=[given], contenders=1)
-    assert sorted(shapes) == [(1, 6), (2, 6)]
+    assert sorted(shapes) == [(1, 6), (2, 6), (2, 6)], "random ones, and those that were given"
 
     def wrong(inputs: Any) -> Any:
         return [result + (len(inputs[0]) == 2) for result in source(inputs)]

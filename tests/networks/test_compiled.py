@@ -15,15 +15,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.networks.small import (
-    Residual,
-    SeveralResults,
-    defaults,
-    random_input,
-    result_of,
-    seeded,
-    torch,
-)
+from tests.networks.choices import defaults
+from tests.networks.small import Residual, SeveralResults, random_input, result_of, seeded, torch
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.networks import CompiledNetwork, from_torch, load
 

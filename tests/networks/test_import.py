@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -176,3 +177,26 @@ def test_tensors_are_multiplied_and_added_in_epilogues() -> None:
     ]
     gate = network.layers[0].output
     assert network.layers[1].inputs[3:] == (gate, gate)
+
+
+class Deep(torch.nn.Module):  # type: ignore[misc]
+    """An operation that is not supported, inside of a submodule."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder = torch.nn.Sequential(torch.nn.Linear(6, 8), Spectral())
+
+    def forward(self, data: Any) -> Any:
+        return self.encoder(data)
+
+
+class Spectral(torch.nn.Module):  # type: ignore[misc]
+    def forward(self, data: Any) -> Any:
+        return torch.fft.rfft(data).abs()
+
+
+def test_an_operation_that_is_not_supported_is_named_with_its_place() -> None:
+    line = inspect.getsourcelines(Spectral.forward)[1] + 1
+    place = rf"\(module encoder\.1, test_import\.py, line {line}\)"
+    with pytest.raises(UsageError, match=rf"not supported: _fft_r2c\.default {place}$"):
+        from_torch(seeded(Deep()), random_input(2, 6))

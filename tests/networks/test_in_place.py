@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from tests.networks.small import Residual, defaults, random_input, result_of, seeded, torch
+from tests.networks.choices import defaults
+from tests.networks.small import Residual, random_input, result_of, seeded, torch
 from tunesmith.errors import UsageError
 from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.networks import Network, from_torch

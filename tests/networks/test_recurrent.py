@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.networks.small import defaults, random_input, seeded, torch
+from tests.networks.choices import defaults
+from tests.networks.small import random_input, seeded, torch
 from tests.networks.test_import import steps_of
 from tunesmith.errors import UsageError
 from tunesmith.networks import Network, from_onnx, from_torch

@@ -53,7 +53,12 @@ class Scripted:
         best = None if self.stop is Stop.INTERRUPTED else SimpleNamespace(seconds=seconds)
         resumed = 10 * times
         return SimpleNamespace(
-            best=best, stopped=self.stop, trials=resumed + 10, resumed=resumed, failure=""
+            best=best,
+            stopped=self.stop,
+            trials=resumed + 10,
+            resumed=resumed,
+            failure="",
+            rescued=None,
         )
 
 

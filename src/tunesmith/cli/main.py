@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import sys
+from tempfile import gettempdir
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -100,7 +101,7 @@ def main() -> None:
         if error.errno != errno.ENOSPC:
             raise
         _drop_output()
-        _leave("cannot print the result: the disk that it goes to is full", 1)
+        _leave(f"a disk is full: that of the output, or of {gettempdir()}: make room there", 1)
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise

@@ -11,7 +11,6 @@ from tunesmith.budget import Stop
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, print_text, remark, shown_progress
 from tunesmith.cli.task_choice import SketchChoice
-from tunesmith.cli.tune_result import check_stored
 from tunesmith.errors import UsageError
 from tunesmith.measurement import Outcome
 
@@ -51,6 +50,7 @@ def record(
     from tunesmith.bench.recording.record_space import record as measured
     from tunesmith.measure.recorded.replay import ReplayProblem
     from tunesmith.store import open_store
+    from tunesmith.tuning.result import check_stored
 
     problem, *others = choice.problems()
     if others:

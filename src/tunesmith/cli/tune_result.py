@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tunesmith.cli.output import console, print_json
-from tunesmith.errors import StoreError, TunesmithError
+from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,20 +14,15 @@ if TYPE_CHECKING:
 
 
 def print_result(result: Result, compared: Mapping[str, float], *, as_json: bool) -> None:
-    """Print the result. Raises as ``check_stored`` does."""
+    """Print the result. Raises ``StoreError`` if not all trials could be stored."""
+    from tunesmith.tuning.result import check_stored
+
     if as_json:
         peers = {name: {"seconds": seconds} for name, seconds in compared.items()}
         print_json({**result.to_json(), **({"peers": peers} if peers else {})})
     else:
         _print_tables(result, compared)
     check_stored(result)
-
-
-def check_stored(result: Result) -> None:
-    """Raise ``StoreError`` if not all trials could be stored."""
-    if result.failure:
-        where = f"; 'tunesmith import {result.rescued}' adds the rest" if result.rescued else ""
-        raise StoreError(result.failure + where)
 
 
 def complain(result: Result) -> None:

@@ -11,6 +11,8 @@ _LASTING = 0.5
 # What tuning for as long again is thought to gain at first, as a share of a task's time. It halves
 # with each slice that gains nothing.
 _HOPE = 0.2
+# After so many slices without a valid trial a task waits until no other one is open.
+_ATTEMPTS = 3
 
 
 @dataclass
@@ -19,7 +21,8 @@ class Account:
 
     ``seconds`` of tuning and ``trials`` were spent on it, in earlier runs too. ``weight`` is how
     often the network calls it. ``best`` is the least seconds of a call so far, infinite while there
-    is none, and ``gained`` what the last slice took off it for each second of tuning.
+    is none, and ``gained`` what the last slice took off it for each second of tuning. The last
+    ``fruitless`` slices took nothing off.
     """
 
     weight: int
@@ -37,7 +40,7 @@ class Account:
         self.seconds += seconds
         known = math.isfinite(before)
         self.gained = (before - self.best) / max(seconds, 1e-9) if known else 0.0
-        self.fruitless = self.fruitless + 1 if known and self.best >= before else 0
+        self.fruitless = 0 if self.best < before else self.fruitless + 1
 
     @property
     def expected_gain(self) -> float:
@@ -45,12 +48,13 @@ class Account:
 
         The larger one of two guesses: the last slice's gain goes on, weaker; and the task improves
         by a share of its time if it is tuned for as long again. Infinite for a task that has no
-        time yet, 0 for a closed one: its space is exhausted.
+        time yet, 0 for one that has none after several slices and for a closed one: its space is
+        exhausted.
         """
         if self.closed:
             return 0.0
-        if math.isinf(self.best) or self.seconds <= 0:
-            return math.inf
+        if math.isinf(self.best):
+            return math.inf if self.fruitless < _ATTEMPTS else 0.0
         hoped = _HOPE * self.best / self.seconds * 0.5**self.fruitless
         return self.weight * max(_LASTING * self.gained, hoped)
 
@@ -58,8 +62,12 @@ class Account:
 def next_task(accounts: Sequence[Account]) -> int | None:
     """The number of the task that the next seconds bring most to; None if none is open.
 
-    Tasks without a time come first, in the given order.
+    Tasks without a time come first: those with the fewest slices, in the given order. One that has
+    no time after several slices comes last.
     """
-    numbers = range(len(accounts))
-    best = max(numbers, key=lambda number: accounts[number].expected_gain, default=None)
-    return None if best is None or accounts[best].expected_gain <= 0 else best
+    is_open = [number for number, account in enumerate(accounts) if not account.closed]
+    if not is_open:
+        return None
+    return max(
+        is_open, key=lambda number: (accounts[number].expected_gain, -accounts[number].fruitless)
+    )

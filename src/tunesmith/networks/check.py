@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -18,20 +18,23 @@ LIMIT = 1e-3
 """The largest relative error that a build may have by default."""
 
 
-def random_inputs(arguments: Sequence[Argument], seed: int = 0) -> list[Array]:
+def random_inputs(
+    arguments: Sequence[Argument], bounds: Mapping[str, int] | None = None, seed: int = 0
+) -> list[Array]:
     """Inputs of these shapes: normal numbers, 0 and 1 for integers.
 
-    They are aligned, so that calls with them copy nothing.
+    Those that are indices have a bound, by their names: they are drawn from all below it. All are
+    aligned, so that calls with them copy nothing.
     """
-    rng = np.random.default_rng(seed)
-    return [_random(argument, rng) for argument in arguments]
+    rng, known = np.random.default_rng(seed), bounds or {}
+    return [_random(argument, known.get(argument.name, 2), rng) for argument in arguments]
 
 
-def _random(argument: Argument, rng: np.random.Generator) -> Array:
+def _random(argument: Argument, bound: int, rng: np.random.Generator) -> Array:
     array: Array = arrays.aligned_bytes(argument.bytes).view(argument.numpy_dtype)
     array = array.reshape(argument.shape)
     if argument.numpy_dtype.kind in "iub":
-        array[...] = rng.integers(0, 2, argument.shape)
+        array[...] = rng.integers(0, bound, argument.shape)
     else:
         array[...] = rng.standard_normal(argument.shape)
     return array

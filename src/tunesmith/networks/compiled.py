@@ -61,7 +61,7 @@ class CompiledNetwork:
         return sum(weight.bytes for weight in self.description.weights)
 
     def __call__(self, *inputs: Any) -> Any:
-        entry = self._checked_entry(inputs)
+        entry = self.description.entry_for(inputs)
         if self._gpu is not None:
             results = self._gpu.call(entry, inputs)
         else:
@@ -87,7 +87,7 @@ class CompiledNetwork:
 
         On a GPU the copies are there, and a call waits for the GPU. Raises like a call.
         """
-        entry = self._checked_entry(inputs)
+        entry = self.description.entry_for(inputs)
         if self._gpu is not None:
             return self._gpu.bind(entry, inputs)
         copies = [
@@ -104,28 +104,9 @@ class CompiledNetwork:
 
         return call
 
-    def _checked_entry(self, inputs: Sequence[Any]) -> Entry:
-        """The entry for these inputs. Raises ``UsageError`` for too many or too few."""
-        entry = self._entry_for(inputs)
-        if len(inputs) != len(entry.inputs):
-            names = ", ".join(argument.name for argument in entry.inputs)
-            count = len(entry.inputs)
-            raise UsageError(f"this network takes {count} inputs ({names}): {len(inputs)}")
-        return entry
-
     def _check_indices(self, entry: Entry, tensors: Sequence[Any]) -> None:
         for tensor, argument in zip(tensors, entry.inputs, strict=True):
             self.description.check_indices(argument, partial(arrays.as_numpy, tensor))
-
-    def _entry_for(self, inputs: Sequence[Any]) -> Entry:
-        """The entry for the batch of these inputs, or the only one there is.
-
-        Raises ``UsageError`` for a batch that the network is not built for.
-        """
-        shape = getattr(inputs[0], "shape", None) if inputs else None
-        if len(self.description.entries) == 1 or not shape:
-            return self.description.entries[0]
-        return self.description.entry(int(shape[0]))
 
     @cached_property
     def _functions(self) -> Mapping[str, tuple[Callable[..., Any], Sequence[Any]]]:

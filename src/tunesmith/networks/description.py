@@ -164,6 +164,21 @@ class Description:
         known = ", ".join(str(entry.batch) for entry in self.entries)
         raise UsageError(f"this network is built for the batches {known}, not for {batch}")
 
+    def entry_for(self, inputs: Sequence[Any]) -> Entry:
+        """The entry for the batch of these inputs, or the only one there is.
+
+        Raises ``UsageError`` for a batch that there is no program for, and for too many or too few.
+        """
+        shape = getattr(inputs[0], "shape", None) if inputs else None
+        entry = self.entries[0]
+        if shape and len(self.entries) > 1:
+            entry = self.entry(int(shape[0]))
+        if len(inputs) != len(entry.inputs):
+            names = ", ".join(argument.name for argument in entry.inputs)
+            count = len(entry.inputs)
+            raise UsageError(f"this network takes {count} inputs ({names}): {len(inputs)}")
+        return entry
+
     @property
     def inputs(self) -> tuple[Argument, ...]:
         """What a call with the first batch takes."""

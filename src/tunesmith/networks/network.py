@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+
+import numpy as np
 
 from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.kernel import arrays
 from tunesmith.measure.trial.measurers import Measurers
 from tunesmith.networks.build.contenders import CONTENDERS
 from tunesmith.networks.build.kernels import LayerKernel, layer_kernel
@@ -78,6 +81,20 @@ class Network:
         """What a call with the first batch takes."""
         return _inputs(self.graphs[0])
 
+    @cached_property
+    def bounds(self) -> Mapping[str, int]:
+        """Inputs that are indices, by name: below what they must be."""
+        return {
+            value.name: rows
+            for graph in self.graphs
+            for value, rows in index_bounds(graph.graph).items()
+        }
+
+    def example(self) -> dict[str, Array]:
+        """Random inputs of the first batch, by name."""
+        names = [argument.name for argument in self.inputs]
+        return dict(zip(names, random_inputs(self.inputs, self.bounds), strict=True))
+
     @property
     def batches(self) -> tuple[int, ...]:
         """The first sizes of the first input; none if there is no such size."""
@@ -133,11 +150,11 @@ class Network:
         The programs are the fastest whose weights, as they lay them out, make all constants take at
         most ``max_weights_growth`` times their original bytes. On CPUs up to ``contenders`` of each
         task are timed inside of the network; with 1 their times alone decide. The result is
-        compared with the network's source on ``inputs``, random ones by default; if this machine
-        cannot run it, such as without a GPU, ``unchecked`` of the result says so. The same ``seed``
-        makes the same picks. ``progress`` hears how far the build is, ``say`` gets a line about
-        each program that cannot be compiled (the next best takes its place), and if the weights
-        cannot be kept within the limit.
+        compared with the network's source on random inputs, and on ``inputs`` if given; if this
+        machine cannot run it, such as without a GPU, ``unchecked`` of the result says so. The same
+        ``seed`` makes the same picks. ``progress`` hears how far the build is, ``say`` gets a line
+        about each program that cannot be compiled (the next best takes its place), and if the
+        weights cannot be kept within the limit.
 
         Raises ``UsageError`` for a growth or contenders below 1 and like ``Kernel.build``, and
         ``TunesmithError`` if there is no program for a task, or the relative error is above
@@ -177,12 +194,21 @@ class Network:
         return compiled
 
     def _examples(self, given: Sequence[Array] | None) -> Sequence[Sequence[Array]]:
-        """The given inputs, and random ones for each batch that they are not of."""
-        shapes = None if given is None else [array.shape for array in given]
+        """The given inputs, and random ones for each batch."""
         each = [_inputs(graph) for graph in self.graphs]
-        rest = [them for them in each if [argument.shape for argument in them] != shapes]
-        examples: list[Sequence[Array]] = [] if given is None else [given]
-        return examples + [random_inputs(arguments) for arguments in rest]
+        examples: list[Sequence[Array]] = [] if given is None else [self._fitting(given)]
+        return examples + [random_inputs(arguments, self.bounds) for arguments in each]
+
+    def _fitting(self, given: Sequence[Array]) -> Sequence[Array]:
+        """Inputs that fit the network, as a call would check them. Raises ``UsageError``."""
+        entries = tuple(Entry("", _inputs(graph), (), ()) for graph in self.graphs)
+        described = Description(
+            entries, (), self.target.processor, self.target.core_count, self.bounds
+        )
+        for argument, value in zip(described.entry_for(given).inputs, given, strict=True):
+            arrays.input_tensor(value, argument)
+            described.check_indices(argument, partial(np.asarray, value))
+        return given
 
     @property
     def constant_bytes(self) -> int:
@@ -220,11 +246,6 @@ class Network:
         several = len(self.graphs) > 1
         named = {f"main_{each.graph.batch}" if several else "main": each for each in self.graphs}
         built = built_module(named, of_layers, self.target)
-        bounds = {
-            value.name: rows
-            for graph in self.graphs
-            for value, rows in index_bounds(graph.graph).items()
-        }
         description = Description(
             entries=tuple(
                 Entry(
@@ -239,7 +260,7 @@ class Network:
             weights=built.arguments,
             processor=self.target.processor,
             cores=self.target.core_count,
-            bounds=bounds,
+            bounds=self.bounds,
             kernels={
                 kernel.name: KernelDescription(
                     task.operator.to_json(), kernel.choice.problem.sketch.name

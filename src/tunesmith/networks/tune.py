@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tunesmith.budget import Budget, Stop
@@ -45,13 +46,17 @@ class TunedTask:
 
 @dataclass(frozen=True)
 class NetworkResult:
-    """The outcome of tuning a network. ``stopped`` says why it ended; a store that failed says why
-    in ``failure``."""
+    """The outcome of tuning a network.
+
+    ``stopped`` says why it ended; a store that failed says why in ``failure``, and what it did not
+    take is in the file ``rescued``.
+    """
 
     tasks: Sequence[TunedTask]
     seconds: float
     stopped: Stop
     failure: str = ""
+    rescued: Path | None = None
 
     @property
     def call_seconds(self) -> float:
@@ -139,17 +144,22 @@ class _NetworkRun:
         return Account(layers, max(spent, _SHORTEST), trials, best.measurement.seconds)
 
     def go(self) -> NetworkResult:
-        stopped, failure = Stop.EXHAUSTED, ""
-        while (number := next_task(self._accounts)) is not None:
-            left = self._seconds - self._elapsed
-            if left <= 0:
-                stopped = Stop.SECONDS
-                break
-            result = self._slice(number, min(left, self._length(left)))
-            if result.stopped in (Stop.INTERRUPTED, Stop.STORE):
-                stopped, failure = result.stopped, result.failure
-                break
-        return NetworkResult(self._found(), self._elapsed, stopped, failure)
+        try:
+            while (number := next_task(self._accounts)) is not None:
+                left = self._seconds - self._elapsed
+                if left <= 0:
+                    return self._result(Stop.SECONDS)
+                result = self._slice(number, min(left, self._length(left)))
+                if result.stopped in (Stop.INTERRUPTED, Stop.STORE):
+                    return self._result(result.stopped, result.failure, result.rescued)
+        except KeyboardInterrupt:  # while a slice begins or ends
+            return self._result(Stop.INTERRUPTED)
+        return self._result(Stop.EXHAUSTED)
+
+    def _result(
+        self, stopped: Stop, failure: str = "", rescued: Path | None = None
+    ) -> NetworkResult:
+        return NetworkResult(self._found(), self._elapsed, stopped, failure, rescued)
 
     @property
     def _elapsed(self) -> float:
@@ -224,8 +234,10 @@ class _NetworkRun:
 
 def summary(result: NetworkResult) -> dict[str, Any]:
     """A result as JSON."""
+    rescued = None if result.rescued is None else str(result.rescued)
     return {
         "stopped": result.stopped.value,
+        **({"failure": result.failure, "rescued": rescued} if result.failure else {}),
         "seconds": result.seconds,
         "call_seconds": _finite(result.call_seconds),
         "tasks": [

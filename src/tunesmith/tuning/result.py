@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tunesmith.budget import Stop
-from tunesmith.errors import TunesmithError
+from tunesmith.errors import StoreError, TunesmithError
 from tunesmith.kernel.kernel import Kernel
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.problem import Measurable, Problem
@@ -53,6 +53,23 @@ class Found:
         """``seconds``, ``gflops`` and ``config``, and the ``sketch`` of a task."""
         found = self.measurement.summary(self.problem.flops)
         return {**found, "sketch": self.sketch} if self.sketch else found
+
+
+class HasStored(Protocol):
+    """The outcome of a run that may have failed to store trials."""
+
+    @property
+    def failure(self) -> str: ...
+
+    @property
+    def rescued(self) -> Path | None: ...
+
+
+def check_stored(result: HasStored) -> None:
+    """Raise ``StoreError`` if not all trials of a run could be stored."""
+    if result.failure:
+        where = f"; 'tunesmith import {result.rescued}' adds the rest" if result.rescued else ""
+        raise StoreError(result.failure + where)
 
 
 @dataclass(frozen=True)

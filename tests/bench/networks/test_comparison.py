@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tunesmith.bench.networks.comparison import OURS, Comparison, compare, prepared_model
@@ -12,7 +13,6 @@ from tunesmith.bench.networks.peers import network_peers
 from tunesmith.bench.networks.table import comparison_table
 from tunesmith.bench.timing.rotation import Turns
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.operators import Argument
 
 
 def test_a_comparison_in_json_and_as_a_table() -> None:
@@ -65,9 +65,8 @@ def test_our_network_fails(tmp_path: Path) -> None:
     broken = tmp_path / "net.so"
     broken.write_text("no library")
     model = ComparedModel(None, "net.onnx", 1)
-    inputs = (Argument("data", (2, 6), "float32"),)
     with (
-        prepared_model(model, inputs) as prepared,
+        prepared_model(model, {"data": np.zeros((2, 6), np.float32)}) as prepared,
         pytest.raises(TunesmithError, match=r"our network failed: .* is not a network's"),
     ):
         compare(prepared, {OURS: broken}, 1, rounds=3, slow=False, only=())

@@ -170,7 +170,7 @@ def test_a_real_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.export.save(torch.export.export(module, (example,)), file)
     target = Target(cores=1)
     network = from_torch(module, example, target)
-    model = with_inputs(ComparedModel(None, str(file), 1), network.inputs, tmp_path)
+    model = with_inputs(ComparedModel(None, str(file), 1), network.example(), tmp_path)
     folder = tmp_path / "records"
     folder.mkdir()
     described = {

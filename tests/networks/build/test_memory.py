@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.networks.small import Residual, defaults, random_input, result_of, seeded, torch
+from tests.networks.choices import defaults
+from tests.networks.small import Residual, random_input, result_of, seeded, torch
 from tunesmith.networks import from_torch
 from tunesmith.networks.compiled import CompiledNetwork
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.networks.small import defaults, random_input, seeded, torch
+from tests.networks.choices import defaults
+from tests.networks.small import random_input, seeded, torch
 from tests.patience import PATIENCE
 from tunesmith.compiler import llvm
 from tunesmith.errors import TunesmithError

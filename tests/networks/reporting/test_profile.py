@@ -6,14 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.networks.small import (
-    Residual,
-    SeveralResults,
-    defaults,
-    random_input,
-    seeded,
-    torch,
-)
+from tests.networks.choices import defaults
+from tests.networks.small import Residual, SeveralResults, random_input, seeded, torch
 from tunesmith.networks import CompiledNetwork, Network, from_torch, load
 from tunesmith.networks.reporting import profile
 from tunesmith.networks.reporting.profile import call_times

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.networks.small import defaults, random_input, result_of, seeded, torch
+from tests.networks.choices import defaults
+from tests.networks.small import random_input, result_of, seeded, torch
 from tests.properties import examples
 from tunesmith.networks import from_torch
 from tunesmith.networks.graph import Graph, Node, Rewriting, Value

@@ -17,7 +17,6 @@ from tunesmith.bench.timing.rotation import rotate
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import TunesmithError
 from tunesmith.networks import Network, from_torch
-from tunesmith.networks.check import random_inputs
 from tunesmith.networks.zoo import ZOO
 from tunesmith.store import Store
 from tunesmith.target import Target
@@ -102,8 +101,7 @@ class NetworkRuns:
         self, network: Network, name: str, library: Path, say: Callable[[str], None]
     ) -> Comparison:
         inputs = library.with_name("inputs.npz")
-        named = zip(network.inputs, random_inputs(network.inputs), strict=True)
-        arrays: dict[str, Any] = {argument.name: array for argument, array in named}
+        arrays: dict[str, Any] = network.example()
         np.savez(inputs, **arrays)
         model = ComparedModel(name, None, 1, inputs=str(inputs)).to_json()
         common = {"model": model, "cores": self.target.core_count, "device": self.device}

@@ -17,13 +17,14 @@ from tunesmith.bench.networks.where import runtime_seconds, where_time_goes
 from tunesmith.bench.networks.workloads import NetworkWorkload
 from tunesmith.bench.pages.provenance import origin_now
 from tunesmith.budget import Budget, Stop
-from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.errors import UsageError
 from tunesmith.networks import Network, NetworkProgress, NetworkResult, from_torch
 from tunesmith.networks.reporting.profile import call_times
 from tunesmith.networks.zoo import ZOO
 from tunesmith.store import Store
 from tunesmith.target import Target
 from tunesmith.tuners import tuner
+from tunesmith.tuning.result import check_stored
 
 Row = dict[str, Any]
 Watch = Callable[[], AbstractContextManager[Callable[[NetworkProgress], None]]]
@@ -87,7 +88,7 @@ class NetworkBench:
             seconds = self._tuned(network, workload, folder, libraries)
             compiled = network.build(self.store)
             libraries[OURS] = compiled.save(folder / "net.so")
-            with prepared_model(model, network.inputs) as prepared:
+            with prepared_model(model, network.example()) as prepared:
                 comparison = compare(
                     prepared,
                     libraries,
@@ -146,8 +147,7 @@ class NetworkBench:
             spent += result.seconds
             if result.stopped is Stop.INTERRUPTED:
                 raise KeyboardInterrupt
-            if result.failure:
-                raise TunesmithError(result.failure)
+            check_stored(result)
             if number < len(parts):
                 libraries[EARLY] = network.build(self.store).save(folder / "early.so")
         return spent

@@ -18,8 +18,7 @@ from tunesmith.bench.networks.peers import NetworkPeer, network_peers
 from tunesmith.bench.timing.rotation import Rotation, Turns, ratio_of, rotate
 from tunesmith.bench.timing.side_process import Side
 from tunesmith.errors import TunesmithError
-from tunesmith.networks.check import random_inputs
-from tunesmith.operators import Argument
+from tunesmith.networks.graph import Array
 
 OURS = "tunesmith"
 
@@ -88,17 +87,16 @@ def our_side(model: ComparedModel, library: Path, cores: int) -> dict[str, Any]:
     return {"kind": "ours", "library": str(library), "model": model.to_json(), "cores": cores}
 
 
-def with_inputs(model: ComparedModel, inputs: tuple[Argument, ...], folder: Path) -> ComparedModel:
-    """The model with its inputs, random ones, in a file in the folder."""
-    names = [argument.name for argument in inputs]
-    arrays: dict[str, Any] = dict(zip(names, random_inputs(inputs), strict=True))
+def with_inputs(model: ComparedModel, inputs: Mapping[str, Array], folder: Path) -> ComparedModel:
+    """The model with its inputs, by name, in a file in the folder."""
+    arrays: dict[str, Any] = dict(inputs)
     np.savez(folder / "inputs.npz", **arrays)
     return dataclasses.replace(model, inputs=str(folder / "inputs.npz"))
 
 
 @contextmanager
-def prepared_model(model: ComparedModel, inputs: tuple[Argument, ...]) -> Iterator[ComparedModel]:
-    """The model with its inputs, random ones, and its ONNX file, in a folder for the meantime."""
+def prepared_model(model: ComparedModel, inputs: Mapping[str, Array]) -> Iterator[ComparedModel]:
+    """The model with its inputs, by name, and its ONNX file, in a folder for the meantime."""
     with tempfile.TemporaryDirectory(prefix="tunesmith-compare-") as made:
         folder = Path(made)
         model = with_inputs(model, inputs, folder)

@@ -83,7 +83,7 @@ class MetaScheduleBench:
         with tempfile.TemporaryDirectory(prefix="tunesmith-bench-") as made:
             folder = Path(made)
             model = ComparedModel(workload.network, None, workload.batch)
-            model = with_inputs(model, network.inputs, folder)
+            model = with_inputs(model, network.example(), folder)
             self.say(f"{workload.name}: building ...")
             library = network.build(self.store).save(folder / "net.so")
             return compare_with_metaschedule(

@@ -8,7 +8,8 @@ from typing import Annotated
 from typer import Option
 
 from tunesmith.cli import options as opt
-from tunesmith.cli.network.choice import NetworkChoice
+from tunesmith.cli.network.arrays import Inputs, arrays_of
+from tunesmith.cli.network.choice import NOTHING_KNOWN, NetworkChoice, knows
 from tunesmith.cli.output import print_json, print_text, remark, remarks
 
 
@@ -17,6 +18,7 @@ def build(
     choice: NetworkChoice,
     *,
     store: opt.StoreLocation = None,
+    inputs: Inputs = None,
     limit: Annotated[float, Option(help="The largest relative error allowed.")] = 1e-3,
     max_weights_growth: Annotated[
         float,
@@ -32,6 +34,7 @@ def build(
     as_json: opt.Json = False,
 ) -> None:
     """Build a network with programs of the store, and picks of the model, that are best there."""
+    given = arrays_of(inputs) if inputs else None
     network = choice.network()
     from tunesmith.cli.network.progress import BuildLines
     from tunesmith.store import open_store
@@ -39,18 +42,16 @@ def build(
     with open_store(store) as opened, BuildLines(remarks()) as lines:
         compiled = network.build(
             opened,
+            inputs=given,
             limit=limit,
             max_weights_growth=max_weights_growth,
             contenders=contenders,
             progress=lines.update,
             say=lines.print,
         )
-        known = any(opened.best(task.key) for task in network.tasks)
+        known = knows(opened, network)
     if not known:
-        remark(
-            "nothing in the store is of this network, so all programs are picks of the model: "
-            "'tunesmith network tune' measures others"
-        )
+        remark(NOTHING_KNOWN)
     saved = compiled.save(output)
     tasks, before, after = len(network.tasks), network.constant_bytes, compiled.weight_bytes
     if as_json:

@@ -13,7 +13,18 @@ from tunesmith.errors import UsageError
 
 if TYPE_CHECKING:
     from tunesmith.networks import Network
+    from tunesmith.store import Store
     from tunesmith.target import Target
+
+NOTHING_KNOWN = (
+    "nothing in the store is of this network, so all programs are picks of the model: "
+    "'tunesmith network tune' measures others"
+)
+
+
+def knows(store: Store, network: Network) -> bool:
+    """Whether a store has a valid trial of any of a network's tasks."""
+    return any(store.best(task.key) for task in network.tasks)
 
 
 @dataclass(frozen=True, kw_only=True)

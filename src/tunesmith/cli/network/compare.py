@@ -9,8 +9,8 @@ from typing import Annotated
 from typer import Option
 
 from tunesmith.cli import options as opt
-from tunesmith.cli.network.choice import NetworkChoice
-from tunesmith.cli.output import print_json, print_text, remark
+from tunesmith.cli.network.choice import NOTHING_KNOWN, NetworkChoice, knows
+from tunesmith.cli.output import print_json, print_text, remark, remarks
 from tunesmith.errors import UsageError
 
 
@@ -25,6 +25,7 @@ def compare(
     """Compare a network with other runtimes, each in a process of its own, in turn."""
     from tunesmith.bench.networks.comparison import OURS, compare, prepared_model
     from tunesmith.bench.networks.model import described_model
+    from tunesmith.cli.network.progress import BuildLines
     from tunesmith.store import open_store
 
     if len(choice.batches or ()) > 1:
@@ -36,12 +37,14 @@ def compare(
         )
     network = choice.network()
     model = described_model(choice.zoo, choice.model, *(network.batches or (1,)))
-    with open_store(store) as opened:
-        remark("building ...")
-        compiled = network.build(opened)
+    with open_store(store) as opened, BuildLines(remarks()) as lines:
+        compiled = network.build(opened, progress=lines.update, say=lines.print)
+        known = knows(opened, network)
+    if not known:
+        remark(NOTHING_KNOWN)
     with tempfile.TemporaryDirectory(prefix="tunesmith-compare-") as folder:
         library = compiled.save(Path(folder) / "net.so")
-        with prepared_model(model, network.inputs) as prepared:
+        with prepared_model(model, network.example()) as prepared:
             found = compare(
                 prepared,
                 {OURS: library},

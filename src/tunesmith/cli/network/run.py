@@ -9,16 +9,14 @@ from typing import Annotated
 from typer import Argument, Option
 
 from tunesmith.cli import options as opt
+from tunesmith.cli.network.arrays import Inputs, arrays_of
 from tunesmith.cli.output import print_json, print_text
-from tunesmith.errors import UsageError
 
 
 def run(
     library: Annotated[Path, Argument(help="What 'network build' wrote.")],
     *,
-    inputs: Annotated[
-        list[Path] | None, Option("--input", help="An array as .npy; repeatable, in order.")
-    ] = None,
+    inputs: Inputs = None,
     batch: Annotated[
         int | None, Option(help="The batch of random inputs; default: the smallest of the network.")
     ] = None,
@@ -38,7 +36,7 @@ def run(
     network = load(library)
     described = network.description
     entry = described.entries[0] if batch is None else described.entry(batch)
-    given = list(map(_array, inputs)) if inputs else random_inputs(entry.inputs)
+    given = arrays_of(inputs) if inputs else random_inputs(entry.inputs, network.description.bounds)
     result = network(*given)
     results = result if isinstance(result, tuple) else (result,)
     times = []
@@ -62,12 +60,3 @@ def run(
     print_text(f"{median * 1e3:.3f} ms a call, the median of {calls}")
     for argument, each in zip(entry.outputs, results, strict=True):
         print_text(f"{argument.name}: {argument.dtype} of shape {tuple(each.shape)}")
-
-
-def _array(path: Path) -> object:
-    import numpy as np
-
-    try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} is no array of NumPy (.npy): {error}") from error

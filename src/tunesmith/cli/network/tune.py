@@ -36,6 +36,7 @@ def tune(
     from tunesmith.reports.format import counted
     from tunesmith.reports.networks.tables import tuned_table
     from tunesmith.store import open_store
+    from tunesmith.tuning.result import check_stored
     from tunesmith.tuning.tune import tune as run
 
     layers = counted(len(network.layers), "layer")
@@ -54,6 +55,7 @@ def tune(
         print_json(summary(result))
     else:
         print_text(tuned_table(result))
+    check_stored(result)
     if report is None:
         return
     from tunesmith.cli.network.report import write_page

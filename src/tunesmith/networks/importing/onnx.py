@@ -105,11 +105,19 @@ def module_of(model: Any, batch: int = 1) -> Any:
     except Exception as error:
         unsupported = _UNSUPPORTED.search(str(error))
         if unsupported:
-            names = ", ".join(unsupported[1].split())
+            names = ", ".join(_placed(name.strip(" ,"), model) for name in unsupported[1].split())
             raise UsageError(
                 f"this network has operators that are not supported: {names}"
             ) from error
         raise UsageError(f"this network cannot be imported: {last_line(error)}") from error
+
+
+def _placed(operator: str, model: Any) -> str:
+    """The name of an operator, with the first node that has it: its name, or what it makes."""
+    for node in model.graph.node:
+        if node.op_type == operator:
+            return f"{operator} (node {node.name or 'that makes ' + node.output[0]})"
+    return operator
 
 
 def source_of(model: Any) -> Source:

@@ -12,6 +12,7 @@ from typing import Any
 from tunesmith.errors import MissingDependencyError, UsageError, first_line, last_line
 from tunesmith.networks.check import Source
 from tunesmith.networks.graph import Array
+from tunesmith.networks.importing.places import placed
 from tunesmith.networks.importing.pytorch_operations import operations
 
 # Operations to decompose before the import. TVM's importer takes the arguments of batch_norm for
@@ -127,18 +128,28 @@ def read_program(path: str | Path) -> Any:
 def module_of(program: Any) -> Any:
     """The Relax module of an ``ExportedProgram``: its weights are constants of ``main``.
 
-    Raises ``UsageError`` for operations that cannot be imported; it names them.
+    Raises ``UsageError`` for operations that cannot be imported; it names them, with their places.
     """
-    decomposed: tuple[str, ...] = _DECOMPOSED
+    without: tuple[str, ...] = _DECOMPOSED
     for _ in range(_ATTEMPTS):
         try:
-            return _imported(program, decomposed)
+            return _imported(program, without)
         except Exception as error:
             reason = error
         # Those that it does not know, and then those of which we know some cases.
-        unknown = _NAME.findall(str(reason)) if _UNSUPPORTED in str(reason) else ()
-        decomposed = (*decomposed, *(unknown or _COMPOSITE))
-    raise UsageError(f"this network cannot be imported: {last_line(reason)}") from reason
+        unknown = _unknown(reason)
+        without = (*without, *(unknown or _COMPOSITE))
+    unknown = _unknown(reason)
+    if not unknown:
+        raise UsageError(f"this network cannot be imported: {last_line(reason)}") from reason
+    nodes = decomposed(program, without).graph.nodes
+    names = ", ".join(placed(name, nodes) for name in unknown)
+    raise UsageError(f"this network has operations that are not supported: {names}") from reason
+
+
+def _unknown(error: Exception) -> list[str]:
+    """The names of the operations that TVM's importer says that it does not know."""
+    return _NAME.findall(str(error)) if _UNSUPPORTED in str(error) else []
 
 
 def decomposed(program: Any, names: Container[str]) -> Any:

@@ -36,7 +36,8 @@ def call_times(network: CompiledNetwork, inputs: Sequence[Array] | None = None) 
     quarter counts, which other programs have disturbed least. What plain calls take beyond the
     functions is the runtime's.
     """
-    given = random_inputs(network.description.inputs) if inputs is None else inputs
+    known = network.description
+    given = random_inputs(known.inputs, known.bounds) if inputs is None else inputs
     clock = _Clock()
     watched = network.watched(clock)
     network(*given)

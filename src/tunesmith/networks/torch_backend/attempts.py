@@ -98,7 +98,7 @@ class Attempts:
     def _checked(self, network: Network, compiled: CompiledNetwork) -> CompiledNetwork:
         """The compiled network, compared with PyTorch on random inputs."""
         if network.source is not None:
-            inputs = random_inputs(network.inputs)
+            inputs = random_inputs(network.inputs, network.bounds)
             compiled.relative_error = check(compiled, network.source, inputs, self._options.limit)
         return compiled
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import torch
 
-from tunesmith.errors import UsageError
+from tunesmith.errors import StoreError, describe
 from tunesmith.networks.torch_backend.arguments import Arguments
-from tunesmith.networks.torch_backend.capture import NotCapturedError
 from tunesmith.networks.torch_backend.compiler import Compiler
 from tunesmith.networks.torch_backend.options import Options
 from tunesmith.networks.torch_backend.remarks import Remarks
@@ -94,7 +93,9 @@ class CompiledGraph:
                     with torch.inference_mode(False), torch.no_grad():
                         self._programs[key] = self._compiler.compiled(values)
                     return
-                except (NotCapturedError, UsageError) as error:
-                    why = str(error)
+                except StoreError:
+                    raise
+                except Exception as error:  # libraries may raise anything
+                    why = describe(error)
                 self._programs[key] = None
             self._remarks.say(f"PyTorch computes {self._name}: {why}")

@@ -9,8 +9,8 @@ from typing import Any
 from torch.fx import Graph
 
 from tunesmith.budget import Budget, Stop
-from tunesmith.errors import StoreError
 from tunesmith.networks.build.kernels import LayerKernel
+from tunesmith.networks.importing.places import place_of
 from tunesmith.networks.network import Network
 from tunesmith.networks.torch_backend.arguments import Arguments
 from tunesmith.networks.torch_backend.attempts import Attempts, RefusedError
@@ -23,6 +23,7 @@ from tunesmith.networks.tune import HowToTune, seconds_of, tune_tasks
 from tunesmith.reports.format import counted
 from tunesmith.store import Store, open_store
 from tunesmith.task import Task
+from tunesmith.tuning.result import check_stored
 
 # A store lacks so little of the seconds that were asked for when nothing more is tuned.
 _ENOUGH = 0.9
@@ -71,7 +72,9 @@ class Compiler:
         for node in graph.nodes:
             why = refused.get(node.name)
             if why and node.target is not operator.getitem:
-                self._remarks.say(f"PyTorch computes {operation(node)}: {why}")
+                where = place_of(node)
+                what = f"{operation(node)} ({where})" if where else operation(node)
+                self._remarks.say(f"PyTorch computes {what}: {why}")
         for line in attempts.lines:
             self._remarks.say(line)
 
@@ -97,5 +100,4 @@ class Compiler:
         result = tune_tasks(tasks, Budget(seconds=max(left, 1.0)), how)
         if result.stopped is Stop.INTERRUPTED:
             raise KeyboardInterrupt
-        if result.stopped is Stop.STORE:
-            raise StoreError(result.failure)
+        check_stored(result)
