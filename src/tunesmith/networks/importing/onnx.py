@@ -31,6 +31,7 @@ def read_model(path: str | Path) -> Any:
         ) from None
     try:
         model = onnx.load(str(path), load_external_data=False)
+        _check_version(model, path)
         _load_weights(model, Path(path))
         onnx.checker.check_model(model)
     except UsageError:
@@ -43,6 +44,19 @@ def read_model(path: str | Path) -> Any:
     except Exception as error:
         raise UsageError(f"{path} is no model in ONNX: {last_line(error)}") from error
     return model
+
+
+def _check_version(model: Any, path: str | Path) -> None:
+    """Raises ``UsageError`` for a model whose operators are of a newer version than the package."""
+    import onnx
+
+    known = onnx.defs.onnx_opset_version()
+    newest = max((each.version for each in model.opset_import if not each.domain), default=0)
+    if newest > known:
+        raise UsageError(
+            f"{path} has operators of version {newest}, and the package onnx {onnx.__version__} "
+            f"knows them up to {known}: export the model for an older version"
+        )
 
 
 def _load_weights(model: Any, path: Path) -> None:
