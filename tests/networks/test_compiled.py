@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,6 +94,36 @@ def test_several_results_and_operations_without_an_operator(tmp_path: Path) -> N
     for compiled in (built, load(tmp_path / "net.so")):
         for found, expected in zip(compiled(data), result_of(model, data), strict=True):
             torch.testing.assert_close(found, expected)
+
+
+class Masked(torch.nn.Module):  # type: ignore[misc]
+    """Masks of booleans: an input, a constant, between layers, joined, and a result."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        causal = torch.tril(torch.ones(4, 4, dtype=torch.bool))
+        self.register_buffer("causal", causal, persistent=False)
+
+    def forward(self, data: Any, mask: Any) -> Any:
+        seen = mask.logical_and(self.causal)
+        scores = self.linear(data).masked_fill(~seen, -1e4)
+        both = torch.cat([seen, data > 0], 1)
+        return torch.softmax(scores, 1), both.float().sum(1), ~both
+
+
+def test_booleans(tmp_path: Path) -> None:
+    model, data = seeded(Masked()), random_input(4, 4)
+    inputs = data, random_input(4, 4) > -0.5
+    network = from_torch(model, inputs)
+    built = network.build(contenders=1)
+    built.save(tmp_path / "net.so")
+    assert "bool" in {buffer.argument.dtype for buffer in built.description.entries[0].buffers}
+    for compiled in (built, load(tmp_path / "net.so")):
+        for found, expected in zip(compiled(*inputs), result_of(model, *inputs), strict=True):
+            torch.testing.assert_close(found, expected)
+    found = built(*(each.numpy() for each in inputs))
+    np.testing.assert_array_equal(found[2], result_of(model, *inputs)[2].numpy())
 
 
 def test_a_saved_network_loads_elsewhere_and_prints_nothing(

@@ -17,6 +17,8 @@ _SIGNIFICAND_BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 
 def element_bits(dtype: str) -> int:
     """How many bits an element of a type takes, such as 16 for ``bfloat16``."""
+    if dtype == "bool":
+        return 8  # the name has no digits; a byte each in NumPy, PyTorch and TVM
     return int("".join(filter(str.isdigit, dtype)))
 
 
