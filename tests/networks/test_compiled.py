@@ -96,6 +96,36 @@ def test_several_results_and_operations_without_an_operator(tmp_path: Path) -> N
             torch.testing.assert_close(found, expected)
 
 
+class Views(torch.nn.Module):  # type: ignore[misc]
+    """Returns its input, views of it and of each other, and constants with and without a reader."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        self.register_buffer("unread", torch.rand(5))
+
+    def forward(self, data: Any) -> Any:
+        hidden = torch.relu(self.linear(data)).reshape(2, 8)
+        views = data, data.reshape(2, 8), hidden, hidden.reshape(16)
+        return *views, self.linear.bias, self.unread, self.unread
+
+
+def test_results_share_no_memory(tmp_path: Path) -> None:
+    """Whatever users write to results changes no input, no weight and no other result."""
+    model, data = seeded(Views()), random_input(4, 4)
+    network = from_torch(model, data)
+    wanted = [result.clone() for result in result_of(model, data)]
+    built, kept = network.built(defaults(network)), data.clone()
+    built.save(tmp_path / "net.so")
+    for compiled in (built, load(tmp_path / "net.so")):
+        for _ in range(2):
+            found = compiled(data)
+            for result, expected in zip(found, wanted, strict=True):
+                torch.testing.assert_close(result, expected)
+                result.fill_(7)
+            assert torch.equal(data, kept)
+
+
 class Masked(torch.nn.Module):  # type: ignore[misc]
     """Masks of booleans: an input, a constant, between layers, joined, and a result."""
 

@@ -118,6 +118,11 @@ def copied_tensor(value: Any, argument: Argument) -> Any:
     return copy
 
 
+def duplicate(tensor: Any) -> Any:
+    """A copy of a TVM tensor in main memory."""
+    return _copied(as_numpy(tensor))
+
+
 def poisoned_tensor(argument: Argument) -> Any:
     """A new tensor with every bit set: NaN for floats, -1 or the maximum for integers.
 

@@ -52,6 +52,8 @@ class CompiledNetwork:
         """How many tasks have a program of the store; None if that is not known."""
         # A library that could be loaded has been checked.
         self._is_for_this_processor = False
+        # By function: the results that are no memory of their own, as its first call found them.
+        self._shared: dict[str, Sequence[int]] = {}
         # TVM's virtual machine crashes if a second thread calls it meanwhile.
         self._one_call = threading.Lock()
 
@@ -79,7 +81,11 @@ class CompiledNetwork:
         function, weights = self._functions[entry.function]
         with self._one_call:
             made = function(*tensors, *weights)
-        results = [made] if len(entry.outputs) == 1 else made
+            results = [made] if len(entry.outputs) == 1 else list(made)
+            if entry.function not in self._shared:
+                self._shared[entry.function] = _shared_results(results, [*tensors, *weights])
+            for place in self._shared[entry.function]:
+                results[place] = arrays.duplicate(results[place])
         return [arrays.like(inputs[0], each) for each in results]
 
     def bind(self, *inputs: Any) -> Callable[[], None]:
@@ -176,6 +182,16 @@ class CompiledNetwork:
         network = cls(description, executable, weights)
         network._is_for_this_processor = True
         return network
+
+
+def _shared_results(results: Sequence[Any], others: Sequence[Any]) -> list[int]:
+    """The places of results in the memory of an input, of a weight, or of a result before them:
+    such as an input that the network returns, and views."""
+    return [
+        place
+        for place, result in enumerate(results)
+        if arrays.overlaps(result, [*others, *results[:place]])
+    ]
 
 
 def _tensor_in(memory: Any, buffer: Buffer) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.networks.c_interface.programs import STRICT, compile_c, run
 from tests.networks.choices import defaults
 from tests.networks.small import random_input, seeded, torch
-from tests.patience import PATIENCE
 from tunesmith.compiler import llvm
 from tunesmith.errors import TunesmithError
 from tunesmith.networks import CompiledNetwork, from_torch, load
@@ -24,7 +23,6 @@ from tunesmith.networks.c_interface.folder import flags, write_folder
 from tunesmith.networks.files import needed_instructions
 from tunesmith.target import Target, instructions
 
-STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 WORDS = 10
 
 
@@ -200,28 +198,6 @@ def folder(compiled: CompiledNetwork, tmp_path_factory: pytest.TempPathFactory) 
 def given() -> tuple[Any, Any]:
     rng = np.random.default_rng(0)
     return rng.random((3, 6), np.float32), rng.integers(0, WORDS, (3, 2))
-
-
-def run(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    """Run a program in the folder, without what a shell may tell TVM."""
-    environment = {name: value for name, value in os.environ.items() if name != "TVM_NUM_THREADS"}
-    return subprocess.run(
-        [str(word) for word in words],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-
-
-def compile_c(c_compiler: str, folder: Path, text: str, *options: str) -> Path:
-    """A program of the folder; the compiler has nothing to say."""
-    (folder / "program.c").write_text(text)
-    ran = run(folder, c_compiler, "-std=gnu11", *STRICT, "program.c", *options, "-o", "program")
-    assert (ran.returncode, ran.stderr) == (0, "")
-    return folder / "program"
 
 
 def test_calls_from_c(c_compiler: str, folder: Path, compiled: CompiledNetwork) -> None:

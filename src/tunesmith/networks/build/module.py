@@ -230,14 +230,15 @@ class _Emitter:
         builder, graph = self._builder, self._covered.graph
         parameters = [self._parameter(value, value.name) for value in graph.inputs]
         reads: dict[int, Any] = {}
-        for step in self._covered.steps:
-            for value in self._reads(step):
-                if not _is_weight(value) or value in self._expressions:
-                    continue
-                number = self._weights.number(value)
-                if number not in reads:
-                    reads[number] = self._parameter(value, f"weight{number}")
-                self._expressions[value] = reads[number]
+        # A network may return a constant, whether a step reads it or not.
+        read = [value for step in self._covered.steps for value in self._reads(step)]
+        for value in [*read, *graph.outputs]:
+            if not _is_weight(value) or value in self._expressions:
+                continue
+            number = self._weights.number(value)
+            if number not in reads:
+                reads[number] = self._parameter(value, f"weight{number}")
+            self._expressions[value] = reads[number]
         with builder.function(name, [*parameters, *reads.values()]):
             with builder.dataflow():
                 for step in self._covered.steps:

@@ -58,7 +58,7 @@ typedef struct {
   void* memory;         /* where the buffers are */
   TVMFFIAny* arguments; /* of a call: at most so many as any entry has */
   DLManagedTensor* input_memory;
-  void** copies; /* of inputs that are not aligned */
+  void** copies; /* of inputs that are not aligned, or where a result is stored */
   int32_t most_inputs;
   int32_t loaded;
 } TunesmithNetwork;
@@ -415,20 +415,42 @@ static inline int tunesmith_check_indices_(TunesmithNetwork* network, const void
   return 0;
 }
 
-/* The memory of an input, or an aligned copy of it. */
-static inline void* tunesmith_aligned_(TunesmithNetwork* network, int32_t number, void* data,
-                                       const TunesmithTensor* expected) {
-  if ((uintptr_t)data % TUNESMITH_ALIGNMENT == 0) return data;
-  const size_t size = expected->bytes ? (size_t)expected->bytes : 1;
-  void** copy = &network->copies[number];
-  free(*copy);
-  *copy = NULL;
-  if (posix_memalign(copy, TUNESMITH_ALIGNMENT, size)) {
-    *copy = NULL;
-    tunesmith_fail_(network, "out of memory");
-    return NULL;
+static inline int tunesmith_overlaps_(const void* data, int64_t bytes, const DLTensor* other,
+                                      const TunesmithTensor* described) {
+  const char* begin = (const char*)other->data + other->byte_offset;
+  return (const char*)data < begin + described->bytes && begin < (const char*)data + bytes;
+}
+
+/* Whether an input must be copied: it is not aligned, or a result will be stored over it, while
+ * another one may be a view of it. */
+static inline int tunesmith_must_copy_(const void* data, const TunesmithTensor* expected,
+                                       const TunesmithEntry* entry, const DLTensor* outputs) {
+  if ((uintptr_t)data % TUNESMITH_ALIGNMENT) return 1;
+  for (int32_t i = 0; entry->num_outputs > 1 && i < entry->num_outputs; ++i) {
+    if (tunesmith_overlaps_(data, expected->bytes, &outputs[i], &entry->outputs[i])) return 1;
   }
-  if (expected->bytes) memcpy(*copy, data, size);
+  return 0;
+}
+
+/* A copy of an input, in memory that later calls use again: new memory costs more than the copy. */
+static inline void* tunesmith_copied_(TunesmithNetwork* network, int32_t number, const void* data,
+                                      int64_t bytes) {
+  const TunesmithDescription* found = network->description;
+  void** copy = &network->copies[number];
+  if (!*copy) {
+    int64_t most = 1;
+    for (int32_t i = 0; i < found->num_entries; ++i) {
+      const TunesmithEntry* entry = &found->entries[i];
+      if (number >= entry->num_inputs) continue;
+      if (entry->inputs[number].bytes > most) most = entry->inputs[number].bytes;
+    }
+    if (posix_memalign(copy, TUNESMITH_ALIGNMENT, (size_t)most)) {
+      *copy = NULL;
+      tunesmith_fail_(network, "out of memory");
+      return NULL;
+    }
+  }
+  if (bytes) memcpy(*copy, data, (size_t)bytes);
   return *copy;
 }
 
@@ -470,13 +492,16 @@ static inline int tunesmith_store_results_(TunesmithNetwork* network, const Tune
 
 /* Calls the function of an entry with inputs that have been checked, the weights and the buffers. */
 static inline int tunesmith_execute_(TunesmithNetwork* network, const TunesmithEntry* entry,
-                                     const DLTensor* inputs, TVMFFIAny* result) {
+                                     const DLTensor* inputs, const DLTensor* outputs,
+                                     TVMFFIAny* result) {
   int failed = 0;
   int32_t made = 0;
   for (; !failed && made < entry->num_inputs; ++made) {
     const TunesmithTensor* expected = &entry->inputs[made];
     void* data = (char*)inputs[made].data + inputs[made].byte_offset;
-    data = tunesmith_aligned_(network, made, data, expected);
+    if (tunesmith_must_copy_(data, expected, entry, outputs)) {
+      data = tunesmith_copied_(network, made, data, expected->bytes);
+    }
     network->arguments[made] = tunesmith_any_(kTVMFFINone, NULL);
     failed = !data || tunesmith_object_(network, expected, data, &network->input_memory[made],
                                         &network->arguments[made]);
@@ -520,7 +545,7 @@ static inline int tunesmith_network_run(TunesmithNetwork* network, const DLTenso
   }
   TVMFFIAny result = tunesmith_any_(kTVMFFINone, NULL);
   if (tunesmith_use_threads_(network)) return -1;
-  if (tunesmith_execute_(network, entry, inputs, &result)) return -1;
+  if (tunesmith_execute_(network, entry, inputs, outputs, &result)) return -1;
   const int failed = tunesmith_store_results_(network, entry, result, outputs);
   tunesmith_release_(&result);
   return failed;
