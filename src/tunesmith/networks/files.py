@@ -164,9 +164,14 @@ def _check_processor(symbols: Any, description: Description) -> None:
         raise _lacking(description, missing.decode())
 
 
+def missing_instructions(processor: str) -> set[str]:
+    """What code that is compiled for a processor may use, and this machine's processor lacks."""
+    return set(needed_instructions(processor)) - instructions(Target().processor)
+
+
 def check_processor(description: Description) -> None:
     """Raises ``TunesmithError`` if an instruction is missing, which would kill the process."""
-    missing = instructions(description.processor) - instructions(Target().processor)
+    missing = missing_instructions(description.processor)
     if missing:
         raise _lacking(description, ", ".join(sorted(missing)))
 

@@ -28,6 +28,7 @@ from tunesmith.networks.build.selection import Choice, Origin
 from tunesmith.networks.check import LIMIT, Source, check, random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.description import Description, Entry, KernelDescription
+from tunesmith.networks.files import missing_instructions
 from tunesmith.networks.graph import Array, Graph, Value
 from tunesmith.networks.in_place import Contenders, times_in_place
 from tunesmith.networks.indices import index_bounds
@@ -149,7 +150,8 @@ class Network:
 
         The programs are the fastest whose weights, as they lay them out, make all constants take at
         most ``max_weights_growth`` times their original bytes. On CPUs up to ``contenders`` of each
-        task are timed inside of the network; with 1 their times alone decide. The result is
+        task are timed inside of the network; with 1, and for another processor than this machine's,
+        their times alone decide. The result is
         compared with the network's source on random inputs, and on ``inputs`` if given; if this
         machine cannot run it, such as without a GPU, ``unchecked`` of the result says so. The same
         ``seed`` makes the same picks. ``progress`` hears how far the build is, ``say`` gets a line
@@ -176,7 +178,7 @@ class Network:
             progress,
             say,
             contenders=contenders,
-            in_place=in_place if self.target.kind == "cpu" else None,
+            in_place=in_place if self._can_be_timed else None,
         )
         kernels = compiled_kernels(self.uses, self.constant_bytes, self.target, how)
         compiled = self.linked(kernels)
@@ -192,6 +194,11 @@ class Network:
                 check(compiled, self.source, each, limit) for each in examples
             )
         return compiled
+
+    @property
+    def _can_be_timed(self) -> bool:
+        """Whether programs can be timed in the network: on this machine's CPU."""
+        return self.target.kind == "cpu" and not missing_instructions(self.target.processor)
 
     def _examples(self, given: Sequence[Array] | None) -> Sequence[Sequence[Array]]:
         """The given inputs, and random ones for each batch."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,11 @@ from tunesmith.cuda.executable import without_compiling
 from tunesmith.errors import TunesmithError, last_line
 from tunesmith.kernel import arrays, calling
 from tunesmith.networks.build.selection import Choice
+from tunesmith.networks.files import missing_instructions
 from tunesmith.networks.graph import Array, Value
 from tunesmith.operators import Argument
 from tunesmith.sketches.tir.weights import PREPARE, WEIGHT, prepared_weights
+from tunesmith.target import Target
 
 
 @dataclass(frozen=True)
@@ -99,12 +101,19 @@ def layer_kernel(name: str, choice: Choice) -> LayerKernel:
         preparing = None
         if prepared is not None:
             alone = tvm.IRModule({PREPARE: program[PREPARE]})
-            preparing = compiled(alone, target).mod
+            preparing = compiled(alone, _where_prepared(choice).to_tvm()).mod
     except TunesmithError:
         raise
     except Exception as error:
         raise TunesmithError(f"{name} cannot be compiled: {last_line(error)}") from error
     return LayerKernel(name, choice, module, prepared, preparing)
+
+
+def _where_prepared(choice: Choice) -> Target:
+    """The target of the function that lays out weights: it runs in this process, also where the
+    network is for a processor that has more than this machine's."""
+    target = choice.problem.task.target
+    return replace(target, mcpu=None) if missing_instructions(target.processor) else target
 
 
 def gpu_layer_kernel(name: str, choice: Choice) -> GpuLayerKernel:
