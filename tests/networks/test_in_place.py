@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import gc
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, Self
 
 import pytest
 
@@ -10,13 +14,14 @@ from tests.networks.choices import defaults
 from tests.networks.small import Residual, random_input, result_of, seeded, torch
 from tunesmith.errors import UsageError
 from tunesmith.measure.task.portfolio import problems_of
-from tunesmith.networks import Network, from_torch
+from tunesmith.networks import CompiledNetwork, Network, from_torch, in_place
 from tunesmith.networks.build.contenders import contenders
 from tunesmith.networks.build.growth import Option
 from tunesmith.networks.build.kernels import LayerKernel, layer_kernel
 from tunesmith.networks.build.programs import BuildState, HowToBuild, compiled_kernels, kernel_name
 from tunesmith.networks.build.selection import Choice, picked
 from tunesmith.networks.in_place import times_in_place
+from tunesmith.operators import dense
 from tunesmith.task import Task
 
 
@@ -37,6 +42,76 @@ def test_each_kernel_of_a_task_has_a_time(network: Network) -> None:
     found = times_in_place(kernels, network.linked, [[random_input(1, 3, 8, 8).numpy()]])
     assert [len(found[task]) for task in network.tasks] == [3] + [1] * len(others)
     assert all(0 < seconds < 1 for each in found.values() for seconds in each)
+
+
+def test_timed_networks_are_freed(network: Network) -> None:
+    task = next(iter(network.tasks))
+    choices = picked(problems_of(task), 0)[:2]
+    kernels = [layer_kernel(kernel_name(0, task), choice) for choice in choices]
+    others = {
+        task: layer_kernel(kernel_name(number, task), choice)
+        for number, (task, choice) in enumerate(defaults(network).items())
+    }
+    linked: list[weakref.ref[CompiledNetwork]] = []
+    timed: list[weakref.ref[CompiledNetwork]] = []
+
+    class Watched(CompiledNetwork):
+        def watched(self, watch: Callable[..., int]) -> Self:
+            twin = super().watched(watch)
+            timed.append(weakref.ref(twin))
+            return twin
+
+    def link(given: Mapping[Task, LayerKernel]) -> CompiledNetwork:
+        made = network.linked({**others, **given})
+        made = Watched(made.description, made._executable, made._weights)
+        linked.append(weakref.ref(made))
+        return made
+
+    times_in_place({task: kernels}, link, [[random_input(1, 3, 8, 8).numpy()]])
+    gc.collect()
+    assert [reference() for reference in (*linked, *timed)] == [None] * 4
+
+
+class FakeNetwork:
+    """Calls take so many seconds by a clock that nothing else moves."""
+
+    def __init__(self, clock: SimpleNamespace, seconds: float) -> None:
+        self.calls = 0
+        self._clock = clock
+        self._seconds = seconds
+
+    def watched(self, watch: Callable[..., int]) -> FakeNetwork:
+        self._watch = watch
+        return self
+
+    def __call__(self, *_: object) -> None:
+        self.calls += 1
+        self._watch(None, "layer", True)
+        self._clock.now += self._seconds
+        self._watch(None, "layer", False)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rounds", "calls"),
+    [(5.0, 1, 1), (1.0, 1, 1), (0.4, 2, 2), (0.11, 5, 2), (0.001, 40, 2)],
+)
+def test_comparing_ends(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, rounds: int, calls: int
+) -> None:
+    """Two networks on three examples: long calls are not repeated, and rounds end in time."""
+    clock = SimpleNamespace(now=0.0)
+    monkeypatch.setattr(in_place, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    made: list[FakeNetwork] = []
+
+    def link(_: object) -> Any:
+        made.append(FakeNetwork(clock, seconds))
+        return made[-1]
+
+    kernel: Any = SimpleNamespace(name="layer")
+    task = Task(dense(n=8, k=8))
+    found = times_in_place({task: [kernel, kernel]}, link, [[], [], []])
+    assert [network.calls for network in made] == [rounds * calls * 3] * 2
+    assert found[task] == pytest.approx([3 * seconds] * 2)
 
 
 def test_a_build_goes_by_the_times_in_the_network(network: Network) -> None:

@@ -16,9 +16,11 @@ from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.graph import Array
 from tunesmith.task import Task
 
-# Rounds in which all networks take turns: so many as fit the seconds, within bounds.
+# Rounds in which all networks take turns: at least one, and so many as fit the seconds.
 _SECONDS = 6.0
-_FEWEST, _MOST = 5, 40
+_MOST = 40
+# A call that takes longer is not called twice: it brings its data to the caches by itself.
+_LONG_CALL = 0.5
 
 Link = Callable[[Mapping[Task, LayerKernel]], CompiledNetwork]
 Contenders = Mapping[Task, Sequence[LayerKernel]]
@@ -38,11 +40,11 @@ def times_in_place(
         for turn in range(count)
     ]
     ends = time.perf_counter() + _SECONDS
-    rounds = 0
-    while rounds < _FEWEST or (rounds < _MOST and time.perf_counter() < ends):
+    for _ in range(_MOST):
         for network in networks:
             network.run(examples)
-        rounds += 1
+        if time.perf_counter() >= ends:
+            break
     return {
         task: [
             _median(networks[turn :: len(each)], kernel.name) for turn, kernel in enumerate(each)
@@ -61,20 +63,38 @@ class _TimedNetwork:
     """A network whose functions are timed, and in ``rounds`` their seconds, by their names."""
 
     def __init__(self, network: CompiledNetwork) -> None:
-        self.rounds: list[dict[str, float]] = []
-        self._network = network.watched(self._watch)
-        self._begun = 0.0
+        self._recorder = _Recorder()
+        self._network = network.watched(self._recorder)
+
+    @property
+    def rounds(self) -> Sequence[Mapping[str, float]]:
+        return self._recorder.rounds
 
     def run(self, examples: Sequence[Sequence[Array]]) -> None:
         """Call it twice with each example: the first call brings its data to the caches."""
-        self.rounds.append({})
+        rounds = self._recorder.rounds
+        rounds.append({})
         for inputs in examples:
-            known = dict(self.rounds[-1])
+            known = dict(rounds[-1])
+            begun = time.perf_counter()
             self._network(*inputs)
-            self.rounds[-1] = known
-            self._network(*inputs)
+            if time.perf_counter() - begun <= _LONG_CALL:
+                rounds[-1] = known
+                self._network(*inputs)
 
-    def _watch(self, _: Any, name: str, before: bool, *_others: Any) -> int:
+
+class _Recorder:
+    """Hears of each function of a call before and after it, and adds its seconds to the last round.
+
+    TVM's virtual machine holds it. It does not hold the network: Python's collector does not see
+    that TVM holds it, and would free neither.
+    """
+
+    def __init__(self) -> None:
+        self.rounds: list[dict[str, float]] = []
+        self._begun = 0.0
+
+    def __call__(self, _: Any, name: str, before: bool, *_others: Any) -> int:
         now = time.perf_counter()
         if before:
             self._begun = time.perf_counter()
