@@ -236,7 +236,7 @@ class Network:
         for layer in self.layers:
             if has_constant_weights(layer.operator):
                 weights[self.task_of(layer)].add(layer.inputs[WEIGHT].content)
-        return {task: Use(layers, len(weights[task])) for task, layers in self.tasks.items()}
+        return {task: Use(layers, frozenset(weights[task])) for task, layers in self.tasks.items()}
 
     def built(self, choices: Mapping[Task, Choice]) -> CompiledNetwork:
         """Compile the network with these programs, in this process."""

@@ -10,7 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.properties import examples
-from tunesmith.networks.build.growth import Option, fastest_within, smallest
+from tunesmith.networks.build.growth import (
+    Option,
+    fastest_with_shared,
+    fastest_within,
+    smallest,
+)
 
 tasks = st.lists(
     st.lists(st.builds(Option, st.integers(1, 50).map(float), st.integers(0, 40)), min_size=1),
@@ -66,3 +71,46 @@ def test_bytes_are_rounded_up() -> None:
 @pytest.mark.parametrize("limit", [0.0, 1.0, math.inf])
 def test_no_tasks_need_nothing(limit: float) -> None:
     assert fastest_within([], limit) == []
+
+
+SHARED = 10
+"""The bytes of the weights that all tasks below read, as they are or in layouts of their own."""
+
+sharing = st.lists(
+    st.lists(
+        st.builds(
+            lambda seconds, size: Option(seconds, size or SHARED, 0 if size else SHARED),
+            st.integers(1, 50).map(float),
+            st.one_of(st.none(), st.integers(1, 40)),
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(sharing, st.integers(0, 90))
+@examples(200)
+def test_what_tasks_share_is_counted_once(options: list[list[Option]], limit: int) -> None:
+    def in_memory(chosen: list[Option]) -> int:
+        size = sum(option.bytes - option.shared for option in chosen)
+        return size + (SHARED if any(option.shared for option in chosen) else 0)
+
+    found = fastest_with_shared(options, limit, SHARED)
+    all_laid_out = [[it for it in task if not it.shared] for task in options]
+    unless_all_are = [[Option(it.seconds, it.bytes - it.shared) for it in task] for task in options]
+    # One byte less makes up for what rounding costs, which is other than among all options.
+    apart = fastest_within(all_laid_out, limit - 1) if all(all_laid_out) else None
+    once = fastest_within(unless_all_are, limit - SHARED)
+    if found is None:
+        assert apart is None
+        assert once is None
+        return
+    chosen = [task[number] for task, number in zip(options, found, strict=True)]
+    assert in_memory(chosen) <= limit
+    seconds = sum(option.seconds for option in chosen)
+    for many, numbers in ((all_laid_out, apart), (unless_all_are, once)):
+        if numbers is not None:
+            assert seconds <= total(many, numbers).seconds

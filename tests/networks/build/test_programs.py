@@ -22,7 +22,7 @@ from tunesmith.networks.build.selection import (
     defaults,
     pick,
     picked,
-    weight_bytes,
+    weights_as_read,
 )
 from tunesmith.operators import conv2d, dense
 from tunesmith.sketches.cpu.model.machine import Machine
@@ -181,6 +181,23 @@ def test_weights_are_kept_within_a_limit() -> None:
 
 
 @pytest.mark.usefixtures("here")
+def test_weights_that_several_batches_share_are_counted_once() -> None:
+    """They are in memory once as they are, and for each batch that lays them out."""
+    lines: list[str] = []
+    shape = {"ci": 64, "h": 16, "w": 16, "co": 64, "kernel": 3, "padding": 1, "bias": True}
+    tasks = [Task(conv2d(n=batch, **shape, constant_weights=True)) for batch in (1, 2, 4)]
+    uses = {task: Use(1, frozenset({"weights"})) for task in tasks}
+    for growth in (1.0, 2.0, 3.0):
+        how = HowToBuild(max_growth=growth, say=lines.append)
+        kernels = compiled_kernels(uses, CONV_BYTES, Target(), how)
+        laid_out = [it.prepared.bytes for it in kernels.values() if it.prepared is not None]
+        as_they_are = CONV_BYTES if len(laid_out) < len(tasks) else 0
+        assert sum(laid_out) + as_they_are <= growth * CONV_BYTES
+        assert bool(laid_out) == (growth > 1), "what may be laid out is"
+    assert lines == []
+
+
+@pytest.mark.usefixtures("here")
 def test_a_limit_that_cannot_be_kept_is_said_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -226,7 +243,11 @@ def test_picks_are_weighed_and_the_same_each_time(task: Task) -> None:
             assert choice.weight_bytes == 0, "weights that are no constants"
         else:
             assert choice.weight_bytes == (CONV_BYTES if prepared is None else prepared.bytes)
-            assert choice.weight_bytes == weight_bytes(choice.problem, choice.config)
+            assert choice.laid_out == (prepared is not None)
+            assert weights_as_read(choice.problem, choice.config) == (
+                choice.weight_bytes,
+                choice.laid_out,
+            )
     by_sketch = {choice.problem.sketch.name for choice in choices}
     assert len(by_sketch) > 1
 

@@ -13,10 +13,31 @@ _UNITS = 4096
 
 class Option(NamedTuple):
     """One program for all layers of a task: their seconds of a call, and the bytes of their
-    weights."""
+    weights. Of these, ``shared`` ones are in memory once for all tasks that read them as they
+    are."""
 
     seconds: float
     bytes: int
+    shared: int = 0
+
+
+def fastest_with_shared(
+    options: Sequence[Sequence[Option]], limit: float, shared: int
+) -> list[int] | None:
+    """Like ``fastest_within``, where tasks share so many bytes of weights as these are.
+
+    Either those are counted once, whether all tasks lay them out or not; or for each task, which is
+    less if all do. So the limit is kept in both cases, and the faster one is taken.
+    """
+    found = [fastest_within(options, limit)]
+    if shared:
+        once = [[Option(it.seconds, it.bytes - it.shared) for it in task] for task in options]
+        found.append(fastest_within(once, limit - shared))
+
+    def seconds(numbers: Sequence[int]) -> float:
+        return sum(task[number].seconds for task, number in zip(options, numbers, strict=True))
+
+    return min((it for it in found if it is not None), key=seconds, default=None)
 
 
 def fastest_within(options: Sequence[Sequence[Option]], limit: float) -> list[int] | None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tunesmith.errors import InstantiationError, TunesmithError, describe
 from tunesmith.measure.processes.pool import FailedCall, WorkerPool
 from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.networks.build.contenders import contenders
-from tunesmith.networks.build.growth import Option, fastest_within, smallest
+from tunesmith.networks.build.growth import Option, fastest_with_shared, smallest
 from tunesmith.networks.build.kernels import Code, LayerKernel, layer_kernel
 from tunesmith.networks.build.selection import Choice, Origin, defaults, picked, stored
 from tunesmith.sketches.cpu.model.machine import Machine
@@ -34,10 +35,13 @@ MAX_WEIGHTS_GROWTH = 2.0
 
 @dataclass(frozen=True)
 class Use:
-    """How a network uses a task: in so many ``layers``, over so many different ``weights``."""
+    """How a network uses a task: in so many ``layers``, over these different ``weights``.
+
+    Those of other tasks may be among them, such as of the same layer for another batch.
+    """
 
     layers: int = 1
-    weights: int = 1
+    weights: frozenset[object] = field(default_factory=lambda: frozenset({object()}))
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,8 @@ class _Programs:
         self._failures: dict[Task, str] = {}
         self._bad: set[tuple[Task, str, Config]] = set()
         self._constant_bytes = constant_bytes
+        readers = Counter(content for use in uses.values() for content in use.weights)
+        self._shared = {content for content, count in readers.items() if count > 1}
         self._warned = False
         # Seconds of all layers of a task in a call, measured in the network.
         self._in_place: dict[tuple[Task, Choice], float] = {}
@@ -240,10 +246,19 @@ class _Programs:
         }
 
     def _within_limit(self) -> list[int] | None:
-        costs = self._costs()
-        original = sum(use.weights * _original_bytes(task) for task, use in self._uses.items())
-        others = self._constant_bytes - original
-        return fastest_within(costs, self._how.max_growth * self._constant_bytes - others)
+        original, shared = self._original_bytes()
+        limit = self._how.max_growth * self._constant_bytes - (self._constant_bytes - original)
+        return fastest_with_shared(self._costs(), limit, shared)
+
+    def _original_bytes(self) -> tuple[int, int]:
+        """Of all tasks' weights as the model has them, each counted once; and of those that several
+        tasks have."""
+        sizes = {
+            content: _original_bytes(task)
+            for task, use in self._uses.items()
+            for content in use.weights
+        }
+        return sum(sizes.values()), sum(sizes[content] for content in self._shared)
 
     def _costs(self) -> list[list[Option]]:
         return [
@@ -258,24 +273,27 @@ class _Programs:
         are read from there. In a network whose weights together do not fit they come from memory.
         """
         use, size = self._uses[task], choice.weight_bytes or 0
+        shared = 0 if choice.laid_out else len(use.weights & self._shared) * size
         measured = self._in_place.get((task, choice))
         if measured is not None:
-            return Option(measured, use.weights * size)
+            return Option(measured, len(use.weights) * size, shared)
         seconds = choice.seconds or 0.0
         if self._target.kind == "cpu":
             machine = Machine.of(self._target)
             l3 = machine.usable_bytes[-1]
             if size <= l3 < self._constant_bytes:
                 seconds += size / machine.bandwidth(self._constant_bytes)
-        return Option(use.layers * seconds, use.weights * size)
+        return Option(use.layers * seconds, len(use.weights) * size, shared)
 
     def _warn(self, chosen: Sequence[int]) -> None:
         """Say once that the limit cannot be kept."""
         if self._warned:
             return
         self._warned = True
-        sizes = zip(self._costs(), chosen, strict=True)
-        size = sum(options[number].bytes for options, number in sizes)
+        taken = [options[number] for options, number in zip(self._costs(), chosen, strict=True)]
+        size = sum(option.bytes - option.shared for option in taken)
+        if any(option.shared for option in taken):
+            size += self._original_bytes()[1]
         limit = self._how.max_growth
         self._how.say(
             f"no choice of programs keeps the weights within {limit:g} times their original "

@@ -37,7 +37,8 @@ class Choice:
 
     ``seconds`` of a call are measured if ``origin`` is the store, else the model's estimate; None
     for a default, of which nothing is known. ``weight_bytes`` is what constant weights take as the
-    program reads them; None where that is not known yet.
+    program reads them, and None where that is not known yet; ``laid_out`` is whether it reads other
+    memory than the model's.
     """
 
     problem: TaskProblem
@@ -45,10 +46,12 @@ class Choice:
     seconds: float | None
     origin: Origin
     weight_bytes: int | None = None
+    laid_out: bool = False
 
     def weighed(self) -> Choice:
         """The same with its ``weight_bytes``. Raises ``InstantiationError`` like a program."""
-        return replace(self, weight_bytes=weight_bytes(self.problem, self.config))
+        size, laid_out = weights_as_read(self.problem, self.config)
+        return replace(self, weight_bytes=size, laid_out=laid_out)
 
 
 def stored(task: Task, store: Store) -> list[Choice]:
@@ -132,16 +135,17 @@ def _smaller(problem: TaskProblem, starts: Sequence[Start], best: Choice) -> lis
     return found
 
 
-def weight_bytes(problem: TaskProblem, config: Config) -> int:
-    """The bytes of constant weights as the program of a config reads them; 0 if there are none.
+def weights_as_read(problem: TaskProblem, config: Config) -> tuple[int, bool]:
+    """The bytes of constant weights as the program of a config reads them, 0 if there are none; and
+    whether they are laid out for it.
 
     Raises ``InstantiationError`` where there is no such program.
     """
     task = problem.task
     if not has_constant_weights(task.operator):
-        return 0
+        return 0, False
     known = problem.sketch.weight_bytes(task.operator, task.target, config)
     if known is not None:
-        return known
+        return known, True
     prepared = prepared_weights(problem.program(config))
-    return (prepared or task.operator.arguments[WEIGHT]).bytes
+    return (prepared or task.operator.arguments[WEIGHT]).bytes, prepared is not None
