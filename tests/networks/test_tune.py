@@ -40,6 +40,8 @@ class Scripted:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0.0
         self.calls: list[tuple[Task, float, bool]] = []
+        self.late: list[float] = []
+        self.failing: Task | None = None
         self.stop = Stop.SECONDS
         monkeypatch.setattr(module, "tune", self.tune)
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: self.now))
@@ -48,9 +50,11 @@ class Scripted:
         assert budget.seconds is not None
         times = sum(task == called for called, *_ in self.calls)
         self.calls.append((task, budget.seconds, options["prior"]))
+        self.late.append(options["late_seconds"])
         self.now += 10.0
         seconds = 1e-3 / (1 + min(times, 1))
-        best = None if self.stop is Stop.INTERRUPTED else SimpleNamespace(seconds=seconds)
+        fails = self.stop is Stop.INTERRUPTED or task == self.failing
+        best = None if fails else SimpleNamespace(seconds=seconds)
         resumed = 10 * times
         return SimpleNamespace(
             best=best,
@@ -87,6 +91,25 @@ def test_slices_end_with_the_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     result = tuned(tasks(1, 1), 25.0, tmp_path)
     assert [seconds for _, seconds, _ in scripted.calls] == [8.0, 8.0, 5.0]
     assert result.seconds == 30.0
+
+
+def test_late_trials_end_with_the_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    scripted = Scripted(monkeypatch)
+    tuned(tasks(1, 1), 25.0, tmp_path)
+    assert scripted.late == [8.0, 7.0, 0.0]
+
+
+def test_a_task_that_fails_shortens_no_later_slices(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """After three slices without a valid trial, the others get parts of all that is left."""
+    scripted, many = Scripted(monkeypatch), tasks(2, 1)
+    scripted.failing = next(iter(many))
+    tuned(many, 600.0, tmp_path)
+    assert [task for task, *_ in scripted.calls[:4]].count(scripted.failing) == 3
+    assert [seconds for _, seconds, _ in scripted.calls[:4]] == [150.0] * 4
+    assert [task == scripted.failing for task, *_ in scripted.calls[4:]] == [False] * 56
+    assert scripted.calls[4][1] == pytest.approx((600 - 40) / 12)
 
 
 def test_a_short_budget_is_for_all_tasks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -80,6 +80,22 @@ def test_it_gives_up_in_the_end_and_says_why() -> None:
         result.compile()
 
 
+def test_it_gives_up_sooner_if_it_is_told_to() -> None:
+    """One is begun in any case, and none of the others is taken for the end of the space."""
+    problem = Scripted(seconds=lambda n: math.inf, default=config(1), size=100)
+    result = tune(problem, "grid", NO_TIME, store="sqlite://", late_seconds=0.0)
+    assert (result.trials, result.stopped) == (1, Stop.SECONDS)
+
+    def slow(_: float) -> float:
+        time.sleep(0.05)
+        return math.inf
+
+    problem = Scripted(seconds=slow, default=config(1), size=100)
+    result = tune(problem, "grid", NO_TIME, store="sqlite://", late_seconds=0.2)
+    assert 1 < result.trials < LATE_TRIALS
+    assert result.stopped is Stop.SECONDS
+
+
 def test_a_space_that_is_tried_out_ends_it() -> None:
     result = run(Scripted(seconds=lambda n: math.inf, size=3))
     assert (result.trials, result.stopped) == (3, Stop.EXHAUSTED)

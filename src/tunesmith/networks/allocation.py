@@ -43,6 +43,11 @@ class Account:
         self.fruitless = 0 if self.best < before else self.fruitless + 1
 
     @property
+    def is_tried(self) -> bool:
+        """Whether it has no time yet, and comes before the tasks that have one."""
+        return math.isinf(self.best) and self.fruitless < _ATTEMPTS and not self.closed
+
+    @property
     def expected_gain(self) -> float:
         """Seconds of a network's call that a second of tuning is expected to take off.
 
@@ -54,7 +59,7 @@ class Account:
         if self.closed:
             return 0.0
         if math.isinf(self.best):
-            return math.inf if self.fruitless < _ATTEMPTS else 0.0
+            return math.inf if self.is_tried else 0.0
         hoped = _HOPE * self.best / self.seconds * 0.5**self.fruitless
         return self.weight * max(_LASTING * self.gained, hoped)
 

@@ -149,7 +149,8 @@ class _NetworkRun:
                 left = self._seconds - self._elapsed
                 if left <= 0:
                     return self._result(Stop.SECONDS)
-                result = self._slice(number, min(left, self._length(left)))
+                seconds = min(left, self._length(left))
+                result = self._slice(number, seconds, min(seconds, left - seconds))
                 if result.stopped in (Stop.INTERRUPTED, Stop.STORE):
                     return self._result(result.stopped, result.failure, result.rescued)
         except KeyboardInterrupt:  # while a slice begins or ends
@@ -167,13 +168,17 @@ class _NetworkRun:
 
     def _length(self, left: float) -> float:
         """Seconds of the next slice, with so many left."""
-        untimed = sum(math.isinf(account.best) for account in self._accounts)
+        untimed = sum(account.is_tried for account in self._accounts)
         if untimed:
             wanted = max(_SHORTEST, _FIRST_SHARE * self._seconds / len(self._accounts))
             return min(wanted, left / untimed)
         return max(_SHORTEST, left / _SLICES_LEFT)
 
-    def _slice(self, number: int, seconds: float) -> Result:
+    def _slice(self, number: int, seconds: float, late_seconds: float) -> Result:
+        """Tune a task for so many seconds, and for ``late_seconds`` more if all trials fail.
+
+        It needs no more: it is tried again, and a build takes the model's pick at last.
+        """
         account, task = self._accounts[number], self._tasks[number]
         begun = time.monotonic()
 
@@ -192,6 +197,7 @@ class _NetworkRun:
             settings=how.settings,
             measurers=how.measurers,
             progress=tell,
+            late_seconds=late_seconds,
         )
         best = math.inf if result.best is None else result.best.seconds
         account.spend(time.monotonic() - begun, result.trials, best)

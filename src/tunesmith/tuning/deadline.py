@@ -19,18 +19,26 @@ class Deadline:
     """The budget of a run, by its clock and its incumbents.
 
     When the time is up before anything valid was measured, the run is ``late``: it waits for what
-    is pending, and where all of that fails it has ``LATE_TRIALS`` more. All other limits hold
-    without exception. ``flops`` are those of the problem, if it counts any.
+    is pending, and where all of that fails it has ``LATE_TRIALS`` more. These are begun within
+    ``late_seconds``, but for one if there were none. All other limits hold without exception.
+    ``flops`` are those of the problem, if it counts any.
     """
 
     def __init__(
-        self, budget: Budget, clock: RunClock, incumbents: Incumbents, flops: float | None
+        self,
+        budget: Budget,
+        clock: RunClock,
+        incumbents: Incumbents,
+        flops: float | None,
+        late_seconds: float = math.inf,
     ) -> None:
         self._budget = budget
         self._clock = clock
         self._incumbents = incumbents
         self._flops = flops
+        self._late_seconds = late_seconds
         self._late_trials = 0
+        self._most_late = LATE_TRIALS
         self._was_late = False
 
     @property
@@ -56,7 +64,10 @@ class Deadline:
             since_improvement=self._incumbents.since_improvement,
             flops=self._flops,
         )
-        hopeful = pending > 0 or self._late_trials < LATE_TRIALS
+        # ``allowed`` keeps to what is known here: a run with nothing to begin would seem exhausted.
+        gives_up = (self._budget.seconds or 0.0) + self._late_seconds
+        self._most_late = LATE_TRIALS if self._clock.elapsed < gives_up else 1
+        hopeful = pending > 0 or self._late_trials < self._most_late
         return None if stop is Stop.SECONDS and self.late and hopeful else stop
 
     def allowed(self, wanted: int, pending: int) -> int:
@@ -64,7 +75,7 @@ class Deadline:
         if self._budget.trials is not None:
             wanted = min(wanted, self._budget.trials - self._incumbents.trials - pending)
         if self.late:
-            wanted = 0 if pending else min(wanted, LATE_TRIALS - self._late_trials)
+            wanted = 0 if pending else min(wanted, self._most_late - self._late_trials)
         return max(0, wanted)
 
     def begun(self, trials: int) -> None:

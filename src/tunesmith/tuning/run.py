@@ -40,6 +40,7 @@ class TuningRun:
         store: Store,
         seed: int,
         progress: Callable[[Progress], None] | None,
+        late_seconds: float,
     ) -> None:
         self.problem = problem
         self.measurer = measurer
@@ -53,7 +54,7 @@ class TuningRun:
         with self.clock.thinking():
             self.search = Branches(problem, tuner, seed)
         self.incumbents = Incumbents(self.search.default, problem.finalists)
-        self.deadline = Deadline(budget, self.clock, self.incumbents, problem.flops)
+        self.deadline = Deadline(budget, self.clock, self.incumbents, problem.flops, late_seconds)
 
     def go(self, *, fresh: bool, prior: bool) -> Result:
         """The whole run. Whatever ends it, the session in the store says so."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
@@ -62,6 +63,7 @@ def tune(
     settings: MeasureSettings | None = None,
     measurers: Measurers | None = None,
     progress: Callable[[Progress], None] | None = None,
+    late_seconds: float = math.inf,
 ) -> Result: ...
 
 
@@ -93,6 +95,7 @@ def tune(
     settings: MeasureSettings | None = None,
     measurers: Measurers | None = None,
     progress: Callable[[Any], None] | None = None,
+    late_seconds: float = math.inf,
 ) -> Any:
     """Search for the fastest config of a problem.
 
@@ -112,7 +115,8 @@ def tune(
     time. The budget may also be the second argument: ``tune(network, Budget(seconds=600))``.
 
     The default is measured first. ``budget.seconds`` ends no run that has nothing valid yet: it
-    waits for what was begun, and if all of that fails, for a few more; see ``Deadline``.
+    waits for what was begun, and if all of that fails, for a few more; see ``Deadline``. A run that
+    is one of several may have only ``late_seconds`` for these.
 
     Raises ``UsageError`` for what does not exist or cannot be, ``StoreError`` if the store cannot
     be opened, ``TunesmithError`` if measuring is impossible on this machine.
@@ -167,6 +171,7 @@ def tune(
             store=store,
             seed=seed,
             progress=progress,
+            late_seconds=late_seconds,
         )
         return run.go(fresh=fresh, prior=prior)
 
