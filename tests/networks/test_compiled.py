@@ -65,8 +65,20 @@ def test_unaligned_and_strided_inputs_are_taken(residual: CompiledNetwork) -> No
     data = random_input(1, 3, 8, 8)
     shifted = torch.cat([torch.zeros(1), data.flatten()])[1:].reshape(data.shape)
     strided = data.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
-    for other in (shifted, strided):
-        torch.testing.assert_close(residual(other), residual(data))
+    expected = residual(data)
+    for other in (shifted, strided, shifted.numpy(), strided.numpy()):
+        torch.testing.assert_close(torch.as_tensor(residual(other)), expected)
+
+
+def test_copies_of_inputs_use_the_same_memory_again(residual: CompiledNetwork) -> None:
+    unaligned = torch.zeros(193)[1:].view(1, 3, 8, 8)
+    residual(unaligned)
+    (memory,) = residual._copies.values()
+    assert memory.nbytes == 4 * 192
+    first = residual(unaligned)
+    unaligned += 1
+    assert not torch.equal(residual(unaligned), first)
+    assert [each is memory for each in residual._copies.values()] == [True]
 
 
 @pytest.mark.parametrize(

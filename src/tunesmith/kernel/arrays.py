@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,19 +40,31 @@ def check(value: Any, argument: Argument) -> tuple[int, int]:
         raise unusable(argument.name, error) from error
 
 
-def input_tensor(value: Any, argument: Argument, alignment: int = 1) -> Any:
+def aligned_bytes(size: int) -> Any:
+    """A new array of so many bytes, aligned to 64."""
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + size]
+
+
+def input_tensor(
+    value: Any,
+    argument: Argument,
+    alignment: int = 1,
+    memory: Callable[[int], Any] = aligned_bytes,
+) -> Any:
     """``value`` as a tensor that TVM may read.
 
     It shares ``value``'s memory if that is in C order and starts at a multiple of ``alignment``
-    bytes; otherwise it is a copy. Raises ``UsageError`` for a value that is not an array in main
-    memory, or has the wrong type or shape.
+    bytes; otherwise it is a copy in the aligned ``memory`` for so many bytes. Raises ``UsageError``
+    for a value that is not an array in main memory, or has the wrong type or shape.
     """
     _check_here(value, argument)
     shared = _shared(value, alignment)
     if shared is not None:
         return shared
     try:
-        return _copied(value)
+        return _copied(value, memory)
     except Exception as error:  # a third-party array class may raise anything
         raise unusable(argument.name, error) from error
 
@@ -120,7 +132,7 @@ def copied_tensor(value: Any, argument: Argument) -> Any:
 
 def duplicate(tensor: Any) -> Any:
     """A copy of a TVM tensor in main memory."""
-    return _copied(as_numpy(tensor))
+    return _copied(as_numpy(tensor), aligned_bytes)
 
 
 def poisoned_tensor(argument: Argument) -> Any:
@@ -213,25 +225,18 @@ def _bfloat16_tensor(array: Any) -> Any:
     return tvm_ffi.from_dlpack(capsule)
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: Any, memory: Callable[[int], Any]) -> Any:
     """A tensor with a copy of ``value``, aligned to 64 bytes."""
     import tvm_ffi
 
-    if not is_torch(value):
-        array = value if isinstance(value, np.ndarray) else np.from_dlpack(value)
-        copy = aligned_bytes(array.nbytes).view(array.dtype).reshape(array.shape)
-        np.copyto(copy, array)
-        return numpy_tensor(copy)
-    torch = sys.modules["torch"]
-    # PyTorch aligns what it allocates to 64 bytes.
-    return tvm_ffi.from_dlpack(value.detach().clone(memory_format=torch.contiguous_format))
-
-
-def aligned_bytes(size: int) -> Any:
-    """A new array of so many bytes, aligned to 64."""
-    memory = np.empty(size + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size]
+    if is_torch(value):
+        torch, given = sys.modules["torch"], value.detach()
+        taken = torch.from_numpy(memory(given.nbytes)).view(given.dtype).view(given.shape)
+        return tvm_ffi.from_dlpack(taken.copy_(given))
+    array = value if isinstance(value, np.ndarray) else np.from_dlpack(value)
+    copy = memory(array.nbytes).view(array.dtype).reshape(array.shape)
+    np.copyto(copy, array)
+    return numpy_tensor(copy)
 
 
 def overlaps(tensor: Any, others: Sequence[Any]) -> bool:

@@ -54,6 +54,8 @@ class CompiledNetwork:
         self._is_for_this_processor = False
         # By function: the results that are no memory of their own, as its first call found them.
         self._shared: dict[str, Sequence[int]] = {}
+        # Memory for inputs that are not aligned or not in C order, by their places.
+        self._copies: dict[int, Any] = {}
         # TVM's virtual machine crashes if a second thread calls it meanwhile.
         self._one_call = threading.Lock()
 
@@ -72,14 +74,14 @@ class CompiledNetwork:
 
     def _call(self, entry: Entry, inputs: Sequence[Any]) -> list[Any]:
         """The results of a call on the CPU."""
-        tensors = [
-            arrays.input_tensor(value, argument, arrays.ALIGNMENT)
-            for value, argument in zip(inputs, entry.inputs, strict=True)
-        ]
-        self._check_indices(entry, tensors)
         use_threads(self.description.cores)
         function, weights = self._functions[entry.function]
         with self._one_call:
+            tensors = [
+                arrays.input_tensor(value, argument, arrays.ALIGNMENT, partial(self._memory, place))
+                for place, (value, argument) in enumerate(zip(inputs, entry.inputs, strict=True))
+            ]
+            self._check_indices(entry, tensors)
             made = function(*tensors, *weights)
             results = [made] if len(entry.outputs) == 1 else list(made)
             if entry.function not in self._shared:
@@ -87,6 +89,14 @@ class CompiledNetwork:
             for place in self._shared[entry.function]:
                 results[place] = arrays.duplicate(results[place])
         return [arrays.like(inputs[0], each) for each in results]
+
+    def _memory(self, place: int, size: int) -> Any:
+        """Memory for a copy of an input, which later calls use again: new memory costs more than
+        copying to it."""
+        memory = self._copies.get(place)
+        if memory is None or memory.nbytes < size:
+            memory = self._copies[place] = arrays.aligned_bytes(size)
+        return memory[:size]
 
     def bind(self, *inputs: Any) -> Callable[[], None]:
         """A call without checks on copies of these arrays, for timing.
