@@ -184,7 +184,15 @@ def test_weights_are_kept_within_a_limit() -> None:
 def test_weights_that_several_batches_share_are_counted_once() -> None:
     """They are in memory once as they are, and for each batch that lays them out."""
     lines: list[str] = []
-    shape = {"ci": 64, "h": 16, "w": 16, "co": 64, "kernel": 3, "padding": 1, "bias": True}
+    shape: dict[str, Any] = {
+        "ci": 64,
+        "h": 16,
+        "w": 16,
+        "co": 64,
+        "kernel": 3,
+        "padding": 1,
+        "bias": True,
+    }
     tasks = [Task(conv2d(n=batch, **shape, constant_weights=True)) for batch in (1, 2, 4)]
     uses = {task: Use(1, frozenset({"weights"})) for task in tasks}
     for growth in (1.0, 2.0, 3.0):

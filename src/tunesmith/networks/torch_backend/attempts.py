@@ -73,8 +73,7 @@ class Attempts:
             part = parts[name]
             if part.text not in self._pieces:
                 compiled = self._tried(part, partial(self._compiled, network), self._with_defaults)
-                (covered,) = network.graphs
-                self._pieces[part.text] = Piece(compiled, covered.graph, part.results)
+                self._pieces[part.text] = Piece(compiled, part.results)
             found[name] = self._pieces[part.text]
         return found
 
