@@ -57,6 +57,8 @@ class _Reader:
             if name == "relax.shape_of":
                 (value,) = self._of(expression.args[0])
                 self._values[variable] = (Value.of(np.array(value.shape, np.int64)),)
+            elif name == "relax.null_value":  # a result that is None
+                self._values[variable] = ()
             elif name == "relax.shape_to_tensor":
                 self._values[variable] = self._of(expression.args[0])
             else:
