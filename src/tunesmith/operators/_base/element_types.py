@@ -17,7 +17,7 @@ _SIGNIFICAND_BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 
 def element_bits(dtype: str) -> int:
     """How many bits an element of a type takes, such as 16 for ``bfloat16``."""
-    return int("".join(filter(str.isdigit, dtype)))
+    return 8 if dtype == "bool" else int("".join(filter(str.isdigit, dtype)))
 
 
 def is_float(dtype: str) -> bool:
