@@ -214,6 +214,22 @@ def clip(rewriting: Rewriting, data: Value, low: float, high: float) -> Value:
     )
 
 
+def maximum(rewriting: Rewriting, data: Value, number: float) -> Value:
+    """The larger of each element and a number, which is of the tensor's type."""
+    from tvm import relax
+
+    bound = Value.of(np.array(number).astype(data.dtype))
+    return _made(rewriting, "maximum", (data, bound), data.shape, relax.op.maximum)
+
+
+def minimum(rewriting: Rewriting, data: Value, number: float) -> Value:
+    """The smaller of each element and a number, which is of the tensor's type."""
+    from tvm import relax
+
+    bound = Value.of(np.array(number).astype(data.dtype))
+    return _made(rewriting, "minimum", (data, bound), data.shape, relax.op.minimum)
+
+
 def silu(rewriting: Rewriting, data: Value) -> Value:
     """``data * sigmoid(data)``."""
     from tvm import relax
