@@ -117,9 +117,13 @@ def _convolution_mode(node: Any, importer: Any) -> Any:
     data, weight, bias, strides, padding, dilation, groups = arguments(
         node, importer, None, None, 1, "valid", 1, 1
     )
-    if data.ty.ndim != 4:
-        raise ValueError("convolutions with padding='same' are supported for images in batches")
-    dilation = _pair(dilation)
+    if data.ty.ndim != weight.ty.ndim or data.ty.ndim not in (3, 4):
+        raise ValueError(
+            "convolutions with padding='same' are supported for images and sequences in batches"
+        )
+    axes = data.ty.ndim - 2
+    function = relax.op.nn.conv2d if axes == 2 else relax.op.nn.conv1d
+    dilation = _pair(dilation)[:axes]
     spans = [
         step * (int(taps) - 1)
         for step, taps in zip(dilation, list(weight.ty.shape)[2:], strict=True)
@@ -130,10 +134,10 @@ def _convolution_mode(node: Any, importer: Any) -> Any:
     ]
     emit = importer.block_builder.emit
     found = emit(
-        relax.op.nn.conv2d(
+        function(
             data,
             weight,
-            strides=_pair(strides),
+            strides=_pair(strides)[:axes],
             padding=(*before, *after),
             dilation=dilation,
             groups=groups,
@@ -141,7 +145,7 @@ def _convolution_mode(node: Any, importer: Any) -> Any:
     )
     if bias is None:
         return found
-    channels = emit(relax.op.reshape(bias, (1, -1, 1, 1)))
+    channels = emit(relax.op.reshape(bias, (1, -1, *[1] * axes)))
     return emit(relax.op.add(found, channels))
 
 

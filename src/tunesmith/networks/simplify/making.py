@@ -199,6 +199,22 @@ def with_attributes(
     )
 
 
+def convolution(
+    rewriting: Rewriting,
+    op: str,
+    inputs: tuple[Value, Value],
+    shape: tuple[int, ...],
+    attributes: Mapping[str, Any],
+) -> Value:
+    """A convolution of some kind, whose result has this shape."""
+    from tvm import relax
+
+    function = getattr(relax.op.nn, op.removeprefix("nn."))
+    return _made(
+        rewriting, op, inputs, shape, lambda *values: function(*values, **attributes), **attributes
+    )
+
+
 def clip(rewriting: Rewriting, data: Value, low: float, high: float) -> Value:
     """Values between two bounds."""
     from tvm import relax
