@@ -57,7 +57,7 @@ class _Attention:
         scores = self._emit(op.multiply(scores, relax.const(factor, dtype)))
         valid = None
         if causal:
-            scores = self._emit(op.add(scores, _causal(*_shape(scores)[-2:], dtype)))
+            scores = self._emit(op.add(scores, _causal(_shape(scores), dtype)))
         elif mask is not None:
             added, valid = self._added(mask, dtype)
             scores = self._emit(op.add(scores, added))
@@ -117,19 +117,19 @@ class _Attention:
         return value if _shape(value) == shape else self._emit(relax.op.reshape(value, shape))
 
 
-def _causal(rows: int, columns: int, dtype: str) -> Any:
+def _causal(scores: tuple[int, ...], dtype: str) -> Any:
     """What hides from each token those after it."""
     from tvm import relax
 
-    hidden = np.triu(np.full((rows, columns), _lowest(dtype), np.float32), 1)
+    hidden = np.triu(np.full(scores[-2:], _lowest(dtype), np.float32), 1)
     return relax.const(hidden, dtype)
 
 
 def _lowest(dtype: str) -> float:
     """A number that makes the exponential of any score 0, and that a score may be added to."""
-    import ml_dtypes
+    from tvm import tirx
 
-    return float(ml_dtypes.finfo(dtype).min) / 2
+    return float(tirx.min_value(dtype).value) / 2
 
 
 def _shape(value: Any) -> tuple[int, ...]:

@@ -70,8 +70,8 @@ def fold_constants(node: Node, rewriting: Rewriting) -> Sequence[Value] | None: 
     if node.op in _FILLED and node.output.elements <= _MOST_FILLED:
         kind = Argument("filled", node.output.shape, node.output.dtype).numpy_dtype
         return [Value.of(np.full(node.output.shape, _FILLED[node.op], kind), node.output.name)]
-    counted = [node.attributes.get(name) for name in _COUNTED]
-    if node.op == "arange" and None not in counted and node.output.elements <= _MOST_FILLED:
+    counted = [node.attributes[name] for name in _COUNTED if name in node.attributes]
+    if node.op == "arange" and len(counted) == 3 and node.output.elements <= _MOST_FILLED:
         return [Value.of(np.arange(*counted).astype(node.output.dtype), node.output.name)]
     arrays = [value.constant for value in node.inputs]
     known = [array for array in arrays if array is not None]
