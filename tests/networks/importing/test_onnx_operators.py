@@ -145,3 +145,29 @@ def test_functions_of_tir_stay_as_they_are(tmp_path: Path) -> None:
         "tir.einsum",
     ]
     computes_as_its_source(network)
+
+
+@pytest.mark.parametrize("bias", [[], ["", "", "bias"]])
+def test_attention_as_one_operator_is_of_layers(tmp_path: Path, bias: list[str]) -> None:
+    """That of ONNX Runtime, which alone evaluates it."""
+    pytest.importorskip("onnxruntime", reason="an operator that ONNX's own evaluator lacks")
+    helper, rng = onnx.helper, np.random.default_rng(0)
+    arrays = {name: rng.random(shape, dtype=np.float32) for name, shape in _ATTENTION.items()}
+    tensor, kind = helper.make_tensor_value_info, onnx.TensorProto.FLOAT
+    node = make("Attention", ["x", "w", "b", *bias], ["y"], domain="com.microsoft", num_heads=2)
+    graph = helper.make_graph(
+        [node],
+        "attention",
+        [tensor("x", kind, (1, 5, 8))],
+        [tensor("y", kind, (1, 5, 8))],
+        [onnx.numpy_helper.from_array(each, name) for name, each in arrays.items()],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    network = from_onnx(saved(model, tmp_path))
+    names = [layer.operator.name for layer in network.layers]
+    assert names == ["matmul", "batch_matmul", "softmax", "batch_matmul"]
+    computes_as_its_source(network)
+
+
+_ATTENTION = {"w": (8, 24), "b": (24,), "bias": (1, 2, 5, 5)}
