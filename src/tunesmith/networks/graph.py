@@ -133,6 +133,12 @@ class Rewriting:
         """The node that makes a value of the new graph."""
         return self._producers.get(value)
 
+    def readers(self, value: Value) -> int:
+        """How often the old graph reads what a value of the new one stands for; results count."""
+        stands_for = {old for old, now in self._now.items() if now is value} | {value}
+        users, outputs = self._old.users, self._old.outputs
+        return sum(len(users.get(old, ())) + outputs.count(old) for old in stands_for)
+
     def add(self, node: Node) -> Value:
         """Appends a node over values of the new graph; returns its first output."""
         self._nodes.append(node)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tunesmith.networks.graph import Graph, Node, Value
 
 # These hand an index on.
 _SAME = ("astype", "reshape", "squeeze", "expand_dims", "permute_dims")
 
-# They read or write at places that a tensor names, in ways that no check here knows.
+# They read or write at places that a tensor names, which may be computed, or count from the end.
 _OTHER_LOOK_UPS = (
     "dynamic_strided_slice",
     "gather_elements",
@@ -26,16 +28,15 @@ def index_bounds(graph: Graph) -> dict[Value, int]:
     """
     found: dict[Value, int] = {}
     for node in graph.nodes:
-        if node.op != "take":
-            continue
-        source, rows = _source(graph, node.inputs[1]), _rows(node)
-        if source in graph.inputs:
-            found[source] = min(rows, found.get(source, rows))
+        for index, rows in _indices(node):
+            source = _source(graph, index)
+            if source in graph.inputs:
+                found[source] = min(rows, found.get(source, rows))
     return found
 
 
 def unchecked_look_ups(graph: Graph) -> list[str]:
-    """The operations whose indices ``index_bounds`` does not cover, and that are no constants."""
+    """The operations whose indices ``index_bounds`` may not cover, and that are no constants."""
     return sorted({node.op for node in graph.nodes if _is_unchecked(graph, node)})
 
 
@@ -47,6 +48,16 @@ def _is_unchecked(graph: Graph, node: Node) -> bool:
         return source not in graph.inputs
     indices = source.constant
     return bool(indices.size) and not 0 <= indices.min() <= indices.max() < _rows(node)
+
+
+def _indices(node: Node) -> Sequence[tuple[Value, int]]:
+    """The indices of a look-up, and how many places there are that each may name."""
+    if node.op in ("take", "gather_elements"):
+        return [(node.inputs[1], _rows(node))]
+    if node.op == "index_tensor":  # one for each of the first axes
+        table, *indices = node.inputs
+        return list(zip(indices, table.shape, strict=False))
+    return []
 
 
 def _rows(node: Node) -> int:

@@ -57,7 +57,7 @@ def _of_modules(
     modules: Iterable[Any], batches: Sequence[int], target: Target | str, source: Source
 ) -> Network:
     """The network of Relax modules, one for each batch, or of a single one if none is named."""
-    graphs = [graph_of(module["main"]) for module in modules]
+    graphs = [graph_of(module["main"], module) for module in modules]
     for graph, batch in zip(graphs, _distinct(batches), strict=False):
         if graph.batch != batch:
             raise UsageError(

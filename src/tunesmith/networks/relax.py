@@ -12,6 +12,9 @@ from tunesmith.networks.graph import Emit, Graph, Node, Value
 
 _PREFIX = "relax."
 
+OPAQUE = "tir."
+"""What the names of operations begin with that are functions of TIR."""
+
 CELLS = {
     (kind, reverse): f"tunesmith.{kind}{'_reversed' if reverse else ''}"
     for kind in ("lstm", "gru")
@@ -21,19 +24,21 @@ CELLS = {
 backwards."""
 
 
-def graph_of(function: Any) -> Graph:
+def graph_of(function: Any, module: Any | None = None) -> Graph:
     """The graph of a Relax function whose shapes are numbers.
 
-    Raises ``UsageError`` for control flow and for shapes that are not known.
+    ``module`` has the functions of TIR that it calls. Raises ``UsageError`` for control flow and
+    for shapes that are not known.
     """
-    return _Reader(function).read()
+    return _Reader(function, module).read()
 
 
 class _Reader:
     """Reads one function: of each of its variables it knows the value or the values."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, module: Any | None) -> None:
         self._function = function
+        self._module = module
         self._values: dict[Any, tuple[Value, ...]] = {}
         self._nodes: list[Node] = []
 
@@ -57,6 +62,8 @@ class _Reader:
             if name == "relax.shape_of":
                 (value,) = self._of(expression.args[0])
                 self._values[variable] = (Value.of(np.array(value.shape, np.int64)),)
+            elif name == "relax.null_value":  # a result that is None
+                self._values[variable] = ()
             elif name == "relax.shape_to_tensor":
                 self._values[variable] = self._of(expression.args[0])
             else:
@@ -100,16 +107,25 @@ class _Reader:
         )
 
     def _call_of_function(self, variable: Any, call: Any) -> Node:
-        """A call of a function of TIR that is an operation of Relax."""
+        """A call of a function of TIR: an operation of Relax, or any other as it is."""
         from tvm import relax
 
-        function, tensors = call.args[:2]
-        name = function.name_hint.rstrip("0123456789")
-        if name not in _FUNCTIONS:
-            raise UsageError(f"a network may not call {name}: export it with other operations")
-        emit = getattr(relax.op, name)
+        called, tensors, *others = call.args
+        name = called.name_hint.rstrip("0123456789")
+        inputs = self._of(tensors)
         outputs = tuple(_tensor(kind, variable.name) for kind in _fields(variable.ty))
-        return self._add(name, self._of(tensors), outputs, lambda values: emit(*values), {})
+        if name in _FUNCTIONS and len(inputs) == 2:
+            function = getattr(relax.op, name)
+            return self._add(name, inputs, outputs, lambda values: function(*values), {})
+        if others or self._module is None:
+            raise UsageError(f"a network may not call {name}: export it with other operations")
+        body = self._module[called]
+
+        def emit(values: Sequence[Any]) -> Any:
+            copied = relax.BlockBuilder.current().add_func(body, name)
+            return relax.op.call_tir(copied, relax.Tuple(list(values)), list(call.ty_args))
+
+        return self._add(f"{OPAQUE}{name}", inputs, outputs, emit, {})
 
     def _steps_of_cell(self, variable: Any, call: Any) -> Node:
         """A call that stands for steps of a cell."""

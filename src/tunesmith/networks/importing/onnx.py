@@ -11,8 +11,8 @@ from typing import Any
 
 from tunesmith.errors import MissingDependencyError, UsageError, last_line, system_reason
 from tunesmith.networks.check import Source
+from tunesmith.networks.importing.onnx_operators import own_operators
 from tunesmith.networks.importing.onnx_padding import with_padding_in_numbers
-from tunesmith.networks.importing.onnx_recurrent import recurrent_operators
 
 _UNSUPPORTED = re.compile(r"not supported for frontend ONNX:\s*(.*)", re.DOTALL)
 
@@ -112,7 +112,7 @@ def module_of(model: Any, batch: int = 1) -> Any:
     shapes = {name: list(shape) for name, shape in input_shapes(model, batch).items()}
     try:
         padded = with_padding_in_numbers(model, shapes)
-        with recurrent_operators(), redirect_stdout(StringIO()):  # it prints what it refuses
+        with own_operators(), redirect_stdout(StringIO()):  # it prints what it refuses
             return from_onnx(padded, shape_dict=shapes, keep_params_in_input=False)
     except UsageError:
         raise

@@ -6,8 +6,7 @@ directions. The gates lie in another order than in PyTorch.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tunesmith.errors import UsageError
@@ -19,15 +18,9 @@ _ACTIVATIONS = {"lstm": ("sigmoid", "tanh", "tanh"), "gru": ("sigmoid", "tanh")}
 _BACKWARDS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
 
-@contextmanager
-def recurrent_operators() -> Iterator[None]:
-    """Within the block TVM's importer of ONNX knows LSTM and GRU.
-
-    It has no way to add an operator, so its table of them is replaced.
-    """
+def recurrent_converters() -> dict[str, Any]:
+    """TVM's converters of these operators, as its importer takes them."""
     from tvm.relax.frontend.onnx import onnx_frontend
-
-    known = onnx_frontend._get_convert_map
 
     def converter(kind: str) -> Any:
         def convert(_: Any, builder: Any, inputs: Any, attributes: Any, __: Any) -> Any:
@@ -36,14 +29,7 @@ def recurrent_operators() -> Iterator[None]:
         methods = {"_impl_v1": classmethod(convert)}
         return type(kind.upper(), (onnx_frontend.OnnxOpConverter,), methods)
 
-    def extended() -> dict[str, Any]:
-        return {**known(), **{kind.upper(): converter(kind) for kind in GATES}}
-
-    onnx_frontend._get_convert_map = extended
-    try:
-        yield
-    finally:
-        onnx_frontend._get_convert_map = known
+    return {kind.upper(): converter(kind) for kind in GATES}
 
 
 def _converted(

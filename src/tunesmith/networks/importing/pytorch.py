@@ -43,7 +43,20 @@ def exported(model: Any, example: Sequence[Any]) -> Any:
         raise MissingDependencyError(_NO_TORCH) from None
     if not isinstance(model, torch.nn.Module):
         raise UsageError(f"a network of PyTorch is a torch.nn.Module, not {type(model).__name__}")
-    return _exported(model.eval(), example, "PyTorch cannot export this network")
+    with _for_inference(model):
+        return _exported(model, example, "PyTorch cannot export this network")
+
+
+@contextmanager
+def _for_inference(model: Any) -> Iterator[None]:
+    """Within the block the module and all in it are in the mode of inference; then as before."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, training in modes:
+            module.training = training
 
 
 def _exported(module: Any, example: Sequence[Any], complaint: str) -> Any:
@@ -178,16 +191,20 @@ def _imported(program: Any, names: Container[str]) -> Any:
 
 
 def source_of(*programs: Any) -> Source:
-    """What PyTorch computes of inputs. Of several programs the one for their batch does."""
+    """What PyTorch computes of inputs. Of several programs the one for their batch does.
+
+    Results that are in dictionaries, tuples of tuples and the like are in the order of the
+    program's outputs.
+    """
     import torch
+    from torch.utils import _pytree
 
     modules = {_batch(_inputs(program)): program.module() for program in programs}
 
     def run(inputs: Sequence[Array]) -> list[Array]:
         with torch.no_grad():
             results = modules[_batch(inputs)](*map(torch.from_numpy, inputs))
-        each = results if isinstance(results, tuple | list) else (results,)
-        return [result.numpy() for result in each]
+        return [each.numpy() for each in _pytree.tree_leaves(results) if each is not None]
 
     return run
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from tunesmith.networks.importing.pytorch_arguments import arguments
+from tunesmith.networks.importing.pytorch_attention import attention
 from tunesmith.networks.importing.pytorch_recurrent import RECURRENT
 
 Convert = Callable[[Any, Any], Any]
@@ -20,6 +22,7 @@ def operations() -> Mapping[str, Convert]:
         "amax.default": _extreme("max"),
         "amin.default": _extreme("min"),
         "avg_pool2d.default": _avg_pool2d,
+        "scaled_dot_product_attention.default": attention,
         **RECURRENT,
     }
 
@@ -30,7 +33,7 @@ def _extreme(name: str) -> Convert:
     def convert(node: Any, importer: Any) -> Any:
         from tvm import relax
 
-        data, axes, keepdims = _arguments(node, importer, (), False)
+        data, axes, keepdims = arguments(node, importer, (), False)
         function = getattr(relax.op, name)
         chosen = [axes] if isinstance(axes, int) else list(axes) or None
         return importer.block_builder.emit(function(data, chosen, keepdims))
@@ -42,7 +45,7 @@ def _avg_pool2d(node: Any, importer: Any) -> Any:
     """With ``divisor_override``, which divides the sums instead of the number of elements."""
     from tvm import relax
 
-    data, kernel, stride, padding, ceil_mode, counted, divisor = _arguments(
+    data, kernel, stride, padding, ceil_mode, counted, divisor = arguments(
         node, importer, None, (), 0, False, True, None
     )
     kernel, padding = _pair(kernel), _pair(padding)
@@ -75,7 +78,7 @@ def _adaptive_max_pool2d(node: Any, importer: Any) -> Any:
     """
     from tvm import relax
 
-    data, sizes = _arguments(node, importer, None)
+    data, sizes = arguments(node, importer, None)
     if any(user.args[1] != 0 for user in node.users):
         raise ValueError("adaptive_max_pool2d that returns indices is not supported")
     emit = importer.block_builder.emit
@@ -111,12 +114,16 @@ def _convolution_mode(node: Any, importer: Any) -> Any:
     """A convolution whose padding is a word."""
     from tvm import relax
 
-    data, weight, bias, strides, padding, dilation, groups = _arguments(
+    data, weight, bias, strides, padding, dilation, groups = arguments(
         node, importer, None, None, 1, "valid", 1, 1
     )
-    if data.ty.ndim != 4:
-        raise ValueError("convolutions with padding='same' are supported for images in batches")
-    dilation = _pair(dilation)
+    if data.ty.ndim != weight.ty.ndim or data.ty.ndim not in (3, 4):
+        raise ValueError(
+            "convolutions with padding='same' are supported for images and sequences in batches"
+        )
+    axes = data.ty.ndim - 2
+    function = relax.op.nn.conv2d if axes == 2 else relax.op.nn.conv1d
+    dilation = _pair(dilation)[:axes]
     spans = [
         step * (int(taps) - 1)
         for step, taps in zip(dilation, list(weight.ty.shape)[2:], strict=True)
@@ -127,10 +134,10 @@ def _convolution_mode(node: Any, importer: Any) -> Any:
     ]
     emit = importer.block_builder.emit
     found = emit(
-        relax.op.nn.conv2d(
+        function(
             data,
             weight,
-            strides=_pair(strides),
+            strides=_pair(strides)[:axes],
             padding=(*before, *after),
             dilation=dilation,
             groups=groups,
@@ -138,21 +145,8 @@ def _convolution_mode(node: Any, importer: Any) -> Any:
     )
     if bias is None:
         return found
-    channels = emit(relax.op.reshape(bias, (1, -1, 1, 1)))
+    channels = emit(relax.op.reshape(bias, (1, -1, *[1] * axes)))
     return emit(relax.op.add(found, channels))
-
-
-def _arguments(node: Any, importer: Any, *defaults: Any) -> Sequence[Any]:
-    """A node's arguments in order, tensors as Relax has them, with defaults of the last ones."""
-    names = [argument.name for argument in node.target._schema.arguments]
-    required = len(names) - len(defaults)
-    values = dict(zip(names[required:], defaults, strict=True))
-    values |= dict(zip(names, node.args, strict=False)) | dict(node.kwargs)
-    return [_relax(values[name], importer) for name in names]
-
-
-def _relax(value: Any, importer: Any) -> Any:
-    return importer.env.get(value, value) if hasattr(value, "op") else value
 
 
 def _pair(value: Any) -> tuple[int, int]:

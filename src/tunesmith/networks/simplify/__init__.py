@@ -11,6 +11,8 @@ from tunesmith.networks.simplify.constants import fold_constants
 from tunesmith.networks.simplify.identities import drop_identities
 from tunesmith.networks.simplify.means import means_as_pooling, split_reductions
 from tunesmith.networks.simplify.padding import fold_padding
+from tunesmith.networks.simplify.products import transposed_products
+from tunesmith.networks.simplify.sequences import sequences_as_images
 from tunesmith.networks.simplify.slices import plain_indices, plain_slices
 from tunesmith.networks.simplify.views import join_views
 
@@ -19,11 +21,13 @@ _RULES = (
     fold_constants,
     drop_identities,
     fold_batch_norm,
+    sequences_as_images,
     fold_padding,
     means_as_pooling,
     split_reductions,
     name_activations,
     write_out_attention,
+    transposed_products,
     plain_slices,
     join_views,
     join_concatenations,

@@ -10,7 +10,12 @@ from tunesmith.networks.graph import Array, Node, Rewriting, Value
 from tunesmith.networks.simplify.making import add, multiply
 
 # The axis of the weights that the output channels are along.
-_OUTPUT_CHANNELS = {"nn.conv2d": 0, "nn.conv2d_transpose": 1}
+_OUTPUT_CHANNELS = {
+    "nn.conv1d": 0,
+    "nn.conv1d_transpose": 1,
+    "nn.conv2d": 0,
+    "nn.conv2d_transpose": 1,
+}
 
 
 def fold_batch_norm(node: Node, rewriting: Rewriting) -> Sequence[Value] | None:
@@ -38,21 +43,31 @@ def fold_batch_norm(node: Node, rewriting: Rewriting) -> Sequence[Value] | None:
 def _convolution(data: Value, rewriting: Rewriting) -> tuple[Node | None, Array]:
     """The convolution whose results are normalised, and the bias that was added to them.
 
-    Its other users, if there are any, keep the one of before.
+    None if others read these results, too: it would be computed twice.
     """
     bias = np.zeros(1)
     producer = rewriting.producer(data)
+    if rewriting.readers(data) > 1:
+        return None, bias
     if producer is not None and producer.op == "add":
         added = producer.inputs[1].constant
-        if added is None or added.shape != (1, data.shape[1], 1, 1):
+        if added is None or added.shape != _of_channels(data):
+            return None, bias
+        data = producer.inputs[0]
+        producer = rewriting.producer(data)
+        if rewriting.readers(data) > 1:
             return None, bias
         bias = added.reshape(-1).astype(np.float64)
-        producer = rewriting.producer(producer.inputs[0])
     if producer is None or producer.op not in _OUTPUT_CHANNELS:
         return None, bias
-    grouped = producer.op == "nn.conv2d_transpose" and producer.attributes["groups"] > 1
+    grouped = "transpose" in producer.op and producer.attributes["groups"] > 1
     known = producer.inputs[1].constant is not None
     return (producer if known and not grouped else None), bias
+
+
+def _of_channels(data: Value) -> tuple[int, ...]:
+    """The shape of a tensor with a number per channel of this one."""
+    return (1, data.shape[1], *(1 for _ in data.shape[2:]))
 
 
 def _folded(rewriting: Rewriting, convolution: Node, scale: Array, shift: Array) -> Value:
@@ -67,7 +82,7 @@ def _folded(rewriting: Rewriting, convolution: Node, scale: Array, shift: Array)
     rewriting.add(
         Node(convolution.op, (data, scaled), (output,), convolution.emit, convolution.attributes)
     )
-    return add(rewriting, output, _constant(shift.reshape(1, -1, 1, 1), output))
+    return add(rewriting, output, _constant(shift.reshape(_of_channels(output)), output))
 
 
 def _along(axis: int, dimensions: int) -> tuple[int, ...]:

@@ -199,6 +199,22 @@ def with_attributes(
     )
 
 
+def convolution(
+    rewriting: Rewriting,
+    op: str,
+    inputs: tuple[Value, Value],
+    shape: tuple[int, ...],
+    attributes: Mapping[str, Any],
+) -> Value:
+    """A convolution of some kind, whose result has this shape."""
+    from tvm import relax
+
+    function = getattr(relax.op.nn, op.removeprefix("nn."))
+    return _made(
+        rewriting, op, inputs, shape, lambda *values: function(*values, **attributes), **attributes
+    )
+
+
 def clip(rewriting: Rewriting, data: Value, low: float, high: float) -> Value:
     """Values between two bounds."""
     from tvm import relax
@@ -212,6 +228,22 @@ def clip(rewriting: Rewriting, data: Value, low: float, high: float) -> Value:
         min=low,
         max=high,
     )
+
+
+def maximum(rewriting: Rewriting, data: Value, number: float) -> Value:
+    """The larger of each element and a number, which is of the tensor's type."""
+    from tvm import relax
+
+    bound = Value.of(np.array(number).astype(data.dtype))
+    return _made(rewriting, "maximum", (data, bound), data.shape, relax.op.maximum)
+
+
+def minimum(rewriting: Rewriting, data: Value, number: float) -> Value:
+    """The smaller of each element and a number, which is of the tensor's type."""
+    from tvm import relax
+
+    bound = Value.of(np.array(number).astype(data.dtype))
+    return _made(rewriting, "minimum", (data, bound), data.shape, relax.op.minimum)
 
 
 def silu(rewriting: Rewriting, data: Value) -> Value:

@@ -51,9 +51,10 @@ def plain_indices(node: Node, rewriting: Rewriting) -> Sequence[Value] | None:
     if node.op != "take":
         return None
     table, index = node.inputs
-    source = index
-    for peel in (_before_conversion, _before_counting_from_the_end, _before_conversion):
-        source = peel(source, rewriting)
+    rows = table.shape[(node.attributes["axis"] or 0) % len(table.shape)]
+    source = _before_conversion(index, rewriting)
+    source = _before_counting_from_the_end(source, rows, rewriting)
+    source = _before_conversion(source, rewriting)
     if rewriting.producer(source) is not None:
         source = _before_conversion(index, rewriting)
     if source is index or source.constant is not None:
@@ -74,16 +75,23 @@ def _before_conversion(index: Value, rewriting: Rewriting) -> Value:
     return index
 
 
-def _before_counting_from_the_end(index: Value, rewriting: Rewriting) -> Value:
-    """``index`` of ``where(index < 0, index + size, index)``."""
+def _before_counting_from_the_end(index: Value, rows: int, rewriting: Rewriting) -> Value:
+    """``index`` of ``where(index < 0, index + rows, index)``."""
     producer = rewriting.producer(index)
     if producer is None or producer.op != "where":
         return index
-    negative, _, plain = producer.inputs
-    condition = rewriting.producer(negative)
-    if condition is None or condition.op != "less" or condition.inputs[0] is not plain:
-        return index
-    return plain
+    negative, moved, plain = producer.inputs
+    is_it = _is(negative, "less", plain, 0, rewriting) and _is(moved, "add", plain, rows, rewriting)
+    return plain if is_it else index
+
+
+def _is(value: Value, op: str, left: Value, number: int, rewriting: Rewriting) -> bool:
+    """Whether a value is an operation on ``left`` and a number."""
+    producer = rewriting.producer(value)
+    if producer is None or producer.op != op or producer.inputs[0] is not left:
+        return False
+    constant = producer.inputs[1].constant
+    return constant is not None and bool(np.all(constant == number))
 
 
 def places_of(node: Node) -> Array | None:

@@ -1,0 +1,96 @@
+"""Operators of ONNX that TVM's importer lacks, or makes loops of where Relax has an operation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tunesmith.networks.importing.onnx_recurrent import recurrent_converters
+
+# The modes of padding, and how Relax names them.
+_MODES = {"constant": "constant", "edge": "replicate", "reflect": "reflect", "wrap": "circular"}
+
+
+@contextmanager
+def own_operators() -> Iterator[None]:
+    """Within the block TVM's importer of ONNX has our converters.
+
+    It has no way to add an operator, so its table of them is replaced.
+    """
+    from tvm.relax.frontend.onnx import onnx_frontend
+
+    known = onnx_frontend._get_convert_map
+    own = {"Clip": _clip(), "Pad": _pad(), **recurrent_converters()}
+    onnx_frontend._get_convert_map = lambda: {**known(), **own}
+    try:
+        yield
+    finally:
+        onnx_frontend._get_convert_map = known
+
+
+def _clip() -> Any:
+    """Clips by bounds that are attributes: those before version 11."""
+    from tvm import relax
+    from tvm.relax.frontend.onnx import onnx_frontend
+
+    def convert(_: Any, __: Any, inputs: Any, attributes: Mapping[str, Any], ___: Any) -> Any:
+        low, high = (float(attributes.get(*given)) for given in _BOUNDS)
+        return relax.op.clip(inputs[0], low, high)
+
+    return type("Clip", (onnx_frontend.Clip,), {"_impl_v1": classmethod(convert)})
+
+
+_BOUNDS = (("min", -math.inf), ("max", math.inf))
+
+
+def _pad() -> Any:
+    """Padding of floats."""
+    from tvm.relax.frontend.onnx import onnx_frontend
+
+    older = onnx_frontend.Pad
+
+    def with_attributes(
+        _: Any, builder: Any, inputs: Any, attributes: Mapping[str, Any], __: Any
+    ) -> Any:
+        pads = [int(each) for each in attributes.get("pads", attributes.get("paddings"))]
+        sides = pads[: len(pads) // 2], pads[len(pads) // 2 :]
+        value = attributes.get("value", 0.0)
+        return _padded(builder, inputs[0], sides, _mode(attributes), value)
+
+    def with_inputs(version: int) -> Any:
+        def convert(
+            _: Any, builder: Any, inputs: Any, attributes: Mapping[str, Any], params: Any
+        ) -> Any:
+            if "float" not in str(inputs[0].ty.dtype):
+                theirs = older.get_converter(version)
+                return theirs(builder, inputs, attributes, params)
+            *sides, value = older._parse_pads_and_axes(inputs, params)
+            return _padded(builder, inputs[0], sides, _mode(attributes), value)
+
+        return classmethod(convert)
+
+    methods = {f"_impl_v{version}": with_inputs(version) for version in (11, 18, 19)}
+    return type("Pad", (older,), {"_impl_v2": classmethod(with_attributes), **methods})
+
+
+def _mode(attributes: Mapping[str, Any]) -> str:
+    return _MODES[attributes.get("mode", b"constant").decode()]
+
+
+def _padded(
+    builder: Any, data: Any, sides: Sequence[Sequence[int]], mode: str, value: float
+) -> Any:
+    """A tensor with so many elements added before and after each axis; fewer than 0 are cut off."""
+    from tvm import relax
+
+    before, after = sides
+    if min(*before, *after, 0) < 0:
+        axes = list(range(len(before)))
+        begins = [max(0, -count) for count in before]
+        sizes = [int(extent) for extent in data.ty.shape]
+        ends = [size - max(0, -count) for size, count in zip(sizes, after, strict=True)]
+        data = builder.emit(relax.op.strided_slice(data, axes, begins, ends))
+    widths = [max(0, count) for pair in zip(before, after, strict=True) for count in pair]
+    return builder.emit(relax.op.nn.pad(data, widths, mode, float(value)))

@@ -1,0 +1,173 @@
+"""Operators of ONNX that TVM's importer makes loops of: clips, padding, and others as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.networks.choices import defaults
+from tests.networks.small_onnx import onnx, saved
+from tunesmith.networks import Network, from_onnx
+from tunesmith.networks.check import check, random_inputs
+from tunesmith.networks.layers.layer import Layer
+
+make = onnx.helper.make_node
+
+
+def network_of(
+    folder: Path,
+    nodes: list[Any],
+    constants: Mapping[str, Any],
+    shape: tuple[int, ...],
+    *,
+    opset: int,
+    kind: str = "FLOAT",
+) -> Network:
+    """The network of nodes from ``x`` to ``y``, which have the same type and as many axes."""
+    helper, dtype = onnx.helper, getattr(onnx.TensorProto, kind)
+    graph = helper.make_graph(
+        nodes,
+        "small",
+        [helper.make_tensor_value_info("x", dtype, shape)],
+        [helper.make_tensor_value_info("y", dtype, tuple("abcd")[: len(shape)])],
+        [onnx.numpy_helper.from_array(np.asarray(each), name) for name, each in constants.items()],
+    )
+    opsets = [helper.make_opsetid("", opset)]
+    return from_onnx(saved(helper.make_model(graph, opset_imports=opsets, ir_version=8), folder))
+
+
+def computes_as_its_source(network: Network) -> None:
+    assert network.source is not None
+    compiled = network.built(defaults(network))
+    assert check(compiled, network.source, random_inputs(network.inputs)) < 1e-6
+
+
+def steps_of(network: Network) -> list[str]:
+    return [step.operator.label if isinstance(step, Layer) else step.op for step in network.steps]
+
+
+@pytest.mark.parametrize("opset", [6, 10])
+@pytest.mark.parametrize(
+    ("bounds", "text"), [({"min": -0.5, "max": 0.5}, "-0.5:0.5"), ({"min": -0.5}, "-0.5:inf")]
+)
+def test_clips_by_attributes(
+    tmp_path: Path, bounds: dict[str, float], text: str, opset: int
+) -> None:
+    network = network_of(tmp_path, [make("Clip", ["x"], ["y"], **bounds)], {}, (4, 6), opset=opset)
+    assert steps_of(network) == [f"elementwise(inner=24, post_ops=clip:{text})"]
+    computes_as_its_source(network)
+
+
+def test_clips_of_integers_have_no_infinite_bound(tmp_path: Path) -> None:
+    for inputs in (["x", "low"], ["x", "", "high"], ["x", "low", "high"]):
+        network = network_of(
+            tmp_path,
+            [make("Clip", inputs, ["y"])],
+            {"low": np.int32(1), "high": np.int32(0)}
+            if len(inputs) == 2 or not inputs[1]
+            else {"low": np.int32(0), "high": np.int32(1)},
+            (4, 6),
+            opset=13,
+            kind="INT32",
+        )
+        assert "clip" not in steps_of(network)
+        computes_as_its_source(network)
+
+
+@pytest.mark.parametrize(
+    ("mode", "pads", "opset"),
+    [
+        ("constant", [0, 1, 2, 0], 11),
+        ("constant", [-1, 1, 2, -2], 13),
+        ("edge", [1, 1, 2, 2], 13),
+        ("reflect", [1, 1, 0, 2], 18),
+        ("wrap", [1, 2, 0, 1], 19),
+    ],
+)
+def test_padding(tmp_path: Path, mode: str, pads: list[int], opset: int) -> None:
+    nodes = [make("Pad", ["x", "pads", "value"], ["y"], mode=mode)]
+    constants = {"pads": np.array(pads), "value": np.float32(1.5)}
+    network = network_of(tmp_path, nodes, constants, (3, 4), opset=opset)
+    assert steps_of(network)[-1] == "nn.pad"
+    computes_as_its_source(network)
+
+
+def test_padding_of_some_axes_by_attributes_and_of_integers(tmp_path: Path) -> None:
+    axes = {"pads": np.array([2, 1]), "axes": np.array([-1])}
+    by_axes = [make("Pad", ["x", "pads", "", "axes"], ["y"])]
+    computes_as_its_source(network_of(tmp_path, by_axes, axes, (3, 4), opset=18))
+    older = [make("Pad", ["x"], ["y"], pads=[0, 1, 2, 0], value=1.5)]
+    computes_as_its_source(network_of(tmp_path, older, {}, (3, 4), opset=9))
+    integers = [make("Pad", ["x", "pads"], ["y"])]
+    pads = {"pads": np.array([0, 1, 2, 0])}
+    computes_as_its_source(network_of(tmp_path, integers, pads, (3, 4), opset=13, kind="INT32"))
+
+
+def test_padding_before_a_convolution_is_the_convolutions(tmp_path: Path) -> None:
+    weights = np.random.default_rng(0).random((4, 2, 3, 3), dtype=np.float32)
+    network = network_of(
+        tmp_path,
+        [make("Pad", ["x", "pads"], ["padded"]), make("Conv", ["padded", "w"], ["y"])],
+        {"pads": np.array([0, 0, 1, 1, 0, 0, 1, 1]), "w": weights},
+        (1, 2, 5, 5),
+        opset=13,
+    )
+    assert steps_of(network) == [
+        "conv2d(ci=2, h=5, w=5, co=4, kernel=3x3, padding=1x1, constant_weights=true)"
+    ]
+    computes_as_its_source(network)
+
+
+def test_functions_of_tir_stay_as_they_are(tmp_path: Path) -> None:
+    """Between layers, twice the same one, and with several inputs."""
+    network = network_of(
+        tmp_path,
+        [
+            make("Resize", ["x", "", "scales"], ["wide"], mode="linear"),
+            make("Relu", ["wide"], ["positive"]),
+            make("Tile", ["positive", "twice"], ["first"]),
+            make("Tile", ["wide", "twice"], ["second"]),
+            make("Einsum", ["first", "second"], ["y"], equation="bij,bkj->bik"),
+        ],
+        {"scales": np.array([1, 1, 2], np.float32), "twice": np.array([1, 2, 1])},
+        (1, 3, 5),
+        opset=13,
+    )
+    assert steps_of(network) == [
+        "tir.resize1d",
+        "elementwise(inner=30, post_ops=relu)",
+        "tir.tile",
+        "tir.tile",
+        "tir.einsum",
+    ]
+    computes_as_its_source(network)
+
+
+@pytest.mark.parametrize("bias", [[], ["", "", "bias"]])
+def test_attention_as_one_operator_is_of_layers(tmp_path: Path, bias: list[str]) -> None:
+    """That of ONNX Runtime, which alone evaluates it."""
+    pytest.importorskip("onnxruntime", reason="an operator that ONNX's own evaluator lacks")
+    helper, rng = onnx.helper, np.random.default_rng(0)
+    arrays = {name: rng.random(shape, dtype=np.float32) for name, shape in _ATTENTION.items()}
+    tensor, kind = helper.make_tensor_value_info, onnx.TensorProto.FLOAT
+    node = make("Attention", ["x", "w", "b", *bias], ["y"], domain="com.microsoft", num_heads=2)
+    graph = helper.make_graph(
+        [node],
+        "attention",
+        [tensor("x", kind, (1, 5, 8))],
+        [tensor("y", kind, (1, 5, 8))],
+        [onnx.numpy_helper.from_array(each, name) for name, each in arrays.items()],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    network = from_onnx(saved(model, tmp_path))
+    names = [layer.operator.name for layer in network.layers]
+    assert names == ["matmul", "batch_matmul", "softmax", "batch_matmul"]
+    computes_as_its_source(network)
+
+
+_ATTENTION = {"w": (8, 24), "b": (24,), "bias": (1, 2, 5, 5)}
