@@ -39,16 +39,33 @@ class Compiler:
         self._arguments = arguments
         self._options = options
         self._remarks = remarks
+        # Without weights: these are of one call's arguments, and may change.
         self._kernels: dict[Task, LayerKernel] = {}
 
-    def compiled(self, values: Sequence[Any]) -> Callable[..., Sequence[Any]]:
+    def compiled(
+        self, values: Sequence[Any], kernels: dict[Task, LayerKernel]
+    ) -> Callable[..., Sequence[Any]]:
         """A function of the graph's inputs, for arguments like these.
+
+        ``kernels`` are those of other functions for the same weights, which they may have laid out,
+        and it gets those of this one. Their code is the same for all weights.
 
         Raises ``NotCapturedError`` and ``UsageError`` where PyTorch has to compute all of it, and
         ``StoreError`` for a store that cannot be used.
         """
+        for task, kernel in self._kernels.items():
+            kernels.setdefault(task, kernel.without_weights())
+        try:
+            return self._compiled(values, kernels)
+        finally:
+            for task, kernel in kernels.items():
+                self._kernels.setdefault(task, kernel.without_weights())
+
+    def _compiled(
+        self, values: Sequence[Any], kernels: dict[Task, LayerKernel]
+    ) -> Callable[..., Sequence[Any]]:
         module = captured(self._graph_module, self._arguments, values)
-        attempts = Attempts(self._options, self._kernels)
+        attempts = Attempts(self._options, kernels)
         refused = refusals(module.graph, {})
         while True:
             whole, parts = divided(module, refused)
