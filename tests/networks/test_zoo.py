@@ -8,32 +8,66 @@ import pytest
 
 from tests.networks.small import torch
 from tunesmith.errors import UsageError
-from tunesmith.networks import from_torch
+from tunesmith.networks import Network, from_torch
 from tunesmith.networks.layers.layer import Layer
 from tunesmith.networks.zoo import ZOO
 
+_VIT = {"concat", "permute_dims", "reshape", "sliced"}
+
 # Of each network how many layers it has, how many tasks, and the operations that none covers.
-FOUND = {
+OURS = {
     "dqn": (5, 5, {"reshape"}),
     "dcgan": (5, 5, set[str]()),
     "mobilenet_v1": (29, 21, {"reshape"}),
+    "bert_base": (135, 10, {"permute_dims", "reshape"}),
+}
+TORCHVISIONS = {
+    "resnet18": (23, 18, {"reshape"}),
+    "resnet50": (56, 27, {"reshape"}),
+    "mobilenet_v2": (54, 32, {"reshape"}),
+    "alexnet": (11, 11, {"reshape"}),
+    "vgg16": (21, 17, {"reshape"}),
+    "squeezenet": (30, 22, {"concat", "reshape"}),
+    "inception_v3": (109, 55, {"concat", "reshape"}),
+    "efficientnet_b0": (115, 68, {"reshape"}),
+    "vit_b_16": (112, 11, _VIT),
+}
+# How many products add what is around them, such as the input of a block of ResNet.
+RESIDUALS = {
+    "resnet18": 8,
+    "resnet50": 16,
+    "mobilenet_v2": 10,
+    "efficientnet_b0": 9,
+    "vit_b_16": 24,
 }
 
+needs_torchvision = pytest.mark.skipif(
+    find_spec("torchvision") is None, reason="torchvision is not installed"
+)
 
-@pytest.mark.parametrize("name", FOUND)
-def test_networks_are_covered(name: str) -> None:
+
+def imported(name: str) -> Network:
     model = ZOO.get(name)
-    network = from_torch(model.model(), model.example(1))
+    return from_torch(model.model(), model.example(1))
+
+
+def found(network: Network) -> tuple[int, int, set[str]]:
     rest = {step.op for step in network.steps if not isinstance(step, Layer)}
-    assert (len(network.layers), len(network.tasks), rest) == FOUND[name]
+    return len(network.layers), len(network.tasks), rest
 
 
-@pytest.mark.skipif(find_spec("torchvision") is None, reason="torchvision is not installed")
-def test_resnet18_of_torchvision_is_covered() -> None:
-    model = ZOO.get("resnet18")
-    network = from_torch(model.model(), model.example(1))
-    assert (len(network.layers), len(network.tasks)) == (23, 18)
-    assert sum("residual=true" in layer.operator.key for layer in network.layers) == 8
+@pytest.mark.parametrize("name", OURS)
+def test_networks_are_covered(name: str) -> None:
+    assert found(imported(name)) == OURS[name]
+
+
+@needs_torchvision
+@pytest.mark.parametrize("name", TORCHVISIONS)
+def test_networks_of_torchvision_are_covered(name: str) -> None:
+    network = imported(name)
+    assert found(network) == TORCHVISIONS[name]
+    residuals = sum("residual=true" in layer.operator.key for layer in network.layers)
+    assert residuals == RESIDUALS.get(name, 0)
 
 
 def test_weights_are_the_same_each_time() -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from tunesmith.operators import (
     Operator,
     adaptive_pool2d,
     conv2d,
+    conv2d_transpose,
+    dense,
     depthwise_conv2d,
     elementwise,
     embedding,
@@ -30,6 +32,7 @@ from tunesmith.sketches import sketch_for
 from tunesmith.target import Target
 
 FOLDER = Path(__file__).parent / "golden"
+POST_OPS = Path(__file__).parent / "golden_post_ops"
 # By name, for the length of its vectors is part of a program.
 TARGET = Target(mcpu="x86-64-v4", cores=2)
 
@@ -167,16 +170,45 @@ SKETCHES = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_the_program_is_as_it_was(name: str, check_golden: Callable[[Path, str], None]) -> None:
-    operator, changes = PROGRAMS[name]
-    sketch = sketch_for(operator, TARGET, SKETCHES.get(name))
+# A factor of each channel, a function, and a tensor of the result's shape.
+_CHAIN = "scale+silu+multiply"
+_IMAGE: dict[str, Any] = {"ci": 3, "h": 4, "w": 8, "co": 16, "bias": True, "post_ops": _CHAIN}
+_SAME: dict[str, Any] = {"kernel": 3, "padding": 1, "constant_weights": True, **_IMAGE}
+
+# Post-ops behind the sums of each sketch's default program.
+WITH_POST_OPS: dict[str, Operator] = {
+    "cpu_tiled": conv2d(kernel=3, padding=1, **_IMAGE),
+    "cpu_gemm": dense(m=3, n=20, k=5, bias=True, post_ops=_CHAIN),
+    "cpu_im2col": conv2d(**_SAME),
+    "cpu_direct": conv2d(**_SAME),
+    "cpu_depthwise": depthwise_conv2d(
+        c=3, h=4, w=20, kernel=3, padding=1, bias=True, post_ops=_CHAIN
+    ),
+    "cpu_winograd": conv2d(**_SAME),
+    "cpu_transpose": conv2d_transpose(kernel=4, stride=2, padding=1, **_IMAGE),
+}
+
+
+def text_of(operator: Operator, sketch_name: str | None, changes: Mapping[str, Any]) -> str:
+    """The program of a config that changes so much of the default."""
+    sketch = sketch_for(operator, TARGET, sketch_name)
     config = sketch.default(operator, TARGET).replace(**changes)
     sketch.space(operator, TARGET).check(config)
     script = sketch.program(operator, TARGET, config).script()
-    head = f"# {operator.key}\n# {sketch.name} {sketch.version}: {config.key}\n"
-    check_golden(FOLDER / f"{name}.txt", f"{head}{script}\n")
+    return f"# {operator.key}\n# {sketch.name} {sketch.version}: {config.key}\n{script}\n"
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_program_is_as_it_was(name: str, check_golden: Callable[[Path, str], None]) -> None:
+    operator, changes = PROGRAMS[name]
+    check_golden(FOLDER / f"{name}.txt", text_of(operator, SKETCHES.get(name), changes))
+
+
+@pytest.mark.parametrize("sketch", WITH_POST_OPS)
+def test_post_ops_are_as_they_were(sketch: str, check_golden: Callable[[Path, str], None]) -> None:
+    check_golden(POST_OPS / f"{sketch}.txt", text_of(WITH_POST_OPS[sketch], sketch, {}))
 
 
 def test_every_golden_file_is_in_use() -> None:
     assert {path.stem for path in FOLDER.iterdir()} == set(PROGRAMS)
+    assert {path.stem for path in POST_OPS.iterdir()} == set(WITH_POST_OPS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tunesmith.compiler.compile import compiled
 from tunesmith.cuda.executable import without_compiling
@@ -47,6 +47,10 @@ class LayerKernel:
             )
             self._laid_out[value] = Value.of(arrays.as_numpy(filled), value.name)
         return self._laid_out[value]
+
+    def without_weights(self) -> Self:
+        """The same kernel, which has laid out none yet."""
+        return replace(self, _laid_out={})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

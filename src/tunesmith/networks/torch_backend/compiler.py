@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from torch.fx import Graph
 
-from tunesmith.budget import Budget, Stop
 from tunesmith.networks.build.kernels import LayerKernel
 from tunesmith.networks.importing.places import place_of
 from tunesmith.networks.network import Network
@@ -19,14 +18,8 @@ from tunesmith.networks.torch_backend.options import Options
 from tunesmith.networks.torch_backend.parts import divided
 from tunesmith.networks.torch_backend.remarks import Remarks
 from tunesmith.networks.torch_backend.support import Refused, operation, refusals
-from tunesmith.networks.tune import HowToTune, seconds_of, tune_tasks
-from tunesmith.reports.format import counted
-from tunesmith.store import Store, open_store
+from tunesmith.networks.torch_backend.tuning import GraphTuning
 from tunesmith.task import Task
-from tunesmith.tuning.result import check_stored
-
-# A store lacks so little of the seconds that were asked for when nothing more is tuned.
-_ENOUGH = 0.9
 
 
 class Compiler:
@@ -39,16 +32,34 @@ class Compiler:
         self._arguments = arguments
         self._options = options
         self._remarks = remarks
+        self._tuning = GraphTuning(options, remarks)
+        # Without weights: these are of one call's arguments, and may change.
         self._kernels: dict[Task, LayerKernel] = {}
 
-    def compiled(self, values: Sequence[Any]) -> Callable[..., Sequence[Any]]:
+    def compiled(
+        self, values: Sequence[Any], kernels: dict[Task, LayerKernel]
+    ) -> Callable[..., Sequence[Any]]:
         """A function of the graph's inputs, for arguments like these.
+
+        ``kernels`` are those of other functions for the same weights, which they may have laid out,
+        and it gets those of this one. Their code is the same for all weights.
 
         Raises ``NotCapturedError`` and ``UsageError`` where PyTorch has to compute all of it, and
         ``StoreError`` for a store that cannot be used.
         """
+        for task, kernel in self._kernels.items():
+            kernels.setdefault(task, kernel.without_weights())
+        try:
+            return self._compiled(values, kernels)
+        finally:
+            for task, kernel in kernels.items():
+                self._kernels.setdefault(task, kernel.without_weights())
+
+    def _compiled(
+        self, values: Sequence[Any], kernels: dict[Task, LayerKernel]
+    ) -> Callable[..., Sequence[Any]]:
         module = captured(self._graph_module, self._arguments, values)
-        attempts = Attempts(self._options, self._kernels)
+        attempts = Attempts(self._options, kernels)
         refused = refusals(module.graph, {})
         while True:
             whole, parts = divided(module, refused)
@@ -79,25 +90,10 @@ class Compiler:
             self._remarks.say(line)
 
     def _tune(self, networks: Iterable[Network]) -> None:
-        """Tune the tasks that have no kernel yet. Ctrl-C keeps everything."""
+        """Tune the tasks, if some have no kernel yet. Ctrl-C keeps everything."""
         tasks: dict[Task, int] = {}
         for network in networks:
             for task, layers in network.tasks.items():
                 tasks[task] = tasks.get(task, 0) + layers
         if any(task not in self._kernels for task in tasks):
-            with open_store(self._options.store) as store:
-                self._tune_for_the_rest(tasks, store)
-
-    def _tune_for_the_rest(self, tasks: Mapping[Task, int], store: Store) -> None:
-        """Tune for as long as the store lacks of the seconds."""
-        wanted = self._options.seconds
-        left = wanted - sum(seconds_of(store.runs(task.key)) for task in tasks)
-        known = all(store.best(task.key) is not None for task in tasks)
-        if known and left <= (1 - _ENOUGH) * wanted:
-            return
-        self._remarks.say(f"tuning {counted(len(tasks), 'task')} for {left:.0f} seconds")
-        how = HowToTune(self._options.search, store)
-        result = tune_tasks(tasks, Budget(seconds=max(left, 1.0)), how)
-        if result.stopped is Stop.INTERRUPTED:
-            raise KeyboardInterrupt
-        check_stored(result)
+            self._tuning.tune(tasks)

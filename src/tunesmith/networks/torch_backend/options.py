@@ -20,11 +20,11 @@ _BACKEND = "the backend tunesmith"
 class Options:
     """How graphs are compiled.
 
-    ``seconds`` is how long the tasks of a graph are tuned in all, earlier runs included; with 0
-    nothing is measured. ``store`` is a file or a URL, None for the user's store. ``cores`` is the
-    number of threads, None for all cores. ``limit`` is the largest relative error against PyTorch.
-    ``shapes`` is for how many input shapes a graph is compiled. ``quiet`` leaves out the lines that
-    say what PyTorch computes.
+    ``seconds`` is how long the tasks of a graph are tuned in all, for all its shapes, and
+    earlier runs included; with 0 nothing is measured. ``store`` is a file or a URL, None for
+    the user's store. ``cores`` is the number of threads, None for all cores. ``limit`` is the
+    largest relative error against PyTorch. ``shapes`` is for how many input shapes a graph is
+    compiled. ``quiet`` leaves out the lines that say what PyTorch computes.
 
     Raises ``UsageError`` for values that cannot be.
     """
