@@ -11,7 +11,7 @@ import pytest
 
 from tests.networks.choices import defaults
 from tests.networks.small import Residual, SeveralResults, random_input, result_of, seeded, torch
-from tests.networks.test_onnx import saved, small_model
+from tests.networks.small_onnx import saved, small_model
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.networks import Network, from_exported, from_file, from_onnx, from_torch, load
 
