@@ -70,6 +70,33 @@ _POST_OPS = st.lists(
     ),
     min_size=1,
     max_size=3,
+).filter(lambda names: names.count("exp") < 3)
+
+# Some of those that may follow products, for they do not make errors grow, and for all floats.
+_AFTER_PRODUCTS = st.lists(
+    st.sampled_from(
+        (
+            "relu",
+            "clip:-0.5:1",
+            "leaky_relu",
+            "sigmoid",
+            "tanh",
+            "silu",
+            "hard_sigmoid",
+            "hard_swish",
+            "affine:-0.5:2",
+            "scale",
+            "shift",
+            "multiply",
+            "add",
+            "subtract",
+            "maximum",
+            "minimum",
+            "negative",
+            "abs",
+        )
+    ),
+    max_size=3,
 )
 
 _OPTIONS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
@@ -157,6 +184,8 @@ def operators(draw: st.DrawFn, name: str) -> Operator:
     """A small operator called ``name``; options that do not fit together are drawn again."""
     options = _conv2d() if name == "conv2d" else st.fixed_dictionaries(_OPTIONS[name])
     drawn = draw(options)
+    if drawn.keys() >= _EPILOGUE.keys() and drawn["dtype"] in FLOATS:
+        drawn["post_ops"] = "+".join(draw(_AFTER_PRODUCTS))
     try:
         return operator(name, **drawn)
     except UsageError:

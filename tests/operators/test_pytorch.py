@@ -128,24 +128,46 @@ def _layer_norm(op: LayerNorm, data: Any, gamma: Any, beta: Any) -> Any:
     return functional.layer_norm(data, (op.n,), gamma, beta, op.eps)
 
 
-def _elementwise(op: Elementwise, data: Any, *operands: Any) -> Any:
-    left = [operand.reshape(-1, 1) if operand.ndim == 1 else operand for operand in operands]
-    for post_op in op.post_ops.split("+"):
+_POST_OPS: dict[str, Callable[..., Any]] = {
+    "relu": torch.relu,
+    "clip": lambda x: torch.clamp(x, -0.5, 1),
+    "leaky_relu": functional.leaky_relu,
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "silu": functional.silu,
+    "hard_sigmoid": functional.hardsigmoid,
+    "hard_swish": functional.hardswish,
+    "affine": lambda x: x * -0.5 + 2,
+    "exp": torch.exp,
+    "negative": torch.neg,
+    "abs": torch.abs,
+}
+_POST_OPS_OF_TWO: dict[str, Callable[..., Any]] = {
+    "scale": torch.mul,
+    "shift": torch.add,
+    "multiply": torch.mul,
+    "add": torch.add,
+    "subtract": torch.sub,
+    "maximum": torch.maximum,
+    "minimum": torch.minimum,
+}
+
+
+def _after(post_ops: str, data: Any, operands: list[Any]) -> Any:
+    """What post-ops with the numbers of the strategies make of data."""
+    left = list(operands)
+    for post_op in post_ops.split("+") if post_ops else ():
         name = post_op.partition(":")[0]
-        operation = {
-            "relu": torch.relu,
-            "affine": lambda x: x * -0.5 + 2,
-            "silu": functional.silu,
-            "exp": torch.exp,
-            "scale": torch.mul,
-            "shift": torch.add,
-            "multiply": torch.mul,
-            "subtract": torch.sub,
-            "maximum": torch.maximum,
-        }[name]
-        takes_one = name in ("scale", "shift", "multiply", "subtract", "maximum")
-        data = operation(data, left.pop(0)) if takes_one else operation(data)
+        if name in _POST_OPS:
+            data = _POST_OPS[name](data)
+        else:
+            data = _POST_OPS_OF_TWO[name](data, left.pop(0))
     return data
+
+
+def _elementwise(op: Elementwise, data: Any, *operands: Any) -> Any:
+    shaped = [operand.reshape(-1, 1) if operand.ndim == 1 else operand for operand in operands]
+    return _after(op.post_ops, data, shaped)
 
 
 def _lstm(op: Lstm, hidden: Any, weight: Any, gates: Any, cell: Any) -> Any:
@@ -190,13 +212,14 @@ _TORCH: dict[str, Callable[..., Any]] = {
 
 def _epilogue(op: ProductOperator, products: Any, extra: list[Any]) -> Any:
     result = products
+    channels = [1] * result.ndim
+    channels[op.channel_axis] = -1
+    left = [each.reshape(channels) if each.ndim == 1 else each for each in extra]
     if op.bias:
-        shape = [1] * result.ndim
-        shape[op.channel_axis] = -1
-        result = result + extra.pop(0).reshape(shape)
+        result = result + left.pop(0)
     if op.residual:
-        result = result + extra.pop(0)
-    return torch.relu(result) if op.relu else result
+        result = result + left.pop(0)
+    return _after(op.post_ops, torch.relu(result) if op.relu else result, left)
 
 
 def _torch_result(op: Operator, inputs: list[Any]) -> np.ndarray[Any, Any]:

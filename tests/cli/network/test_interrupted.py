@@ -14,7 +14,6 @@ from tests.cli.conftest import Command
 from tests.networks.small_onnx import saved, small_model
 from tunesmith.budget import Stop
 from tunesmith.networks import tune as module
-from tunesmith.tuning import tune as tuning
 
 
 @pytest.fixture
@@ -83,4 +82,3 @@ def test_a_store_that_fails_is_told_with_what_was_rescued(
     last = "tunesmith: the disk is full; 'tunesmith import rest.jsonl' adds the rest"
     assert ran.err.splitlines()[-1] == last
     assert '"failure":' in ran.out
-    assert tuning.tune is not module.tune
