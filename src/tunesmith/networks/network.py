@@ -151,12 +151,11 @@ class Network:
         The programs are the fastest whose weights, as they lay them out, make all constants take at
         most ``max_weights_growth`` times their original bytes. On CPUs up to ``contenders`` of each
         task are timed inside of the network; with 1, and for another processor than this machine's,
-        their times alone decide. The result is
-        compared with the network's source on random inputs, and on ``inputs`` if given; if this
-        machine cannot run it, such as without a GPU, ``unchecked`` of the result says so. The same
-        ``seed`` makes the same picks. ``progress`` hears how far the build is, ``say`` gets a line
-        about each program that cannot be compiled (the next best takes its place), and if the
-        weights cannot be kept within the limit.
+        their times alone decide. The result is compared with the network's source on random inputs,
+        and on ``inputs`` if given; if this machine cannot run it, such as without a GPU,
+        ``unchecked`` of the result says so. The same ``seed`` makes the same picks. ``progress``
+        hears how far the build is, ``say`` gets a line about each program that cannot be compiled
+        (the next best takes its place), and if the weights cannot be kept within the limit.
 
         Raises ``UsageError`` for a growth or contenders below 1 and like ``Kernel.build``, and
         ``TunesmithError`` if there is no program for a task, or the relative error is above
