@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
@@ -79,3 +81,21 @@ def test_the_names_of_the_zoo() -> None:
     assert len(ZOO.names()) == 14
     with pytest.raises(UsageError, match="unknown network 'resnet19': did you mean resnet18"):
         ZOO.get("resnet19")
+
+
+def _result(model: Any, inputs: Sequence[Any]) -> Any:
+    with torch.no_grad():
+        found = model(*inputs)
+    return found[0] if isinstance(found, tuple) else found
+
+
+@pytest.mark.parametrize(
+    "name", [*OURS, "lstm_lm", *(pytest.param(it, marks=needs_torchvision) for it in TORCHVISIONS)]
+)
+def test_results_depend_on_inputs(name: str) -> None:
+    """Else a comparison with the source would pass whatever is computed."""
+    known = ZOO.get(name)
+    model = known.model()
+    first, second = (_result(model, known.example(1)) for _ in range(2))
+    assert (first - second).abs().max() > 0.01 * first.abs().max()
+    assert first.isfinite().all()

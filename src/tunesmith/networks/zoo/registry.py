@@ -11,6 +11,8 @@ from tunesmith.registry import Registry
 
 SEED = 0
 """Weights are random, and the same each time."""
+# The batch that batch norm takes its statistics from: one of 1 has none where images are a pixel.
+_CALIBRATED = 2
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,34 @@ class ZooModel:
                 "the zoo's networks need PyTorch: pip install 'tunesmith[networks]'"
             ) from None
         torch.manual_seed(SEED)
-        return self.make().eval()
+        module = self.make()
+        _let_inputs_matter(module, self.example(_CALIBRATED))
+        return module.eval()
+
+
+def _let_inputs_matter(module: Any, example: tuple[Any, ...]) -> None:
+    """Give a module weights and statistics with which its results depend on its inputs.
+
+    With random weights alone activations may vanish from layer to layer, and some classifiers begin
+    with zeros: a compiled network would equal that whatever it computes. Batch norm takes its
+    statistics from ``example``, as in training.
+    """
+    import torch
+    from torch import nn
+
+    norms = [each for each in module.modules() if isinstance(each, nn.BatchNorm2d)]
+    for each in module.modules():
+        if isinstance(each, nn.Linear) and not each.weight.any():
+            nn.init.normal_(each.weight, std=each.in_features**-0.5)
+    if not norms:
+        return
+    momenta = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.momentum = 1.0
+    with torch.no_grad():
+        module.train()(*example)
+    for norm, momentum in zip(norms, momenta, strict=True):
+        norm.momentum = momentum
 
 
 _TORCHVISION = (
