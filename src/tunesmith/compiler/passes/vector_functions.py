@@ -141,16 +141,24 @@ class _Float32:
 
 
 def _exp(of: _Float32, x: Any) -> Any:
-    """``2**n * exp(r)``, ``n`` the integer next to ``x / ln 2``."""
     from tvm import tirx
 
     zero, infinity = of.number(0.0), of.number(float("inf"))
 
     def unless_extreme(x: Any) -> Any:
-        bounded = of.named("bounded", of.within(x, _LEAST, _MOST), power)
         return tirx.Select(
-            x < of.number(_LEAST), zero, tirx.Select(x > of.number(_MOST), infinity, bounded)
+            x < of.number(_LEAST),
+            zero,
+            tirx.Select(x > of.number(_MOST), infinity, _bounded_exp(of, x)),
         )
+
+    return of.named("x", x, unless_extreme)
+
+
+def _bounded_exp(of: _Float32, x: Any) -> Any:
+    """exp of the nearest number that it has a normal number for: ``2**n * exp(r)``, ``n`` the
+    integer next to ``x / ln 2``. NaN remains."""
+    from tvm import tirx
 
     def power(x: Any) -> Any:
         # Added to 1.5 * 2**23, a number is rounded to an integer in the lowest bits.
@@ -163,17 +171,18 @@ def _exp(of: _Float32, x: Any) -> Any:
             return of.named("r", rest, lambda r: of.polynomial((1.0, *EXP_OF_FLOAT32), r))
 
         fraction = of.named("whole", moved - whole, of_whole)
-        # Half of it twice: 2**128 is no float.
-        word = tirx.reinterpret(of.bits("int32"), moved)
-        exponent = (word - of.number(0x4B400000, "int32")) + of.number(126, "int32")
-        factor = tirx.reinterpret(of.dtype, exponent << of.number(23, "int32"))
-        return fraction * factor * of.number(2.0)
+        # Added to its exponent. Of ``moved`` only n is left there: all other bits are shifted out.
+        integer = of.bits("int32")
+        exponent = tirx.reinterpret(integer, moved) << of.number(23, "int32")
+        return tirx.reinterpret(of.dtype, tirx.reinterpret(integer, fraction) + exponent)
 
-    return of.named("x", x, unless_extreme)
+    return of.named("bounded", of.within(x, _LEAST, _MOST), power)
 
 
 def _sigmoid(of: _Float32, x: Any) -> Any:
-    return of.number(1.0) / (of.number(1.0) + _exp(of, of.number(0.0) - x))
+    """Beyond the bounds of exp it is 1, or less than any that matters."""
+    negative = of.number(0.0) - x
+    return of.number(1.0) / (of.number(1.0) + _bounded_exp(of, negative))
 
 
 def _quotient(of: _Float32, x: Any, fitted: tuple[float, Sequence[float], Sequence[float]]) -> Any:
