@@ -71,9 +71,9 @@ class ComparedModel:
 
         if self.file is not None:
             program = pytorch.read_program(self.file)
-            return pytorch.module_of(pytorch.specialised(program, self.batch))
+            return pytorch.module_of(pytorch.specialised(program, self.batch), recurrent=False)
         tensors = [torch.from_numpy(array) for array in self.arrays().values()]
-        return pytorch.module_of(pytorch.exported(self.torch_module(), tensors))
+        return pytorch.module_of(pytorch.exported(self.torch_module(), tensors), recurrent=False)
 
 
 def write_onnx(model: ComparedModel, path: Path) -> str:

@@ -22,15 +22,10 @@ def _prepared(described: Mapping[str, Any]) -> tuple[Callable[[], object], int]:
 
 
 def _ours(model: ComparedModel, library: str) -> Callable[[], object]:
-    """A call of a network that was built and saved; of one for a GPU with its inputs there."""
-    from tunesmith.bench.peers.numpy_operators import aligned_copy
+    """A call of a network that was built and saved, its inputs bound; on a GPU they are there."""
     from tunesmith.networks import load
 
-    network = load(library)
-    if network.description.arch is not None:
-        return network.bind(*model.arrays().values())
-    arrays = [aligned_copy(array) for array in model.arrays().values()]
-    return lambda: network(*arrays)
+    return load(library).bind(*model.arrays().values())
 
 
 def _metaschedule(model: ComparedModel, described: Mapping[str, Any]) -> Callable[[], object]:

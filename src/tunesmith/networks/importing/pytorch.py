@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -138,15 +138,17 @@ def read_program(path: str | Path) -> Any:
         raise UsageError(f"{path} is no exported program: {last_line(error)}") from error
 
 
-def module_of(program: Any) -> Any:
+def module_of(program: Any, *, recurrent: bool = True) -> Any:
     """The Relax module of an ``ExportedProgram``: its weights are constants of ``main``.
+
+    Layers of LSTM and GRU are calls that only our networks know, unless ``recurrent`` is false.
 
     Raises ``UsageError`` for operations that cannot be imported; it names them, with their places.
     """
     without: tuple[str, ...] = _DECOMPOSED
     for _ in range(_ATTEMPTS):
         try:
-            return _imported(program, without)
+            return _imported(program, without, operations(recurrent=recurrent))
         except Exception as error:
             reason = error
         # Those that it does not know, and then those of which we know some cases.
@@ -176,8 +178,9 @@ def decomposed(program: Any, names: Container[str]) -> Any:
         return program.run_decompositions(table)
 
 
-def _imported(program: Any, names: Container[str]) -> Any:
-    """The Relax module of a program, after these operations have been decomposed."""
+def _imported(program: Any, names: Container[str], known: Mapping[str, Any]) -> Any:
+    """The Relax module of a program, after the operations of these names have been decomposed;
+    those that are ``known`` are converted so."""
     from tvm.relax.frontend.torch import from_exported_program
 
     with _quietly():
@@ -186,7 +189,7 @@ def _imported(program: Any, names: Container[str]) -> Any:
             keep_params_as_input=False,
             unwrap_unit_return_tuple=True,
             run_ep_decomposition=False,
-            custom_convert_map=dict(operations()),
+            custom_convert_map=dict(known),
         )
 
 

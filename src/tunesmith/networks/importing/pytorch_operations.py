@@ -14,8 +14,8 @@ Convert = Callable[[Any, Any], Any]
 """``convert(node, importer)``: the Relax variable of a node of ``torch.fx``."""
 
 
-def operations() -> Mapping[str, Convert]:
-    """The conversions by PyTorch's names."""
+def operations(*, recurrent: bool = True) -> Mapping[str, Convert]:
+    """The conversions by PyTorch's names; without ``recurrent`` TVM writes LSTM and GRU out."""
     return {
         "_convolution_mode.default": _convolution_mode,
         "adaptive_max_pool2d.default": _adaptive_max_pool2d,
@@ -23,7 +23,7 @@ def operations() -> Mapping[str, Convert]:
         "amin.default": _extreme("min"),
         "avg_pool2d.default": _avg_pool2d,
         "scaled_dot_product_attention.default": attention,
-        **RECURRENT,
+        **(RECURRENT if recurrent else {}),
     }
 
 
