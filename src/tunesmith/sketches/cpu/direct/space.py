@@ -19,7 +19,7 @@ MAX_VECTORS = 4
 MAX_WRAPPED = 8
 _SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 _STEPS = (1, 2, 3, 4, 6, 8, 9, 12, 16, 18, 24, 32)
-_PREFETCH = (0, 8, 32)
+PREFETCH = (0, 8, 32)
 # A tile of fewer sums waits for the latency of its additions.
 _FEW_SUMS = 10
 
@@ -38,7 +38,7 @@ def direct_space(op: Conv2d, registers: int) -> Space:
         Categorical("tails", ("overlap", "peel") + ("wrap",) * (not _contiguous(op))),
         Ordinal("block", tuple(d for d in range(1, ci + 1) if ci % d == 0)),
         Ordinal("steps", _STEPS),
-        Ordinal("prefetch", _PREFETCH),
+        Ordinal("prefetch", PREFETCH),
         Categorical("order", ("weights", "pixels")),
         Ordinal("split_channels", tuple(n for n in _SPLITS if n <= co)),
         Ordinal("split_pixels", tuple(n for n in _SPLITS if n <= math.prod(op.output_image))),

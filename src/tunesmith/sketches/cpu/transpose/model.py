@@ -5,7 +5,7 @@ from __future__ import annotations
 from tunesmith.operators import element_bits
 from tunesmith.sketches.cpu.direct.model import tile_cycles
 from tunesmith.sketches.cpu.direct.plan import Tile
-from tunesmith.sketches.cpu.model.machine import Copy, Machine
+from tunesmith.sketches.cpu.model.machine import ASKED, Copy, Machine
 from tunesmith.sketches.cpu.transpose.plan import Group, TransposePlan
 
 # Starting a task: its ranges, its memory.
@@ -81,6 +81,7 @@ def _traffic(plan: TransposePlan, group: Group, machine: Machine) -> float:
     # Within a band a phase's weights stay in cache; the next band loads them again.
     again = max(1.0, grid.pixel_tiles / plan.bands)
     between = whole + band if plan.order == "weights" else whole * grid.channel_tiles
+    asked = ASKED if plan.prefetch else 1.0
     cycles = machine.stream_cycles(panel, panel + window) * (1 - 1 / again)
     if plan.order == "weights":
         bands = plan.bands * again
@@ -88,7 +89,7 @@ def _traffic(plan: TransposePlan, group: Group, machine: Machine) -> float:
         cycles += machine.stream_cycles(panel, whole * grid.channel_tiles) / bands
     else:
         cycles += machine.stream_cycles(panel, between) / again
-    return cycles + reading
+    return asked * cycles + reading
 
 
 def _interleaving(plan: TransposePlan, machine: Machine) -> float:

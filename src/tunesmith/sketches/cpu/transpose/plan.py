@@ -17,7 +17,7 @@ from tunesmith.target import Target
 
 # Fields that the plans of phases take from the whole one.
 _TILE = ("vectorize", "tile_rows", "tile_columns", "tile_channels", "block", "steps")
-_SAME = (*_TILE, "lanes", "order", "data", "moves_sums")
+_SAME = (*_TILE, "lanes", "order", "data", "prefetch", "moves_sums")
 
 
 class PhasePlan(Plan):
@@ -74,6 +74,7 @@ class TransposePlan:
     split_rows: int
     copy: str
     data: str
+    prefetch: int
     moves_sums: bool
 
     @classmethod
@@ -127,7 +128,6 @@ class TransposePlan:
         return PhasePlan(
             operator=operator,
             copy=copy,
-            prefetch=0,
             tails="overlap",
             split_channels=1,
             split_pixels=1,

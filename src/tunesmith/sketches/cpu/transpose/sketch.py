@@ -28,14 +28,15 @@ class CpuTranspose(Sketch):
     taps. A task keeps all phases of a band of rows and a tile of channels in memory of its own, and
     then interleaves them: shuffles make whole rows of the output, to which the epilogue is applied.
 
-    Weights are packed phase by phase, in the order in which tiles read them. Data are read in
-    place, or from a copy with zeros around it. Tiles need not divide anything: the last one
-    overlaps its neighbour. Tasks share out tiles of channels (``split_channels``) and bands of rows
-    (``split_rows``); ``order`` says what tasks that follow each other have in common.
+    Weights are packed phase by phase, in the order in which tiles read them, and may be prefetched
+    ``prefetch`` terms of the sum ahead. Data are read in place, or from a copy with zeros around
+    it. Tiles need not divide anything: the last one overlaps its neighbour. Tasks share out tiles
+    of channels (``split_channels``) and bands of rows (``split_rows``); ``order`` says what tasks
+    that follow each other have in common.
     """
 
     name: ClassVar[str] = "cpu_transpose"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     def supports(self, operator: Operator, target: Target) -> bool:
         known = isinstance(operator, Conv2dTranspose) and operator.dtype in _DTYPES
@@ -96,10 +97,16 @@ def _default(
             steps = max((count for count in choices["steps"] if count <= most), default=1)
             found.append({**fixed, **tile, "vectorize": vectorize, "steps": steps})
     few = {"split_channels": 1, "split_rows": choices["split_rows"][-1], "order": "weights"}
+    few |= {"prefetch": 0}
     best = _best(({**tile, **few} for tile in found), space, operator, target)
     names = ("split_channels", "split_rows", "order")
     shares = product(*(choices[name] for name in names))
-    shared = ({**best, **dict(zip(names, share, strict=True))} for share in shares)
+    ahead = (0, choices["prefetch"][-1])
+    shared = (
+        {**best, **dict(zip(names, share, strict=True)), "prefetch": prefetch}
+        for share in shares
+        for prefetch in ahead
+    )
     return _best(shared, space, operator, target)
 
 

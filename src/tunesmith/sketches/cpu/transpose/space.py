@@ -6,7 +6,12 @@ from functools import lru_cache
 from itertools import product
 
 from tunesmith.operators import Conv2dTranspose
-from tunesmith.sketches.cpu.direct.space import MAX_STATEMENTS, MAX_VECTORS, tile_values
+from tunesmith.sketches.cpu.direct.space import (
+    MAX_STATEMENTS,
+    MAX_VECTORS,
+    PREFETCH,
+    tile_values,
+)
 from tunesmith.sketches.cpu.transpose.phases import axes
 from tunesmith.sketches.cpu.transpose.plan import grid
 from tunesmith.space import Categorical, Constraint, Ordinal, Parameter, Space
@@ -33,10 +38,12 @@ def transpose_space(op: Conv2dTranspose, registers: int) -> Space:
         Ordinal("split_rows", tuple(n for n in _SPLITS if n <= axes(op)[0].steps)),
         Categorical("copy", ("none",) * _readable_in_place(op) + ("image",)),
         Categorical("data", ("plain", "blocked")),
+        Ordinal("prefetch", PREFETCH),
     ]
     constraints = [
         *_tile_constraints(op, registers),
         Constraint(f"tile_rows * tile_columns * tile_channels * steps <= {most_statements(op)}"),
+        Constraint("prefetch == 0 or vectorize == 'channels'"),
         Constraint("data == 'plain' or (vectorize == 'channels' and copy == 'image' and block > 1)")
         if op.ci > 1
         else Constraint("data == 'plain'"),
