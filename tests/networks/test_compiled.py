@@ -177,7 +177,9 @@ def test_a_saved_network_loads_elsewhere_and_prints_nothing(
     np.save(tmp_path / "data.npy", data)
     program = (
         "import numpy as np, tunesmith.networks as networks\n"
-        f"found = networks.load({str(saved)!r})(np.load({str(tmp_path / 'data.npy')!r}))\n"
+        f"network, data = networks.load({str(saved)!r}), np.load({str(tmp_path / 'data.npy')!r})\n"
+        "found = network(data)\n"
+        "network.bind(data)()\n"
         f"np.save({str(tmp_path / 'found.npy')!r}, found)\n"
         "import sys\n"
         "from pathlib import Path\n"

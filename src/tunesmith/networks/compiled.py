@@ -107,7 +107,7 @@ class CompiledNetwork:
         if self._gpu is not None:
             return self._gpu.bind(entry, inputs)
         copies = [
-            arrays.copied_tensor(value, argument)
+            arrays.duplicate(arrays.input_tensor(value, argument))
             for value, argument in zip(inputs, entry.inputs, strict=True)
         ]
         self._check_indices(entry, copies)
