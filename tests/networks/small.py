@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -38,6 +39,17 @@ class SeveralResults(torch.nn.Module):  # type: ignore[misc]
     def forward(self, data: Any) -> Any:
         left, right = self.linear(data).chunk(2, 1)
         return torch.cos(left), torch.cat([right, left], 1), torch.sin(left)
+
+
+class Function(torch.nn.Module):  # type: ignore[misc]
+    """A function of tensors as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs: Any) -> Any:
+        return self.function(*inputs)
 
 
 def seeded(model: Any) -> Any:

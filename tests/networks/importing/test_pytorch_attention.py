@@ -9,23 +9,12 @@ from typing import Any
 import pytest
 
 from tests.networks.choices import defaults
-from tests.networks.small import random_input, result_of, seeded, torch
+from tests.networks.small import Function, random_input, result_of, seeded, torch
 from tunesmith.errors import UsageError
 from tunesmith.networks import Network, from_torch
 from tunesmith.networks.layers.layer import Layer
 
 attention = torch.nn.functional.scaled_dot_product_attention
-
-
-class Function(torch.nn.Module):  # type: ignore[misc]
-    """A function of tensors as a module."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: Any) -> Any:
-        return self.function(*inputs)
 
 
 def computes_what_pytorch_computes(function: Callable[..., Any], *inputs: Any) -> Network:

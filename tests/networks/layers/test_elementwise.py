@@ -6,20 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.networks.choices import defaults
-from tests.networks.small import random_input, result_of, seeded, torch
+from tests.networks.small import Function, random_input, result_of, seeded, torch
 from tunesmith.networks import Network, from_torch
 from tunesmith.networks.layers.layer import Layer
-
-
-class Function(torch.nn.Module):  # type: ignore[misc]
-    """A function of tensors as a module."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: Any) -> Any:
-        return self.function(*inputs)
 
 
 def labels_of(network: Network) -> list[str]:
