@@ -15,7 +15,7 @@ from tunesmith.bench.calls.page import calls_page
 from tunesmith.bench.compare.files import write_comparison_page
 from tunesmith.bench.gpu.page import gpu_page
 from tunesmith.bench.loop.page import loop_page
-from tunesmith.bench.networks.files import write_networks_page
+from tunesmith.bench.networks.files import kind_of_file, write_networks_page
 from tunesmith.bench.operators.files import write_operators_page
 from tunesmith.bench.pages.figure_files import read_figures, write_texts
 from tunesmith.bench.papers.page import write_search_page
@@ -45,8 +45,8 @@ def _write(folder: Path, name: str, figures: Mapping[str, Any]) -> None:
         write_operators_page(folder, name, figures)
     elif name.startswith("search-"):
         write_search_page(folder)
-    elif name == "networks":
-        write_networks_page(folder, figures)
+    elif kind := kind_of_file(name):
+        write_networks_page(folder, figures, kind)
     elif name == "starts":
         write_starts_page(folder, figures)
     elif name == "compare":

@@ -14,6 +14,11 @@ from tunesmith.operators import Argument
 Source = Callable[[Sequence[Array]], Sequence[Array]]
 """What the framework computes of inputs: the results in order."""
 
+
+class SourceError(TunesmithError):
+    """The framework cannot compute the network."""
+
+
 LIMIT = 1e-3
 """The largest relative error that a build may have by default."""
 
@@ -64,7 +69,7 @@ def check(
 ) -> float:
     """The relative error of a compiled network on inputs.
 
-    Raises ``TunesmithError`` if it is above the limit.
+    Raises ``TunesmithError`` if it is above the limit, and like the source.
     """
     result = compiled(*inputs)
     error = relative_error(result if isinstance(result, tuple) else [result], source(inputs))

@@ -25,7 +25,7 @@ from tunesmith.networks.build.programs import (
     kernel_name,
 )
 from tunesmith.networks.build.selection import Choice, Origin
-from tunesmith.networks.check import LIMIT, Source, check, random_inputs
+from tunesmith.networks.check import LIMIT, Source, SourceError, check, random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.description import Description, Entry, KernelDescription
 from tunesmith.networks.files import missing_instructions
@@ -152,7 +152,7 @@ class Network:
         most ``max_weights_growth`` times their original bytes. On CPUs up to ``contenders`` of each
         task are timed inside of the network; with 1, and for another processor than this machine's,
         their times alone decide. The result is compared with the network's source on random inputs,
-        and on ``inputs`` if given; if this machine cannot run it, such as without a GPU,
+        and on ``inputs`` if given; if this machine cannot run either, such as without a GPU,
         ``unchecked`` of the result says so. The same ``seed`` makes the same picks. ``progress``
         hears how far the build is, ``say`` gets a line about each program that cannot be compiled
         (the next best takes its place), and if the weights cannot be kept within the limit.
@@ -183,16 +183,26 @@ class Network:
         compiled = self.linked(kernels)
         origins = [kernel.choice.origin for kernel in kernels.values()]
         compiled.stored_tasks = origins.count(Origin.STORE)
+        self._check(compiled, examples, limit)
+        return compiled
+
+    def _check(
+        self, compiled: CompiledNetwork, examples: Sequence[Sequence[Array]], limit: float
+    ) -> None:
+        """Compare a compiled network with its source, if both can run here."""
         try:
             compiled.check_runs_here()
         except TunesmithError as error:
             compiled.unchecked = str(error)
-            return compiled
-        if self.source is not None:
-            compiled.relative_error = max(
-                check(compiled, self.source, each, limit) for each in examples
-            )
-        return compiled
+            return
+        if self.source is None:
+            return
+        try:
+            errors = [check(compiled, self.source, each, limit) for each in examples]
+        except SourceError as error:
+            compiled.unchecked = str(error)
+        else:
+            compiled.relative_error = max(errors)
 
     @property
     def _can_be_timed(self) -> bool:

@@ -100,6 +100,5 @@ def figures(rows: Sequence[dict[str, Any]] = (), **fields: Any) -> dict[str, Any
         "sketches": [],
         "rows": list(rows),
         "recording": None,
-        "networks": [],
         **fields,
     }

@@ -9,10 +9,11 @@ import pytest
 
 from tunesmith.bench.networks.comparison import OURS, Comparison, compare, prepared_model
 from tunesmith.bench.networks.model import ComparedModel, described_model
-from tunesmith.bench.networks.peers import network_peers
+from tunesmith.bench.networks.peers import network_peers, versions_of_network_peers
 from tunesmith.bench.networks.table import comparison_table
 from tunesmith.bench.timing.rotation import Turns
 from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.target import Target
 
 
 def test_a_comparison_in_json_and_as_a_table() -> None:
@@ -54,6 +55,16 @@ def test_peers_that_cannot_take_a_network() -> None:
     )
 
 
+def test_peers_on_a_gpu() -> None:
+    model = ComparedModel("dqn", None, 1)
+    gpu = Target("cuda", cores=2, arch="sm_90")
+    peers = network_peers("cuda")
+    assert list(peers) == ["torch-compile", "pytorch"]
+    assert peers["pytorch"].side(model, gpu)["device"] == "cuda"
+    assert "device" not in peers["pytorch"].side(model, Target(cores=2))
+    assert list(versions_of_network_peers("cuda")) in (["torch"], [])
+
+
 def test_one_network_of_both() -> None:
     assert described_model("dqn", None, 2) == ComparedModel("dqn", None, 2)
     for zoo, file in ((None, None), ("dqn", Path("net.onnx"))):
@@ -69,4 +80,4 @@ def test_our_network_fails(tmp_path: Path) -> None:
         prepared_model(model, {"data": np.zeros((2, 6), np.float32)}) as prepared,
         pytest.raises(TunesmithError, match=r"our network failed: .* is not a network's"),
     ):
-        compare(prepared, {OURS: broken}, 1, rounds=3, slow=False, only=())
+        compare(prepared, {OURS: broken}, Target(cores=1), rounds=3, slow=False, only=())

@@ -95,6 +95,26 @@ def test_metaschedule_on_the_page(tmp_path: Path) -> None:
     assert "MetaSchedule" not in write_networks(tmp_path, ROWS)[1]
 
 
+def test_rows_of_a_gpu_are_files_of_their_own(tmp_path: Path) -> None:
+    """Their page tells nothing that is measured, or wanted, on CPUs only."""
+    machine = this_machine("NVIDIA H100")
+    found = row("dqn", {"pytorch": 2.0, "torch-compile": 1.2}, where=None)
+    found["origin"] = {**found["origin"], "machine": machine}
+    figures, page = write_networks(tmp_path, [found], "cuda")
+    assert figures["machine"]["device"] == "NVIDIA H100"
+    assert page.startswith("# Whole networks against other runtimes")
+    assert "GiB, NVIDIA H100" in page
+    assert "| dqn | 10.00 | 1.20 | 1.08–1.32 | **1.20** | 2.00 |" in page
+    for absent in ("OpenVINO", "## Figures", "## Where the time goes"):
+        assert absent not in page
+    assert (tmp_path / "networks-cuda.json").exists()
+    assert not (tmp_path / "networks.json").exists()
+    rewrite(tmp_path / "networks-cuda.json")
+    assert (tmp_path / "networks-cuda.md").read_text() == page
+    with pytest.raises(TunesmithError, match="rows of another machine"):
+        read_networks(tmp_path, kind="cuda")
+
+
 def test_a_page_without_rows(tmp_path: Path) -> None:
     figures, page = write_networks(tmp_path, [])
     assert figures["rows"] == []

@@ -1,4 +1,4 @@
-"""``tunesmith bench networks``: what is asked for with ``--against``."""
+"""``tunesmith bench networks``: what is asked for with ``--against`` and ``--target``."""
 
 from __future__ import annotations
 
@@ -45,3 +45,18 @@ def test_a_network_without_a_row(command: Command, tmp_path: Path, store: Path) 
     assert ran.code == 1
     assert "dqn: it has no row to add MetaSchedule to: run without --against" in ran.err
     assert "tunesmith: no figures for dqn: see above" in ran.err
+
+
+def test_networks_on_a_gpu_need_one(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Path
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # on a machine with a GPU, too
+    words = ["bench", "networks", "--target", "cuda", "-o", tmp_path / "out", "--store", store]
+    ran = command(*words)
+    assert ran.code == 2
+    assert ran.complaint.startswith("no NVIDIA GPU can be used: ")
+    assert ran.complaint.endswith("; tunesmith network build needs no GPU")
+    assert not (tmp_path / "out").exists()
+    ran = command(*words, "--against", "metaschedule")
+    assert ran.code == 2
+    assert ran.complaint.startswith("MetaSchedule is compared on CPUs: leave out --against")

@@ -90,6 +90,7 @@ def test_build_without_a_gpu_and_what_needs_one(model: Path, tmp_path: Path) -> 
     for words, hint in (
         (("run", "net.so"), ""),
         (("tune", model, *gpu), "; tunesmith network build needs no GPU"),
+        (("compare", model, *gpu), "; tunesmith network build needs no GPU"),
         (("show", model, *gpu), "; or name one to build for, such as --arch sm_90"),
     ):
         ran = tunesmith(tmp_path, *words, gpus=0)

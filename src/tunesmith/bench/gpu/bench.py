@@ -12,7 +12,6 @@ from typing import Any, Protocol
 
 from tunesmith.bench.gpu.facts import gpu_facts, read_clocks
 from tunesmith.bench.gpu.files import DATA, Figures, read_gpu, write_gpu
-from tunesmith.bench.gpu.networks import NetworkRuns
 from tunesmith.bench.gpu.peers import GpuPeers
 from tunesmith.bench.gpu.recording import SpaceSample
 from tunesmith.bench.gpu.sketches import SketchCheck
@@ -29,17 +28,12 @@ from tunesmith.store import Store
 PARTS: Mapping[str, float] = {"sketches": 3.0, "tuning": 10.0, "peers": 4.0, "recording": 3.0}
 """What is done, in this order, with the weights by which the parts share the time."""
 
-MORE_PARTS: Mapping[str, float] = {"networks": 10.0}
-"""What is done only if it is asked for: it takes minutes by itself."""
-
 NO_TIME = "no time was left"
 
 # For what comes after the last part.
 _SPARE = 4.0
 # Less is no tuning: a measurer takes some seconds to get ready.
 _LEAST_TUNING = 8.0
-# Nor is a network built and compared in less: PyTorch compiles it, too.
-_LEAST_NETWORK = 30.0
 # Nor is a comparison or a recording begun with less than this.
 _LEAST = 2.0
 
@@ -103,7 +97,6 @@ class GpuBench:
     folder: Path
     store: Store
     screen: Screen
-    networks: NetworkRuns | None = None
     whole: bool = True
     begun: float = field(default_factory=time.monotonic)
     failed: dict[str, str] = field(default_factory=dict)
@@ -119,9 +112,8 @@ class GpuBench:
 
         Raises ``KeyboardInterrupt`` if Ctrl-C ended it; what was measured until then is written.
         """
-        known = {**PARTS, **MORE_PARTS}
-        parts = [part for part in known if part in self.settings.parts]
-        weights = {part: known[part] for part in parts}
+        parts = [part for part in PARTS if part in self.settings.parts]
+        weights = {part: PARTS[part] for part in parts}
         late = time.monotonic() - self.begun
         plan = TimePlan(max(0.0, self.settings.seconds - late - _SPARE), weights)
         steps = {
@@ -129,7 +121,6 @@ class GpuBench:
             "tuning": self._tuning,
             "peers": self._peers,
             "recording": self._recording,
-            "networks": self._networks,
         }
         for part in parts:
             begun = plan.spent
@@ -158,7 +149,6 @@ class GpuBench:
             "sketches": [],
             "rows": [],
             "recording": None,
-            "networks": [],
         }
         known = None if self.whole else read_gpu(self.folder)
         if known is None:
@@ -169,7 +159,7 @@ class GpuBench:
                 f"{self.folder / DATA} holds figures of another machine ({names[0][0]}): name "
                 "another folder with --output, or measure all anew (without --only and --workload)"
             )
-        kept = ("parts", "libraries", "sketches", "rows", "recording", "networks")
+        kept = ("parts", "libraries", "sketches", "rows", "recording")
         return fresh | {name: known[name] for name in kept if name in known}
 
     def _write(self) -> tuple[Figures, str]:
@@ -287,22 +277,3 @@ class GpuBench:
         self._figures["recording"] = written
         if stop is Stop.INTERRUPTED:
             raise KeyboardInterrupt
-
-    def _networks(self, deadline: Deadline) -> None:
-        if self.networks is None:
-            raise TunesmithError("no networks are named")
-        rows = {row["network"]: row for row in self._figures["networks"]}
-        for place, name in enumerate(self.networks.names):
-            seconds = deadline.share(len(self.networks.names) - place)
-            rows[name] = self._network(self.networks, name, seconds)
-            self._figures["networks"] = list(rows.values())
-            self._write()
-
-    def _network(self, networks: NetworkRuns, name: str, seconds: float) -> dict[str, Any]:
-        if seconds < _LEAST_NETWORK:
-            return {"network": name, "failed": NO_TIME}
-        try:
-            row = networks.row(name, self.store, seconds, self.screen.say)
-        except Exception as error:
-            return {"network": name, "failed": self._told(error, f"{name}: ")}
-        return {**row, "clocks": read_clocks()}

@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,13 @@ from tunesmith.bench.networks.workloads import NetworkWorkload
 from tunesmith.bench.pages.provenance import origin_now
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import UsageError
-from tunesmith.networks import Network, NetworkProgress, NetworkResult, from_torch
+from tunesmith.networks import (
+    CompiledNetwork,
+    Network,
+    NetworkProgress,
+    NetworkResult,
+    from_torch,
+)
 from tunesmith.networks.reporting.profile import call_times
 from tunesmith.networks.zoo import ZOO
 from tunesmith.store import Store
@@ -60,13 +66,14 @@ class NetworkSettings:
 
 @dataclass(frozen=True)
 class NetworkBench:
-    """Measures rows, one a network and batch. ``say`` hears what goes on, ``watch`` follows the
-    tuning."""
+    """Measures rows, one a network and batch, for a target that this machine can measure. ``say``
+    hears what goes on, ``watch`` follows the tuning."""
 
     settings: NetworkSettings
     store: Store
     say: Callable[[str], None]
     watch: Watch
+    target: Target = field(default_factory=Target)
 
     def row(self, workload: NetworkWorkload, known: Row | None) -> Row | None:
         """The row of a workload; None if what is ``known`` of it stays.
@@ -76,9 +83,9 @@ class NetworkBench:
         """
         if known is not None and not self.settings.again:
             return None
-        target, zoo = Target(), ZOO.get(workload.network)
+        kind, zoo = self.target.kind, ZOO.get(workload.network)
         model = ComparedModel(workload.network, None, workload.batch)
-        network = from_torch(zoo.model(), zoo.example(workload.batch), target)
+        network = from_torch(zoo.model(), zoo.example(workload.batch), self.target)
         with tempfile.TemporaryDirectory(prefix="tunesmith-bench-") as made:
             folder = Path(made)
             self.say(f"{workload.name}: building with the model's picks ...")
@@ -92,19 +99,19 @@ class NetworkBench:
                 comparison = compare(
                     prepared,
                     libraries,
-                    target.core_count,
+                    self.target,
                     rounds=self.settings.rounds,
                     slow=self.settings.slow,
                     say=lambda text: self.say(f"{workload.name}: {text}"),
                 )
             size = libraries[OURS].stat().st_size
-            where = where_time_goes(call_times(compiled), runtime_seconds(network))
+            where = _where(network, compiled)
         row = {
             "workload": workload.name,
             "network": workload.network,
             "batch": workload.batch,
             "dtype": network.inputs[0].dtype,
-            "origin": origin_now(versions_of_network_peers(), asdict(self.settings)),
+            "origin": origin_now(versions_of_network_peers(kind), asdict(self.settings), kind),
             **comparison.to_json(),
             "tuning_seconds": seconds + (known or {}).get("tuning_seconds", 0.0),
             "untuned_build_seconds": picked,
@@ -151,6 +158,13 @@ class NetworkBench:
             if number < len(parts):
                 libraries[EARLY] = network.build(self.store).save(folder / "early.so")
         return spent
+
+
+def _where(network: Network, compiled: CompiledNetwork) -> dict[str, Any] | None:
+    """Where the time goes; None for a GPU, which runs functions after their calls have returned."""
+    if network.target.kind != "cpu":
+        return None
+    return where_time_goes(call_times(compiled), runtime_seconds(network))
 
 
 def _kept(known: Row | None) -> Row:

@@ -19,6 +19,7 @@ from tunesmith.bench.timing.rotation import Rotation, Turns, ratio_of, rotate
 from tunesmith.bench.timing.side_process import Side
 from tunesmith.errors import TunesmithError
 from tunesmith.networks.graph import Array
+from tunesmith.target import Target
 
 OURS = "tunesmith"
 
@@ -111,31 +112,31 @@ def prepared_model(model: ComparedModel, inputs: Mapping[str, Array]) -> Iterato
 def compare(
     model: ComparedModel,
     libraries: Mapping[str, Path],
-    cores: int,
+    target: Target,
     *,
     rounds: int,
     slow: bool = True,
     only: Collection[str] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
-    """Time networks that were built, by the names of their sides, in turn with all peers.
+    """Time networks that were built for a target, by the names of their sides, in turn with peers.
 
     ``model`` is a prepared one; ``slow`` peers are timed, too, if that is asked for; ``only``
     these peers are asked, all by default. Raises ``TunesmithError`` if our own network fails.
     """
     sides: dict[str, dict[str, Any]] = {
-        name: our_side(model, path, cores) for name, path in libraries.items()
+        name: our_side(model, path, target.core_count) for name, path in libraries.items()
     }
     missing: dict[str, str] = {}
     once: list[NetworkPeer] = []
-    for peer in network_peers().values():
+    for peer in network_peers(target.kind).values():
         if only is not None and peer.name not in only:
             continue
         reason = peer.missing(model)
         if reason is not None:
             missing[peer.name] = reason
         elif not peer.slow:
-            sides[peer.name] = peer.side(model, cores)
+            sides[peer.name] = peer.side(model, target)
         elif slow:
             once.append(peer)
 
@@ -152,7 +153,7 @@ def compare(
     for peer in once:
         preparing(peer.name)
         try:
-            slowly[peer.name] = _seconds_once(peer.side(model, cores))
+            slowly[peer.name] = _seconds_once(peer.side(model, target))
         except TunesmithError as error:
             missing[peer.name] = str(error)
     return Comparison(libraries.keys(), rotation.turns, slowly, missing)

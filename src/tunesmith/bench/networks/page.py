@@ -30,19 +30,21 @@ _HEADS = {
 _CHARTS = ("How many times as fast as each peer, by network",)
 
 
-def networks_page(figures: Mapping[str, Any], charts: Sequence[str] = ()) -> str:
-    """Markdown. ``figures`` are what the JSON file holds, ``charts`` the names of its charts."""
-    rows = figures["rows"]
+def networks_page(figures: Mapping[str, Any], charts: Sequence[str], kind: str) -> str:
+    """Markdown. ``figures`` are what the JSON file of a kind of target holds, ``charts`` the names
+    of its charts."""
+    rows, peers = figures["rows"], network_peers(kind)
     return markdown(
         "networks/page.md.jinja",
         figures=figures,
+        kind=kind,
         rows=rows,
         settings=[row["origin"]["settings"] for row in rows],
         disturbance=DISTURBED,
-        summary=network_summary(rows),
+        summary=network_summary(rows) if kind == "cpu" else [],
         charts=dict(zip(charts, _CHARTS, strict=False)),
-        heads=_HEADS,
-        peers={_HEADS[peer.name]: peer for peer in network_peers().values()},
+        heads={name: _HEADS[name] for name in peers},
+        peers={_HEADS[peer.name]: peer for peer in peers.values()},
         ratio_of=lambda row, peer: {**row["peers"], **row["timed_once"]}.get(peer),
         best_ratio=best_ratio,
         untuned_ratio=untuned_ratio,

@@ -10,6 +10,7 @@ from typing import Any
 
 from tunesmith.bench.networks.model import ComparedModel
 from tunesmith.bench.pages.provenance import installed_versions
+from tunesmith.target import Target
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class NetworkPeer:
     imported only then: one process holds one library. ``takes`` says whether the network must be
     one of PyTorch, or in ONNX. ``packages`` are what it needs, ``how`` says to people how it is
     called. One that is ``slow`` does not take turns: it is timed once, in a process of its own.
+    ``kinds`` of targets are those whose devices it runs on here.
     """
 
     name: str
@@ -29,6 +31,7 @@ class NetworkPeer:
     function: str
     takes: str = "torch"
     slow: bool = False
+    kinds: tuple[str, ...] = ("cpu",)
 
     def call(self, model: ComparedModel, cores: int, **options: Any) -> Callable[[], Any]:
         """A call; ``options`` are further ones of the function."""
@@ -48,21 +51,25 @@ class NetworkPeer:
             return model.why_no_onnx
         return None
 
-    def side(self, model: ComparedModel, cores: int) -> dict[str, Any]:
-        """It as a side of a comparison."""
-        return {"kind": "peer", "peer": self.name, "model": model.to_json(), "cores": cores}
+    def side(self, model: ComparedModel, target: Target) -> dict[str, Any]:
+        """It as a side of a comparison, on the target's device."""
+        side = {"kind": "peer", "peer": self.name, "model": model.to_json()}
+        device = {} if target.kind == "cpu" else {"device": target.kind}
+        return {**side, "cores": target.core_count, **device}
 
 
-def network_peers() -> Mapping[str, NetworkPeer]:
-    """All by name, in the order in which they are shown."""
-    return {peer.name: peer for peer in _PEERS}
+def network_peers(kind: str = "cpu") -> Mapping[str, NetworkPeer]:
+    """All for a kind of target by name, in the order in which they are shown."""
+    return {peer.name: peer for peer in _PEERS if kind in peer.kinds}
 
 
-def versions_of_network_peers() -> dict[str, str]:
-    """The installed packages that peers use, with their versions."""
-    return installed_versions(name for peer in _PEERS for name in peer.packages)
+def versions_of_network_peers(kind: str = "cpu") -> dict[str, str]:
+    """The installed packages that peers for a kind of target use, with their versions."""
+    peers = network_peers(kind).values()
+    return installed_versions(name for peer in peers for name in peer.packages)
 
 
+_BOTH = ("cpu", "cuda")
 _PEERS = (
     NetworkPeer(
         "openvino",
@@ -87,6 +94,7 @@ _PEERS = (
         ("torch",),
         "TorchInductor with frozen weights; plain data or channels last, whichever is faster",
         "torch:compiled_call",
+        kinds=_BOTH,
     ),
     NetworkPeer(
         "pytorch",
@@ -94,6 +102,7 @@ _PEERS = (
         ("torch",),
         "eager mode, channels last or plain data, whichever is faster",
         "torch:eager_call",
+        kinds=_BOTH,
     ),
     NetworkPeer(
         "tvm",

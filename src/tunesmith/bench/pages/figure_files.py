@@ -19,7 +19,7 @@ import psutil
 
 from tunesmith.bench.pages.provenance import Origin, is_origin
 from tunesmith.errors import TunesmithError, system_reason
-from tunesmith.store import this_machine
+from tunesmith.machine import machine_for
 from tunesmith.whole_file import write_whole
 
 Row = dict[str, Any]
@@ -60,13 +60,15 @@ class RowFile:
     """A file whose rows are of one machine.
 
     ``fits`` looks at a row that was read; ``origins`` says where its parts come from, None where
-    that is not known; ``anew`` are the options with which all rows are measured anew.
+    that is not known; ``anew`` are the options with which all rows are measured anew; ``kind`` is
+    that of the targets.
     """
 
     path: Path
     fits: Callable[[Row], bool]
     origins: Callable[[Row], Sequence[Origin | None]]
     anew: str
+    kind: str = "cpu"
 
     def read(self, redone: Collection[str] = ()) -> dict[str, Row]:
         """The rows of earlier runs by workload; none where there is no file.
@@ -84,7 +86,7 @@ class RowFile:
         return {row["workload"]: row for row in figures["rows"] if self._is_kept(row, redone)}
 
     def _is_kept(self, row: Row, redone: Collection[str]) -> bool:
-        here = this_machine()["fingerprint"]
+        here = machine_for(self.kind)["fingerprint"]
         machines = [origin and origin["machine"] for origin in self.origins(row)]
         others = [each for each in machines if not each or each["fingerprint"] != here]
         if not others:

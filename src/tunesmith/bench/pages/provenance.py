@@ -14,7 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tunesmith.store import library_versions, this_machine
+from tunesmith.machine import machine_for
+from tunesmith.store import library_versions
 
 Origin = Mapping[str, Any]
 
@@ -22,12 +23,17 @@ _PACKAGE = Path(__file__).parents[2]
 
 
 def origin_now(
-    versions: Mapping[str, str] | None = None, settings: Mapping[str, Any] | None = None
+    versions: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    kind: str = "cpu",
 ) -> dict[str, Any]:
-    """``date``, ``machine``, ``versions`` (also these) and ``settings`` of what is measured now."""
+    """``date``, ``machine``, ``versions`` (also these) and ``settings`` of what is measured now.
+
+    ``kind`` is that of the target: for a GPU the machine has it as its ``device``.
+    """
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
-        "machine": this_machine(),
+        "machine": machine_for(kind),
         "versions": {**library_versions(), "tunesmith": own_version(), **(versions or {})},
         "settings": dict(settings or {}),
     }

@@ -34,7 +34,6 @@ class Part(enum.Enum):
     TUNING = "tuning"
     PEERS = "peers"
     RECORDING = "recording"
-    NETWORKS = "networks"
 
 
 def gpu(
@@ -44,7 +43,7 @@ def gpu(
     *,
     seconds: Annotated[float, Option(help="How long the whole takes.")] = 480.0,
     only: Annotated[
-        list[Part] | None, Option(help="Only this part; repeatable; default: all but networks.")
+        list[Part] | None, Option(help="Only this part; repeatable; default: all parts.")
     ] = None,
     peers: Annotated[
         bool, Option("--peers/--without-peers", help="Compare with cuBLAS and cuDNN.")
@@ -66,9 +65,6 @@ def gpu(
     recorded: Annotated[
         str, Option(help="The layer, or operator, whose space is sampled.")
     ] = "resnet18.C12",
-    network: Annotated[
-        list[str] | None, Option(help="A network of the zoo for that part; repeatable.")
-    ] = None,
     pairs: Annotated[int, Option(help="Rounds in which sides take turns.")] = 25,
     seed: Annotated[int, Option(help="Seed of all that is random.")] = 0,
     store: opt.StoreLocation = None,
@@ -89,7 +85,6 @@ def gpu(
     target = Target("cuda")
     target.check_measurable()
     from tunesmith.bench.gpu.bench import PARTS, GpuBench, GpuSettings
-    from tunesmith.bench.gpu.networks import NETWORKS, NetworkRuns
     from tunesmith.bench.gpu.recording import SpaceSample
     from tunesmith.bench.gpu.sketches import SketchCheck
     from tunesmith.bench.gpu.workloads import RECORDED_SKETCH, small_operators
@@ -113,7 +108,6 @@ def gpu(
             output,
             opened,
             _Terminal(),
-            NetworkRuns(target, network or NETWORKS, rounds=pairs, seed=seed),
             whole=not (only or workload),
             begun=begun,
         )

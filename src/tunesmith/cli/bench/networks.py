@@ -12,7 +12,7 @@ from typer import Option
 from tunesmith.cli import options as opt
 from tunesmith.cli.bench.operators import Rival
 from tunesmith.cli.output import print_page, remark, remarks
-from tunesmith.errors import TunesmithError
+from tunesmith.errors import TunesmithError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +42,7 @@ def networks(
     against: Annotated[
         Rival | None, Option(help="Only add TVM's MetaSchedule to networks that have figures.")
     ] = None,
+    target: opt.TargetKind = "cpu",
     seed: Annotated[int, Option(help="Seed of the search.")] = 0,
     store: opt.StoreLocation = None,
     again: Annotated[
@@ -56,19 +57,24 @@ def networks(
     from tunesmith.bench.networks.workloads import network_workloads
     from tunesmith.bench.pages.figure_files import make_folder
     from tunesmith.store import open_store
+    from tunesmith.target import Target
 
+    device = Target(target)
+    if against is not None and target != "cpu":
+        raise UsageError("MetaSchedule is compared on CPUs: leave out --against or --target")
+    device.check_measurable("tunesmith network build")
     chosen = network_workloads(network or ())
     settings = NetworkSettings(
         _SECONDS if seconds is None else seconds, early, rounds, seed, tvm, again
     )
     make_folder(output)
-    rows = read_networks(output, redone=chosen if again and against is None else ())
+    rows = read_networks(output, chosen if again and against is None else (), target)
     if against is not None and not network:
         chosen = {name: workload for name, workload in chosen.items() if name in rows}
     failed = []
     with open_store(store) as opened:
         runner: NetworkBench | MetaScheduleBench = (
-            NetworkBench(settings, opened, remark, _watch)
+            NetworkBench(settings, opened, remark, _watch, device)
             if against is None
             else MetaScheduleBench(seconds, rounds, seed, opened, remark, again)
         )
@@ -81,8 +87,8 @@ def networks(
                 continue
             if row is not None:
                 rows[name] = row
-                write_networks(output, rows.values())
-    figures, page = write_networks(output, rows.values())
+                write_networks(output, rows.values(), target)
+    figures, page = write_networks(output, rows.values(), target)
     print_page(figures, page, as_json=as_json)
     if failed:
         raise TunesmithError(f"no figures for {', '.join(failed)}: see above")

@@ -30,11 +30,7 @@ def compare(
 
     if len(choice.batches or ()) > 1:
         raise UsageError("one batch is compared at a time: give one --batch")
-    if choice.target != "cpu":
-        raise UsageError(
-            "other runtimes are compared on CPUs: 'tunesmith bench gpu --only networks' compares "
-            "networks on a GPU"
-        )
+    choice.check_measurable()
     network = choice.network()
     model = described_model(choice.zoo, choice.model, *(network.batches or (1,)))
     with open_store(store) as opened, BuildLines(remarks()) as lines:
@@ -48,7 +44,7 @@ def compare(
             found = compare(
                 prepared,
                 {OURS: library},
-                network.target.core_count,
+                network.target,
                 rounds=rounds,
                 slow=tvm,
                 say=remark,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import MissingDependencyError, UsageError, last_line, system_reason
-from tunesmith.networks.check import Source
+from tunesmith.networks.check import Source, SourceError
+from tunesmith.networks.graph import Array
 from tunesmith.networks.importing.onnx_operators import own_operators
 from tunesmith.networks.importing.onnx_padding import with_padding_in_numbers
 
@@ -136,7 +138,10 @@ def _placed(operator: str, model: Any) -> str:
 
 def source_of(model: Any) -> Source:
     """What ONNX Runtime computes of inputs, or where it is missing or refuses the model ONNX's own
-    evaluator."""
+    evaluator.
+
+    It raises ``SourceError`` for a model that this evaluator cannot compute either.
+    """
     names = [given.name for given in model.graph.input if given.name not in _weights(model)]
     try:
         import onnxruntime
@@ -145,10 +150,22 @@ def source_of(model: Any) -> Source:
             model.SerializeToString(), providers=["CPUExecutionProvider"]
         )
     except Exception:
-        from onnx.reference import ReferenceEvaluator
-
-        session = ReferenceEvaluator(model)
+        return partial(_evaluated, model, names)
     return lambda inputs: list(session.run(None, dict(zip(names, inputs, strict=True))))
+
+
+def _evaluated(model: Any, names: Sequence[str], inputs: Sequence[Array]) -> list[Array]:
+    """The results of ONNX's own evaluator, which computes fewer models than we do."""
+    from onnx.reference import ReferenceEvaluator
+
+    try:
+        results = ReferenceEvaluator(model).run(None, dict(zip(names, inputs, strict=True)))
+    except Exception as error:
+        raise SourceError(
+            f"ONNX's own evaluator cannot compute the network ({last_line(error)}): ONNX Runtime "
+            "may (pip install onnxruntime)"
+        ) from error
+    return list(results)
 
 
 def _weights(model: Any) -> set[str]:

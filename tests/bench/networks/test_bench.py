@@ -1,0 +1,40 @@
+"""A row of a real network, as ``bench networks`` measures it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tunesmith.bench.networks.bench import UNTUNED, NetworkBench, NetworkSettings
+from tunesmith.bench.networks.workloads import NetworkWorkload
+from tunesmith.store import open_store
+
+
+@contextmanager
+def watch() -> Iterator[Callable[[Any], None]]:
+    yield lambda _: None
+
+
+@pytest.mark.slow
+def test_a_row_of_a_real_network(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="networks of the zoo need PyTorch")
+    said: list[str] = []
+    settings = NetworkSettings(seconds=0, rounds=3, slow=False)
+    with open_store(tmp_path / "t.db") as store:
+        bench = NetworkBench(settings, store, said.append, watch)
+        row = bench.row(NetworkWorkload("dqn"), None)
+        assert row is not None
+        assert bench.row(NetworkWorkload("dqn"), row) is None, "it has its figures"
+    assert (row["network"], row["tasks"], row["tuning_seconds"]) == ("dqn", 5, 0.0)
+    assert row["relative_error"] < 1e-5
+    assert row["milliseconds"] > 0
+    assert row["peers"]["pytorch"]["ratio"] > 0
+    assert row["builds"][UNTUNED]["best_peer"]["ratio"] > 0
+    assert 0 < row["where"]["runtime_share"] < 1
+    assert said[0] == "dqn: building with the model's picks ..."
+    assert said[-1].startswith("dqn: ")
+    assert "times as fast as" in said[-1]
