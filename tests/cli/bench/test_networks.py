@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 from tests.bench.networks.rows import row
+from tests.cli.command import Process
 from tests.cli.conftest import Command
+from tests.emulated import needs_compiler
 from tunesmith.bench.networks.files import write_networks
 from tunesmith.bench.networks.metaschedule import MetaScheduleBench
 from tunesmith.bench.networks.workloads import NetworkWorkload
 from tunesmith.store import this_machine
+from tunesmith.testing.emulated_gpu import environment
 
 
 def test_metaschedule_is_added_to_rows_that_there_are(
@@ -60,3 +63,23 @@ def test_networks_on_a_gpu_need_one(
     ran = command(*words, "--against", "metaschedule")
     assert ran.code == 2
     assert ran.complaint.startswith("MetaSchedule is compared on CPUs: leave out --against")
+
+
+@needs_compiler
+@pytest.mark.thorough
+def test_a_network_on_an_emulated_gpu(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="networks of the zoo need PyTorch")
+    words = ["--target", "cuda", "--network", "dqn", "--seconds", 0, "--rounds", 3]
+    given = {**environment(gpus=1), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    process = Process.start(
+        ["bench", "networks", *words, "-o", tmp_path, "--store", tmp_path / "t.db"], env=given
+    )
+    with process.cleaned_up():
+        ran = process.wait()
+    assert ran.code == 0, ran.err
+    figures = json.loads((tmp_path / "networks-cuda.json").read_text(encoding="utf-8"))
+    (row,) = figures["rows"]
+    assert figures["machine"]["device"] == "Emulated GPU"
+    assert row["relative_error"] < 1e-5
+    assert row["where"] is None
+    assert row["missing"].keys() <= {"pytorch", "torch-compile"}
