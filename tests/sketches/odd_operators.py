@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,17 +30,19 @@ _CHAINS = (
 )
 _OTHERS = ("adaptive_pool2d", "reduce", "elementwise", "embedding")
 _CELLS = ("lstm", "gru")
+NAMES = (*_PRODUCTS, *_WINDOWS, *_ROWS, *_CELLS, *_OTHERS)
 
 
 class OddOperators:
-    """An endless series of operators, which a seed decides."""
+    """An endless series of operators of some names, all by default, which a seed decides."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, names: Sequence[str] = NAMES) -> None:
         self._rng = np.random.default_rng(seed)
+        self._names = tuple(names)
 
     def __next__(self) -> Operator:
         while True:
-            name = self._one((*_PRODUCTS, *_WINDOWS, *_ROWS, *_CELLS, *_OTHERS))
+            name = self._one(self._names)
             try:
                 return operator(name, **self._options(name))
             except UsageError:  # options that do not fit together

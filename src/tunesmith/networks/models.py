@@ -58,6 +58,8 @@ def _of_modules(
 ) -> Network:
     """The network of Relax modules, one for each batch, or of a single one if none is named."""
     graphs = [graph_of(module["main"], module) for module in modules]
+    if not all(graph.inputs for graph in graphs):
+        raise UsageError("the model has no input, so its results are constants: run it once")
     for graph, batch in zip(graphs, _distinct(batches), strict=False):
         if graph.batch != batch:
             raise UsageError(

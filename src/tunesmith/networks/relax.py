@@ -151,6 +151,11 @@ class _Reader:
         return self._nodes[-1]
 
 
+_TYPES = (
+    *("bool", "float16", "bfloat16", "float32", "float64"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+)
+
 _FUNCTIONS = ("maximum", "minimum")
 """What TVM's importer of ONNX writes as functions of TIR that it names so, with a number."""
 
@@ -190,6 +195,8 @@ def _fields(kind: Any) -> Sequence[Any]:
 def _tensor(kind: Any, name: str) -> Value:
     if not hasattr(kind, "shape") or kind.shape is None:
         raise UsageError(f"the shape of {name} is not known: export the network with fixed shapes")
+    if str(kind.dtype) not in _TYPES:
+        raise UsageError(f"{name} is of {kind.dtype}, which is not supported: take float32")
     return Value(tuple(_number(extent, name) for extent in kind.shape), str(kind.dtype), name)
 
 

@@ -11,13 +11,6 @@ from tunesmith.errors import TunesmithError
 _THREADS = 256
 
 
-def passes_for_gpu() -> Sequence[Any]:
-    """The passes before TVM's operations become functions: sorting and prefix sums for GPUs."""
-    from tvm.relax.backend import DispatchSortScan
-
-    return [DispatchSortScan()]
-
-
 def scheduled_for_gpu() -> Any:
     """A pass that schedules the functions of a module that are not scheduled yet.
 

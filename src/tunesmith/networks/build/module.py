@@ -13,7 +13,7 @@ from tunesmith.errors import TunesmithError, last_line
 from tunesmith.kernel import arrays
 from tunesmith.networks.build.concatenation import concatenate
 from tunesmith.networks.build.fallback import scheduled_for_cpu
-from tunesmith.networks.build.gpu_schedules import passes_for_gpu, scheduled_for_gpu
+from tunesmith.networks.build.gpu_schedules import scheduled_for_gpu
 from tunesmith.networks.build.kernels import LayerKernel, Prepared
 from tunesmith.networks.build.memory import planned, without_checks
 from tunesmith.networks.description import Buffer, Preparation
@@ -79,14 +79,15 @@ def _built(
     """
     from tvm import relax
     from tvm.ir.transform import Sequential
+    from tvm.relax.backend import DispatchSortScan  # sorting and prefix sums
     from tvm.relax.transform import LegalizeOps
 
     if target.kind != "cuda":
-        lowerings = [LegalizeOps({"relax.concat": concatenate})]
+        lowerings = [DispatchSortScan(), LegalizeOps({"relax.concat": concatenate})]
         passes = _pipeline(functions, lowerings, scheduled_for_cpu())
         passes = Sequential([passes, planned(functions, buffers)])
         return relax.build(module, target.to_tvm(), relax_pipeline=passes)
-    lowerings = [*passes_for_gpu(), LegalizeOps()]
+    lowerings = [DispatchSortScan(), LegalizeOps()]
     passes = _pipeline(functions, lowerings, scheduled_for_gpu())
     return gpu_executable(
         lambda: relax.build(

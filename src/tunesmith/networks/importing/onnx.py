@@ -151,7 +151,14 @@ def source_of(model: Any) -> Source:
         )
     except Exception:
         return partial(_evaluated, model, names)
-    return lambda inputs: list(session.run(None, dict(zip(names, inputs, strict=True))))
+    return partial(_run, session, names)
+
+
+def _run(session: Any, names: Sequence[str], inputs: Sequence[Array]) -> list[Array]:
+    try:
+        return list(session.run(None, dict(zip(names, inputs, strict=True))))
+    except Exception as error:
+        raise SourceError(f"ONNX Runtime cannot run the network: {last_line(error)}") from error
 
 
 def _evaluated(model: Any, names: Sequence[str], inputs: Sequence[Array]) -> list[Array]:

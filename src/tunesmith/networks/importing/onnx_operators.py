@@ -22,7 +22,7 @@ def own_operators() -> Iterator[None]:
     from tvm.relax.frontend.onnx import onnx_frontend
 
     known = onnx_frontend._get_convert_map
-    own = {"Clip": _clip(), "Pad": _pad(), **recurrent_converters()}
+    own = {"Clip": _clip(), "IsInf": _is_inf(), "Pad": _pad(), **recurrent_converters()}
     onnx_frontend._get_convert_map = lambda: {**known(), **own}
     try:
         yield
@@ -43,6 +43,23 @@ def _clip() -> Any:
 
 
 _BOUNDS = (("min", -math.inf), ("max", math.inf))
+
+
+def _is_inf() -> Any:
+    """Which numbers are infinite, of the signs that are asked for."""
+    from tvm import relax
+    from tvm.relax.frontend.onnx import onnx_frontend
+
+    def convert(_: Any, builder: Any, inputs: Any, attributes: Mapping[str, Any], __: Any) -> Any:
+        data, zero = inputs[0], relax.const(0, str(inputs[0].ty.dtype))
+        found = builder.emit(relax.op.isinf(data))
+        for sign, other in (("detect_positive", "less"), ("detect_negative", "greater")):
+            if not attributes.get(sign, 1):
+                beside = builder.emit(getattr(relax.op, other)(data, zero))
+                found = builder.emit(relax.op.logical_and(found, beside))
+        return found
+
+    return type("IsInf", (onnx_frontend.IsInf,), {"_impl_v10": classmethod(convert)})
 
 
 def _pad() -> Any:

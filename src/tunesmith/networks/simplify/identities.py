@@ -19,7 +19,8 @@ def drop_identities(node: Node, rewriting: Rewriting) -> Sequence[Value] | None:
     if data is None or data.shape != node.output.shape or data.dtype != node.output.dtype:
         return None
     if node.op == "nn.dropout":
-        return [data, *node.outputs[1:]]
+        ones = (Value.of(np.ones(mask.shape, mask.dtype)) for mask in node.outputs[1:])
+        return [data, *ones]
     return [data] if _is_identity(node) else None
 
 

@@ -71,7 +71,10 @@ VECTORS(double, double)
 VECTORS(int, int)
 VECTORS(longlong, long long)
 VECTORS(uint, unsigned)
+VECTORS(short, short)
+VECTORS(ushort, unsigned short)
 VECTORS(char, signed char)
+VECTORS(uchar, unsigned char)
 
 struct alignas(4) uint1 { unsigned x; };
 #include "warp.hpp"

@@ -203,6 +203,11 @@ class TiledSchedule:
         return int(self.schedule.get(loop).extent)
 
     def _vectorize_loop(self, loop: Any) -> None:
+        from tvm.tirx import IntImm
+
+        # A tile at an edge of the image may read less than others: vectors need a known length.
+        if not isinstance(self.schedule.get(loop).extent, IntImm):
+            return
         extent = self._extent(loop)
         if extent > _WIDEST_VECTOR and extent % LANES == 0:
             _, loop = self.schedule.split(loop, [None, LANES])
