@@ -197,7 +197,10 @@ def _tensor(kind: Any, name: str) -> Value:
         raise UsageError(f"the shape of {name} is not known: export the network with fixed shapes")
     if str(kind.dtype) not in _TYPES:
         raise UsageError(f"{name} is of {kind.dtype}, which is not supported: take float32")
-    return Value(tuple(_number(extent, name) for extent in kind.shape), str(kind.dtype), name)
+    shape = tuple(_number(extent, name) for extent in kind.shape)
+    if 0 in shape:
+        raise UsageError(f"{name} of shape {shape} has no elements: export the network without it")
+    return Value(shape, str(kind.dtype), name)
 
 
 def _number(extent: Any, name: str) -> int:

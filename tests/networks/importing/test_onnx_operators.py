@@ -13,6 +13,7 @@ import pytest
 
 from tests.networks.choices import defaults
 from tests.networks.small_onnx import onnx, saved
+from tunesmith.errors import UsageError
 from tunesmith.networks import Network, from_onnx
 from tunesmith.networks.check import SourceError, check, random_inputs
 from tunesmith.networks.layers.layer import Layer
@@ -129,6 +130,82 @@ def test_padding_of_some_axes_by_attributes_and_of_integers(tmp_path: Path) -> N
     integers = [make("Pad", ["x", "pads"], ["y"])]
     pads = {"pads": np.array([0, 1, 2, 0])}
     computes_as_its_source(network_of(tmp_path, integers, pads, (3, 4), opset=13, kind="INT32"))
+
+
+def test_infinite_numbers_of_one_sign(tmp_path: Path) -> None:
+    data = np.array([[-np.inf, -1, np.nan], [0, np.inf, 2]], np.float32)
+    for sign, other in ((1, "detect_negative"), (-1, "detect_positive")):
+        nodes = [
+            make("IsInf", ["x"], ["found"], **{other: 0}),
+            make("Cast", ["found"], ["y"], to=onnx.TensorProto.FLOAT),
+        ]
+        compiled = network_of(tmp_path, nodes, {}, (2, 3), opset=13).build(contenders=1)
+        np.testing.assert_array_equal(compiled(data), data == sign * np.inf)
+
+
+@pytest.mark.parametrize("exponent", [np.int64(2), np.float32(0.5), np.float64(3)])
+def test_powers_of_another_type(tmp_path: Path, exponent: Any) -> None:
+    for kind in ("FLOAT", "INT32"):
+        nodes = [make("Abs", ["x"], ["positive"]), make("Pow", ["positive", "exponent"], ["y"])]
+        given = {"exponent": exponent}
+        computes_as_its_source(network_of(tmp_path, nodes, given, (3, 4), opset=13, kind=kind))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_images_are_enlarged_as_older_versions_have_it(tmp_path: Path, mode: str) -> None:
+    by_input = [make("Upsample", ["x", "scales"], ["y"], mode=mode)]
+    scales = {"scales": np.array([1, 1, 2, 3], np.float32)}
+    computes_as_its_source(network_of(tmp_path, by_input, scales, (1, 2, 3, 4), opset=9))
+    by_attribute = [make("Upsample", ["x"], ["y"], mode=mode, scales=[1.0, 1.0, 2.0, 2.0])]
+    computes_as_its_source(network_of(tmp_path, by_attribute, {}, (1, 2, 3, 4), opset=8))
+
+
+def test_sums_of_all_before_and_places_in_order(tmp_path: Path) -> None:
+    """Which TVM has as loops, that no schedule is for."""
+    for attributes in ({}, {"reverse": 1}, {"exclusive": 1}):
+        nodes = [make("CumSum", ["x", "axis"], ["y"], **attributes)]
+        computes_as_its_source(network_of(tmp_path, nodes, {"axis": np.array(1)}, (3, 4), opset=13))
+    nodes = [make("TopK", ["x", "k"], ["y", "places"])]
+    computes_as_its_source(network_of(tmp_path, nodes, {"k": np.array([2])}, (3, 4), opset=13))
+    nodes = [make("ScatterElements", ["x", "places", "updates"], ["y"], axis=0)]
+    given = {"places": np.array([[-1, 0, -2]]), "updates": np.ones((1, 3), np.float32)}
+    computes_as_its_source(network_of(tmp_path, nodes, given, (3, 3), opset=13))
+
+
+def test_what_dropout_leaves_out_is_nothing(tmp_path: Path) -> None:
+    nodes = [
+        make("Dropout", ["x"], ["kept", "mask"]),
+        make("Cast", ["mask"], ["ones"], to=onnx.TensorProto.FLOAT),
+        make("Sub", ["kept", "ones"], ["y"]),
+    ]
+    computes_as_its_source(network_of(tmp_path, nodes, {}, (3, 4), opset=13))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "shape", "opset", "complaint"),
+    [
+        ([make("Slice", ["x", "zero", "zero"], ["y"])], (3, 4), 13, "has no elements: export"),
+        ([make("Cast", ["x"], ["y"], to=17)], (3, 4), 19, "is of float8_e4m3fn, which is not"),
+        ([make("Attention", ["x"] * 3, ["y"])], (1, 2, 4, 8), 23, "of opset 23: export it"),
+        ([make("Upsample", ["x"], ["y"], scales=[1.0, 2.0])], (3, 4), 8, "Upsample is supported"),
+    ],
+)
+def test_what_is_refused(
+    tmp_path: Path, nodes: list[Any], shape: tuple[int, ...], opset: int, complaint: str
+) -> None:
+    zero = {"zero": np.array([0])} if opset == 13 else {}
+    with pytest.raises(UsageError, match=complaint):
+        network_of(tmp_path, nodes, zero, shape, opset=opset)
+
+
+def test_a_model_without_inputs_is_refused(tmp_path: Path) -> None:
+    helper = onnx.helper
+    value = onnx.numpy_helper.from_array(np.ones(3, np.float32))
+    found = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, (3,))
+    graph = helper.make_graph([make("Constant", [], ["y"], value=value)], "constant", [], [found])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    with pytest.raises(UsageError, match="the model has no input, so its results are constants"):
+        from_onnx(saved(model, tmp_path))
 
 
 def test_padding_before_a_convolution_is_the_convolutions(tmp_path: Path) -> None:

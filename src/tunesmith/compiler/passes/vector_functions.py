@@ -1,4 +1,4 @@
-"""exp, tanh, erf and sigmoid of float32 as arithmetic that LLVM keeps in vectors.
+"""exp, tanh, erf, sigmoid, sinh and cosh of float32 as arithmetic that LLVM keeps in vectors.
 
 TVM leaves them to the C library, which computes each lane of a vector in a call of its own.
 """
@@ -59,6 +59,9 @@ _ERF = (
     ),
 )
 
+# sinh(x) / x by the square of x: the next term of the series is below 3e-8 for |x| <= 1.
+_SINH = (1.0, 1 / 6, 1 / 120, 1 / 5040, 1 / 362880)
+
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.693359375
 """ln 2 in so few bits that its multiples are exact; ``LN2_LOW`` is the rest."""
@@ -90,12 +93,12 @@ def _lowering(name: str, write: Callable[[_Float32, Any], Any]) -> Callable[[Any
     from tvm.ir import Op
 
     known = (Op.get(name).get_attr(rule) for rule in _RULES)
-    before = next(rule for rule in known if rule is not None)
+    before = next((rule for rule in known if rule is not None), None)
 
     def lower(call: Any) -> Any:
         dtype = str(call.ty.dtype)
         if dtype.partition("x")[0] != "float32":
-            return before(call)
+            return call if before is None else before(call)
         return write(_Float32(dtype), call.args[0])
 
     return lower
@@ -185,6 +188,29 @@ def _sigmoid(of: _Float32, x: Any) -> Any:
     return of.number(1.0) / (of.number(1.0) + _bounded_exp(of, negative))
 
 
+def _half_of_exp(of: _Float32, x: Any) -> Any:
+    """Finite wherever half of exp is, which may be above float32's largest number itself."""
+    root = of.number(0.5) * x
+    return of.number(0.5) * _exp(of, root) * _exp(of, root)
+
+
+def _cosh(of: _Float32, x: Any) -> Any:
+    return of.named("x", x, lambda x: _half_of_exp(of, x) + _half_of_exp(of, of.number(0.0) - x))
+
+
+def _sinh(of: _Float32, x: Any) -> Any:
+    """By its series where the difference of two exponentials would cancel."""
+    from tvm import tirx
+
+    def parts(x: Any) -> Any:
+        near = x * of.polynomial(_SINH, x * x)
+        far = _half_of_exp(of, x) - _half_of_exp(of, of.number(0.0) - x)
+        inside = tirx.all(x < of.number(1.0), x > of.number(-1.0))
+        return tirx.Select(inside, near, far)
+
+    return of.named("x", x, parts)
+
+
 def _quotient(of: _Float32, x: Any, fitted: tuple[float, Sequence[float], Sequence[float]]) -> Any:
     """An odd function that reaches 1, by a quotient of polynomials."""
     bound, numerator, denominator = fitted
@@ -206,4 +232,6 @@ _FUNCTIONS: dict[str, Callable[[_Float32, Any], Any]] = {
     "tirx.sigmoid": _sigmoid,
     "tirx.tanh": lambda of, x: _quotient(of, x, _TANH),
     "tirx.erf": lambda of, x: _quotient(of, x, _ERF),
+    "tirx.cosh": _cosh,
+    "tirx.sinh": _sinh,
 }

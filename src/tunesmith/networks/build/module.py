@@ -51,16 +51,16 @@ def built_module(
 
     register_vector_functions()
     builder, weights = relax.BlockBuilder(), _Weights()
-    reads = {
-        name: _Emitter(graph, kernels, builder, weights).function(name)
-        for name, graph in graphs.items()
-    }
-    preparation = _preparation(builder, weights)
     linked = list({id(kernel): kernel.module for kernel in kernels.values()}.values())
-    module = builder.finalize().with_attr("external_mods", linked)
-    called = list(graphs) if preparation is None else [*graphs, preparation.function]
     buffers: dict[str, list[Buffer]] = {name: [] for name in graphs}
     try:
+        reads = {
+            name: _Emitter(graph, kernels, builder, weights).function(name)
+            for name, graph in graphs.items()
+        }
+        preparation = _preparation(builder, weights)
+        called = list(graphs) if preparation is None else [*graphs, preparation.function]
+        module = builder.finalize().with_attr("external_mods", linked)
         executable = _built(module, called, target, buffers)
     except TunesmithError:
         raise

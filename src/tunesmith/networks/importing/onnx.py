@@ -111,6 +111,11 @@ def module_of(model: Any, batch: int = 1) -> Any:
     """The Relax module of a model. Raises ``UsageError`` for what cannot be imported."""
     from tvm.relax.frontend.onnx import from_onnx
 
+    if any(_is_new_attention(node) for node in model.graph.node):
+        raise UsageError(
+            f"this network has operators that are not supported: {_placed('Attention', model)}, as "
+            "of opset 23: export it with an older one"
+        )
     shapes = {name: list(shape) for name, shape in input_shapes(model, batch).items()}
     try:
         padded = with_padding_in_numbers(model, shapes)
@@ -126,6 +131,11 @@ def module_of(model: Any, batch: int = 1) -> Any:
                 f"this network has operators that are not supported: {names}"
             ) from error
         raise UsageError(f"this network cannot be imported: {last_line(error)}") from error
+
+
+def _is_new_attention(node: Any) -> bool:
+    """Whether a node is ONNX's own attention; ONNX Runtime has another operator of that name."""
+    return node.op_type == "Attention" and node.domain in ("", "ai.onnx")
 
 
 def _placed(operator: str, model: Any) -> str:

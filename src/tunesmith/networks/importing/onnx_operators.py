@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tunesmith.errors import UsageError
 from tunesmith.networks.importing.onnx_recurrent import recurrent_converters
 
 # The modes of padding, and how Relax names them.
@@ -22,7 +23,8 @@ def own_operators() -> Iterator[None]:
     from tvm.relax.frontend.onnx import onnx_frontend
 
     known = onnx_frontend._get_convert_map
-    own = {"Clip": _clip(), "IsInf": _is_inf(), "Pad": _pad(), **recurrent_converters()}
+    made = (_clip(), _is_inf(), _pad(), _pow(), _upsample())
+    own = {converter.__name__: converter for converter in made} | dict(recurrent_converters())
     onnx_frontend._get_convert_map = lambda: {**known(), **own}
     try:
         yield
@@ -111,3 +113,60 @@ def _padded(
         data = builder.emit(relax.op.strided_slice(data, axes, begins, ends))
     widths = [max(0, count) for pair in zip(before, after, strict=True) for count in pair]
     return builder.emit(relax.op.nn.pad(data, widths, mode, float(value)))
+
+
+def _pow() -> Any:
+    """Powers whose exponents are of another type than their bases."""
+    from tvm import relax
+    from tvm.relax.frontend.onnx import onnx_frontend
+
+    def convert(
+        _: Any, builder: Any, inputs: Any, attributes: Mapping[str, Any], params: Any
+    ) -> Any:
+        base, exponent = inputs
+        dtype = str(base.ty.dtype)
+        computed = dtype if "float" in dtype else "float64"
+        given = [_as(builder, each, computed) for each in (base, exponent)]
+        result = onnx_frontend.Pow._impl_v7(builder, given, attributes, params)
+        return result if computed == dtype else relax.op.astype(builder.emit(result), dtype)
+
+    return type("Pow", (onnx_frontend.Pow,), {"_impl_v7": classmethod(convert)})
+
+
+def _as(builder: Any, tensor: Any, dtype: str) -> Any:
+    from tvm import relax
+
+    if str(tensor.ty.dtype) == dtype:
+        return tensor
+    if hasattr(tensor, "value"):  # a constant
+        return relax.const(tensor.value.numpy().astype(dtype), dtype)
+    return builder.emit(relax.op.astype(tensor, dtype))
+
+
+def _upsample() -> Any:
+    """Images enlarged by factors that are an attribute (version 7) or an input (version 9)."""
+    from tvm import relax
+    from tvm.relax.frontend.onnx import onnx_frontend
+
+    def convert(_: Any, __: Any, inputs: Any, attributes: Mapping[str, Any], params: Any) -> Any:
+        scales = attributes.get("scales")
+        if scales is None:
+            scales = onnx_frontend.get_constant(inputs[1], params).value.numpy()
+        shape = [int(extent) for extent in inputs[0].ty.shape]
+        if len(shape) != 4 or any(scale != 1 for scale in scales[:2]):
+            raise UsageError("Upsample is supported for height and width of images")
+        sizes = [int(size * scale) for size, scale in zip(shape[2:], scales[2:], strict=True)]
+        return relax.op.image.resize2d(
+            inputs[0],
+            size=relax.ShapeExpr(sizes),
+            layout="NCHW",
+            method=_METHODS[attributes.get("mode", b"nearest").decode()],
+            coordinate_transformation_mode="asymmetric",
+            rounding_method="floor",
+        )
+
+    methods = {f"_impl_v{version}": classmethod(convert) for version in (7, 9)}
+    return type("Upsample", (onnx_frontend.OnnxOpConverter,), methods)
+
+
+_METHODS = {"nearest": "nearest_neighbor", "linear": "linear"}
