@@ -35,6 +35,7 @@ FOLDER = Path(__file__).parent / "golden"
 POST_OPS = Path(__file__).parent / "golden_post_ops"
 # By name, for the length of its vectors is part of a program.
 TARGET = Target(mcpu="x86-64-v4", cores=2)
+GPU = Target("cuda", arch="sm_90")
 
 # Each with what it changes of the default.
 PROGRAMS: dict[str, tuple[Operator, dict[str, Any]]] = {
@@ -170,6 +171,17 @@ SKETCHES = {
 }
 
 
+# On a GPU, each with its default config.
+ON_GPUS: dict[str, tuple[Operator, str]] = {
+    "cuda_elementwise": (elementwise(c=6, inner=37, post_ops="scale+silu+add"), "cuda_elementwise"),
+    "cuda_embedding": (embedding(n=9, rows=50, width=70), "cuda_embedding"),
+    "cuda_lstm": (lstm(units=20, constant_weights=True), "cuda_recurrent"),
+    "cuda_gru": (gru(steps=3, b=2, units=16, reverse=True), "cuda_recurrent"),
+    "cuda_softmax": (softmax(m=12, n=60), "cuda_rows"),
+    "cuda_reduce": (reduce(outer=20, n=40), "cuda_tiled"),
+    "cuda_adaptive_pool": (adaptive_pool2d(c=4, h=7, w=40, output_size=(3, 2)), "cuda_tiled"),
+}
+
 # A factor of each channel, a function, and a tensor of the result's shape.
 _CHAIN = "scale+silu+multiply"
 _IMAGE: dict[str, Any] = {"ci": 3, "h": 4, "w": 8, "co": 16, "bias": True, "post_ops": _CHAIN}
@@ -186,15 +198,22 @@ WITH_POST_OPS: dict[str, Operator] = {
     ),
     "cpu_winograd": conv2d(**_SAME),
     "cpu_transpose": conv2d_transpose(kernel=4, stride=2, padding=1, **_IMAGE),
+    "cuda_tiled": conv2d(kernel=3, padding=1, **_IMAGE),
+    "cuda_winograd": conv2d(**_SAME),
 }
 
 
-def text_of(operator: Operator, sketch_name: str | None, changes: Mapping[str, Any]) -> str:
+def text_of(
+    operator: Operator,
+    sketch_name: str | None,
+    changes: Mapping[str, Any],
+    target: Target = TARGET,
+) -> str:
     """The program of a config that changes so much of the default."""
-    sketch = sketch_for(operator, TARGET, sketch_name)
-    config = sketch.default(operator, TARGET).replace(**changes)
-    sketch.space(operator, TARGET).check(config)
-    script = sketch.program(operator, TARGET, config).script()
+    sketch = sketch_for(operator, target, sketch_name)
+    config = sketch.default(operator, target).replace(**changes)
+    sketch.space(operator, target).check(config)
+    script = sketch.program(operator, target, config).script()
     return f"# {operator.key}\n# {sketch.name} {sketch.version}: {config.key}\n{script}\n"
 
 
@@ -204,11 +223,20 @@ def test_the_program_is_as_it_was(name: str, check_golden: Callable[[Path, str],
     check_golden(FOLDER / f"{name}.txt", text_of(operator, SKETCHES.get(name), changes))
 
 
+@pytest.mark.parametrize("name", ON_GPUS)
+def test_the_program_of_a_gpu_is_as_it_was(
+    name: str, check_golden: Callable[[Path, str], None]
+) -> None:
+    operator, sketch = ON_GPUS[name]
+    check_golden(FOLDER / f"{name}.txt", text_of(operator, sketch, {}, GPU))
+
+
 @pytest.mark.parametrize("sketch", WITH_POST_OPS)
 def test_post_ops_are_as_they_were(sketch: str, check_golden: Callable[[Path, str], None]) -> None:
-    check_golden(POST_OPS / f"{sketch}.txt", text_of(WITH_POST_OPS[sketch], sketch, {}))
+    target = GPU if sketch.startswith("cuda") else TARGET
+    check_golden(POST_OPS / f"{sketch}.txt", text_of(WITH_POST_OPS[sketch], sketch, {}, target))
 
 
 def test_every_golden_file_is_in_use() -> None:
-    assert {path.stem for path in FOLDER.iterdir()} == set(PROGRAMS)
+    assert {path.stem for path in FOLDER.iterdir()} == {*PROGRAMS, *ON_GPUS}
     assert {path.stem for path in POST_OPS.iterdir()} == set(WITH_POST_OPS)

@@ -17,14 +17,13 @@ from tunesmith.networks.build.contenders import CONTENDERS
 from tunesmith.networks.build.kernels import LayerKernel, layer_kernel
 from tunesmith.networks.build.module import built_module
 from tunesmith.networks.build.programs import (
-    MAX_WEIGHTS_GROWTH,
     BuildState,
     HowToBuild,
-    Use,
     compiled_kernels,
     kernel_name,
 )
 from tunesmith.networks.build.selection import Choice, Origin
+from tunesmith.networks.build.weights_limit import MAX_WEIGHTS_GROWTH, Use
 from tunesmith.networks.check import LIMIT, Source, SourceError, check, random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.description import Description, Entry, KernelDescription
@@ -197,12 +196,13 @@ class Network:
             return
         if self.source is None:
             return
-        try:
-            errors = [check(compiled, self.source, each, limit) for each in examples]
-        except SourceError as error:
-            compiled.unchecked = str(error)
-        else:
-            compiled.relative_error = max(errors)
+        errors = []
+        for each in examples:
+            try:
+                errors.append(check(compiled, self.source, each, limit))
+            except SourceError as error:
+                compiled.unchecked = str(error)
+        compiled.relative_error = max(errors, default=None)
 
     @property
     def _can_be_timed(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from tunesmith.bench.networks.comparison import OURS, Comparison, compare, prepared_model
 from tunesmith.bench.networks.model import ComparedModel, described_model
 from tunesmith.bench.networks.peers import network_peers, versions_of_network_peers
+from tunesmith.bench.networks.side import _prepared
 from tunesmith.bench.networks.table import comparison_table
 from tunesmith.bench.timing.rotation import Turns
 from tunesmith.errors import TunesmithError, UsageError
@@ -63,6 +65,22 @@ def test_peers_on_a_gpu() -> None:
     assert peers["pytorch"].side(model, gpu)["device"] == "cuda"
     assert "device" not in peers["pytorch"].side(model, Target(cores=2))
     assert list(versions_of_network_peers("cuda")) in (["torch"], [])
+
+
+def test_a_side_of_pytorch_on_a_device(tmp_path: Path) -> None:
+    """The device ``cpu``, of which all is the same as on a GPU but where the arrays are."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    program = torch.export.export(torch.nn.Linear(6, 3), (torch.zeros(2, 6),))
+    torch.export.save(program, tmp_path / "net.pt2")
+    np.savez(tmp_path / "inputs.npz", data=np.zeros((2, 6), np.float32))
+    given = ComparedModel(None, str(tmp_path / "net.pt2"), 2, str(tmp_path / "inputs.npz"))
+    for model in (given, dataclasses.replace(given, zoo="dqn", file=None)):
+        if model.zoo:
+            np.savez(tmp_path / "inputs.npz", data=np.zeros((2, 4, 84, 84), np.float32))
+        side = {"kind": "peer", "peer": "pytorch", "model": model.to_json(), "cores": 1}
+        call, count = _prepared({**side, "device": "cpu"})
+        call()
+        assert count == 1
 
 
 def test_one_network_of_both() -> None:

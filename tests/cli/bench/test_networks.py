@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -15,6 +15,8 @@ from tests.emulated import needs_compiler
 from tunesmith.bench.networks.files import write_networks
 from tunesmith.bench.networks.metaschedule import MetaScheduleBench
 from tunesmith.bench.networks.workloads import NetworkWorkload
+from tunesmith.cuda import devices
+from tunesmith.errors import UsageError
 from tunesmith.store import this_machine
 from tunesmith.testing.emulated_gpu import environment
 
@@ -50,10 +52,14 @@ def test_a_network_without_a_row(command: Command, tmp_path: Path, store: Path) 
     assert "tunesmith: no figures for dqn: see above" in ran.err
 
 
+def no_gpu() -> NoReturn:
+    raise UsageError("no NVIDIA GPU can be used: there is none")
+
+
 def test_networks_on_a_gpu_need_one(
     command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Path
 ) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # on a machine with a GPU, too
+    monkeypatch.setattr(devices, "gpus", no_gpu)  # on a machine with a GPU, too
     words = ["bench", "networks", "--target", "cuda", "-o", tmp_path / "out", "--store", store]
     ran = command(*words)
     assert ran.code == 2
@@ -82,4 +88,4 @@ def test_a_network_on_an_emulated_gpu(tmp_path: Path) -> None:
     assert figures["machine"]["device"] == "Emulated GPU"
     assert row["relative_error"] < 1e-5
     assert row["where"] is None
-    assert row["missing"].keys() <= {"pytorch", "torch-compile"}
+    assert {*row["peers"], *row["missing"]} == {"pytorch", "torch-compile"}

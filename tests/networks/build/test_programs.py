@@ -15,7 +15,7 @@ from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.networks.build import programs, selection
-from tunesmith.networks.build.programs import BuildState, HowToBuild, Use, compiled_kernels
+from tunesmith.networks.build.programs import BuildState, HowToBuild, compiled_kernels
 from tunesmith.networks.build.selection import (
     Choice,
     Origin,
@@ -24,6 +24,7 @@ from tunesmith.networks.build.selection import (
     picked,
     weights_as_read,
 )
+from tunesmith.networks.build.weights_limit import Use
 from tunesmith.operators import conv2d, dense
 from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.tir.weights import prepared_weights

@@ -81,3 +81,45 @@ def test_results_in_the_memory_of_inputs(c_compiler: str, tmp_path: Path, offset
     for number, expected in enumerate(result_of(model, *inputs)):
         found = np.fromfile(tmp_path / f"result{number}.bin", np.float32)
         np.testing.assert_allclose(found, expected.numpy().ravel(), rtol=1e-5)
+
+
+SORTING = r"""
+#include <stdio.h>
+#include <tunesmith/network.h>
+
+int main(void) {
+  TunesmithNetwork* network = tunesmith_network_load("net.so");
+  const TunesmithEntry* entry = tunesmith_network_entry(network, 1);
+  float data[5] = {3, 1, 5, 2, 4}, largest[2];
+  int64_t places[2];
+  if (!entry) return 8;
+  DLTensor input = tunesmith_tensor(&entry->inputs[0], data);
+  DLTensor outputs[2] = {tunesmith_tensor(&entry->outputs[0], largest),
+                         tunesmith_tensor(&entry->outputs[1], places)};
+  if (tunesmith_network_run(network, &input, 1, outputs, 2)) {
+    puts(tunesmith_network_error(network));
+    return 1;
+  }
+  printf("%g %g at %d and %d\n", largest[0], largest[1], (int)places[0], (int)places[1]);
+  tunesmith_network_free(network);
+  return 0;
+}
+"""
+
+
+class Largest(torch.nn.Module):  # type: ignore[misc]
+    def forward(self, data: Any) -> Any:
+        return torch.topk(data, 2)
+
+
+def test_what_sorts_needs_the_third_library(c_compiler: str, tmp_path: Path) -> None:
+    network = from_torch(Largest(), random_input(1, 5))
+    write_folder(tmp_path)
+    network.built(defaults(network)).save(tmp_path / "net.so")
+    program = compile_c(c_compiler, tmp_path, SORTING, *flags(tmp_path))
+    ran = run(tmp_path, program)
+    assert (ran.returncode, ran.stdout) == (0, "5 4 at 2 and 4\n")
+    (tmp_path / "lib" / "libtvm_runtime_extra.so").unlink()
+    ran = run(tmp_path, program)
+    assert ran.returncode == 1
+    assert "tvm.contrib.sort" in ran.stdout

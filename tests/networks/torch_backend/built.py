@@ -11,8 +11,9 @@ import pytest
 from tests.networks.small import result_of, torch
 from tunesmith.networks import Network
 from tunesmith.networks.build.kernels import LayerKernel, layer_kernel
-from tunesmith.networks.build.programs import HowToBuild, Use, kernel_name
+from tunesmith.networks.build.programs import HowToBuild, kernel_name
 from tunesmith.networks.build.selection import defaults
+from tunesmith.networks.build.weights_limit import Use
 from tunesmith.networks.torch_backend import attempts
 from tunesmith.operators import Operator
 from tunesmith.target import Target

@@ -95,7 +95,7 @@ class NetworkBench:
             seconds = self._tuned(network, workload, folder, libraries)
             compiled = network.build(self.store)
             libraries[OURS] = compiled.save(folder / "net.so")
-            with prepared_model(model, network.example()) as prepared:
+            with prepared_model(model, network.example(), kind) as prepared:
                 comparison = compare(
                     prepared,
                     libraries,

@@ -96,13 +96,19 @@ def with_inputs(model: ComparedModel, inputs: Mapping[str, Array], folder: Path)
 
 
 @contextmanager
-def prepared_model(model: ComparedModel, inputs: Mapping[str, Array]) -> Iterator[ComparedModel]:
-    """The model with its inputs, by name, and its ONNX file, in a folder for the meantime."""
+def prepared_model(
+    model: ComparedModel, inputs: Mapping[str, Array], kind: str = "cpu"
+) -> Iterator[ComparedModel]:
+    """The model with its inputs, by name, and its ONNX file if a peer for this kind of target may
+    read it, in a folder for the meantime."""
     with tempfile.TemporaryDirectory(prefix="tunesmith-compare-") as made:
         folder = Path(made)
         model = with_inputs(model, inputs, folder)
         if not model.is_torch:
             yield dataclasses.replace(model, onnx=model.file)
+            return
+        if all(peer.takes == "torch" for peer in network_peers(kind).values()):
+            yield model
             return
         why = write_onnx(model, folder / "model.onnx")
         onnx = None if why else str(folder / "model.onnx")

@@ -48,16 +48,19 @@ class ComparedModel:
         with np.load(self.inputs) as saved:
             return {name: saved[name] for name in saved.files}
 
-    def torch_module(self) -> Any:
-        """The ``torch.nn.Module``, for inference."""
+    def torch_module(self, device: str = "cpu") -> Any:
+        """The ``torch.nn.Module``, for inference on a device of PyTorch."""
         if self.file is not None:
+            from torch.export.passes import move_to_device_pass
+
             from tunesmith.networks.importing.pytorch import read_program
 
-            return read_program(self.file).module()
+            # Its operations name the device that it was exported on, too.
+            return move_to_device_pass(read_program(self.file), device).module()
         from tunesmith.networks.zoo import ZOO
 
         assert self.zoo is not None
-        return ZOO.get(self.zoo).model()
+        return ZOO.get(self.zoo).model().to(device)
 
     def relax_module(self) -> Any:
         """TVM's import of it, with its weights as constants."""

@@ -68,10 +68,10 @@ def _layouts(model: ComparedModel, device: str) -> dict[str, tuple[Any, list[Any
         use_full_precision()
     last = torch.channels_last
     inputs = [torch.from_numpy(array).to(device) for array in model.arrays().values()]
-    layouts = {"plain": (model.torch_module().to(device), inputs)}
+    layouts = {"plain": (model.torch_module(device), inputs)}
     if any(tensor.dim() == 4 for tensor in inputs):
         turned = [it.to(memory_format=last) if it.dim() == 4 else it for it in inputs]
-        layouts["channels last"] = (model.torch_module().to(device, memory_format=last), turned)
+        layouts["channels last"] = (model.torch_module(device).to(memory_format=last), turned)
     return layouts
 
 

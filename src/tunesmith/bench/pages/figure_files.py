@@ -93,7 +93,7 @@ class RowFile:
             return True
         if row["workload"] in redone:
             return False
-        whose = f"another machine ({others[0]['cpu']})" if others[0] else "an unknown machine"
+        whose = f"another machine ({_named(others[0])})" if others[0] else "an unknown machine"
         raise self.refused(whose)
 
     def refused(self, whose: str) -> TunesmithError:
@@ -102,6 +102,10 @@ class RowFile:
             f"{self.path} holds rows of {whose}: name another folder with --output, or measure all "
             f"of its workloads anew ({self.anew})"
         )
+
+
+def _named(machine: Mapping[str, Any]) -> str:
+    return ", ".join(str(machine[part]) for part in ("cpu", "device") if part in machine)
 
 
 def in_order(rows: Iterable[Mapping[str, Any]], workloads: Iterable[str]) -> list[Row]:

@@ -12,7 +12,7 @@ from typer import Option
 from tunesmith.cli import options as opt
 from tunesmith.cli.bench.operators import Rival
 from tunesmith.cli.output import print_page, remark, remarks
-from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.errors import TunesmithError, UsageError, describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ _SECONDS = 600.0
 
 def networks(
     output: Annotated[
-        Path, Option("-o", "--output", help="Folder for networks.md and networks.json.")
+        Path, Option("-o", "--output", help="Folder for networks.md, networks.json and a chart.")
     ] = opt.FIGURES,
     *,
     network: Annotated[
@@ -81,8 +81,8 @@ def networks(
         for name, workload in chosen.items():
             try:
                 row = runner.row(workload, rows.get(name))
-            except TunesmithError as error:
-                remark(f"{name}: {error}")
+            except Exception as error:  # what fails costs its network alone: the others take hours
+                remark(f"{name}: {describe(error)}")
                 failed.append(name)
                 continue
             if row is not None:

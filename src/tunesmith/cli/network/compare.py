@@ -31,6 +31,10 @@ def compare(
     if len(choice.batches or ()) > 1:
         raise UsageError("one batch is compared at a time: give one --batch")
     choice.check_measurable()
+    if choice.target == "cuda" and choice.model is not None and choice.model.suffix == ".onnx":
+        raise UsageError(
+            "on a GPU networks are compared with PyTorch, which reads no ONNX: give a .pt2 file"
+        )
     network = choice.network()
     model = described_model(choice.zoo, choice.model, *(network.batches or (1,)))
     with open_store(store) as opened, BuildLines(remarks()) as lines:
@@ -40,7 +44,7 @@ def compare(
         remark(NOTHING_KNOWN)
     with tempfile.TemporaryDirectory(prefix="tunesmith-compare-") as folder:
         library = compiled.save(Path(folder) / "net.so")
-        with prepared_model(model, network.example()) as prepared:
+        with prepared_model(model, network.example(), network.target.kind) as prepared:
             found = compare(
                 prepared,
                 {OURS: library},

@@ -10,18 +10,18 @@ from tunesmith.compiler.passes.pipelines import tvms_pipeline_name
 from tunesmith.compiler.passes.vector_functions import register_vector_functions
 from tunesmith.cuda.executable import gpu_executable
 from tunesmith.errors import TunesmithError, last_line
-from tunesmith.kernel import arrays
 from tunesmith.networks.build.concatenation import concatenate
 from tunesmith.networks.build.fallback import scheduled_for_cpu
 from tunesmith.networks.build.gpu_schedules import scheduled_for_gpu
-from tunesmith.networks.build.kernels import LayerKernel, Prepared
+from tunesmith.networks.build.kernels import LayerKernel
 from tunesmith.networks.build.memory import planned, without_checks
+from tunesmith.networks.build.weights import Weights, is_weight, preparation_of
 from tunesmith.networks.description import Buffer, Preparation
 from tunesmith.networks.graph import Value
 from tunesmith.networks.layers.cover import CoveredGraph, Step
 from tunesmith.networks.layers.layer import Layer
 from tunesmith.operators import Argument
-from tunesmith.sketches.tir.weights import PREPARE, WEIGHT, with_weights
+from tunesmith.sketches.tir.weights import WEIGHT, with_weights
 from tunesmith.target import Target
 
 
@@ -50,7 +50,7 @@ def built_module(
     from tvm import relax
 
     register_vector_functions()
-    builder, weights = relax.BlockBuilder(), _Weights()
+    builder, weights = relax.BlockBuilder(), Weights()
     linked = list({id(kernel): kernel.module for kernel in kernels.values()}.values())
     buffers: dict[str, list[Buffer]] = {name: [] for name in graphs}
     try:
@@ -58,7 +58,7 @@ def built_module(
             name: _Emitter(graph, kernels, builder, weights).function(name)
             for name, graph in graphs.items()
         }
-        preparation = _preparation(builder, weights)
+        preparation = preparation_of(builder, weights)
         called = list(graphs) if preparation is None else [*graphs, preparation.function]
         module = builder.finalize().with_attr("external_mods", linked)
         executable = _built(module, called, target, buffers)
@@ -130,84 +130,6 @@ def _pipeline(functions: list[str], lowerings: Sequence[Any], scheduled: Any) ->
     )
 
 
-class _Weights:
-    """The weights of all functions. Equal ones are one, such as those of two batches."""
-
-    def __init__(self) -> None:
-        self.values: list[Value] = []
-        self.tensors: list[Any] = []
-        self._numbers: dict[object, int] = {}
-
-    def number(self, value: Value) -> int:
-        """The number of a constant, or of what is prepared from one; it is added if no equal one is
-        there.
-
-        Its memory is shared if it is aligned: weights that were laid out are in memory once.
-        """
-        if isinstance(value, Prepared):
-            key: object = (value.function, self.number(value.raw))
-        else:
-            key = value.content
-        number = self._numbers.setdefault(key, len(self.values))
-        if number == len(self.values):
-            self.values.append(value)
-            self.tensors.append(None if isinstance(value, Prepared) else _tensor(value))
-        return number
-
-    @property
-    def arguments(self) -> tuple[Argument, ...]:
-        return tuple(
-            Argument(f"weight{number}", value.shape, value.dtype)
-            for number, value in enumerate(self.values)
-        )
-
-    @property
-    def prepared(self) -> Mapping[int, Prepared]:
-        """Those that are prepared where the network runs, by their numbers."""
-        return {
-            number: value for number, value in enumerate(self.values) if isinstance(value, Prepared)
-        }
-
-
-def _preparation(builder: Any, weights: _Weights) -> Preparation | None:
-    """Adds the function that lays out weights where the network runs, if there are any."""
-    from tvm import relax
-
-    prepared = weights.prepared
-    if not prepared:
-        return None
-    parameters = {
-        weights.number(value.raw): relax.Var(
-            f"weight{weights.number(value.raw)}",
-            relax.TensorType(value.raw.shape, value.raw.dtype),
-        )
-        for value in prepared.values()
-    }
-    with builder.function(PREPARE, list(parameters.values())):
-        with builder.dataflow():
-            made = []
-            for value in prepared.values():
-                raw = parameters[weights.number(value.raw)]
-                if value.taken != value.raw.shape:
-                    raw = builder.emit(relax.op.reshape(raw, value.taken))
-                kind = relax.TensorType(value.shape, value.dtype)
-                made.append(
-                    builder.emit(relax.op.call_dps_packed(value.function, relax.Tuple([raw]), kind))
-                )
-            result = builder.emit_output(relax.Tuple(made))
-        builder.emit_func_output(result)
-    return Preparation(PREPARE, tuple(parameters), tuple(prepared))
-
-
-def _tensor(constant: Value) -> Any:
-    described = Argument(constant.name, constant.shape, constant.dtype)
-    return arrays.input_tensor(constant.constant, described, arrays.ALIGNMENT)
-
-
-def _is_weight(value: Value) -> bool:
-    return value.constant is not None or isinstance(value, Prepared)
-
-
 class _Emitter:
     """Emits the function of a graph."""
 
@@ -216,7 +138,7 @@ class _Emitter:
         covered: CoveredGraph,
         kernels: Mapping[Layer, LayerKernel],
         builder: Any,
-        weights: _Weights,
+        weights: Weights,
     ) -> None:
         self._covered = covered
         self._kernels = kernels
@@ -234,7 +156,7 @@ class _Emitter:
         # A network may return a constant, whether a step reads it or not.
         read = [value for step in self._covered.steps for value in self._reads(step)]
         for value in [*read, *graph.outputs]:
-            if not _is_weight(value) or value in self._expressions:
+            if not is_weight(value) or value in self._expressions:
                 continue
             number = self._weights.number(value)
             if number not in reads:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tunesmith.errors import InstantiationError, TunesmithError, describe
 from tunesmith.measure.processes.pool import FailedCall, WorkerPool
 from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.networks.build.contenders import contenders
-from tunesmith.networks.build.growth import Option, fastest_with_shared, smallest
+from tunesmith.networks.build.growth import Option, smallest
 from tunesmith.networks.build.kernels import Code, LayerKernel, layer_kernel
 from tunesmith.networks.build.selection import Choice, Origin, defaults, picked, stored
-from tunesmith.sketches.cpu.model.machine import Machine
-from tunesmith.sketches.tir.weights import WEIGHT, has_constant_weights
+from tunesmith.networks.build.weights_limit import MAX_WEIGHTS_GROWTH, Use, WeightsLimit
 from tunesmith.space import Config
 from tunesmith.store import Store
 from tunesmith.target import Target
@@ -28,20 +26,6 @@ _TIMEOUT = 120.0
 InPlace = Callable[[Mapping[Task, Sequence[LayerKernel]]], Mapping[Task, Sequence[float]]]
 
 _COMPARING = "comparing programs in the network"
-
-MAX_WEIGHTS_GROWTH = 2.0
-"""How many times the original bytes prepared weights may take by default."""
-
-
-@dataclass(frozen=True)
-class Use:
-    """How a network uses a task: in so many ``layers``, over these different ``weights``.
-
-    Those of other tasks may be among them, such as of the same layer for another batch.
-    """
-
-    layers: int = 1
-    weights: frozenset[object] = field(default_factory=lambda: frozenset({object()}))
 
 
 @dataclass(frozen=True)
@@ -124,9 +108,7 @@ class _Programs:
         self._compiled: dict[Task, dict[Choice, LayerKernel]] = {task: {} for task in uses}
         self._failures: dict[Task, str] = {}
         self._bad: set[tuple[Task, str, Config]] = set()
-        self._constant_bytes = constant_bytes
-        readers = Counter(content for use in uses.values() for content in use.weights)
-        self._shared = {content for content, count in readers.items() if count > 1}
+        self._limit = WeightsLimit(uses, constant_bytes, target, how.max_growth)
         self._warned = False
         # Seconds of all layers of a task in a call, measured in the network.
         self._in_place: dict[tuple[Task, Choice], float] = {}
@@ -233,72 +215,29 @@ class _Programs:
     # -- choosing --------------------------------------------------------------------------------
 
     def _chosen(self) -> Mapping[Task, Choice]:
-        found = self._within_limit()
+        found = self._limit.fastest(self._costs())
         if found is None:
             self._ask(Origin.MODEL, self._uses)
-            found = self._within_limit()
+            found = self._limit.fastest(self._costs())
         if found is None:
-            found = smallest(self._costs())
-            self._warn(found)
+            costs = self._costs()
+            found = smallest(costs)
+            if not self._warned:
+                self._how.say(self._limit.exceeded(costs, found))
+            self._warned = True
         return {
             task: options[number]
             for (task, options), number in zip(self._options.items(), found, strict=True)
         }
 
-    def _within_limit(self) -> list[int] | None:
-        original, shared = self._original_bytes()
-        limit = self._how.max_growth * self._constant_bytes - (self._constant_bytes - original)
-        return fastest_with_shared(self._costs(), limit, shared)
-
-    def _original_bytes(self) -> tuple[int, int]:
-        """Of all tasks' weights as the model has them, each counted once; and of those that several
-        tasks have."""
-        sizes = {
-            content: _original_bytes(task)
-            for task, use in self._uses.items()
-            for content in use.weights
-        }
-        return sum(sizes.values()), sum(sizes[content] for content in self._shared)
-
     def _costs(self) -> list[list[Option]]:
         return [
-            [self._cost(task, choice) for choice in options]
+            [
+                self._limit.cost(task, choice, self._in_place.get((task, choice)))
+                for choice in options
+            ]
             for task, options in self._options.items()
         ]
-
-    def _cost(self, task: Task, choice: Choice) -> Option:
-        """What a choice costs the network: as measured there, or as far as that is known.
-
-        Trials and estimates call a program again and again, so that weights that fit into the L3
-        are read from there. In a network whose weights together do not fit they come from memory.
-        """
-        use, size = self._uses[task], choice.weight_bytes or 0
-        shared = 0 if choice.laid_out else len(use.weights & self._shared) * size
-        measured = self._in_place.get((task, choice))
-        if measured is not None:
-            return Option(measured, len(use.weights) * size, shared)
-        seconds = choice.seconds or 0.0
-        if self._target.kind == "cpu":
-            machine = Machine.of(self._target)
-            l3 = machine.usable_bytes[-1]
-            if size <= l3 < self._constant_bytes:
-                seconds += size / machine.bandwidth(self._constant_bytes)
-        return Option(use.layers * seconds, len(use.weights) * size, shared)
-
-    def _warn(self, chosen: Sequence[int]) -> None:
-        """Say once that the limit cannot be kept."""
-        if self._warned:
-            return
-        self._warned = True
-        taken = [options[number] for options, number in zip(self._costs(), chosen, strict=True)]
-        size = sum(option.bytes - option.shared for option in taken)
-        if any(option.shared for option in taken):
-            size += self._original_bytes()[1]
-        limit = self._how.max_growth
-        self._how.say(
-            f"no choice of programs keeps the weights within {limit:g} times their original "
-            f"{self._constant_bytes / 1e6:.1f} MB: the layers' take {size / 1e6:.1f} MB"
-        )
 
     # -- compiling -------------------------------------------------------------------------------
 
@@ -346,9 +285,3 @@ class _Programs:
 def _identity(choice: Choice) -> tuple[Task, str, Config]:
     """What two choices of the same program have in common."""
     return choice.problem.task, choice.problem.sketch.name, choice.config
-
-
-def _original_bytes(task: Task) -> int:
-    """The bytes of a layer's constant weights as the model has them."""
-    operator = task.operator
-    return operator.arguments[WEIGHT].bytes if has_constant_weights(operator) else 0

@@ -12,7 +12,7 @@ _EXAMPLE = Path(__file__).parent / "example"
 
 
 def write_folder(folder: Path) -> list[Path]:
-    """Write headers, TVM's two runtime libraries, examples in C and C++ and their Makefile.
+    """Write headers, TVM's runtime libraries, examples in C and C++ and their Makefile.
 
     Returns the files in order. Files of these names that are there are replaced. Raises
     ``TunesmithError`` if the folder cannot be written.
@@ -52,13 +52,15 @@ def _files() -> list[tuple[Path, Path]]:
         (Path(ffi.find_include_path()), "tvm/ffi/c_api.h"),
         (Path(ffi.find_dlpack_include_path()), "dlpack/dlpack.h"),
     )
-    runtime = Path(str(tvm.__file__)).parent / "lib" / "libtvm_runtime.so"
+    # The second one is for networks that sort: the header loads it if it is there.
+    folder = Path(str(tvm.__file__)).parent / "lib"
+    runtime = [folder / f"lib{name}.so" for name in ("tvm_runtime", "tvm_runtime_extra")]
     return [
         *(
             (path, Path("include", path.relative_to(base)))
             for base, pattern in headers
             for path in sorted(base.glob(pattern))
         ),
-        *((path, Path("lib", path.name)) for path in (runtime, Path(ffi.find_libtvm_ffi()))),
+        *((path, Path("lib", path.name)) for path in (*runtime, Path(ffi.find_libtvm_ffi()))),
         *((path, Path(path.name)) for path in sorted(_EXAMPLE.iterdir())),
     ]

@@ -159,8 +159,10 @@ def source_of(model: Any) -> Source:
         session = onnxruntime.InferenceSession(
             model.SerializeToString(), providers=["CPUExecutionProvider"]
         )
-    except Exception:
-        return partial(_evaluated, model, names)
+    except ImportError:
+        return partial(_evaluated, model, names, "install onnxruntime, which computes more")
+    except Exception as error:
+        return partial(_evaluated, model, names, f"ONNX Runtime refuses it: {last_line(error)}")
     return partial(_run, session, names)
 
 
@@ -171,7 +173,9 @@ def _run(session: Any, names: Sequence[str], inputs: Sequence[Array]) -> list[Ar
         raise SourceError(f"ONNX Runtime cannot run the network: {last_line(error)}") from error
 
 
-def _evaluated(model: Any, names: Sequence[str], inputs: Sequence[Array]) -> list[Array]:
+def _evaluated(
+    model: Any, names: Sequence[str], remark: str, inputs: Sequence[Array]
+) -> list[Array]:
     """The results of ONNX's own evaluator, which computes fewer models than we do."""
     from onnx.reference import ReferenceEvaluator
 
@@ -179,8 +183,7 @@ def _evaluated(model: Any, names: Sequence[str], inputs: Sequence[Array]) -> lis
         results = ReferenceEvaluator(model).run(None, dict(zip(names, inputs, strict=True)))
     except Exception as error:
         raise SourceError(
-            f"ONNX's own evaluator cannot compute the network ({last_line(error)}): ONNX Runtime "
-            "may (pip install onnxruntime)"
+            f"ONNX's own evaluator cannot compute the network ({last_line(error)}): {remark}"
         ) from error
     return list(results)
 

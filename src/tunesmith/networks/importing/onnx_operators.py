@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from tunesmith.errors import UsageError
 from tunesmith.networks.importing.onnx_recurrent import recurrent_converters
 
@@ -124,23 +126,45 @@ def _pow() -> Any:
         _: Any, builder: Any, inputs: Any, attributes: Mapping[str, Any], params: Any
     ) -> Any:
         base, exponent = inputs
+        if not _is_tensor(base):  # a number of a shape
+            return onnx_frontend.Pow._impl_v7(builder, inputs, attributes, params)
         dtype = str(base.ty.dtype)
+        if _is_constant(base) and _is_constant(exponent):
+            power = np.power(base.value.numpy(), exponent.value.numpy()).astype(dtype)
+            return relax.const(power, dtype)
         computed = dtype if "float" in dtype else "float64"
         given = [_as(builder, each, computed) for each in (base, exponent)]
         result = onnx_frontend.Pow._impl_v7(builder, given, attributes, params)
-        return result if computed == dtype else relax.op.astype(builder.emit(result), dtype)
+        if computed == dtype:
+            return result
+        # Powers of whole numbers may be off by a rounding, and casts cut fractions off.
+        whole = builder.emit(relax.op.round(builder.emit(result)))
+        return relax.op.astype(whole, dtype)
 
     return type("Pow", (onnx_frontend.Pow,), {"_impl_v7": classmethod(convert)})
 
 
-def _as(builder: Any, tensor: Any, dtype: str) -> Any:
+def _is_tensor(value: Any) -> bool:
     from tvm import relax
 
-    if str(tensor.ty.dtype) == dtype:
-        return tensor
-    if hasattr(tensor, "value"):  # a constant
-        return relax.const(tensor.value.numpy().astype(dtype), dtype)
-    return builder.emit(relax.op.astype(tensor, dtype))
+    return isinstance(value.ty, relax.TensorType)
+
+
+def _is_constant(value: Any) -> bool:
+    return type(value).__name__ == "GenericConst"
+
+
+def _as(builder: Any, value: Any, dtype: str) -> Any:
+    """A tensor, or a number of a shape, as a tensor of a type."""
+    from tvm import relax
+
+    if not _is_tensor(value):
+        return relax.const(float(value), dtype)
+    if str(value.ty.dtype) == dtype:
+        return value
+    if _is_constant(value):
+        return relax.const(value.value.numpy().astype(dtype), dtype)
+    return builder.emit(relax.op.astype(value, dtype))
 
 
 def _upsample() -> Any:
@@ -155,10 +179,13 @@ def _upsample() -> Any:
         shape = [int(extent) for extent in inputs[0].ty.shape]
         if len(shape) != 4 or any(scale != 1 for scale in scales[:2]):
             raise UsageError("Upsample is supported for height and width of images")
-        sizes = [int(size * scale) for size, scale in zip(shape[2:], scales[2:], strict=True)]
+        factors = np.asarray(scales[2:], np.float32)
+        sizes = np.asarray(shape[2:], np.float32) * factors
+        if (sizes % 1).any():  # TVM would take other factors
+            raise UsageError(f"Upsample of {shape[2]}x{shape[3]} by {factors} gives no whole size")
         return relax.op.image.resize2d(
             inputs[0],
-            size=relax.ShapeExpr(sizes),
+            size=relax.ShapeExpr([int(size) for size in sizes]),
             layout="NCHW",
             method=_METHODS[attributes.get("mode", b"nearest").decode()],
             coordinate_transformation_mode="asymmetric",

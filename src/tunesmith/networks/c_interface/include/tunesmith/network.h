@@ -9,8 +9,8 @@
  *   }
  *   tunesmith_network_free(network);
  *
- * Programs need TVM's libraries libtvm_runtime.so and libtvm_ffi.so; 'tunesmith network example'
- * writes a folder with all that is needed. Nothing here prints or ends the process. A network is
+ * Programs need TVM's libraries libtvm_runtime.so and libtvm_ffi.so, and networks that sort
+ * libtvm_runtime_extra.so, too; 'tunesmith network example' writes a folder with all of them. Nothing here prints or ends the process. A network is
  * used by one thread at a time; several networks may run at once in threads of their own. The
  * header needs C11 or C++11 on Linux, with POSIX's functions: -std=gnu11, or -D_GNU_SOURCE.
  */
@@ -301,6 +301,8 @@ static inline TunesmithNetwork* tunesmith_network_load(const char* path) {
     network->description = description;
     if (!tunesmith_check_description_(network, path) && !tunesmith_allocate_(network)) {
       tunesmith_allow_all_processors_(description->cores);
+      /* It registers the functions that networks call which sort; others do without it. */
+      dlopen("libtvm_runtime_extra.so", RTLD_LAZY | RTLD_LOCAL);
       network->loaded = !tunesmith_start_(network, name, (char*)weights);
     }
   }
