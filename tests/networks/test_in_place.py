@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from tunesmith.networks.build.contenders import contenders
 from tunesmith.networks.build.growth import Option
 from tunesmith.networks.build.kernels import LayerKernel, layer_kernel
 from tunesmith.networks.build.programs import BuildState, HowToBuild, compiled_kernels, kernel_name
-from tunesmith.networks.build.selection import Choice, picked
+from tunesmith.networks.build.selection import Choice, Origin, picked
 from tunesmith.networks.in_place import times_in_place
 from tunesmith.operators import dense
 from tunesmith.task import Task
@@ -147,6 +148,17 @@ def test_who_is_compared(network: Network) -> None:
     assert found[task][:2] == [choices[0], choices[-1]]
     assert len({choice.problem.sketch.name for choice in found[task]}) > 1
     assert [len(found[it]) for it in (task, other)] == [3, 1]
+
+
+def test_the_models_favourite_is_compared_with_what_was_measured(network: Network) -> None:
+    """Trials may prefer programs whose weights stay in a cache, which a network's do not."""
+    picks = picked(problems_of(next(iter(network.tasks))), 0)
+    best = {pick.problem.sketch.name: replace(pick, origin=Origin.STORE) for pick in picks}
+    measured = list(best.values())
+    assert len(measured) > 1
+    costs = {choice: Option(1.0 + 0.01 * n, 10) for n, choice in enumerate([*measured, *picks])}
+    found = contenders({measured[0].problem.task: costs}, 2)
+    assert list(found.values()) == [[measured[0], picks[0]]]
 
 
 def test_a_network_that_is_built_so_computes_the_same(network: Network) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tunesmith.networks.build.growth import Option
-from tunesmith.networks.build.selection import Choice
+from tunesmith.networks.build.selection import Choice, Origin
 from tunesmith.task import Task
 
 CONTENDERS = 4
@@ -24,8 +24,9 @@ def contenders(
 ) -> Mapping[Task, list[Choice]]:
     """Up to ``count`` programs of each task, the best first; at least one.
 
-    The one with the least weights and the best of each sketch come before others. ``costs`` has
-    what each costs the network, as far as that is known.
+    The one with the least weights, the model's favourite and the best of each sketch come before
+    others: trials of a program alone say little of what a network does to it. ``costs`` has what
+    each costs the network, as far as that is known.
     """
     least = {task: min(option.seconds for option in each.values()) for task, each in costs.items()}
     whole, room = sum(least.values()), _MOST_BYTES
@@ -45,7 +46,10 @@ def _ranked(costs: Mapping[Choice, Option], slowest: float) -> list[Choice]:
     by_seconds = sorted(costs, key=lambda choice: costs[choice].seconds)
     smallest = min(by_seconds, key=lambda choice: costs[choice].bytes)
     close = [choice for choice in by_seconds if costs[choice].seconds <= slowest]
+    favourite = [choice for choice in close if choice.origin is Origin.MODEL][:1]
     first_of_sketch: dict[str, Choice] = {}
     for choice in close:
         first_of_sketch.setdefault(choice.problem.sketch.name, choice)
-    return list(dict.fromkeys([by_seconds[0], smallest, *first_of_sketch.values(), *close]))
+    return list(
+        dict.fromkeys([by_seconds[0], smallest, *favourite, *first_of_sketch.values(), *close])
+    )

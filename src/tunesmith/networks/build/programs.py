@@ -186,11 +186,12 @@ class _Programs:
                 self._how.say(f"{task.operator.label}: the model has no pick: {found.reason}")
                 continue
             # Measured seconds and estimates do not compare: no pick is before what was measured.
+            # Those that this makes equal stay in the model's order.
             known = [choice.seconds for choice in self._options[task] if choice.seconds is not None]
             least = min(known, default=0.0)
             self._options[task] += [
                 replace(choice, seconds=max(least, choice.seconds or 0.0))
-                for choice in found
+                for choice in sorted(found, key=lambda it: it.seconds or 0.0)
                 if _identity(choice) not in self._bad
             ]
 
