@@ -26,7 +26,7 @@ def build(
             help="Weights, as programs lay them out, take at most so many times their bytes.",
             min=1.0,
         ),
-    ] = 2.0,
+    ] = 4.0,
     contenders: Annotated[
         int,
         Option(help="Programs of each task that are timed inside of the network.", min=1),
