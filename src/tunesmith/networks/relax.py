@@ -79,7 +79,7 @@ class _Reader:
             return tuple(value for each in expression.fields for value in self._of(each))
         if isinstance(expression, relax.TupleGetItem):
             return (self._of(expression.tuple_value)[expression.index],)
-        if _is_constant(expression) and expression not in self._values:
+        if is_constant(expression) and expression not in self._values:
             self._values[expression] = (Value.of(expression.value.numpy()),)
         if expression in self._values:
             return self._values[expression]
@@ -160,7 +160,8 @@ _FUNCTIONS = ("maximum", "minimum")
 """What TVM's importer of ONNX writes as functions of TIR that it names so, with a number."""
 
 
-def _is_constant(expression: Any) -> bool:
+def is_constant(expression: Any) -> bool:
+    """Whether an expression of Relax is a constant tensor."""
     return type(expression).__name__ == "GenericConst"
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tunesmith.errors import UsageError
 from tunesmith.networks.importing.onnx_recurrent import recurrent_converters
+from tunesmith.networks.relax import is_constant
 
 # The modes of padding, and how Relax names them.
 _MODES = {"constant": "constant", "edge": "replicate", "reflect": "reflect", "wrap": "circular"}
@@ -129,7 +130,7 @@ def _pow() -> Any:
         if not _is_tensor(base):  # a number of a shape
             return onnx_frontend.Pow._impl_v7(builder, inputs, attributes, params)
         dtype = str(base.ty.dtype)
-        if _is_constant(base) and _is_constant(exponent):
+        if is_constant(base) and is_constant(exponent):
             power = np.power(base.value.numpy(), exponent.value.numpy()).astype(dtype)
             return relax.const(power, dtype)
         computed = dtype if "float" in dtype else "float64"
@@ -150,10 +151,6 @@ def _is_tensor(value: Any) -> bool:
     return isinstance(value.ty, relax.TensorType)
 
 
-def _is_constant(value: Any) -> bool:
-    return type(value).__name__ == "GenericConst"
-
-
 def _as(builder: Any, value: Any, dtype: str) -> Any:
     """A tensor, or a number of a shape, as a tensor of a type."""
     from tvm import relax
@@ -162,7 +159,7 @@ def _as(builder: Any, value: Any, dtype: str) -> Any:
         return relax.const(float(value), dtype)
     if str(value.ty.dtype) == dtype:
         return value
-    if _is_constant(value):
+    if is_constant(value):
         return relax.const(value.value.numpy().astype(dtype), dtype)
     return builder.emit(relax.op.astype(value, dtype))
 
