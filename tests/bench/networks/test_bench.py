@@ -11,7 +11,11 @@ import pytest
 
 from tunesmith.bench.networks.bench import UNTUNED, NetworkBench, NetworkSettings
 from tunesmith.bench.networks.workloads import NetworkWorkload
+from tunesmith.networks import from_torch
+from tunesmith.networks.zoo import ZOO
+from tunesmith.space import Config
 from tunesmith.store import open_store
+from tunesmith.testing.trials import measured
 
 
 @contextmanager
@@ -38,3 +42,19 @@ def test_a_row_of_a_real_network(tmp_path: Path) -> None:
     assert said[0] == "dqn: building with the model's picks ..."
     assert said[-1].startswith("dqn: ")
     assert "times as fast as" in said[-1]
+
+
+def test_the_seconds_of_a_row_count_only_with_their_records(tmp_path: Path) -> None:
+    """A row that is measured again with an empty store was not tuned for twice the time."""
+    pytest.importorskip("torch", reason="networks of the zoo need PyTorch")
+    zoo = ZOO.get("dqn")
+    network = from_torch(zoo.model(), zoo.example(1))
+    known = {"tuning_seconds": 600.0}
+    with open_store(tmp_path / "t.db") as store:
+        bench = NetworkBench(NetworkSettings(), store, print, watch)
+        assert bench._tuned_before(network, known) == 0.0
+        key = next(iter(network.tasks)).key
+        session = store.begin_session(key, tuner="random", seed=0)
+        store.append(session, [measured(Config.from_values({"x": 1}), 1.0)])
+        assert bench._tuned_before(network, known) == 600.0
+        assert bench._tuned_before(network, None) == 0.0
