@@ -40,17 +40,18 @@ class TestRidgeRegression(CostModelConformance):
         return RidgeRegression(features)
 
 
-@pytest.mark.parametrize("name", ["gaussian-process", "knn"])
+@pytest.mark.parametrize("name", ["boosted-trees", "gaussian-process", "knn"])
 def test_ours_are_known_by_name(name: str) -> None:
     model = cost_model(name, 3)
-    model.fit(np.eye(3), np.array([1.0, 2.0, 3.0]))
+    points = np.repeat(np.eye(3), 10, axis=0)
+    model.fit(points, np.repeat([1.0, 2.0, 3.0], 10))
     assert model.predict(np.eye(3)).means.argmax() == 2
 
 
 def test_a_package_brings_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     places = {"ridge": f"{__name__}:RidgeRegression", "no": f"{__name__}:Array"}
     offer(monkeypatch, "tunesmith.models", places)
-    assert MODELS.names() == ("gaussian-process", "knn", "no", "ridge")
+    assert MODELS.names() == ("boosted-trees", "gaussian-process", "knn", "no", "ridge")
     assert isinstance(cost_model("ridge", 2), RidgeRegression)
     with pytest.raises(UsageError, match="is no cost model: make it a class with fit and predict"):
         cost_model("no", 2)

@@ -13,7 +13,7 @@ from tunesmith.space import Config, Ordinal, Space
 from tunesmith.testing.trials import failed, measured, space_named
 from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import tuner
-from tunesmith.tuners.auto import Auto, _standardised, expected_improvement
+from tunesmith.tuners.auto import Auto, _standardised
 
 
 class TestAuto(TunerConformance):
@@ -43,18 +43,6 @@ def test_it_is_known_by_name() -> None:
 def test_settings_out_of_range(options: dict[str, float], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         tuner("auto", **options)
-
-
-def test_expected_improvement_by_hand() -> None:
-    # No gain in the mean: a deviation over the square root of 2 pi. Certainty: the gain itself.
-    found = expected_improvement(0.0, np.array([0.0, -3.0, 3.0]), np.array([2.0, 1e-4, 1e-4]))
-    np.testing.assert_allclose(found, [2 / math.sqrt(2 * math.pi), 3.0, 0.0], atol=1e-12)
-
-
-def test_expected_improvement_against_draws() -> None:
-    draws = np.random.default_rng(0).normal(0.4, 1.5, 1_000_000)
-    (found,) = expected_improvement(1.0, np.array([0.4]), np.array([1.5]))
-    assert found == pytest.approx(np.maximum(1.0 - draws, 0.0).mean(), rel=0.01)
 
 
 def test_only_the_best_share_is_told_apart() -> None:

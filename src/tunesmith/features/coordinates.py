@@ -34,12 +34,11 @@ class Coordinates:
 
     def __init__(self, space: Space) -> None:
         parameters = [p for p in space.parameters if p.cardinality > 1]
-        self._names = [parameter.name for parameter in parameters]
-        self._scales = [_Scale(parameter) for parameter in parameters]
-        self.count = sum(scale.count for scale in self._scales)
+        self._scales = {parameter.name: _Scale(parameter) for parameter in parameters}
+        self.count = sum(scale.count for scale in self._scales.values())
         # For a coordinate of an odd part, the largest logarithm, which scales it; 0 for others.
         self._odd_logs: Array = np.array(
-            [log for scale in self._scales for log in scale.odd_logs], dtype=np.float64
+            [log for scale in self._scales.values() for log in scale.odd_logs], dtype=np.float64
         )
 
     def of(self, config: Config) -> Array:
@@ -51,9 +50,15 @@ class Coordinates:
         """The coordinates of several configs, shape (configs, count)."""
         if not configs or not self._scales:
             return np.empty((len(configs), self.count))
-        columns = zip(*(config.values_of(self._names) for config in configs), strict=True)
-        parts = [scale.of_all(column) for scale, column in zip(self._scales, columns, strict=True)]
+        names = list(self._scales)
+        columns = zip(*(config.values_of(names) for config in configs), strict=True)
+        parts = [self.of_values(*named) for named in zip(names, columns, strict=True)]
         return np.concatenate(parts, axis=1)
+
+    def of_values(self, name: str, values: Sequence[Value]) -> Array:
+        """The coordinates of values of one parameter, shape (values, coordinates of it)."""
+        scale = self._scales.get(name)
+        return np.empty((len(values), 0)) if scale is None else scale.of_all(values)
 
     def roundness(self, rows: Array) -> Array:
         """How close the values of ordinal parameters are to powers of two.

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
+from tunesmith.errors import UsageError, unknown_name
 from tunesmith.models.cost_model import CostModel
 from tunesmith.registry import Registry
 
 _OURS = {
+    "boosted-trees": "tunesmith.models.boosted_trees:BoostedTrees",
     "gaussian-process": "tunesmith.models.gaussian_process:GaussianProcess",
     "knn": "tunesmith.models.knn:KnnRegressor",
 }
 
 
 class MakeModel(Protocol):
-    """The class of a model: makes one for a number of features."""
+    """The class of a model: makes one for a number of features.
 
-    def __call__(self, features: int) -> CostModel: ...
+    A model that may learn different objectives lists them in ``objectives``, and takes one as its
+    argument ``objective``.
+    """
+
+    def __call__(self, features: int, **objective: Any) -> CostModel: ...
 
 
 def _model_class(found: object) -> MakeModel | None:
@@ -29,10 +35,18 @@ MODELS = Registry(
 )
 
 
-def cost_model(name: str, features: int) -> CostModel:
-    """A new model with this name, for a number of features.
+def cost_model(name: str, features: int, objective: str | None = None) -> CostModel:
+    """A new model with this name, for a number of features, by default with its own objective.
 
-    Raises ``UsageError`` for an unknown name, and ``MissingDependencyError`` if its package cannot
-    be imported.
+    Raises ``UsageError`` for an unknown name and for an objective that the model does not have, and
+    ``MissingDependencyError`` if its package cannot be imported.
     """
-    return MODELS.get(name)(features)
+    make = MODELS.get(name)
+    if objective is None:
+        return make(features)
+    known = getattr(make, "objectives", ())
+    if not known:
+        raise UsageError(f"cost model '{name}' has no choice of objectives: leave it out")
+    if objective not in known:
+        raise unknown_name(f"objective of {name}", objective, known)
+    return make(features, objective=objective)

@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from tunesmith.features import Coordinates
 from tunesmith.measurement import Measurement
+from tunesmith.models.acquisition import expected_improvement
 from tunesmith.models.gaussian_process import GaussianProcess, Posterior
 from tunesmith.space import Config, Space
 from tunesmith.tuners.neighbourhood import Choices, Neighbourhood, Pool
@@ -220,7 +221,7 @@ class _Prospects:
         The posterior then treats its mean as observed.
         """
         means = self.posterior.means
-        improvement = expected_improvement(self.best, means[:, 0], self.posterior.deviations)
+        improvement = expected_improvement(self.best - means[:, 0], self.posterior.deviations)
         for number in np.argsort(-improvement / np.exp(means[:, 1]), kind="stable").tolist():
             if self.candidates.configs[number] not in seen:
                 self.posterior.expect(number)
@@ -242,13 +243,3 @@ def _standardised(logs: Array, told_apart: float) -> Array:
     deviation = float(values.std())
     centred: Array = values - values.mean()
     return centred / deviation if deviation > 0.0 else centred
-
-
-def expected_improvement(best: float, means: Array, deviations: Array) -> Array:
-    """The expected amount by which values with these means and deviations are below ``best``."""
-    gain = best - means
-    ratio = gain / deviations
-    density = np.exp(-0.5 * ratio**2) / math.sqrt(2 * math.pi)
-    chance = 0.5 * np.array([*map(math.erfc, (ratio / -math.sqrt(2)).tolist())])
-    improvement: Array = gain * chance + deviations * density
-    return improvement

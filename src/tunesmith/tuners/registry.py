@@ -13,6 +13,7 @@ from tunesmith.tuners.tuner import Tuner
 _OURS = {
     "annealing": "tunesmith.tuners.annealing:Annealing",
     "auto": "tunesmith.tuners.auto:Auto",
+    "autotvm": "tunesmith.tuners.autotvm.tuner:AutoTVM",
     "controller": "tunesmith.tuners.controller:Controller",
     "gbfs": "tunesmith.tuners.gbfs:GBFS",
     "genetic": "tunesmith.tuners.genetic:Genetic",

@@ -12,11 +12,11 @@ from tunesmith.bench.compare.compare import Crash, Results, Run
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.tuners import choose_tuners
 from tunesmith.bench.papers.data import search_data
-from tunesmith.bench.papers.experiment import MODEL_TUNER, SearchExperiment, SearchSettings
+from tunesmith.bench.papers.experiment import SearchExperiment, SearchSettings
 
 MS = 1e-3
 
-LATER = {MODEL_TUNER: "AutoTVM's model-based tuner comes later"}
+ABSENT = {"autotvm": "boosted trees need XGBoost"}
 
 Runs = Mapping[str, list[list[Trace]]]
 """The traces by tuner, a list of them for each workload."""

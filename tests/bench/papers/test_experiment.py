@@ -10,13 +10,13 @@ from tests.bench.compare.records import install_faulty
 from tunesmith.bench.compare.measured import measure_run
 from tunesmith.bench.compare.tuners import choose_tuners
 from tunesmith.bench.papers import gbfs, nose, opevo
-from tunesmith.bench.papers.experiment import MODEL_TUNER, SearchExperiment, take_part
+from tunesmith.bench.papers.experiment import SearchExperiment, take_part
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.budget import Budget
 from tunesmith.errors import MissingDependencyError, UsageError
 from tunesmith.operators import BatchMatmul, Conv2d, matmul
 from tunesmith.store import open_store
-from tunesmith.tuners import Random, tuner_names
+from tunesmith.tuners import Random
 
 # As few as a machine of two cores makes.
 TRIALS_A_SECOND = 4
@@ -75,7 +75,7 @@ def test_quick_is_a_part_of_the_whole(experiment: SearchExperiment) -> None:
     assert {text.partition(":")[0] for text in quick.tuners} <= names
     assert quick.sketch == full.sketch
     assert quick.repeats >= 3, "so that there is an error to speak of"
-    there, _ = take_part(quick.tuners, asked_for=False)
+    there, _ = take_part(quick.tuners)
     runs = len(there) * len(quick.workloads) * quick.repeats
     assert quick.seconds is not None
     assert runs * quick.seconds <= 25 * 60
@@ -142,34 +142,24 @@ def test_a_run_begins_with_what_its_tuner_proposes(tmp_path: Path) -> None:
 # -- who searches ---------------------------------------------------------------------------------
 
 
-def test_a_tuner_that_comes_later_has_a_place() -> None:
-    if MODEL_TUNER in tuner_names():
-        pytest.skip("it is there")
-    there, left_out = take_part(["random", MODEL_TUNER], asked_for=False)
-    assert [choice.label for choice in there] == ["random"]
-    assert left_out == {MODEL_TUNER: "AutoTVM's model-based tuner comes later"}
-    _, left_out = take_part(["random", "nobody"], asked_for=False)
-    assert left_out == {"nobody": "it is none of our tuners yet"}
-
-
-def test_a_tuner_that_is_asked_for_must_exist() -> None:
+def test_a_tuner_must_exist() -> None:
     with pytest.raises(UsageError, match="unknown tuner 'rendom': did you mean random"):
-        take_part(["random", "rendom"], asked_for=True)
+        take_part(["random", "rendom"])
     with pytest.raises(UsageError, match="unknown opevo option 'r'"):
-        take_part(["opevo:r=1"], asked_for=True)
+        take_part(["opevo:r=1"])
     with pytest.raises(UsageError, match="tuner 'random' is given twice"):
-        take_part(["random", "random"], asked_for=True)
+        take_part(["random", "random"])
 
 
 def test_a_tuner_that_is_not_installed_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(install_faulty(tmp_path))
-    there, left_out = take_part(["gone", "grid"], asked_for=True)
+    there, left_out = take_part(["gone", "grid"])
     assert [choice.label for choice in there] == ["grid"]
     assert "tuner 'gone' (faulty_tuner:Gone) cannot be imported" in left_out["gone"]
     with pytest.raises(MissingDependencyError, match=r"no tuner is left: tuner 'gone'"):
-        take_part(["gone"], asked_for=True)
+        take_part(["gone"])
 
 
 def test_what_a_tuner_lacks_may_show_only_when_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,6 +167,6 @@ def test_what_a_tuner_lacks_may_show_only_when_it_starts(monkeypatch: pytest.Mon
         raise MissingDependencyError("tuner 'random' needs a die: buy one")
 
     monkeypatch.setattr(Random, "start", start)
-    there, left_out = take_part(["random", "grid"], asked_for=False)
+    there, left_out = take_part(["random", "grid"])
     assert [choice.label for choice in there] == ["grid"]
     assert left_out == {"random": "tuner 'random' needs a die: buy one"}

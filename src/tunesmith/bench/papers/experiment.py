@@ -21,13 +21,6 @@ from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.errors import MissingDependencyError, unknown_name
 from tunesmith.operators import Operator
 from tunesmith.space import Ordinal, Space
-from tunesmith.tuners import tuner_names
-
-MODEL_TUNER = "xgboost"
-"""AutoTVM's tuner with a learned cost model, which the papers compare with. It has a place in the
-experiments, and is to be registered under this name."""
-
-_ABSENT = {MODEL_TUNER: "AutoTVM's model-based tuner comes later"}
 
 _ANY_SPACE = Space([Ordinal("x", (1, 2, 3))])
 
@@ -119,17 +112,15 @@ class SearchExperiment:
         return Comparison(self.problems(settings), tuners, limits, kept)
 
 
-def take_part(texts: Sequence[str], *, asked_for: bool) -> tuple[list[TunerChoice], dict[str, str]]:
-    """The tuners that can take part; of the others, why not.
+def take_part(texts: Sequence[str]) -> tuple[list[TunerChoice], dict[str, str]]:
+    """The tuners that can take part; of those that are not installed, why not.
 
-    Those that are not installed are left out, and those that we lack unless they were
-    ``asked_for``. Raises ``UsageError`` for a tuner or option that does not exist, and
+    Raises ``UsageError`` for a tuner or option that does not exist, and
     ``MissingDependencyError`` where none is left.
     """
     there, left_out = [], {}
     for text in texts:
-        why = None if asked_for else _absent(text.partition(":")[0])
-        why = why or _not_installed(text)
+        why = _not_installed(text)
         if why is None:
             there.append(text)
         else:
@@ -137,10 +128,6 @@ def take_part(texts: Sequence[str], *, asked_for: bool) -> tuple[list[TunerChoic
     if left_out and not there:
         raise MissingDependencyError("no tuner is left: " + "; ".join(left_out.values()))
     return choose_tuners(there), left_out
-
-
-def _absent(name: str) -> str | None:
-    return None if name in tuner_names() else _ABSENT.get(name, "it is none of our tuners yet")
 
 
 def _not_installed(text: str) -> str | None:

@@ -23,7 +23,7 @@ from tunesmith.bench.pages.charts import Draw
 from tunesmith.bench.pages.templates import table
 from tunesmith.bench.papers import tables as parts
 from tunesmith.bench.papers.estimate import Estimate
-from tunesmith.bench.papers.experiment import MODEL_TUNER, SearchExperiment, SearchSettings
+from tunesmith.bench.papers.experiment import SearchExperiment, SearchSettings
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.operators import workload
 from tunesmith.reports import format as fmt
@@ -39,7 +39,7 @@ _MOMENT = 60.0
 
 _FULL = SearchSettings(
     workloads=SQUARE,
-    tuners=(*_OURS, "controller", MODEL_TUNER, "random", "genetic"),
+    tuners=(*_OURS, "controller", "autotvm", "random", "genetic"),
     sketch=SKETCH,
     repeats=10,
     seconds=300.0,

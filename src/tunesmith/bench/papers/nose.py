@@ -28,7 +28,7 @@ from tunesmith.bench.operators.workloads import RESNET
 from tunesmith.bench.pages.charts import Draw, svg_texts
 from tunesmith.bench.papers import tables as parts
 from tunesmith.bench.papers.estimate import Estimate, mean_over
-from tunesmith.bench.papers.experiment import MODEL_TUNER, SearchExperiment, SearchSettings
+from tunesmith.bench.papers.experiment import SearchExperiment, SearchSettings
 from tunesmith.bench.papers.start import past_start, random_start
 from tunesmith.operators import workload
 
@@ -46,7 +46,7 @@ OURS, THEIRS = "nose", "genetic"
 # Its space is of the kind of the paper's template: tiles of all loops, and unrolling.
 _FULL = SearchSettings(
     workloads=TEST_LAYERS,
-    tuners=("nose", "genetic", "annealing", MODEL_TUNER),
+    tuners=("nose", "genetic", "annealing", "autotvm"),
     sketch="cpu_tiled",
     repeats=4,
     seconds=120.0,

@@ -19,7 +19,7 @@ from tunesmith.bench.pages.charts import Draw
 from tunesmith.bench.pages.templates import table
 from tunesmith.bench.papers import tables as parts
 from tunesmith.bench.papers.data import of_tuners
-from tunesmith.bench.papers.experiment import MODEL_TUNER, SearchExperiment, SearchSettings
+from tunesmith.bench.papers.experiment import SearchExperiment, SearchSettings
 from tunesmith.operators import BatchMatmul, Conv2d, Operator, workload
 from tunesmith.reports import format as fmt
 from tunesmith.tuners.opevo import OpEvo
@@ -54,7 +54,7 @@ _VARIANTS = tuple(
 
 _FULL = SearchSettings(
     workloads=(*OPEVO, *_scaled()),
-    tuners=("opevo", *_OTHERS, MODEL_TUNER, *_VARIANTS),
+    tuners=("opevo", *_OTHERS, "autotvm", *_VARIANTS),
     sketch="cpu_tiled",
     repeats=5,
     trials=512,

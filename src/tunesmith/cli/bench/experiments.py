@@ -78,7 +78,7 @@ def _repeat(experiment: SearchExperiment, options: ExperimentOptions) -> None:
         sketch=options.sketch,
         seed=options.seed,
     )
-    there, left_out = take_part(settings.tuners, asked_for=bool(options.tuners))
+    there, left_out = take_part(settings.tuners)
     comparison = experiment.comparison(settings, there, options.output, quick=options.quick)
     open_folder(options.output)
     for tuner, why in left_out.items():

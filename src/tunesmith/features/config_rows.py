@@ -1,0 +1,193 @@
+"""Configs as rows of value numbers, for searches that look at thousands of them at a time.
+
+Column ``p`` numbers a value of parameter ``p``. Validity and coordinates are looked up for all rows
+at once; only what is worth a trial becomes a ``Config``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.features.coordinates import Coordinates
+from tunesmith.space import Config, Parameter, Space, Value
+from tunesmith.space.columns import Frame, column_of, magnitude, take
+from tunesmith.space.constraint import Constraint
+from tunesmith.space.value import identity
+
+Rows = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
+Bools = npt.NDArray[np.bool_]
+Array = npt.NDArray[np.float64]
+
+# Parameters with more values are not listed: a value gets its number when it is first met.
+_LISTED = 1 << 14
+
+# Constraints on at most so many combinations of values are evaluated once, for all of them.
+_TABLED = 1 << 16
+
+# An odd multiplier, so that equal keys of different rows are as rare as of random numbers.
+_MULTIPLIER = 0x9E3779B97F4A7C15
+
+
+class ConfigRows:
+    """The rows of a space's configs, shape (rows, parameters)."""
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.coordinates = Coordinates(space)
+        self._columns = [_Values(parameter, self.coordinates) for parameter in space.parameters]
+        self._movable = np.array(
+            [place for place, values in enumerate(self._columns) if values.cardinality > 1],
+            dtype=np.int64,
+        )
+        self._rules = [_Rule(constraint, space, self._columns) for constraint in space.constraints]
+        factors = [pow(_MULTIPLIER, place + 1, 1 << 64) for place in range(len(self._columns))]
+        self._factors: Keys = np.array(factors, dtype=np.uint64)
+
+    def of(self, configs: Sequence[Config]) -> Rows:
+        """The rows of configs."""
+        found = [
+            [values.number(config[values.parameter.name]) for values in self._columns]
+            for config in configs
+        ]
+        return np.array(found, dtype=np.int64).reshape(-1, len(self._columns))
+
+    def configs(self, rows: Rows) -> list[Config]:
+        """The configs of rows."""
+        columns = [
+            [values.known[number] for number in numbers]
+            for values, numbers in zip(self._columns, rows.T.tolist(), strict=True)
+        ]
+        return [
+            Config.from_values(dict(zip(self.space.names, values, strict=True)))
+            for values in zip(*columns, strict=True)
+        ]
+
+    def keys(self, rows: Rows) -> Keys:
+        """A number for each row: different rows have different ones, but for an accident."""
+        keys: Keys = (rows.astype(np.uint64) + np.uint64(1)) @ self._factors
+        return keys
+
+    def features(self, rows: Rows) -> Array:
+        """The ``Coordinates`` of rows, shape (rows, ``coordinates.count``)."""
+        parts = [
+            values.coordinates[numbers]
+            for values, numbers in zip(self._columns, rows.T, strict=True)
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def valid(self, rows: Rows) -> Bools:
+        """Which rows meet all constraints, shape (rows,)."""
+        holds = np.ones(len(rows), dtype=np.bool_)
+        for rule in self._rules:
+            left = np.flatnonzero(holds)
+            holds[left] = rule.holds(rows[left])
+        return holds
+
+    def moved(self, rows: Rows, rng: np.random.Generator) -> Rows:
+        """Each row with another value for one of its parameters, valid or not."""
+        moved = rows.copy()
+        if not len(self._movable):
+            return moved
+        which = self._movable[rng.integers(len(self._movable), size=len(rows))]
+        for place in np.unique(which):
+            those = np.flatnonzero(which == place)
+            moved[those, place] = self._columns[place].others(rows[those, place], rng)
+        return moved
+
+
+class _Values:
+    """The values of a parameter by number: all of them, or those met so far."""
+
+    def __init__(self, parameter: Parameter, coordinates: Coordinates) -> None:
+        self.parameter = parameter
+        self.cardinality = parameter.cardinality
+        self.listed = self.cardinality <= _LISTED
+        self.known: list[Value] = []
+        self._numbers: dict[object, int] = {}
+        self._of_values = coordinates
+        self._coordinates = coordinates.of_values(parameter.name, [])
+        if self.listed:
+            for index in range(self.cardinality):
+                self.number(parameter.value_at(index))
+
+    def number(self, value: Value) -> int:
+        """The number of a value."""
+        key = identity(value)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.known)
+            self.known.append(value)
+        return self._numbers[key]
+
+    @property
+    def coordinates(self) -> Array:
+        """Those of the known values, shape (known, coordinates of this parameter)."""
+        new = self.known[len(self._coordinates) :]
+        if new:
+            more = self._of_values.of_values(self.parameter.name, new)
+            self._coordinates = np.concatenate([self._coordinates, more])
+        return self._coordinates
+
+    def others(self, numbers: Rows, rng: np.random.Generator) -> Rows:
+        """For each number another one, all equally likely.
+
+        A parameter that is not listed may give the same one.
+        """
+        if self.listed:
+            steps = 1 + rng.integers(self.cardinality - 1, size=len(numbers))
+            return (numbers + steps) % self.cardinality
+        drawn = [self.number(self.parameter.sample(rng)) for _ in range(len(numbers))]
+        return np.array(drawn, dtype=np.int64)
+
+
+class _Rule:
+    """A constraint on rows."""
+
+    def __init__(self, constraint: Constraint, space: Space, columns: Sequence[_Values]) -> None:
+        self._constraint = constraint
+        self._places = [space.names.index(name) for name in constraint.names]
+        self._values = [columns[place] for place in self._places]
+        self._sizes = tuple(values.cardinality for values in self._values)
+        listed = all(values.listed for values in self._values)
+        self._tabled = listed and math.prod(self._sizes) <= _TABLED
+
+    def holds(self, rows: Rows) -> Bools:
+        numbers = [rows[:, place] for place in self._places]
+        if self._tabled:
+            table = self._table
+            return table[tuple(numbers)]
+        return self._evaluated(numbers)
+
+    @cached_property
+    def _table(self) -> Bools:
+        """Whether it holds for each combination, shape (values of each parameter it reads)."""
+        grid = np.indices(self._sizes).reshape(len(self._sizes), -1)
+        return self._evaluated(list(grid)).reshape(self._sizes)
+
+    def _evaluated(self, numbers: Sequence[Rows]) -> Bools:
+        names, count = self._constraint.names, len(numbers[0])
+        known = [column_of(values.known) for values in self._values]
+        columns = {
+            name: take(column, those)
+            for name, column, those in zip(names, known, numbers, strict=True)
+        }
+        bounds = {name: magnitude(column) for name, column in columns.items()}
+        found = self._constraint.holds_columns(Frame(columns, count), bounds)
+        if found is not None:
+            return found
+        rows = zip(*(those.tolist() for those in numbers), strict=True)
+        each = (
+            self._constraint.holds(
+                {
+                    name: values.known[number]
+                    for name, values, number in zip(names, self._values, row, strict=True)
+                }
+            )
+            for row in rows
+        )
+        return np.fromiter(each, dtype=np.bool_, count=count)

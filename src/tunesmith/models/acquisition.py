@@ -1,0 +1,49 @@
+"""What a trial of a point is worth, by a model's prediction: higher is better.
+
+"Learning to Optimize Tensor Programs", appendix A.3, compares the three.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.models.cost_model import Prediction
+
+Array = npt.NDArray[np.float64]
+Acquisition = Literal["mean", "expected-improvement", "upper-confidence-bound"]
+
+ACQUISITIONS: tuple[Acquisition, ...] = get_args(Acquisition)
+
+
+def acquire(kind: Acquisition, prediction: Prediction, best: float) -> Array:
+    """The worth of m points, shape (m,). ``best`` is the largest value so far.
+
+    The upper confidence bound is one deviation above the mean. Only ``mean`` can do without
+    deviations.
+    """
+    means, deviations = prediction
+    if kind == "mean":
+        return means
+    assert deviations is not None
+    if kind == "upper-confidence-bound":
+        return means + deviations
+    return expected_improvement(means - best, deviations)
+
+
+def expected_improvement(gains: Array, deviations: Array) -> Array:
+    """The expected part above 0 of normal variables with these means and deviations.
+
+    A gain is how much better than the best so far a point is thought to be.
+    """
+    safe = np.where(deviations > 0.0, deviations, 1.0)
+    ratio = gains / safe
+    density = np.exp(-0.5 * ratio**2) / math.sqrt(2 * math.pi)
+    chance = 0.5 * np.array([*map(math.erfc, (ratio / -math.sqrt(2)).tolist())])
+    improvement: Array = np.where(
+        deviations > 0.0, gains * chance + deviations * density, np.maximum(gains, 0.0)
+    )
+    return improvement

@@ -1,0 +1,152 @@
+"""Gradient-boosted trees by XGBoost ("Learning to Optimize Tensor Programs", section 3.1), with the
+objectives of its section 3.2.
+
+The paper's rank loss (equation 2) sums over all pairs of points. Here a point is compared with bins
+of predictions instead: the loss of a pair depends smoothly on the difference of its predictions, so
+a round of boosting over n points costs n times the number of bins, not n times n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.errors import MissingDependencyError, UsageError
+from tunesmith.models.cost_model import Prediction
+
+Array = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float32]
+Objective = Literal["rank", "regression"]
+
+# The settings of AutoTVM's implementation.
+_TREES: dict[str, Any] = {
+    "max_depth": 3,
+    "eta": 0.3,
+    "gamma": 1e-4,
+    "min_child_weight": 1.0,
+}
+
+# Bins of predictions in the rank objective.
+_BINS = 48
+
+# The least second derivative of a point: XGBoost divides by sums of these.
+_LEAST_CURVATURE = 1e-6
+
+
+class BoostedTrees:
+    """A ``CostModel`` without uncertainty: ``rounds`` trees.
+
+    With the objective ``rank`` predictions have the order of the values, but neither their unit nor
+    their scale. Raises ``UsageError`` for another objective than ``rank`` and ``regression``,
+    ``MissingDependencyError`` without XGBoost.
+    """
+
+    objectives: ClassVar[tuple[Objective, ...]] = ("rank", "regression")
+
+    def __init__(self, features: int, objective: Objective = "rank", rounds: int = 80) -> None:
+        if objective not in self.objectives:
+            raise UsageError(f"the objective must be rank or regression, not {objective!r}")
+        self.objective = objective
+        self.rounds = rounds
+        self._features = features
+        self._xgboost = _xgboost()
+        self._trees: Any = None
+        self._least = 0.0
+        self._range = 0.0
+
+    def fit(self, features: Array, values: Array) -> None:
+        """As in ``CostModel``. Features may be NaN, which means that they are not known."""
+        self._trees = None
+        self._least, self._range = float(values.min()), float(np.ptp(values))
+        if not self._range > 0.0 or not self._features:
+            return
+        scaled = (values - self._least) / self._range
+        is_rank = self.objective == "rank"
+        data = self._xgboost.DMatrix(features, label=scaled, nthread=1)
+        settings = {
+            **_TREES,
+            "base_score": 0.0 if is_rank else float(scaled.mean()),
+            "tree_method": "hist",
+            "nthread": 1,  # more wait for each other longer than they work
+            "verbosity": 0,
+            "disable_default_eval_metric": 1,
+        }
+        objective = _rank_objective(scaled) if is_rank else None
+        self._trees = self._xgboost.train(settings, data, self.rounds, obj=objective)
+
+    def predict(self, features: Array) -> Prediction:
+        """As in ``CostModel``."""
+        if self._trees is None or not len(features):
+            return Prediction(np.full(len(features), self._least), None)
+        found = self._trees.inplace_predict(features, predict_type="margin")
+        return Prediction(self._least + self._range * np.asarray(found, dtype=np.float64), None)
+
+
+def _rank_objective(values: Array) -> Callable[[Array, Any], tuple[Array, Array]]:
+    """Equation 2 for XGBoost."""
+    pairs = RankPairs(values)
+
+    def objective(predictions: Array, _: Any) -> tuple[Array, Array]:
+        return pairs.derivatives(np.asarray(predictions, dtype=np.float64))
+
+    return objective
+
+
+class RankPairs:
+    """All pairs of points with different ``values``, shape (n,)."""
+
+    def __init__(self, values: Array) -> None:
+        self._order = np.argsort(values, kind="stable")
+        ordered = values[self._order]
+        # Of each point in order: how many are below it, and how many are not above it.
+        self._below = np.searchsorted(ordered, ordered, side="left")
+        self._not_above = np.searchsorted(ordered, ordered, side="right")
+
+    def derivatives(self, predictions: Array) -> tuple[Array, Array]:
+        """The first and second derivatives of equation 2 by each prediction, shape (n,) each.
+
+        The loss of a pair is log(1 + exp(-(f_i - f_j))) if value i is above value j. The sums over
+        the pairs of a point are divided by the number of points. They are exact if all predictions
+        of a bin are equal.
+        """
+        given = predictions[self._order]
+        count = len(given)
+        width = float(np.ptp(given)) / _BINS or 1.0
+        bins = np.minimum(((given - given.min()) / width).astype(np.intp), _BINS - 1)
+        members = np.bincount(bins, minlength=_BINS)
+        centres = np.bincount(bins, weights=given, minlength=_BINS) / np.maximum(members, 1)
+        # counts[i, b]: how many of the first i points are in bin b.
+        counts = np.zeros((count + 1, _BINS), dtype=np.float32)
+        counts[np.arange(1, count + 1), bins] = 1.0
+        np.cumsum(counts, axis=0, out=counts)
+        lower: Floats = counts[self._below]
+        higher: Floats = counts[-1] - counts[self._not_above]
+        # The probability, by the model, that a point of the bin is better.
+        apart: Floats = (given[:, None] - centres).astype(np.float32)
+        above: Floats = np.float32(1.0) / (np.float32(1.0) + np.exp(apart))
+        not_above: Floats = np.float32(1.0) - above
+        slope = _summed(higher, not_above) - _summed(lower, above)
+        curvature = _summed(lower + higher, above * not_above)
+        first, second = np.empty(count), np.empty(count)
+        first[self._order] = slope / count
+        second[self._order] = np.maximum(curvature / count, _LEAST_CURVATURE)
+        return first, second
+
+
+def _summed(counts: Floats, chances: Floats) -> Array:
+    """The sums of the products over the bins, shape (n,)."""
+    sums: Array = np.einsum("ij,ij->i", counts, chances).astype(np.float64)
+    return sums
+
+
+def _xgboost() -> Any:
+    try:
+        import xgboost
+    except ImportError as error:
+        raise MissingDependencyError(
+            "boosted trees need XGBoost: pip install 'tunesmith[models]'"
+        ) from error
+    return xgboost

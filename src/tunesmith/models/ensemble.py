@@ -1,0 +1,40 @@
+"""Ensembles of models that learn from resampled points: their differences are an uncertainty.
+
+"Learning to Optimize Tensor Programs", section 3.4 and appendix A.3, uses bootstrapped ensembles of
+five.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.models.cost_model import CostModel, Prediction
+
+Array = npt.NDArray[np.float64]
+
+
+class BootstrapEnsemble:
+    """A ``CostModel`` with uncertainty, of ``members`` models by ``make``.
+
+    Each learns from as many points as there are, drawn with replacement. Predictions are means and
+    standard deviations over the members.
+    """
+
+    def __init__(self, make: Callable[[], CostModel], members: int = 5, seed: int = 0) -> None:
+        self._models = [make() for _ in range(members)]
+        self._seed = seed
+
+    def fit(self, features: Array, values: Array) -> None:
+        """As in ``CostModel``."""
+        rng = np.random.default_rng(self._seed)
+        for model in self._models:
+            drawn = rng.integers(len(values), size=len(values))
+            model.fit(features[drawn], values[drawn])
+
+    def predict(self, features: Array) -> Prediction:
+        """As in ``CostModel``."""
+        means = np.array([model.predict(features).means for model in self._models])
+        return Prediction(means.mean(axis=0), means.std(axis=0))

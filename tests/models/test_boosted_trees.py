@@ -1,0 +1,109 @@
+"""Boosted trees: the rank objective against its definition, and what a search relies on."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tunesmith.errors import MissingDependencyError, UsageError
+from tunesmith.models import CostModel, cost_model
+from tunesmith.models.boosted_trees import BoostedTrees, RankPairs
+from tunesmith.models.ensemble import BootstrapEnsemble
+from tunesmith.testing.cost_model import CostModelConformance
+
+Array = npt.NDArray[np.float64]
+
+pytest.importorskip("xgboost", reason="XGBoost is not installed")
+
+
+class TestRank(CostModelConformance):
+    least_rank_correlation = 0.9
+    orders_only = True
+
+    def make_model(self, features: int) -> CostModel:
+        return BoostedTrees(features)
+
+
+class TestRegression(CostModelConformance):
+    least_rank_correlation = 0.9
+
+    def make_model(self, features: int) -> CostModel:
+        return BoostedTrees(features, "regression")
+
+
+class TestEnsemble(CostModelConformance):
+    orders_only = True
+    surer_near_known = False
+
+    def make_model(self, features: int) -> CostModel:
+        return BootstrapEnsemble(lambda: BoostedTrees(features, rounds=20))
+
+
+def derivatives_of_all_pairs(values: Array, predictions: Array) -> tuple[Array, Array]:
+    """Those of equation 2, pair by pair."""
+    better = np.sign(values[:, None] - values[None, :])
+    chance = 1.0 / (1.0 + np.exp(better * (predictions[:, None] - predictions[None, :])))
+    first = -(better * chance).sum(axis=1) / len(values)
+    second = (np.abs(better) * chance * (1.0 - chance)).sum(axis=1) / len(values)
+    return first, second
+
+
+def test_the_derivatives_are_those_of_all_pairs() -> None:
+    rng = np.random.default_rng(0)
+    values = np.round(rng.random(300), 2)  # with ties
+    predictions = 3.0 * rng.standard_normal(300)
+    first, second = RankPairs(values).derivatives(predictions)
+    expected_first, expected_second = derivatives_of_all_pairs(values, predictions)
+    np.testing.assert_allclose(first, expected_first, atol=1e-3)
+    np.testing.assert_allclose(second, expected_second, atol=1e-3)
+
+
+def test_three_points_by_hand() -> None:
+    """All predictions are equal: each pair pulls with 1/2."""
+    first, second = RankPairs(np.array([3.0, 1.0, 2.0])).derivatives(np.zeros(3))
+    np.testing.assert_allclose(first * 3, [-1.0, 1.0, 0.0])
+    np.testing.assert_allclose(second * 3, [0.5, 0.5, 0.5])
+
+
+def test_ties_are_no_pairs() -> None:
+    first, _ = RankPairs(np.array([1.0, 1.0, 1.0])).derivatives(np.array([0.0, 5.0, 9.0]))
+    assert (first == 0.0).all()
+
+
+def test_a_rank_model_does_not_care_for_the_scale_of_values() -> None:
+    rng = np.random.default_rng(0)
+    features, others = rng.random((100, 3)), rng.random((50, 3))
+    values = 1.0 + features[:, 0]
+    model = BoostedTrees(3)
+    model.fit(features, values)
+    order = np.argsort(model.predict(others).means)
+    model.fit(features, values**5)
+    assert (np.argsort(model.predict(others).means) == order).all()
+
+
+def test_unknown_features_are_allowed() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.random((100, 2))
+    values = features[:, 0].copy()
+    features[::5, 1] = np.nan
+    model = BoostedTrees(2, "regression")
+    model.fit(features, values)
+    assert np.isfinite(model.predict(features).means).all()
+
+
+def test_an_unknown_objective() -> None:
+    with pytest.raises(UsageError, match="the objective must be rank or regression, not 'ranks'"):
+        BoostedTrees(2, "ranks")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"unknown objective of boosted-trees 'ranks'"):
+        cost_model("boosted-trees", 2, "ranks")
+    with pytest.raises(UsageError, match="'knn' has no choice of objectives: leave it out"):
+        cost_model("knn", 2, "rank")
+
+
+def test_without_xgboost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'tunesmith\[models\]'"):
+        BoostedTrees(2)

@@ -1,0 +1,158 @@
+"""AutoTVM against algorithm 1 of its paper."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.tuners.checks import assert_refused, assert_searches_huge_parameters
+from tunesmith.errors import MissingDependencyError, UsageError
+from tunesmith.measurement import Measurement
+from tunesmith.space import Config, Ordinal, Space
+from tunesmith.testing.trials import assert_fresh, drive, failed, measured, space_named
+from tunesmith.testing.tuner import TunerConformance
+from tunesmith.tuners import tuner
+from tunesmith.tuners.autotvm import AutoTVM
+from tunesmith.tuners.autotvm.tuner import AutoTVMSearch
+
+pytest.importorskip("xgboost", reason="XGBoost is not installed")
+
+DIGITS = Space([Ordinal(name, tuple(range(1, 11))) for name in "abcdef"])
+
+
+class TestAutoTVM(TunerConformance):
+    tuner = AutoTVM()
+    learns = True
+
+
+class TestSmallBatches(TunerConformance):
+    tuner = AutoTVM(batch=24, chains=16, steps=20, objective="regression")
+
+
+class TestUncertainty(TunerConformance):
+    tuner = AutoTVM(batch=60, chains=16, steps=20, acquisition="upper-confidence-bound")
+
+
+class TestGaussianProcess(TunerConformance):
+    tuner = AutoTVM(
+        batch=60, chains=16, steps=20, model="gaussian-process", acquisition="expected-improvement"
+    )
+
+
+class TestNearestNeighbours(TunerConformance):
+    tuner = AutoTVM(batch=60, chains=16, steps=20, model="knn", epsilon=0.5, diversity_weight=0.0)
+
+
+def start(**options: Any) -> AutoTVMSearch:
+    return AutoTVM(**options).start(DIGITS, 0)
+
+
+def judge(config: Config) -> Measurement:
+    return measured(config, sum(config.values()))  # type: ignore[arg-type] # digits
+
+
+def observe(search: AutoTVMSearch, count: int) -> list[Config]:
+    configs = search.propose(count)
+    search.observe([judge(config) for config in configs])
+    return configs
+
+
+def test_the_defaults_are_the_papers() -> None:
+    settings = AutoTVM()
+    assert (settings.batch, settings.epsilon) == (64, 0.05)
+    assert (settings.chains, settings.steps) == (128, 500)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"batch": 0}, "batch must be 1 or more, not 0"),
+        ({"epsilon": 1.5}, "epsilon must be between 0 and 1, not 1.5"),
+        ({"diversity_weight": -1.0}, "diversity_weight must be a number from 0, not -1.0"),
+        ({"acquisition": "median"}, "option acquisition must be 'mean' or 'expected-improvement'"),
+    ],
+)
+def test_settings_out_of_range(options: dict[str, Any], reason: str) -> None:
+    assert_refused(AutoTVM, options, reason)
+
+
+def test_a_model_that_does_not_exist() -> None:
+    with pytest.raises(UsageError, match="tuner 'autotvm': unknown cost model 'trees'"):
+        tuner("autotvm", model="trees").start(DIGITS, 0)
+    with pytest.raises(UsageError, match="tuner 'autotvm': cost model 'knn' has no choice"):
+        tuner("autotvm", model="knn", objective="rank").start(DIGITS, 0)
+
+
+def test_without_xgboost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'tunesmith\[models\]'"):
+        AutoTVM().start(DIGITS, 0)
+    assert AutoTVM(model="gaussian-process").start(DIGITS, 0).propose(3)
+
+
+def test_the_model_finds_better_configs_than_the_random_ones_it_learned_from() -> None:
+    search = start(batch=32)
+    first = observe(search, 32)
+    second = observe(search, 32)
+    assert_fresh(DIGITS, first + second)
+    assert np.median([sum(c.values()) for c in second]) < min(sum(c.values()) for c in first)  # type: ignore[arg-type]
+
+
+def test_a_share_of_a_batch_is_random() -> None:
+    search = start(batch=40, epsilon=0.5)
+    observe(search, 40)
+    second = observe(search, 40)
+    totals = sorted(sum(c.values()) for c in second)  # type: ignore[arg-type]
+    # 33 is expected of a random config; the model's are far better.
+    assert totals[19] < 20 < totals[25]
+
+
+def test_a_batch_is_planned_once() -> None:
+    """What is learned while a batch is under way counts for the next one."""
+    search = start(batch=16)
+    observe(search, 16)
+    planned = search.propose(4)
+    left = [config for config in search._batch if config is not None]
+    search.observe([judge(config) for config in planned])
+    following = search.propose(12)
+    assert [config for config in following if config in left] == left
+
+
+def test_the_next_batch_is_planned_while_results_are_pending() -> None:
+    search = start(batch=16)
+    observe(search, 16)
+    assert_fresh(DIGITS, search.propose(50))
+
+
+@pytest.mark.parametrize("seconds", [1.0, None])
+def test_without_a_difference_between_trials_configs_are_random(seconds: float | None) -> None:
+    search = start(batch=8)
+
+    def same(config: Config) -> Measurement:
+        return failed(config) if seconds is None else measured(config, seconds)
+
+    proposed = drive(search, 40, same)
+    assert_fresh(DIGITS, proposed)
+    assert search._chains is None
+
+
+def test_configs_of_others_count() -> None:
+    """Starts and earlier runs: the model learns from them, and no batch repeats them."""
+    search = start(batch=16)
+    known = DIGITS.sample_many(16, np.random.default_rng(5))
+    search.observe([judge(config) for config in known])
+    batch = search.propose(16)
+    assert_fresh(DIGITS, known + batch)
+    assert np.median([sum(c.values()) for c in batch]) < np.median([sum(c.values()) for c in known])  # type: ignore[arg-type]
+
+
+def test_parameters_with_more_values_than_can_be_listed() -> None:
+    assert_searches_huge_parameters(AutoTVM(batch=16, chains=4, steps=5), 36)
+
+
+def test_a_space_without_a_choice() -> None:
+    search = AutoTVM(batch=2).start(space_named("one point"), 0)
+    assert len(drive(search, 5, lambda config: measured(config, 1.0))) == 1
