@@ -21,7 +21,7 @@ def pipeline_name(program: Any, target: Any) -> str:
     """Registers with TVM the passes for a module on a ``tvm.target.Target``; returns their name."""
     from tvm.tirx.compilation_pipeline import register_tir_pipeline
 
-    blocks, kind = _has_blocks(program), target.kind.name
+    blocks, kind = has_blocks(program), target.kind.name
     name = f"tunesmith_{'blocks' if blocks else 'loops'}_{kind}"
     register_tir_pipeline(name, lambda: _pipeline(blocks=blocks, kind=kind))
     return name
@@ -45,7 +45,7 @@ def tvms_pipeline_name() -> str:
 
 def pipeline_of(program: Any, target: Any) -> Pipeline:
     """The passes for a module on a ``tvm.target.Target``."""
-    return _pipeline(blocks=_has_blocks(program), kind=target.kind.name)
+    return _pipeline(blocks=has_blocks(program), kind=target.kind.name)
 
 
 def lowering_for(target: Any, *, checked: bool = True) -> AbstractContextManager[Any]:
@@ -68,11 +68,32 @@ def lowering_for(target: Any, *, checked: bool = True) -> AbstractContextManager
     return context if config else nullcontext()
 
 
-def _has_blocks(program: Any) -> bool:
+def has_blocks(program: Any) -> bool:
     """Whether a function of a module has blocks, which need TVM's passes for blocks."""
     from tvm.s_tir import SBlockRealize
 
     return any(isinstance(function.body, SBlockRealize) for function in program.functions.values())
+
+
+def plain_loops(program: Any) -> Any:
+    """A module without blocks, as far as it must be lowered for that: to see what its loops do."""
+    from tvm.ir.transform import Sequential
+    from tvm.s_tir import transform as blocks
+
+    if not has_blocks(program):
+        return program
+    return Sequential(
+        [
+            blocks.CanonicalizeLoop(),
+            blocks.LowerCrossThreadReduction(),
+            blocks.LowerInitBlock(),
+            blocks.PlanAndUpdateBufferAllocationLocation(),
+            blocks.ConvertBlocksToOpaque(),
+            blocks.UnifyThreadBinding(),
+            blocks.CompactBufferAllocation(),
+            blocks.LowerOpaqueBlock(),
+        ]
+    )(program)
 
 
 def _pipeline(*, blocks: bool, kind: str) -> Pipeline:
