@@ -174,8 +174,9 @@ class Problem(Measurable, Protocol):
         no idea; None for a problem without a model."""
         ...
 
-    def features(self, configs: Sequence[Config]) -> Array | None:
-        """What is known of the programs of configs, shape (configs, features); None: nothing."""
+    def features(self, configs: Sequence[Config], kind: str) -> Array | None:
+        """Features of a ``FeatureKind``, shape (configs, features), NaN for what is not known;
+        None: the problem has none of this kind."""
         ...
 
     def kernel(self, config: Config) -> Any:
@@ -193,7 +194,7 @@ class BaseProblem:
     def estimates(self, configs: Sequence[Config]) -> Array | None:  # noqa: ARG002 # no model
         return None
 
-    def features(self, configs: Sequence[Config]) -> Array | None:  # noqa: ARG002 # none known
+    def features(self, configs: Sequence[Config], kind: str) -> Array | None:  # noqa: ARG002
         return None
 
     def kernel(self, config: Config) -> NoReturn:  # noqa: ARG002 # no kernels

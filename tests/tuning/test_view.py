@@ -9,9 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 from tests.scripted import Scripted, config, line, number
 from tunesmith.budget import Budget
+from tunesmith.errors import UsageError
 from tunesmith.features import Coordinates
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import matmul
@@ -73,7 +75,9 @@ class Estimated(Scripted):
         numbers = [number(one) for one in configs]
         return np.array([math.nan if n % 2 else 7.0 * n for n in numbers])
 
-    def features(self, configs: Sequence[Config]) -> Array:
+    def features(self, configs: Sequence[Config], kind: str) -> Array | None:
+        if kind != "loop-context":
+            return None
         return np.array([[float(number(one)), 1.0] for one in configs]).reshape(-1, 2)
 
 
@@ -95,11 +99,15 @@ def test_where_there_is_no_model_the_view_says_so() -> None:
 def test_features_are_the_problems_or_else_coordinates() -> None:
     problem = Estimated()
     view = View(problem.space, problem.estimates, problem.features)
-    np.testing.assert_array_equal(view.features([config(3), config(5)]), [[3, 1], [5, 1]])
-    plain = Scripted()
-    view = View(plain.space, plain.estimates, plain.features)
-    expected = Coordinates(plain.space).of_all([config(3), config(5)])
-    np.testing.assert_array_equal(view.features([config(3), config(5)]), expected)
+    configs = [config(3), config(5)]
+    np.testing.assert_array_equal(view.features(configs, "loop-context"), [[3, 1], [5, 1]])
+    expected = Coordinates(problem.space).of_all(configs)
+    np.testing.assert_array_equal(view.features(configs), expected)
+    plain = View(problem.space)
+    np.testing.assert_array_equal(plain.features(configs), expected)
+    for each in (view, plain):
+        with pytest.raises(UsageError, match="there are no context-relation features: the problem"):
+            each.features(configs, "context-relation")
 
 
 def test_estimates_of_a_task_are_those_of_its_sketch() -> None:

@@ -8,7 +8,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.errors import UsageError
 from tunesmith.features import Coordinates
+from tunesmith.features.kinds import FeatureKind
 from tunesmith.space import Config, Space
 
 Array = npt.NDArray[np.float64]
@@ -17,11 +19,18 @@ OfConfigs = Callable[[Sequence[Config]], Array | None]
 """An array with one entry per config along the first axis; None if nothing is known."""
 
 
+FeaturesOfConfigs = Callable[[Sequence[Config], str], Array | None]
+"""The features of a ``FeatureKind``, one row per config; None if the problem has none of it."""
+
+
 class View:
     """A problem's space, with its functions for estimates and features if it has them."""
 
     def __init__(
-        self, space: Space, estimates: OfConfigs | None = None, features: OfConfigs | None = None
+        self,
+        space: Space,
+        estimates: OfConfigs | None = None,
+        features: FeaturesOfConfigs | None = None,
     ) -> None:
         self.space = space
         self._estimates = estimates
@@ -34,13 +43,21 @@ class View:
         """
         return None if self._estimates is None else self._estimates(configs)
 
-    def features(self, configs: Sequence[Config]) -> Array:
+    def features(self, configs: Sequence[Config], kind: FeatureKind = "configuration") -> Array:
         """Features for a cost model, shape (configs, features).
 
-        The features of the programs if the problem has them, else the configs' ``Coordinates``.
+        Those of programs take milliseconds per config, as the programs are made; configs that
+        cannot be scheduled have NaN. ``configuration`` means the configs' ``Coordinates``, unless
+        the problem has something better. Raises ``UsageError`` if it has no programs.
         """
-        known = None if self._features is None else self._features(configs)
-        return self._coordinates.of_all(configs) if known is None else known
+        known = None if self._features is None else self._features(configs, kind)
+        if known is not None:
+            return known
+        if kind != "configuration":
+            raise UsageError(
+                f"there are no {kind} features: the problem has no programs; use configuration"
+            )
+        return self._coordinates.of_all(configs)
 
     @cached_property
     def _coordinates(self) -> Coordinates:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tests.tuners.checks import assert_refused, assert_searches_huge_parameters
@@ -14,12 +17,13 @@ from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.testing.trials import assert_fresh, drive, failed, measured, space_named
 from tunesmith.testing.tuner import TunerConformance
-from tunesmith.tuners import tuner
+from tunesmith.tuners import View, tuner
 from tunesmith.tuners.autotvm import AutoTVM
 from tunesmith.tuners.autotvm.tuner import AutoTVMSearch
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
+Array = npt.NDArray[np.float64]
 DIGITS = Space([Ordinal(name, tuple(range(1, 11))) for name in "abcdef"])
 
 
@@ -147,6 +151,56 @@ def test_configs_of_others_count() -> None:
     batch = search.propose(16)
     assert_fresh(DIGITS, known + batch)
     assert np.median([sum(c.values()) for c in batch]) < np.median([sum(c.values()) for c in known])  # type: ignore[arg-type]
+
+
+class Programs:
+    """Programs of digits: their features tell the speed, unlike the first digit."""
+
+    def __init__(self, broken: int = 0) -> None:
+        self.broken = broken
+        self.made: list[Config] = []
+
+    def features(self, configs: Sequence[Config], kind: str) -> Array:
+        assert kind == "context-relation"
+        self.made += configs
+        rows = [[math.nan] * 2 if c["f"] == self.broken else [c["a"], 1.0] for c in configs]
+        return np.array(rows, dtype=np.float64).reshape(-1, 2)
+
+
+def of_a(config: Config) -> Measurement:
+    return measured(config, config["a"])  # type: ignore[arg-type] # a digit
+
+
+def on_programs(known: Programs, **options: Any) -> AutoTVMSearch:
+    tuner = AutoTVM(batch=40, epsilon=0.0, features="context-relation", **options)
+    return tuner.start_on(View(DIGITS, features=known.features), 0)
+
+
+def test_programs_of_the_best_few_are_made() -> None:
+    programs = Programs()
+    search = on_programs(programs, programs=100)
+    first = search.propose(40)
+    assert not programs.made
+    search.observe([of_a(config) for config in first])
+    second = search.propose(40)
+    assert_fresh(DIGITS, first + second)
+    assert set(first + second) <= set(programs.made)
+    assert len(programs.made) == 40 + 100
+    assert {config["a"] for config in second} <= {1, 2}  # diverse, and a 1 or a 2 is as rare
+
+
+def test_configs_without_a_program_come_last() -> None:
+    programs = Programs(broken=3)
+    search = on_programs(programs)
+    search.observe([of_a(config) for config in search.propose(40)])
+    assert 3 not in {config["f"] for config in search.propose(40)}
+
+
+def test_a_problem_without_programs() -> None:
+    search = AutoTVM(batch=8, features="loop-context").start(DIGITS, 0)
+    search.observe([of_a(config) for config in search.propose(8)])
+    with pytest.raises(UsageError, match="there are no loop-context features: the problem has no"):
+        search.propose(1)
 
 
 def test_parameters_with_more_values_than_can_be_listed() -> None:

@@ -6,16 +6,15 @@ All numbers are ``sign(x) log2(|x| + 1)``: what matters of a size is its ratio t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tunesmith.compiler.loop_nest import LoopNest
+from tunesmith.features.kinds import FeatureKind
 from tunesmith.features.program.context import ANNOTATIONS, LoopContext, loop_context
 
 Array = npt.NDArray[np.float64]
-ProgramFeatures = Literal["loop-context", "context-relation"]
 
 # Of how many loops and buffers a vector tells; there are zeros for those that do not exist.
 _LOOPS = 16
@@ -25,8 +24,11 @@ THRESHOLDS: Array = np.exp2(1.5 * np.arange(1, 21))
 """The thresholds β of context relation features; the paper gives their spacing alone."""
 
 
-def program_features(kind: ProgramFeatures, nest: LoopNest) -> Array:
-    """The features of a program, shape (features,): of this kind, for every program as many."""
+def program_features(kind: FeatureKind, nest: LoopNest) -> Array:
+    """The features of a program, shape (features,): for every program as many.
+
+    ``kind`` is one of ``PROGRAM_FEATURES``.
+    """
     return PROGRAM_FEATURES[kind](loop_context(nest))
 
 
@@ -75,7 +77,7 @@ def relation(of: Array, values: Array) -> Array:
     return most
 
 
-PROGRAM_FEATURES: Mapping[ProgramFeatures, Callable[[LoopContext], Array]] = {
+PROGRAM_FEATURES: Mapping[FeatureKind, Callable[[LoopContext], Array]] = {
     "loop-context": flat_loop_context,
     "context-relation": context_relation,
 }

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from tunesmith.errors import UsageError
 from tunesmith.measure.local.measurer import LocalMeasurer
+from tunesmith.measure.task.program_features import ProgramFeatureCache
 from tunesmith.measure.trial.job import Job
 from tunesmith.problem import MeasureSettings
 from tunesmith.sketches import Sketch, sketch_for
@@ -88,8 +89,12 @@ class TaskProblem:
         found = (self.estimate(config) for config in configs)
         return np.array([math.nan if one is None else one for one in found])
 
-    def features(self, configs: Sequence[Config]) -> None:  # noqa: ARG002 # none are known yet
-        return None
+    def features(self, configs: Sequence[Config], kind: str) -> Array | None:
+        return None if kind == "configuration" else self._features.of(configs, kind)
+
+    @cached_property
+    def _features(self) -> ProgramFeatureCache:
+        return ProgramFeatureCache(self.task.operator, self.task.target, self.sketch)
 
     def estimate(self, config: Config) -> float | None:
         """About how many seconds a call takes, by the sketch's model; None: it has none."""

@@ -8,6 +8,9 @@ paper:
 - A model that cannot learn, as fewer than two trials differ, is not asked: configs are random.
 - Scores are divided by their deviation over the observed configs, before temperatures and α are
   applied to them: the scale of a rank model is arbitrary.
+- Making a program takes milliseconds, and the chains visit tens of thousands of configs. So with
+  features of programs, the chains follow a second model, of the configuration, and the programs of
+  only the best few hundred are made, for the model of the programs to choose from.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from tunesmith.space import Config, Space
 from tunesmith.tuners.autotvm.chains import Chains
 from tunesmith.tuners.autotvm.diversity import diverse
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
+from tunesmith.tuners.view import View
 
 Array = npt.NDArray[np.float64]
 
@@ -46,6 +50,10 @@ class AutoTVM(Tuner):
     chains: int = option(128, "annealing chains, which move in parallel")
     steps: int = option(500, "moves of each chain for a batch, at most")
     model: str = option("boosted-trees", "the cost model")
+    features: Literal["configuration", "loop-context", "context-relation"] = option(
+        "configuration", "what the model learns from"
+    )
+    programs: int = option(256, "programs made for a batch, where these have the features")
     objective: Literal["rank", "regression"] | None = option(
         None, "what the model learns, if it has a choice; none: its default"
     )
@@ -54,7 +62,7 @@ class AutoTVM(Tuner):
     )
 
     def check(self) -> None:
-        self.require_least(1, "batch", "diversity_ratio", "chains", "steps")
+        self.require_least(1, "batch", "diversity_ratio", "chains", "steps", "programs")
         self.require_share("epsilon")
         self.require(
             0.0 <= self.diversity_weight < np.inf,
@@ -62,7 +70,10 @@ class AutoTVM(Tuner):
         )
 
     def start(self, space: Space, seed: int) -> AutoTVMSearch:
-        return AutoTVMSearch(self, space, seed)
+        return self.start_on(View(space), seed)
+
+    def start_on(self, view: View, seed: int) -> AutoTVMSearch:
+        return AutoTVMSearch(self, view, seed)
 
     def made_model(self, features: int) -> CostModel:
         """A new model for so many features, with uncertainty if the acquisition needs it.
@@ -83,10 +94,11 @@ class AutoTVM(Tuner):
 class AutoTVMSearch(Search):
     """A running search. The first ``batch`` configs are random."""
 
-    def __init__(self, settings: AutoTVM, space: Space, seed: int) -> None:
-        super().__init__(space, seed)
+    def __init__(self, settings: AutoTVM, view: View, seed: int) -> None:
+        super().__init__(view.space, seed)
         self.settings = settings
-        self._rows = ConfigRows(space)
+        self._view = view
+        self._rows = ConfigRows(view.space)
         self._model = settings.made_model(self._rows.coordinates.count)
         self._chains: Chains | None = None
         self._configs: list[Config] = []  # all observed ones
@@ -116,20 +128,47 @@ class AutoTVMSearch(Search):
         if len(speeds) < settings.batch or not np.ptp(speeds) > 0.0:
             return [None]
         random = round(settings.epsilon * settings.batch)
-        score = self._learned(speeds / speeds.max())
-        if self._chains is None:
-            self._chains = Chains(self._rows, settings.chains, self.rng)
-        keep = settings.diversity_ratio * settings.batch
-        best = self._chains.run(score, settings.steps, keep, self._known())
-        chosen = diverse(best.rows, best.scores, settings.batch - random, settings.diversity_weight)
-        planned: list[Config | None] = [*self._rows.configs(best.rows[chosen])]
+        rows, scores = self._candidates(speeds / speeds.max())
+        chosen = diverse(rows, scores, settings.batch - random, settings.diversity_weight)
+        planned: list[Config | None] = [*self._rows.configs(rows[chosen])]
         for place in sorted(self.rng.integers(len(planned) + 1, size=random).tolist()):
             planned.insert(place, None)
         return planned
 
-    def _learned(self, values: Array) -> _Score:
-        rows = self._rows.of(self._configs)
-        return _Score(self._rows, rows, values, self._model, self.settings.acquisition)
+    def _candidates(self, values: Array) -> tuple[Rows, Array]:
+        """The best rows by the model and their scores, λ for each config of a batch.
+
+        ``values`` are what the model learns of the observed configs.
+        """
+        settings, of = self.settings, self._rows
+        if self._chains is None:
+            self._chains = Chains(of, settings.chains, self.rng)
+        judge = _Judge(self._model, settings.acquisition)
+        judge.learn(of.features(of.of(self._configs)), values)
+        keep = settings.diversity_ratio * settings.batch
+        of_programs = settings.features != "configuration"
+        best = self._chains.run(
+            lambda rows: judge.worth(of.features(rows)),
+            settings.steps,
+            max(keep, settings.programs) if of_programs else keep,
+            self._known(),
+        )
+        if not of_programs:
+            return best.rows, best.scores
+        scores = self._program_scores(best.rows, values)
+        order = np.argsort(-scores, kind="stable")[:keep]
+        return best.rows[order], scores[order]
+
+    def _program_scores(self, rows: Rows, values: Array) -> Array:
+        """What the programs of rows are worth, by a model of those of the observed configs."""
+        kind = self.settings.features
+        known = self._view.features(self._configs, kind)
+        judge = _Judge(self.settings.made_model(known.shape[1]), self.settings.acquisition)
+        judge.learn(_filled(known), values)
+        features = self._view.features(self._rows.configs(rows), kind)
+        scores = judge.worth(_filled(features))
+        # A config without a program would be a failed trial.
+        return np.where(np.isnan(features).any(axis=1), scores.min(initial=0.0), scores)
 
     def _known(self) -> Keys:
         """The keys of all seen configs."""
@@ -140,27 +179,28 @@ class AutoTVMSearch(Search):
         return np.fromiter(self._keys.values(), dtype=np.uint64, count=len(self._keys))
 
 
-class _Score:
-    """What rows are worth, by a model that has learned ``values``, shape (n,), of ``rows``."""
+class _Judge:
+    """Says what configs are worth, by their features, in deviations of the predictions."""
 
-    def __init__(
-        self,
-        of: ConfigRows,
-        rows: Rows,
-        values: Array,
-        model: CostModel,
-        acquisition: Acquisition,
-    ) -> None:
-        self._of = of
+    def __init__(self, model: CostModel, acquisition: Acquisition) -> None:
         self._model = model
         self._acquisition = acquisition
-        features = of.features(rows)
-        model.fit(features, values)
-        known = model.predict(features).means
+        self._best = 0.0
+        self._scale = 1.0
+
+    def learn(self, features: Array, values: Array) -> None:
+        """Learn the values, shape (n,), of features, shape (n, features)."""
+        self._model.fit(features, values)
+        known = self._model.predict(features).means
         self._best = float(known.max())
         self._scale = float(known.std()) or 1.0
 
-    def __call__(self, rows: Rows) -> Array:
-        """The worth of rows, shape (rows,), in deviations."""
-        prediction = self._model.predict(self._of.features(rows))
+    def worth(self, features: Array) -> Array:
+        """What features, shape (m, features), are worth; shape (m,)."""
+        prediction = self._model.predict(features)
         return acquire(self._acquisition, prediction, self._best) / self._scale
+
+
+def _filled(features: Array) -> Array:
+    """Features with 0 for what is not known: not every model takes NaN."""
+    return np.nan_to_num(features, nan=0.0)

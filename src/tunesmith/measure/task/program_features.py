@@ -1,0 +1,110 @@
+"""Features of the programs of a sketch: made in processes that have the compiler, and kept."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.errors import InstantiationError
+from tunesmith.features.program import PROGRAM_FEATURES, program_features
+from tunesmith.measure.processes.pool import FailedCall, WorkerPool
+from tunesmith.operators import Operator
+from tunesmith.sketches import Sketch
+from tunesmith.space import Config
+from tunesmith.target import Target
+
+Array = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float32]
+Vectors = Mapping[str, Floats]
+"""The vectors of a program by the kind of features."""
+
+# How many programs a worker makes at a time, and for how many seconds at most.
+_CHUNK = 16
+_TIMEOUT = 60.0
+
+
+class ProgramFeatureCache:
+    """Features of the programs of an operator by a sketch; each program is made once."""
+
+    def __init__(self, operator: Operator, target: Target, sketch: Sketch) -> None:
+        self._operator = operator
+        self._target = target
+        self._sketch = sketch
+        self._known: dict[Config, Vectors | None] = {}
+
+    def of(self, configs: Sequence[Config], kind: str) -> Array:
+        """The features of configs, shape (configs, features); NaN for those without a program.
+
+        ``kind`` is one of ``PROGRAM_FEATURES``.
+        """
+        self._make([config for config in dict.fromkeys(configs) if config not in self._known])
+        rows = np.full((len(configs), _lengths()[kind]), np.nan)
+        for row, config in zip(rows, configs, strict=True):
+            vectors = self._known[config]
+            if vectors is not None:
+                row[:] = vectors[kind]
+        return rows
+
+    def _make(self, configs: Sequence[Config]) -> None:
+        chunks = [
+            tuple(configs[first : first + _CHUNK]) for first in range(0, len(configs), _CHUNK)
+        ]
+        failed = self._made(chunks)
+        # A program that crashes or hangs its worker takes nothing from the others of its chunk.
+        for config in self._made([(config,) for chunk in failed for config in chunk]):
+            self._known[config[0]] = None
+
+    def _made(self, chunks: Sequence[tuple[Config, ...]]) -> list[tuple[Config, ...]]:
+        """Make the features of chunks; returns those that failed as a whole."""
+        if not chunks:
+            return []
+        target = self._target.resolved()
+        calls = [(self._operator, target, self._sketch, chunk) for chunk in chunks]
+        failed = []
+        for number, made in _pool(target.core_count).map(features_of_programs, calls):
+            if isinstance(made, FailedCall):
+                failed.append(chunks[number])
+            else:
+                self._known.update(zip(chunks[number], made, strict=True))
+        return failed
+
+
+def features_of_programs(
+    operator: Operator, target: Target, sketch: Sketch, configs: Iterable[Config]
+) -> list[Vectors | None]:
+    """All features of the programs of configs, by kind; None for those that cannot be scheduled."""
+    return [_features(operator, target, sketch, config) for config in configs]
+
+
+def _features(operator: Operator, target: Target, sketch: Sketch, config: Config) -> Vectors | None:
+    from tunesmith.compiler.loop_nest import loop_nest
+    from tunesmith.compiler.passes.pipelines import plain_loops
+
+    try:
+        program: Any = sketch.program(operator, target, config)
+    except InstantiationError:
+        return None
+    nest = loop_nest(plain_loops(program)["main"])
+    return {kind: program_features(kind, nest).astype(np.float32) for kind in PROGRAM_FEATURES}
+
+
+@cache
+def _lengths() -> Mapping[str, int]:
+    """How many features there are of each kind."""
+    from tunesmith.compiler.loop_nest import LoopNest
+
+    nothing = LoopNest([], [], [])
+    return {kind: len(program_features(kind, nothing)) for kind in PROGRAM_FEATURES}
+
+
+@cache
+def _pool(count: int) -> WorkerPool:
+    """Workers that last as long as this process: starting one takes a second."""
+    pool = WorkerPool(count, _TIMEOUT)
+    atexit.register(pool.__exit__)
+    return pool
