@@ -37,6 +37,7 @@ from tunesmith.cli.bench import (
     space_analysis,
     starts,
     startup,
+    training_set,
 )
 from tunesmith.cli.network import build as network_build
 from tunesmith.cli.network import compare as network_compare
@@ -70,6 +71,7 @@ add_commands(
     *(loop.loop, operators.operators, calls.calls, starts.starts, builds.builds, gpu.gpu),
     *(experiments.nose, experiments.opevo, experiments.gbfs),
     *(startup.startup, space_analysis.space_analysis, networks.networks),
+    training_set.training_set,
 )
 app.add_typer(bench, name="bench")
 network = typer.Typer(help="Import, tune, build and run whole networks.")

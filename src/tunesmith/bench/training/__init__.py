@@ -1,0 +1,1 @@
+"""Records that cost models are trained on, of many tasks, as files."""

@@ -1,0 +1,30 @@
+"""``tunesmith bench training-set``: records as a small file, to train cost models on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument
+
+from tunesmith.cli import options as opt
+from tunesmith.cli.output import console, print_json
+
+
+def training_set(
+    output: Annotated[Path, Argument(help="The file to write, such as zen5.json.gz.")],
+    *,
+    store: opt.StoreLocation = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Write the trials that this machine made of tasks as one small file, to train models on."""
+    from tunesmith.bench.training.training_set import write_training_set
+    from tunesmith.store import open_store
+
+    with open_store(store) as opened:
+        trials = write_training_set(opened, output)
+    size = output.stat().st_size
+    if as_json:
+        print_json({"file": str(output), "trials": trials, "bytes": size})
+    else:
+        console().print(f"{output}: {trials:,} trials in {size / 1000:.0f} kB")

@@ -1,0 +1,118 @@
+"""Records of a store as a file: all trials, no more, and errors in a line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tunesmith.bench.training.training_set import read_training_set, write_training_set
+from tunesmith.errors import UsageError
+from tunesmith.machine import this_machine
+from tunesmith.measure.task.portfolio import joined, problems_of
+from tunesmith.measurement import Measurement
+from tunesmith.operators import conv2d, matmul
+from tunesmith.space import Config
+from tunesmith.store import Store, open_store
+from tunesmith.target import Target
+from tunesmith.task import Task
+from tunesmith.testing.trials import failed, measured
+
+PRODUCT = Task(matmul(m=64, n=64, k=64), Target(mcpu="znver4", cores=2))
+IMAGE = Task(conv2d(ci=16, h=14, w=14, co=32, kernel=3), Target(mcpu="znver4", cores=2))
+
+
+def add(store: Store, task: Task, count: int) -> dict[tuple[str, Config], float]:
+    """Trials of each sketch, of which the first fails; returns their seconds."""
+    problems = problems_of(task)
+    session = store.begin_session(
+        task.key,
+        tuner="random",
+        seed=0,
+        description=joined(problems).describe(),
+        target=task.target.to_json(),
+        sketch=problems[0].sketch.name,
+        sketch_version=problems[0].sketch.version,
+    )
+    expected = {}
+    for problem in problems:
+        view = session.by(problem.sketch.name, problem.sketch.version)
+        configs = problem.space.sample_many(count, np.random.default_rng(0))
+        trials: list[Measurement] = [failed(configs[0])]
+        trials += [measured(config, 1e-3 * (1 + n)) for n, config in enumerate(configs[1:])]
+        store.append(view, trials)
+        store.confirm(view, [measured(configs[-1], 0.123456789)])
+        for trial in trials:
+            seconds = trial.seconds if trial.valid else np.nan
+            expected[problem.sketch.name, trial.config] = seconds
+        expected[problem.sketch.name, configs[-1]] = 0.1235
+    return expected
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "set.json.gz"
+    with open_store(tmp_path / "t.db") as store:
+        expected = {task: add(store, task, count) for task, count in ((PRODUCT, 5), (IMAGE, 3))}
+        other = store.begin_session("a function", tuner="random", seed=0)
+        store.append(other, [measured(Config.from_values({"x": 1}), 1.0)])
+        assert write_training_set(store, path) == sum(map(len, expected.values()))
+    found = read_training_set(path)
+    assert found.machine["fingerprint"] == this_machine()["fingerprint"]
+    assert "numpy" in found.versions
+    assert found.trials == sum(map(len, expected.values()))
+    for task, trials in expected.items():
+        read = {
+            (each.sketch, config): seconds
+            for each in found.series
+            if each.task == task
+            for config, seconds in zip(each.configs, each.seconds.tolist(), strict=True)
+        }
+        assert read.keys() == trials.keys()
+        for key, seconds in trials.items():
+            np.testing.assert_allclose(read[key], seconds, rtol=1e-3)
+
+
+def test_the_same_store_gives_the_same_file(tmp_path: Path) -> None:
+    with open_store(tmp_path / "t.db") as store:
+        add(store, PRODUCT, 3)
+        for name in "ab":
+            write_training_set(store, tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_store_without_trials(tmp_path: Path) -> None:
+    with open_store(tmp_path / "t.db") as store, pytest.raises(UsageError, match="has no trials"):
+        write_training_set(store, tmp_path / "set")
+    assert not (tmp_path / "set").exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"no gzip",
+        gzip.compress(b"no JSON"),
+        gzip.compress(b"[]"),
+        gzip.compress(json.dumps({"format": "another"}).encode()),
+        gzip.compress(json.dumps({"format": "tunesmith-training-set", "version": 0}).encode()),
+        gzip.compress(b"{}")[:-4],
+    ],
+)
+def test_what_is_no_training_set(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "set"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match="is no training set") as caught:
+        read_training_set(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_sets_of_the_project_can_be_read() -> None:
+    folder = Path(__file__).parents[3] / "data" / "training"
+    paths = sorted(folder.glob("*.json.gz"))
+    assert paths
+    for path in paths:
+        found = read_training_set(path)
+        assert found.trials > 10_000
+        assert np.nanmin([np.nanmin(each.seconds) for each in found.series]) > 0.0
