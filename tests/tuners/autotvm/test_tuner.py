@@ -30,6 +30,7 @@ DIGITS = Space([Ordinal(name, tuple(range(1, 11))) for name in "abcdef"])
 class TestAutoTVM(TunerConformance):
     tuner = AutoTVM()
     learns = True
+    learning_trials = 192  # three batches
 
 
 class TestSmallBatches(TunerConformance):
