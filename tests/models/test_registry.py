@@ -51,7 +51,7 @@ def test_ours_are_known_by_name(name: str) -> None:
 def test_a_package_brings_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     places = {"ridge": f"{__name__}:RidgeRegression", "no": f"{__name__}:Array"}
     offer(monkeypatch, "tunesmith.models", places)
-    assert MODELS.names() == ("boosted-trees", "gaussian-process", "knn", "no", "ridge")
+    assert MODELS.names() == ("boosted-trees", "gaussian-process", "knn", "tree-gru", "no", "ridge")
     assert isinstance(cost_model("ridge", 2), RidgeRegression)
     with pytest.raises(UsageError, match="is no cost model: make it a class with fit and predict"):
         cost_model("no", 2)

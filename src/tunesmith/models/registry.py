@@ -12,6 +12,7 @@ _OURS = {
     "boosted-trees": "tunesmith.models.boosted_trees:BoostedTrees",
     "gaussian-process": "tunesmith.models.gaussian_process:GaussianProcess",
     "knn": "tunesmith.models.knn:KnnRegressor",
+    "tree-gru": "tunesmith.models.tree_gru:TreeGRU",
 }
 
 

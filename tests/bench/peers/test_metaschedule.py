@@ -140,7 +140,7 @@ def test_a_single_round_is_no_comparison(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.slow
 def test_real_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    pytest.importorskip("onnxruntime", reason="the peers are not installed")
     with monkeypatch.context() as patched, MetaSchedule() as rival:
         patched.setattr(TARGET.__class__, "__post_init__", lambda self: None)
         unknown = Target(kind="tpu", cores=1)

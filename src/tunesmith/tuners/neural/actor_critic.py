@@ -8,7 +8,7 @@ import numpy as np
 
 from tunesmith.features.moves import Bools, Numbers
 from tunesmith.features.vectors import Floats, Reals
-from tunesmith.tuners.neural import pytorch
+from tunesmith.models import pytorch
 
 
 class Transitions(NamedTuple):
@@ -43,7 +43,7 @@ class ActorCritic:
         discount: float,
         rng: np.random.Generator,
     ) -> None:
-        torch = self._torch = pytorch.load_torch(tuner)
+        torch = self._torch = pytorch.load_torch(f"tuner '{tuner}'")
         self._discount = discount
         generator = pytorch.generator(torch, rng)
         self._actor = pytorch.Perceptron(torch, (features, hidden, actions), generator)

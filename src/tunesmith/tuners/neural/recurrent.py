@@ -8,7 +8,7 @@ import numpy as np
 
 from tunesmith.features.tokens import Tokens
 from tunesmith.features.vectors import Ints, Reals
-from tunesmith.tuners.neural import pytorch
+from tunesmith.models import pytorch
 
 
 class RecurrentPolicy:
@@ -34,7 +34,7 @@ class RecurrentPolicy:
         entropy: float,
         rng: np.random.Generator,
     ) -> None:
-        torch = self._torch = pytorch.load_torch(tuner)
+        torch = self._torch = pytorch.load_torch(f"tuner '{tuner}'")
         self._tokens = tokens
         self._hidden = hidden
         self._entropy = entropy

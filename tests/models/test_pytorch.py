@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from tunesmith.errors import MissingDependencyError
+from tunesmith.models import pytorch
 from tunesmith.space import Config
 from tunesmith.testing.trials import distance_cost, drive, measured, space_named
 from tunesmith.tuners import Tuner, tuner
-from tunesmith.tuners.neural import pytorch
 
 NAMES = ("na2c", "controller")
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""PyTorch for the neural tuners, without changes to its global state."""
+"""PyTorch for neural tuners and models, without changes to its global state."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from tunesmith.errors import MissingDependencyError, one_line
 
 
-def load_torch(tuner: str) -> Any:
+def load_torch(what: str) -> Any:
     """The module ``torch``, which takes a second to import.
 
-    Raises ``MissingDependencyError``, which says what to install for the tuner with this name.
+    Raises ``MissingDependencyError``, which says what to install for ``what`` needs it.
     """
     try:
         import torch
     except (ImportError, OSError) as error:  # OSError: one of its libraries cannot be loaded
         raise MissingDependencyError(
-            f"tuner '{tuner}' needs PyTorch, which cannot be imported ({one_line(str(error))}): "
+            f"{what} needs PyTorch, which cannot be imported ({one_line(str(error))}): "
             "install the extra 'neural' (pip install 'tunesmith[neural]')"
         ) from error
     return torch

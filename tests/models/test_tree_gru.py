@@ -1,0 +1,110 @@
+"""The TreeGRU: what a search relies on, and that it reads loops."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tunesmith.errors import MissingDependencyError, UsageError
+from tunesmith.models import CostModel
+from tunesmith.models.tree_gru import TreeGRU
+from tunesmith.testing.cost_model import CostModelConformance
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+Array = npt.NDArray[np.float64]
+
+
+class TestRank(CostModelConformance):
+    least_rank_correlation = 0.9
+    orders_only = True
+    prediction_tolerance = 1e-3
+
+    def make_model(self, features: int) -> CostModel:
+        return TreeGRU(features, embedding=16, hidden=16, slots=2, steps=100, learning_rate=1e-2)
+
+
+class TestRegression(CostModelConformance):
+    least_rank_correlation = 0.9
+    prediction_tolerance = 1e-4
+
+    def make_model(self, features: int) -> CostModel:
+        return TreeGRU(
+            features, "regression", embedding=16, hidden=16, slots=2, steps=100, learning_rate=1e-2
+        )
+
+
+def nests(count: int, seed: int) -> tuple[Array, Array]:
+    """Programs of 1 to 4 loops of 3 features; the value is the sum of the loops' first ones."""
+    rng = np.random.default_rng(seed)
+    rows = 0.1 + rng.random((count, 4, 3))
+    rows[np.arange(4) >= rng.integers(1, 5, size=count)[:, None]] = 0.0
+    return rows.reshape(count, 12), rows[:, :, 0].sum(axis=1)
+
+
+def small(**options: object) -> TreeGRU:
+    settings: dict[str, object] = {"loops": 4, "embedding": 16, "hidden": 16, "slots": 2}
+    settings |= {"steps": 200, "learning_rate": 1e-2, **options}
+    return TreeGRU(12, **settings)  # type: ignore[arg-type] # by name
+
+
+@pytest.mark.parametrize("objective", ["rank", "regression"])
+def test_it_learns_from_all_loops(objective: str) -> None:
+    features, values = nests(200, seed=0)
+    others, expected = nests(100, seed=1)
+    model = small(objective=objective)
+    model.fit(features, values)
+    assert np.corrcoef(model.predict(others).means, expected)[0, 1] > 0.9
+
+
+def test_loops_that_do_not_exist_do_not_count() -> None:
+    """A row more or less of zeros changes nothing."""
+    features, values = nests(100, seed=0)
+    model = small(steps=2)
+    longer = TreeGRU(18, loops=6, embedding=16, hidden=16, slots=2, steps=2, learning_rate=1e-2)
+    model.fit(features, values)
+    padded = np.pad(features.reshape(100, 4, 3), ((0, 0), (0, 2), (0, 0))).reshape(100, 18)
+    longer.fit(padded, values)
+    np.testing.assert_allclose(
+        longer.predict(padded).means, model.predict(features).means, rtol=1e-3, atol=1e-4
+    )
+
+
+def test_the_order_of_loops_matters() -> None:
+    features, values = nests(100, seed=0)
+    model = small(steps=20)
+    model.fit(features, values)
+    turned = features.reshape(100, 4, 3)[:, ::-1].reshape(100, 12)
+    assert not np.allclose(model.predict(turned).means, model.predict(features).means)
+
+
+def test_the_loss_is_that_of_all_pairs() -> None:
+    scores, wanted = np.array([1.0, 0.5, 2.0]), np.array([0.1, 0.9, 0.9])
+    # Pairs with different values: (1, 0) and (2, 0).
+    expected = np.mean([np.log1p(np.exp(-(0.5 - 1.0))), np.log1p(np.exp(-(2.0 - 1.0)))])
+    found = small()._rank_loss(torch.tensor(scores), torch.tensor(wanted))
+    assert float(found) == pytest.approx(expected)
+
+
+def test_the_users_generator_and_threads_stay_as_they_are() -> None:
+    features, values = nests(50, seed=0)
+    state, threads = torch.get_rng_state(), torch.get_num_threads()
+    model = small(steps=5)
+    model.fit(features, values)
+    model.predict(features)
+    assert (torch.get_rng_state() == state).all()
+    assert torch.get_num_threads() == threads
+
+
+def test_an_unknown_objective() -> None:
+    with pytest.raises(UsageError, match="the objective must be rank or regression, not 'speed'"):
+        TreeGRU(12, "speed")  # type: ignore[arg-type]
+
+
+def test_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingDependencyError, match="the model TreeGRU needs PyTorch"):
+        TreeGRU(12)
