@@ -93,12 +93,15 @@ def test_a_store_without_trials(tmp_path: Path) -> None:
     "content",
     [
         b"no gzip",
-        gzip.compress(b"no JSON"),
-        gzip.compress(b"[]"),
-        gzip.compress(json.dumps({"format": "another"}).encode()),
-        gzip.compress(json.dumps({"format": "tunesmith-training-set", "version": 0}).encode()),
-        gzip.compress(b"{}")[:-4],
+        gzip.compress(b"no JSON", mtime=0),
+        gzip.compress(b"[]", mtime=0),
+        gzip.compress(json.dumps({"format": "another"}).encode(), mtime=0),
+        gzip.compress(
+            json.dumps({"format": "tunesmith-training-set", "version": 0}).encode(), mtime=0
+        ),
+        gzip.compress(b"{}", mtime=0)[:-4],
     ],
+    ids=["no gzip", "no JSON", "a list", "another format", "another version", "truncated"],
 )
 def test_what_is_no_training_set(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "set"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from tests.features.program.test_context import PRODUCT
 from tunesmith.compiler.loop_nest import LoopNest
@@ -41,7 +40,9 @@ def test_thresholds_are_spaced_by_the_logarithm() -> None:
 
 
 def test_the_relations_of_a_product() -> None:
-    vector = context_relation(CONTEXT).reshape(5, 2, 20)
+    vector = context_relation(CONTEXT, by_model=-10.0)
+    assert vector[-1] == -10.0
+    vector = vector[:-1].reshape(5, 2, 20)
     # The result: 32 of 1 element, which the innermost loop touches, and of all 32.
     np.testing.assert_allclose(vector[0, 0], np.log2(33.0))
     # All 32 outer steps touch one element of it.
@@ -53,16 +54,23 @@ def test_the_relations_of_a_product() -> None:
 
 
 def test_the_rows_of_a_product() -> None:
-    flat = flat_loop_context(CONTEXT)
+    flat = flat_loop_context(CONTEXT, by_model=-10.0)
     assert flat.shape == (FLAT_LENGTH,)
     rows = flat.reshape(16, -1)
     np.testing.assert_allclose(rows[0, :3], np.log2([5.0, 2.0, 513.0]))
     np.testing.assert_allclose(rows[2, :3], np.log2([17.0, 33.0, 17.0]))
+    assert (rows[:3, -1] == -10.0).all()
     assert (rows[3:] == 0.0).all()
 
 
-@pytest.mark.parametrize("kind", list(PROGRAM_FEATURES))
-def test_a_program_without_loops_has_as_many(kind: str) -> None:
-    empty = program_features(kind, LoopNest([], [], []))  # type: ignore[arg-type]
-    assert empty.shape == program_features(kind, PRODUCT).shape  # type: ignore[arg-type]
-    assert (empty == 0.0).all()
+def test_a_program_without_loops_has_as_many() -> None:
+    empty, product = program_features(LoopNest([], [], [])), program_features(PRODUCT)
+    assert list(empty) == list(product) == list(PROGRAM_FEATURES)
+    for kind, vector in empty.items():
+        assert vector.shape == product[kind].shape
+        assert (vector == 0.0).all()
+
+
+def test_an_estimate_is_a_logarithm() -> None:
+    assert program_features(PRODUCT, 0.25)["context-relation"][-1] == -2.0
+    assert program_features(PRODUCT, None)["context-relation"][-1] == 0.0

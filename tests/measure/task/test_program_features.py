@@ -31,7 +31,9 @@ def test_they_are_those_of_the_program(kind: Any) -> None:
         found = problem.features(configs, kind)
         assert found is not None
         expected = [
-            program_features(kind, loop_nest(plain_loops(problem.program(config))["main"]))
+            program_features(
+                loop_nest(plain_loops(problem.program(config))["main"]), problem.estimate(config)
+            )[kind]
             for config in configs
         ]
         np.testing.assert_allclose(found, expected, rtol=1e-6)
@@ -50,6 +52,9 @@ class Faulty:
 
     def space(self) -> Space:
         return Space([Ordinal("n", tuple(range(40)))])
+
+    def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
+        return None
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         if config["n"] == 5:
@@ -91,4 +96,4 @@ def test_a_program_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_asked_for() -> None:
     cache = ProgramFeatureCache(TASK.operator, TASK.target, Faulty())  # type: ignore[arg-type]
-    assert cache.of([], "context-relation").shape == (0, 200)
+    assert cache.of([], "context-relation").shape == (0, 201)

@@ -1,10 +1,12 @@
 """Loop contexts as vectors of a fixed length, for models.
 
-All numbers are ``sign(x) log2(|x| + 1)``: what matters of a size is its ratio to others.
+All numbers are ``sign(x) log2(|x| + 1)``: what matters of a size is its ratio to others. The
+sketch's own estimate is a feature, too: the logarithm to base 2 of its seconds, 0 without one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -24,18 +26,20 @@ THRESHOLDS: Array = np.exp2(1.5 * np.arange(1, 21))
 """The thresholds β of context relation features; the paper gives their spacing alone."""
 
 
-def program_features(kind: FeatureKind, nest: LoopNest) -> Array:
-    """The features of a program, shape (features,): for every program as many.
+def program_features(nest: LoopNest, estimate: float | None = None) -> Mapping[FeatureKind, Array]:
+    """The features of a program by their kind, shape (features,): for every program as many.
 
-    ``kind`` is one of ``PROGRAM_FEATURES``.
+    ``estimate`` is how many seconds its sketch thinks that a call takes.
     """
-    return PROGRAM_FEATURES[kind](loop_context(nest))
+    context = loop_context(nest)
+    by_model = math.log2(estimate) if estimate is not None and estimate > 0.0 else 0.0
+    return {kind: of(context, by_model) for kind, of in PROGRAM_FEATURES.items()}
 
 
-def flat_loop_context(context: LoopContext) -> Array:
+def flat_loop_context(context: LoopContext, by_model: float) -> Array:
     """The rows of all loops, one after the other ("flattened AST" in figure 9).
 
-    Shape (16 loops × (14 + 3 × 5 buffers),).
+    Shape (16 loops × (15 + 3 × 5 buffers),). The last one of each row is ``by_model``.
     """
     rows = np.column_stack(
         [
@@ -45,17 +49,18 @@ def flat_loop_context(context: LoopContext) -> Array:
                 _logs(_padded(each, _BUFFERS))
                 for each in (context.touched, context.reuse, context.strides)
             ),
+            np.full(len(context.lengths), by_model),
         ]
     )
     flat: Array = _padded(rows.T, _LOOPS).T.ravel()
     return flat
 
 
-def context_relation(context: LoopContext) -> Array:
-    """Relations between axes of the context (section 4): shape (5 buffers × 2 × 20,).
+def context_relation(context: LoopContext, by_model: float) -> Array:
+    """Relations between axes of the context (section 4): shape (5 buffers × 2 × 20 + 1,).
 
     For each buffer: the most reuse, and the largest product of outer lengths, among the loops that
-    touch fewer elements of it than each threshold.
+    touch fewer elements of it than each threshold. The last one is ``by_model``.
     """
     touched = _padded(context.touched, _BUFFERS)
     reuse = _padded(context.reuse, _BUFFERS)
@@ -64,7 +69,7 @@ def context_relation(context: LoopContext) -> Array:
         for buffer in range(_BUFFERS)
         for values in (reuse[:, buffer], context.top_down)
     ]
-    return _logs(np.concatenate(parts))
+    return np.append(_logs(np.concatenate(parts)), by_model)
 
 
 def relation(of: Array, values: Array) -> Array:
@@ -77,13 +82,13 @@ def relation(of: Array, values: Array) -> Array:
     return most
 
 
-PROGRAM_FEATURES: Mapping[FeatureKind, Callable[[LoopContext], Array]] = {
+PROGRAM_FEATURES: Mapping[FeatureKind, Callable[[LoopContext, float], Array]] = {
     "loop-context": flat_loop_context,
     "context-relation": context_relation,
 }
-"""The kinds of features of programs."""
+"""The kinds of features of programs, of a context and the logarithm of what a sketch estimates."""
 
-FLAT_LENGTH = _LOOPS * (3 + len(ANNOTATIONS) + 3 * _BUFFERS)
+FLAT_LENGTH = _LOOPS * (4 + len(ANNOTATIONS) + 3 * _BUFFERS)
 
 
 def _padded(columns: Array, count: int) -> Array:

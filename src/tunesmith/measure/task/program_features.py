@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.errors import InstantiationError
-from tunesmith.features.program import PROGRAM_FEATURES, program_features
+from tunesmith.features.program import program_features
 from tunesmith.measure.processes.pool import FailedCall, WorkerPool
 from tunesmith.operators import Operator
 from tunesmith.sketches import Sketch
@@ -90,7 +90,8 @@ def _features(operator: Operator, target: Target, sketch: Sketch, config: Config
     except InstantiationError:
         return None
     nest = loop_nest(plain_loops(program)["main"])
-    return {kind: program_features(kind, nest).astype(np.float32) for kind in PROGRAM_FEATURES}
+    features = program_features(nest, sketch.estimate(operator, target, config))
+    return {kind: vector.astype(np.float32) for kind, vector in features.items()}
 
 
 @cache
@@ -98,8 +99,8 @@ def _lengths() -> Mapping[str, int]:
     """How many features there are of each kind."""
     from tunesmith.compiler.loop_nest import LoopNest
 
-    nothing = LoopNest([], [], [])
-    return {kind: len(program_features(kind, nothing)) for kind in PROGRAM_FEATURES}
+    of_nothing = program_features(LoopNest([], [], []))
+    return {kind: len(vector) for kind, vector in of_nothing.items()}
 
 
 @cache
