@@ -84,6 +84,23 @@ def test_a_rank_model_does_not_care_for_the_scale_of_values() -> None:
     assert (np.argsort(model.predict(others).means) == order).all()
 
 
+def test_only_points_of_a_group_are_compared() -> None:
+    """Tasks of 1 and 1000 s, by whose sizes alone points of two tasks differ."""
+    rng = np.random.default_rng(0)
+    features = rng.random((120, 2))
+    groups = np.tile([0, 1], 60)
+    features[:, 1] = groups
+    values = features[:, 0] * np.where(groups, 1000.0, 1.0)
+    model = BoostedTrees(2)
+    model.fit(features, values, groups)
+    same = np.array([[0.5, 0.0], [0.5, 1.0], [0.9, 0.0], [0.9, 1.0]])
+    in_groups = model.predict(same).means
+    model.fit(features, values)
+    together = model.predict(same).means
+    assert in_groups[2] > in_groups[1]
+    assert together[2] < together[1]
+
+
 def test_unknown_features_are_allowed() -> None:
     rng = np.random.default_rng(0)
     features = rng.random((100, 2))

@@ -19,6 +19,7 @@ from tunesmith.models.cost_model import Prediction
 
 Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.float32]
+Groups = npt.NDArray[np.int64]
 Objective = Literal["rank", "regression"]
 
 # The settings of AutoTVM's implementation.
@@ -57,8 +58,12 @@ class BoostedTrees:
         self._least = 0.0
         self._range = 0.0
 
-    def fit(self, features: Array, values: Array) -> None:
-        """As in ``CostModel``. Features may be NaN, which means that they are not known."""
+    def fit(self, features: Array, values: Array, groups: Groups | None = None) -> None:
+        """As in ``CostModel``. Features may be NaN, which means that they are not known.
+
+        ``groups``, shape (n,), number the tasks that points are of: the objective ``rank`` compares
+        only points of the same one.
+        """
         self._trees = None
         self._least, self._range = float(values.min()), float(np.ptp(values))
         if not self._range > 0.0 or not self._features:
@@ -74,7 +79,7 @@ class BoostedTrees:
             "verbosity": 0,
             "disable_default_eval_metric": 1,
         }
-        objective = _rank_objective(scaled) if is_rank else None
+        objective = _rank_objective(scaled, groups) if is_rank else None
         self._trees = self._xgboost.train(settings, data, self.rounds, obj=objective)
 
     def predict(self, features: Array) -> Prediction:
@@ -85,12 +90,21 @@ class BoostedTrees:
         return Prediction(self._least + self._range * np.asarray(found, dtype=np.float64), None)
 
 
-def _rank_objective(values: Array) -> Callable[[Array, Any], tuple[Array, Array]]:
-    """Equation 2 for XGBoost."""
-    pairs = RankPairs(values)
+def _rank_objective(
+    values: Array, groups: Groups | None
+) -> Callable[[Array, Any], tuple[Array, Array]]:
+    """Equation 2 for XGBoost, over the pairs within each group."""
+    numbers = np.zeros(len(values), dtype=np.int64) if groups is None else groups
+    order = np.argsort(numbers, kind="stable")
+    ends = np.flatnonzero(np.diff(numbers[order])) + 1
+    members = [(those, RankPairs(values[those])) for those in np.split(order, ends)]
 
     def objective(predictions: Array, _: Any) -> tuple[Array, Array]:
-        return pairs.derivatives(np.asarray(predictions, dtype=np.float64))
+        first, second = np.empty(len(values)), np.empty(len(values))
+        for those, pairs in members:
+            of_group = np.asarray(predictions[those], dtype=np.float64)
+            first[those], second[those] = pairs.derivatives(of_group)
+        return first, second
 
     return objective
 
