@@ -72,7 +72,8 @@ class Best:
     def __init__(self, rows: ConfigRows, keep: int, known: Keys) -> None:
         self._of = rows
         self._keep = keep
-        self._known = np.sort(known)
+        self._given = known
+        self._known = np.sort(known)  # with those that are kept
         self.rows: Rows = np.empty((0, len(rows.space.parameters)), dtype=np.int64)
         self.scores: Array = np.empty(0)
         self._keys: Keys = np.empty(0, dtype=np.uint64)
@@ -83,7 +84,7 @@ class Best:
             better = scores > self.scores[-1]
             rows, scores = rows[better], scores[better]
         keys = self._of.keys(rows)
-        new = ~(np.isin(keys, self._keys) | _within(keys, self._known))
+        new = ~_within(keys, self._known)
         if not new.any():
             return False
         all_keys, first = np.unique(np.concatenate([self._keys, keys[new]]), return_index=True)
@@ -91,6 +92,7 @@ class Best:
         order = np.argsort(-all_scores, kind="stable")[: self._keep]
         chosen = first[order]
         self._keys, self.scores = all_keys[order], all_scores[order]
+        self._known = np.sort(np.concatenate([self._given, self._keys]))
         self.rows = np.concatenate([self.rows, rows[new]])[chosen]
         return True
 
