@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,6 @@ from tunesmith.models.cost_model import Prediction
 
 Array = npt.NDArray[np.float64]
 Acquisition = Literal["mean", "expected-improvement", "upper-confidence-bound"]
-
-ACQUISITIONS: tuple[Acquisition, ...] = get_args(Acquisition)
 
 
 def acquire(kind: Acquisition, prediction: Prediction, best: float) -> Array:

@@ -9,18 +9,17 @@ a round of boosting over n points costs n times the number of bins, not n times 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tunesmith.errors import MissingDependencyError, UsageError
-from tunesmith.models.cost_model import Prediction
+from tunesmith.models.cost_model import Objective, Prediction
 
 Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.float32]
 Groups = npt.NDArray[np.int64]
-Objective = Literal["rank", "regression"]
 
 # The settings of AutoTVM's implementation.
 _TREES: dict[str, Any] = {

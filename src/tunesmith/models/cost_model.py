@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+
+Objective = Literal["rank", "regression"]
+"""What a model may learn: the order of values alone, or the values."""
 
 
 class Prediction(NamedTuple):

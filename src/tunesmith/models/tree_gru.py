@@ -9,17 +9,16 @@ those of appendix A.3; it gives no number of slots.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tunesmith.errors import UsageError
 from tunesmith.models import pytorch
-from tunesmith.models.cost_model import Prediction
+from tunesmith.models.cost_model import Objective, Prediction
 
 Array = npt.NDArray[np.float64]
-Objective = Literal["rank", "regression"]
 
 # Points of a step of training, and of a prediction.
 _BATCH = 64

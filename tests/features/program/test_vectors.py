@@ -8,7 +8,6 @@ from tests.features.program.test_context import PRODUCT
 from tunesmith.compiler.loop_nest import LoopNest
 from tunesmith.features.program import PROGRAM_FEATURES, loop_context, program_features
 from tunesmith.features.program.vectors import (
-    FLAT_LENGTH,
     THRESHOLDS,
     context_relation,
     flat_loop_context,
@@ -55,7 +54,7 @@ def test_the_relations_of_a_product() -> None:
 
 def test_the_rows_of_a_product() -> None:
     flat = flat_loop_context(CONTEXT, by_model=-10.0)
-    assert flat.shape == (FLAT_LENGTH,)
+    assert flat.shape == (16 * (15 + 3 * 5),)
     rows = flat.reshape(16, -1)
     np.testing.assert_allclose(rows[0, :3], np.log2([5.0, 2.0, 513.0]))
     np.testing.assert_allclose(rows[2, :3], np.log2([17.0, 33.0, 17.0]))

@@ -212,10 +212,16 @@ def test_configs_without_a_program_come_last() -> None:
 
 
 def test_a_problem_without_programs() -> None:
-    search = AutoTVM(batch=8, features="loop-context").start(DIGITS, 0)
-    search.observe([of_a(config) for config in search.propose(8)])
     with pytest.raises(UsageError, match="there are no loop-context features: the problem has no"):
-        search.propose(1)
+        AutoTVM(batch=8, features="loop-context").start(DIGITS, 0)
+
+
+def test_a_batch_is_filled_up_with_random_configs() -> None:
+    """Where the chains find no more new ones: otherwise each config would be planned by itself."""
+    space = Space([Ordinal("a", tuple(range(1, 9))), Ordinal("b", tuple(range(1, 9)))])
+    search = AutoTVM(batch=40, epsilon=0.0, chains=8, steps=5).start(space, 0)
+    search.observe([of_a(config) for config in search.propose(40)])
+    assert len(search._planned()) == 40
 
 
 def test_parameters_with_more_values_than_can_be_listed() -> None:

@@ -143,7 +143,7 @@ def _columns(trials: Mapping[Config, float]) -> dict[str, Any]:
     names = list(next(iter(trials)))
     return {
         "parameters": names,
-        "configs": [[config.to_json()[name] for name in names] for config in trials],
+        "configs": [[values[name] for name in names] for values in map(Config.to_json, trials)],
         "seconds": [_rounded(seconds) for seconds in trials.values()],
     }
 

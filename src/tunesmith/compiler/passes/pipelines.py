@@ -84,16 +84,25 @@ def plain_loops(program: Any) -> Any:
         return program
     return Sequential(
         [
-            blocks.CanonicalizeLoop(),
-            blocks.LowerCrossThreadReduction(),
-            blocks.LowerInitBlock(),
-            blocks.PlanAndUpdateBufferAllocationLocation(),
-            blocks.ConvertBlocksToOpaque(),
+            *_passes_to_opaque_blocks(),
             blocks.UnifyThreadBinding(),
             blocks.CompactBufferAllocation(),
             blocks.LowerOpaqueBlock(),
         ]
     )(program)
+
+
+def _passes_to_opaque_blocks() -> list[Any]:
+    """TVM's first passes for blocks: after them these no longer say what they compute."""
+    from tvm.s_tir import transform as blocks
+
+    return [
+        blocks.CanonicalizeLoop(),
+        blocks.LowerCrossThreadReduction(),
+        blocks.LowerInitBlock(),
+        blocks.PlanAndUpdateBufferAllocationLocation(),
+        blocks.ConvertBlocksToOpaque(),
+    ]
 
 
 def _pipeline(*, blocks: bool, kind: str) -> Pipeline:
@@ -155,11 +164,7 @@ def _passes_for_blocks_on_gpus() -> Any:
 
     return Sequential(
         [
-            blocks.CanonicalizeLoop(),
-            blocks.LowerCrossThreadReduction(),
-            blocks.LowerInitBlock(),
-            blocks.PlanAndUpdateBufferAllocationLocation(),
-            blocks.ConvertBlocksToOpaque(),
+            *_passes_to_opaque_blocks(),
             blocks.LiftThreadBinding(),
             blocks.ManifestSharedMemoryLocalStage(),
             blocks.CompactBufferAllocation(),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tunesmith.compiler.loop_nest import LoopNest
 from tunesmith.features.kinds import FeatureKind
-from tunesmith.features.program.context import ANNOTATIONS, LoopContext, loop_context
+from tunesmith.features.program.context import LoopContext, loop_context
 
 Array = npt.NDArray[np.float64]
 
@@ -87,8 +87,6 @@ PROGRAM_FEATURES: Mapping[FeatureKind, Callable[[LoopContext, float], Array]] = 
     "context-relation": context_relation,
 }
 """The kinds of features of programs, of a context and the logarithm of what a sketch estimates."""
-
-FLAT_LENGTH = _LOOPS * (4 + len(ANNOTATIONS) + 3 * _BUFFERS)
 
 
 def _padded(columns: Array, count: int) -> Array:

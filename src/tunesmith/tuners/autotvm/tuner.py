@@ -17,16 +17,18 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tunesmith.errors import UsageError
 from tunesmith.features.config_rows import ConfigRows, Keys, Rows
+from tunesmith.features.kinds import FeatureKind
 from tunesmith.measurement import Measurement
 from tunesmith.models import CostModel, cost_model
 from tunesmith.models.acquisition import Acquisition, acquire
+from tunesmith.models.cost_model import Objective
 from tunesmith.models.ensemble import BootstrapEnsemble
 from tunesmith.space import Config, Space
 from tunesmith.tuners.autotvm.chains import Chains
@@ -50,16 +52,12 @@ class AutoTVM(Tuner):
     chains: int = option(128, "annealing chains, which move in parallel")
     steps: int = option(500, "moves of each chain for a batch, at most")
     model: str = option("boosted-trees", "the cost model")
-    features: Literal["configuration", "loop-context", "context-relation"] = option(
-        "configuration", "what the model learns from"
-    )
+    features: FeatureKind = option("configuration", "what the model learns from")
     programs: int = option(256, "programs made for a batch, where these have the features")
-    objective: Literal["rank", "regression"] | None = option(
+    objective: Objective | None = option(
         None, "what the model learns, if it has a choice; none: its default"
     )
-    acquisition: Literal["mean", "expected-improvement", "upper-confidence-bound"] = option(
-        "mean", "what a config is worth, by the model's prediction"
-    )
+    acquisition: Acquisition = option("mean", "what a config is worth, by the model's prediction")
 
     def check(self) -> None:
         self.require_least(1, "batch", "diversity_ratio", "chains", "steps", "programs")
@@ -92,12 +90,16 @@ class AutoTVM(Tuner):
 
 
 class AutoTVMSearch(Search):
-    """A running search. The first ``batch`` configs are random."""
+    """A running search. The first ``batch`` configs are random.
+
+    Raises ``UsageError`` for features that the problem does not have.
+    """
 
     def __init__(self, settings: AutoTVM, view: View, seed: int) -> None:
         super().__init__(view.space, seed)
         self.settings = settings
         self._view = view
+        view.features([], settings.features)  # whose complaint is due now
         self._rows = ConfigRows(view.space)
         self._model = settings.made_model(self._rows.coordinates.count)
         self._chains: Chains | None = None
@@ -127,10 +129,11 @@ class AutoTVMSearch(Search):
         speeds = np.array(self._speeds)
         if len(speeds) < settings.batch or not np.ptp(speeds) > 0.0:
             return [None]
-        random = round(settings.epsilon * settings.batch)
+        wanted = settings.batch - round(settings.epsilon * settings.batch)
         rows, scores = self._candidates(speeds / speeds.max())
-        chosen = diverse(rows, scores, settings.batch - random, settings.diversity_weight)
+        chosen = diverse(rows, scores, wanted, settings.diversity_weight)
         planned: list[Config | None] = [*self._rows.configs(rows[chosen])]
+        random = settings.batch - len(planned)
         for place in sorted(self.rng.integers(len(planned) + 1, size=random).tolist()):
             planned.insert(place, None)
         return planned
