@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from tunesmith.store import Record, Store, open_store
     from tunesmith.target import Target
     from tunesmith.task import Task
+    from tunesmith.tuning.compile import compile
     from tunesmith.tuning.result import Found, Result
     from tunesmith.tuning.tune import tune
 
@@ -90,6 +91,7 @@ _HOMES = {
     "tunesmith.store": ("Record", "Store", "open_store"),
     "tunesmith.target": ("Target",),
     "tunesmith.task": ("Task",),
+    "tunesmith.tuning.compile": ("compile",),
     "tunesmith.tuning.tune": ("tune",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
@@ -136,6 +138,7 @@ __all__ = [
     "TaskProblem",
     "TunesmithError",
     "UsageError",
+    "compile",
     "models",
     "networks",
     "open_store",

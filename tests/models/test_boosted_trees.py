@@ -10,7 +10,7 @@ import pytest
 
 from tunesmith.errors import MissingDependencyError, UsageError
 from tunesmith.models import CostModel, cost_model
-from tunesmith.models.boosted_trees import BoostedTrees, RankPairs
+from tunesmith.models.boosted_trees import BoostedTrees, Growth, RankPairs
 from tunesmith.models.ensemble import BootstrapEnsemble
 from tunesmith.testing.cost_model import CostModelConformance
 
@@ -39,7 +39,7 @@ class TestEnsemble(CostModelConformance):
     surer_near_known = False
 
     def make_model(self, features: int) -> CostModel:
-        return BootstrapEnsemble(lambda: BoostedTrees(features, rounds=20))
+        return BootstrapEnsemble(lambda: BoostedTrees(features, growth=Growth(rounds=20)))
 
 
 def derivatives_of_all_pairs(values: Array, predictions: Array) -> tuple[Array, Array]:

@@ -19,6 +19,7 @@ from tunesmith.cli import (
     history,
     import_,
     lists,
+    models,
     record,
     report,
     show,
@@ -30,6 +31,7 @@ from tunesmith.cli.bench import (
     builds,
     calls,
     experiments,
+    gather,
     gpu,
     loop,
     networks,
@@ -37,6 +39,7 @@ from tunesmith.cli.bench import (
     space_analysis,
     starts,
     startup,
+    train_model,
     training_set,
 )
 from tunesmith.cli.network import build as network_build
@@ -71,7 +74,7 @@ add_commands(
     *(loop.loop, operators.operators, calls.calls, starts.starts, builds.builds, gpu.gpu),
     *(experiments.nose, experiments.opevo, experiments.gbfs),
     *(startup.startup, space_analysis.space_analysis, networks.networks),
-    training_set.training_set,
+    *(gather.gather, training_set.training_set, train_model.train_model),
 )
 app.add_typer(bench, name="bench")
 network = typer.Typer(help="Import, tune, build and run whole networks.")
@@ -82,6 +85,9 @@ add_commands(
     network_example.example,
 )
 app.add_typer(network, name="network")
+learned = typer.Typer(help="List, train, score and remove models of a store's trials.")
+add_commands(learned, models.list_, models.train, models.score, models.remove)
+app.add_typer(learned, name="models")
 
 
 def main() -> None:

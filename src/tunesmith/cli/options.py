@@ -43,6 +43,7 @@ Workloads = Annotated[
     Option("--workload", help="A name, or a pattern such as 'resnet18.*'; repeatable."),
 ]
 Prior = Annotated[bool, Option(help="Begin with what a model likes.")]
+Transfer = Annotated[bool, Option(help="Correct what the model likes by trials of other tasks.")]
 Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
 
 _PASS_REST = {"allow_extra_args": True, "ignore_unknown_options": True}

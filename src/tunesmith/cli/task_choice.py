@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ if TYPE_CHECKING:  # NumPy comes with most of these, and help has to do without
     from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.operators import Operator
     from tunesmith.space import Config
+    from tunesmith.store import Store
     from tunesmith.task import Task
 
 
@@ -142,15 +144,20 @@ class ConfigChoice(SketchChoice):
     store: opt.StoreLocation = None
     config: Annotated[
         str | None,
-        Option(help="A config as JSON, or 'default'; default: the best one in the store."),
+        Option(
+            help="A config as JSON, or 'default'; default: the best one in the store, without any "
+            "what the models think fastest."
+        ),
     ] = None
+    transfer: opt.Transfer = True
 
     def chosen(self) -> tuple[TaskProblem, Config]:
         """The config that ``--config`` asks for, with the problem of its sketch.
 
-        That is the best of the store, the default, or the config as given, of the first sketch that
-        has it. The store is opened only where it is needed. Raises ``UsageError`` if the store has
-        none, or the text is no config of any problem's space.
+        That is the best of the store, or what is thought fastest where that has none; the default;
+        or the config as given, of the first sketch that has it. The store is opened only where it
+        is needed. Raises ``UsageError`` for a store that does not exist, or a text that is no
+        config of any problem's space.
         """
         problems = self.problems()
         from tunesmith.space import Config
@@ -166,17 +173,27 @@ class ConfigChoice(SketchChoice):
             if not fitting:
                 problems[0].space.check(config)
             return fitting[0], config
-        from tunesmith.store import open_store
+        from tunesmith.cli.output import remark
+        from tunesmith.tuning.compile import choose
 
-        by_sketch = {(it.sketch.name, it.sketch.version): it for it in problems}
-        with open_store(self.store, create=False) as opened:
-            record = opened.best(problems[0].key, among=by_sketch)
-        if record is None:
-            raise UsageError(
-                f"nothing is recorded for {problems[0].key} on this machine: tune it first, "
-                "or give --config default"
+        with contextlib.ExitStack() as stack:
+            store = self._opened(stack)
+            found = choose(problems, store, transfer=self.transfer, tell=remark)
+        if not found.is_measured:
+            remark(
+                f"nothing is recorded for {problems[0].key} on this machine: this is what the "
+                "models think fastest, and tuning finds better"
             )
-        return by_sketch[record.sketch, record.sketch_version], record.config
+        return found.problem, found.config
+
+    def _opened(self, stack: contextlib.ExitStack) -> Store | None:
+        """The store; None if it is the user's, and there is none yet."""
+        from tunesmith.store import open_store
+        from tunesmith.store.place import default_path
+
+        if self.store is None and not default_path().exists():
+            return None
+        return stack.enter_context(open_store(self.store, create=False))
 
 
 def parse_words(words: Sequence[str]) -> dict[str, object]:

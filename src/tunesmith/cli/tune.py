@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tunesmith.measure.trial.measurers import Measurers
     from tunesmith.problem import Measurable, MeasureSettings
     from tunesmith.store import Store
+    from tunesmith.task import Task
+    from tunesmith.transfer.model import GlobalModel
     from tunesmith.tuners import Tuner
     from tunesmith.tuning.result import Result
 
@@ -82,6 +84,7 @@ class TaskSearchOptions(SearchOptions):
     seed: Seed = 0
     target_gflops: Annotated[float | None, Option(help="Stop when a config is this fast.")] = None
     prior: opt.Prior = True
+    transfer: opt.Transfer = True
 
     def budget(self) -> Budget:
         return replace(super().budget(), target_gflops=self.target_gflops)
@@ -153,7 +156,13 @@ def tune(
         opened = stack.enter_context(open_store(options.store))
         reached("store")
         result = search(
-            problem, options, opened, settings, prior=options.prior, measurers=measurers
+            problem,
+            options,
+            opened,
+            settings,
+            prior=options.prior,
+            transfer=_model(options, task, opened),
+            measurers=measurers,
         )
         compared = _compare(result) if peers else {}
         print_result(result, compared, as_json=as_json)
@@ -176,6 +185,7 @@ def search(
     settings: MeasureSettings,
     *,
     prior: bool = True,
+    transfer: bool | GlobalModel = True,
     measurers: Measurers | None = None,
 ) -> Result:
     """Search as the options say, and show how far it is."""
@@ -191,10 +201,18 @@ def search(
             seed=options.seed or 0,
             fresh=not options.resume,
             prior=prior,
+            transfer=transfer,
             settings=settings,
             measurers=measurers,
             progress=progress,
         )
+
+
+def _model(options: TaskSearchOptions, task: Task, store: Store) -> GlobalModel | bool:
+    """The model of other tasks, chosen here so that what is wrong with one is told."""
+    from tunesmith.transfer.of_store import model_for
+
+    return model_for(store, task.target, options.transfer, remark) or False
 
 
 def _compare(result: Result) -> Mapping[str, float]:

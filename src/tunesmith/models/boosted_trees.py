@@ -8,7 +8,9 @@ a round of boosting over n points costs n times the number of bins, not n times 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,18 +18,32 @@ import numpy.typing as npt
 
 from tunesmith.errors import MissingDependencyError, UsageError
 from tunesmith.models.cost_model import Objective, Prediction
+from tunesmith.models.trees import Trees
 
 Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.float32]
 Groups = npt.NDArray[np.int64]
 
-# The settings of AutoTVM's implementation.
-_TREES: dict[str, Any] = {
-    "max_depth": 3,
-    "eta": 0.3,
-    "gamma": 1e-4,
-    "min_child_weight": 1.0,
-}
+
+@dataclass(frozen=True)
+class Growth:
+    """How trees grow; by default as in AutoTVM's implementation.
+
+    Each of ``rounds`` trees has at most ``depth`` splits on a way down, and its leaves count by
+    ``rate``. ``rows`` and ``columns`` are the shares of points and features, drawn anew, that it
+    learns from; ``least_weight`` is what a leaf needs in points.
+    """
+
+    rounds: int = 80
+    depth: int = 3
+    rate: float = 0.3
+    rows: float = 1.0
+    columns: float = 1.0
+    least_weight: float = 1.0
+
+
+# The least gain of a split.
+_LEAST_GAIN = 1e-4
 
 # Bins of predictions in the rank objective.
 _BINS = 48
@@ -37,7 +53,7 @@ _LEAST_CURVATURE = 1e-6
 
 
 class BoostedTrees:
-    """A ``CostModel`` without uncertainty: ``rounds`` trees.
+    """A ``CostModel`` without uncertainty.
 
     With the objective ``rank`` predictions have the order of the values, but neither their unit nor
     their scale. Raises ``UsageError`` for another objective than ``rank`` and ``regression``,
@@ -46,22 +62,30 @@ class BoostedTrees:
 
     objectives: ClassVar[tuple[Objective, ...]] = ("rank", "regression")
 
-    def __init__(self, features: int, objective: Objective = "rank", rounds: int = 80) -> None:
+    def __init__(
+        self, features: int, objective: Objective = "rank", growth: Growth | None = None
+    ) -> None:
         if objective not in self.objectives:
             raise UsageError(f"the objective must be rank or regression, not {objective!r}")
         self.objective = objective
-        self.rounds = rounds
+        self.growth = growth or Growth()
         self._features = features
         self._xgboost = _xgboost()
         self._trees: Any = None
         self._least = 0.0
         self._range = 0.0
 
-    def fit(self, features: Array, values: Array, groups: Groups | None = None) -> None:
+    def fit(
+        self,
+        features: Array,
+        values: Array,
+        groups: Groups | None = None,
+        weights: Array | None = None,
+    ) -> None:
         """As in ``CostModel``. Features may be NaN, which means that they are not known.
 
         ``groups``, shape (n,), number the tasks that points are of: the objective ``rank`` compares
-        only points of the same one.
+        only points of the same one. ``weights``, shape (n,), are for the objective ``regression``.
         """
         self._trees = None
         self._least, self._range = float(values.min()), float(np.ptp(values))
@@ -69,17 +93,25 @@ class BoostedTrees:
             return
         scaled = (values - self._least) / self._range
         is_rank = self.objective == "rank"
-        data = self._xgboost.DMatrix(features, label=scaled, nthread=1)
+        data = self._xgboost.DMatrix(
+            features, label=scaled, weight=None if is_rank else weights, nthread=1
+        )
+        growth = self.growth
         settings = {
-            **_TREES,
-            "base_score": 0.0 if is_rank else float(scaled.mean()),
+            "max_depth": growth.depth,
+            "eta": growth.rate,
+            "gamma": _LEAST_GAIN,
+            "min_child_weight": growth.least_weight,
+            "subsample": growth.rows,
+            "colsample_bytree": growth.columns,
+            "base_score": 0.0 if is_rank else float(np.average(scaled, weights=weights)),
             "tree_method": "hist",
             "nthread": 1,  # more wait for each other longer than they work
             "verbosity": 0,
             "disable_default_eval_metric": 1,
         }
         objective = _rank_objective(scaled, groups) if is_rank else None
-        self._trees = self._xgboost.train(settings, data, self.rounds, obj=objective)
+        self._trees = self._xgboost.train(settings, data, growth.rounds, obj=objective)
 
     def predict(self, features: Array) -> Prediction:
         """As in ``CostModel``."""
@@ -87,6 +119,20 @@ class BoostedTrees:
             return Prediction(np.full(len(features), self._least), None)
         found = self._trees.inplace_predict(features, predict_type="margin")
         return Prediction(self._least + self._range * np.asarray(found, dtype=np.float64), None)
+
+    def trees(self) -> Trees:
+        """What was learned, to predict without XGBoost. Call ``fit`` first."""
+        if self._trees is None:
+            return Trees.of([], self._least)
+        learner = json.loads(self._trees.save_raw("json"))["learner"]
+        base = _base_score(learner["learner_model_param"]["base_score"])
+        trees = learner["gradient_booster"]["model"]["trees"]
+        return Trees.of(trees, self._least + self._range * base, self._range)
+
+
+def _base_score(written: str) -> float:
+    """XGBoost writes a number, or a list of one."""
+    return float(written.strip("[]"))
 
 
 def _rank_objective(

@@ -42,6 +42,8 @@ from tunesmith.sketches.tir.weights import WEIGHT, has_constant_weights
 from tunesmith.store import Store
 from tunesmith.target import Target
 from tunesmith.task import Task
+from tunesmith.transfer.model import GlobalModel
+from tunesmith.transfer.of_store import model_for
 from tunesmith.tuners import Tuner
 
 
@@ -125,12 +127,13 @@ class Network:
         store: Store,
         *,
         seed: int = 0,
+        transfer: bool | GlobalModel = True,
         settings: MeasureSettings | None = None,
         measurers: Measurers | None = None,
         progress: Callable[[NetworkProgress], None] | None = None,
     ) -> NetworkResult:
         """Tune the tasks: what ``tunesmith.tune`` does with a network. See ``tune_tasks``."""
-        how = HowToTune(tuner, store, seed, settings, measurers)
+        how = HowToTune(tuner, store, seed, settings, measurers, transfer)
         return tune_tasks(self.tasks, budget, how, progress)
 
     def build(
@@ -142,6 +145,7 @@ class Network:
         max_weights_growth: float = MAX_WEIGHTS_GROWTH,
         contenders: int = CONTENDERS,
         seed: int = 0,
+        transfer: bool | GlobalModel = True,
         progress: Callable[[BuildState], None] = lambda _: None,
         say: Callable[[str], None] = lambda _: None,
     ) -> CompiledNetwork:
@@ -152,9 +156,11 @@ class Network:
         task are timed inside of the network; with 1, and for another processor than this machine's,
         their times alone decide. The result is compared with the network's source on random inputs,
         and on ``inputs`` if given; if this machine cannot run either, such as without a GPU,
-        ``unchecked`` of the result says so. The same ``seed`` makes the same picks. ``progress``
-        hears how far the build is, ``say`` gets a line about each program that cannot be compiled
-        (the next best takes its place), and if the weights cannot be kept within the limit.
+        ``unchecked`` of the result says so. The same ``seed`` makes the same picks, and with
+        ``transfer`` these are corrected by a model of other tasks, as in ``tunesmith.tune``.
+        ``progress`` hears how far the build is, ``say`` gets a line about each program that cannot
+        be compiled (the next best takes its place), and if the weights cannot be kept within the
+        limit.
 
         Raises ``UsageError`` for a growth or contenders below 1 and like ``Kernel.build``, and
         ``TunesmithError`` if there is no program for a task, or the relative error is above
@@ -177,6 +183,7 @@ class Network:
             say,
             contenders=contenders,
             in_place=in_place if self._can_be_timed else None,
+            model=model_for(store, self.target, transfer, say),
         )
         kernels = compiled_kernels(self.uses, self.constant_bytes, self.target, how)
         compiled = self.linked(kernels)

@@ -17,6 +17,8 @@ from tunesmith.problem import MeasureSettings
 from tunesmith.progress import Progress
 from tunesmith.store import Run, Store
 from tunesmith.task import Task
+from tunesmith.transfer.model import GlobalModel
+from tunesmith.transfer.of_store import model_for
 from tunesmith.tuners import Tuner
 from tunesmith.tuning.result import Result
 from tunesmith.tuning.tune import tune
@@ -91,6 +93,7 @@ class HowToTune:
     seed: int = 0
     settings: MeasureSettings | None = None
     measurers: Measurers | None = None
+    transfer: bool | GlobalModel = True
 
 
 def tune_tasks(
@@ -133,6 +136,10 @@ class _NetworkRun:
         self._before = [account.best for account in self._accounts]
         self._spent = [account.seconds for account in self._accounts]
         self._trials = [0] * len(self._tasks)
+        # Chosen once: the store grows, and training takes seconds.
+        self._model: GlobalModel | None = None
+        if self._tasks:
+            self._model = model_for(how.store, self._tasks[0].target, how.transfer)
 
     def _account(self, task: Task, layers: int) -> Account:
         """What the store knows of a task."""
@@ -194,6 +201,7 @@ class _NetworkRun:
             store=how.store,
             seed=how.seed,
             prior=account.trials < _STARTED,
+            transfer=self._model or False,
             settings=how.settings,
             measurers=how.measurers,
             progress=tell,

@@ -72,6 +72,11 @@ def _one_of(ids: Sequence[int]) -> ColumnElement[bool]:
     return column == ids[0] if len(ids) == 1 else column.in_(ids)
 
 
+def written(connection: Connection) -> int:
+    """The number of the newest record: how many were ever written."""
+    return connection.execute(select(func.max(records.c.id))).scalar() or 0
+
+
 def count(connection: Connection, ids: Sequence[int]) -> int:
     """The number of trials in these series, without play-offs."""
     rows = select(func.count()).select_from(records)

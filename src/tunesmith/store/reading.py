@@ -31,6 +31,11 @@ class Reader:
         return self._database.place.name
 
     @property
+    def file(self) -> Path | None:
+        """The store's file; None if it has none."""
+        return self._database.place.path
+
+    @property
     def folder(self) -> Path | None:
         """The folder of the store's file, for `rescue`; None if it has no file."""
         path = self._database.place.path
@@ -147,6 +152,10 @@ class Reader:
     def tasks(self, *, machine: str | None = None) -> list[TaskSummary]:
         """All tasks, in the order of their first sessions."""
         return self._database.read(lambda connection: queries.summaries(connection, machine))
+
+    def written(self) -> int:
+        """How many records were ever written, of all machines, play-offs included; quick."""
+        return self._database.read(queries.written)
 
     def sessions(self, task_key: str, *, machine: str | None = None) -> list[Session]:
         """The sessions of a task, oldest first."""

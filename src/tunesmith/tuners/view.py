@@ -24,17 +24,22 @@ FeaturesOfConfigs = Callable[[Sequence[Config], str], Array | None]
 
 
 class View:
-    """A problem's space, with its functions for estimates and features if it has them."""
+    """A problem's space, with its functions for estimates and features if it has them.
+
+    ``transferred`` is what a model of other tasks says of configs: see ``transferred``.
+    """
 
     def __init__(
         self,
         space: Space,
         estimates: OfConfigs | None = None,
         features: FeaturesOfConfigs | None = None,
+        transferred: OfConfigs | None = None,
     ) -> None:
         self.space = space
         self._estimates = estimates
         self._features = features
+        self._transferred = transferred
 
     def estimates(self, configs: Sequence[Config]) -> Array | None:
         """Estimated seconds of a call by a model of the machine, shape (configs,).
@@ -42,6 +47,16 @@ class View:
         NaN for configs without an estimate; None if there is no model.
         """
         return None if self._estimates is None else self._estimates(configs)
+
+    @property
+    def has_transferred(self) -> bool:
+        """Whether there is a model of other tasks."""
+        return self._transferred is not None
+
+    def transferred(self, configs: Sequence[Config]) -> Array | None:
+        """Logarithms to base 2 of calls a second by a model of other tasks, shape (configs,), but
+        for a constant; None if there is none."""
+        return None if self._transferred is None else self._transferred(configs)
 
     def features(self, configs: Sequence[Config], kind: FeatureKind = "configuration") -> Array:
         """Features for a cost model, shape (configs, features).

@@ -10,12 +10,13 @@ from tunesmith.errors import SpaceError
 from tunesmith.measurement import Candidate, Measurement
 from tunesmith.problem import Measurable, Problem
 from tunesmith.space import Config
+from tunesmith.transfer.model import GlobalModel, estimates_of, transferred_of
 from tunesmith.tuners import Tuner
+from tunesmith.tuners.starts import StartFinder
 from tunesmith.tuners.tuner import Search
 from tunesmith.tuners.view import View
 from tunesmith.tuning.bandit import Bandit
 from tunesmith.tuning.incumbents import Incumbents
-from tunesmith.tuning.starts import StartFinder
 
 if TYPE_CHECKING:
     from tunesmith.store import Store
@@ -41,11 +42,18 @@ class Branch:
     sum up what was observed.
     """
 
-    def __init__(self, problem: Problem, tuner: Tuner, seed: int) -> None:
+    def __init__(
+        self, problem: Problem, tuner: Tuner, seed: int, model: GlobalModel | None
+    ) -> None:
         self.problem = problem
         self.identity = sketch_of(problem)
         self.sketch = self.identity["sketch"]
-        self.view = View(problem.space, problem.estimates, problem.features)
+        self.view = View(
+            problem.space,
+            estimates_of(problem, model),
+            problem.features,
+            transferred_of(problem, model),
+        )
         self.trials = 0
         self.best_seconds: float | None = None
         self._early = deque([] if problem.default is None else [problem.default])
@@ -96,10 +104,12 @@ class Branch:
 
 
 class Branches:
-    """All branches of a run as one search over candidates."""
+    """All branches of a run as one search; ``model`` has learned from other tasks."""
 
-    def __init__(self, problem: Measurable, tuner: Tuner, seed: int) -> None:
-        self.branches = [Branch(each, tuner, seed) for each in problem.alternatives]
+    def __init__(
+        self, problem: Measurable, tuner: Tuner, seed: int, model: GlobalModel | None = None
+    ) -> None:
+        self.branches = [Branch(each, tuner, seed, model) for each in problem.alternatives]
         self._seed = seed
         self._numbers = {branch.sketch: number for number, branch in enumerate(self.branches)}
         self._allocation = Bandit().start(len(self.branches))

@@ -14,6 +14,7 @@ from tunesmith.measure.milestones import reached
 from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.problem import Measurable, Measurer
 from tunesmith.progress import PHASES, Progress
+from tunesmith.transfer.model import GlobalModel
 from tunesmith.tuners import Tuner
 from tunesmith.tuning import play_off
 from tunesmith.tuning.branches import Branches, resume, sketch_of
@@ -41,6 +42,7 @@ class TuningRun:
         seed: int,
         progress: Callable[[Progress], None] | None,
         late_seconds: float,
+        model: GlobalModel | None = None,
     ) -> None:
         self.problem = problem
         self.measurer = measurer
@@ -51,8 +53,9 @@ class TuningRun:
         self.resumed = 0
         self.clock = RunClock(measurer)
         self.seed = seed
+        self.model = model
         with self.clock.thinking():
-            self.search = Branches(problem, tuner, seed)
+            self.search = Branches(problem, tuner, seed, model)
         self.incumbents = Incumbents(self.search.default, problem.finalists)
         self.deadline = Deadline(budget, self.clock, self.incumbents, problem.flops, late_seconds)
 
@@ -108,6 +111,7 @@ class TuningRun:
                 **described,
                 "default": None if default is None else default.config.to_json(),
                 "prior": prior,
+                "transfer": None if self.model is None else self.model.described,
             },
             target=described.get("target"),
             tuner_settings=asdict(self.tuner),

@@ -12,11 +12,14 @@ from tunesmith.budget import Budget
 from tunesmith.errors import UsageError
 from tunesmith.measure.local.measurers import LocalMeasurers
 from tunesmith.measure.task.portfolio import joined, problems_of
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.measure.trial.measurers import HasJob, Measurers
 from tunesmith.problem import Measurable, Measurer, MeasureSettings
 from tunesmith.progress import Progress
 from tunesmith.store import open_store
 from tunesmith.task import Task
+from tunesmith.transfer.model import GlobalModel
+from tunesmith.transfer.of_store import model_for
 from tunesmith.tuners import Tuner
 from tunesmith.tuners import tuner as tuner_by_name
 from tunesmith.tuning.result import Result
@@ -40,6 +43,7 @@ class TunesItself(Protocol[T_co]):
         store: Store,
         *,
         seed: int,
+        transfer: bool | GlobalModel,
         settings: MeasureSettings | None,
         measurers: Measurers | None,
         progress: Callable[[Any], None] | None,
@@ -60,6 +64,7 @@ def tune(
     sketch: str | Iterable[str] | None = None,
     without_sketches: Iterable[str] = (),
     prior: bool = True,
+    transfer: bool | GlobalModel = True,
     settings: MeasureSettings | None = None,
     measurers: Measurers | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -75,6 +80,7 @@ def tune(
     *,
     store: Store | str | Path | None = None,
     seed: int = 0,
+    transfer: bool | GlobalModel = True,
     settings: MeasureSettings | None = None,
     measurers: Measurers | None = None,
     progress: Callable[[Any], None] | None = None,
@@ -92,6 +98,7 @@ def tune(
     sketch: str | Iterable[str] | None = None,
     without_sketches: Iterable[str] = (),
     prior: bool = True,
+    transfer: bool | GlobalModel = True,
     settings: MeasureSettings | None = None,
     measurers: Measurers | None = None,
     progress: Callable[[Any], None] | None = None,
@@ -107,7 +114,9 @@ def tune(
 
     A task is tuned with all sketches that can schedule it, or those that ``sketch`` names, but none
     of ``without_sketches``; each has a search of its own, and most trials go to those that are
-    ahead. With ``prior`` a search begins with configs that the sketch's model of the machine likes.
+    ahead. With ``prior`` a search begins with configs that the sketch's model of the machine likes,
+    and with ``transfer`` that is corrected by a model of other tasks: one of the store's trials if
+    it has enough, else the one that ships (``model_for``), or the one that is given.
     ``measurers`` measure a task, on this machine unless they are given; its records are filed under
     the machine that they name.
 
@@ -134,6 +143,7 @@ def tune(
                 budget or Budget(),
                 _opened(store, stack, lasting=True),
                 seed=seed,
+                transfer=transfer,
                 settings=settings,
                 measurers=measurers,
                 progress=progress,
@@ -172,8 +182,17 @@ def tune(
             seed=seed,
             progress=progress,
             late_seconds=late_seconds,
+            model=_model(transfer, problem, store),
         )
         return run.go(fresh=fresh, prior=prior)
+
+
+def _model(transfer: bool | GlobalModel, problem: Measurable, store: Store) -> GlobalModel | None:
+    """The model of other tasks, if there are any: a function or a command has none."""
+    first = problem.alternatives[0]
+    if not isinstance(first, TaskProblem):
+        return None
+    return model_for(store, first.task.target, transfer)
 
 
 def _opened(

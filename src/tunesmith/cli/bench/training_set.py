@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument
 
 from tunesmith.cli import options as opt
-from tunesmith.cli.output import console, print_json
+from tunesmith.cli.output import console, print_json, remark
 
 
 def training_set(
@@ -18,13 +18,18 @@ def training_set(
     as_json: opt.Json = False,
 ) -> None:
     """Write the trials that this machine made of tasks as one small file, to train models on."""
-    from tunesmith.bench.training.training_set import write_training_set
+    from tunesmith.bench.networks.workloads import network_workloads
+    from tunesmith.bench.training.origins import networks_of_operators
     from tunesmith.store import open_store
+    from tunesmith.transfer.training_set import stored_set, write_training_set
 
     with open_store(store) as opened:
-        trials = write_training_set(opened, output)
+        found = stored_set(opened)
+        networks = networks_of_operators(network_workloads().values(), remark)
+        found = stored_set(opened, networks)
+    write_training_set(found, output)
     size = output.stat().st_size
     if as_json:
-        print_json({"file": str(output), "trials": trials, "bytes": size})
+        print_json({"file": str(output), "trials": found.trials, "bytes": size})
     else:
-        console().print(f"{output}: {trials:,} trials in {size / 1000:.0f} kB")
+        console().print(f"{output}: {found.trials:,} trials in {size / 1000:.0f} kB")

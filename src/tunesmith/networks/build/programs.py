@@ -18,6 +18,7 @@ from tunesmith.space import Config
 from tunesmith.store import Store
 from tunesmith.target import Target
 from tunesmith.task import Task
+from tunesmith.transfer.model import GlobalModel
 
 # How long choosing or compiling one program may take, in seconds. It takes one or two on a core of
 # its own.
@@ -45,7 +46,8 @@ class HowToBuild:
 
     ``tell`` hears how far it is, and ``say`` gets a line about each program that fails. With
     ``in_place`` up to ``contenders`` programs of each task are compiled, and those are taken that
-    are fastest by the seconds that it returns for all layers of each task.
+    are fastest by the seconds that it returns for all layers of each task. ``model`` has learned
+    from other tasks.
     """
 
     store: Store | None = None
@@ -56,6 +58,7 @@ class HowToBuild:
     timeout: float = _TIMEOUT
     contenders: int = 1
     in_place: InPlace | None = None
+    model: GlobalModel | None = None
 
 
 def kernel_name(number: int, task: Task) -> str:
@@ -177,7 +180,7 @@ class _Programs:
             self._weigh({task: stored(task, self._how.store) for task in new})
 
     def _pick(self, tasks: Sequence[Task]) -> None:
-        calls = [(problems_of(task), self._how.seed) for task in tasks]
+        calls = [(problems_of(task), self._how.seed, self._how.model) for task in tasks]
         for done, (number, found) in enumerate(self._pool.map(picked, calls), 1):
             task = tasks[number]
             self._tell("choosing", done, len(tasks), task)

@@ -14,13 +14,9 @@ from tunesmith.sketches.tir.weights import WEIGHT, has_constant_weights, prepare
 from tunesmith.space import Config
 from tunesmith.store import Store
 from tunesmith.task import Task
-from tunesmith.tuners.view import View
-from tunesmith.tuning.starts import Start, StartFinder, diverse
-
-# Configs that are estimated for a task, shared among its sketches.
-_SAMPLES = 1000
-# How many of the best of a sketch are looked at, in case that one makes no program.
-_TRIED = 3
+from tunesmith.transfer.favourite import TRIED, estimated
+from tunesmith.transfer.model import GlobalModel
+from tunesmith.tuners.starts import Start, diverse
 
 
 class Origin(StrEnum):
@@ -80,29 +76,29 @@ def defaults(task: Task) -> list[Choice]:
     return [Choice(it, it.default, None, Origin.DEFAULT) for it in problems_of(task)]
 
 
-def picked(problems: Sequence[TaskProblem], seed: int) -> list[Choice]:
-    """What the sketches' models of the machine think fastest, all weighed.
+def picked(
+    problems: Sequence[TaskProblem], seed: int, model: GlobalModel | None = None
+) -> list[Choice]:
+    """What the sketches' estimates say is fastest, corrected by a model, all weighed.
 
     Without constant weights these are a few configs of each sketch. With such each sketch has its
     best config, and the best with smaller weights where those come in several sizes.
     """
-    finder = StartFinder(samples=_SAMPLES // len(problems))
     found: list[Choice] = []
-    for problem in problems:
-        view = View(problem.space, problem.estimates)
-        found += _picks(problem, finder.estimated(view, seed))
+    for problem, starts in estimated(problems, model, seed):
+        found += _picks(problem, starts)
     return found
 
 
-def pick(task: Task, seed: int = 0) -> Choice:
-    """The program that the models of all sketches think fastest for the task alone; the default of
-    the first sketch where none has a model."""
-    choices = picked(problems_of(task), seed)
+def pick(task: Task, seed: int = 0, model: GlobalModel | None = None) -> Choice:
+    """The program that is thought fastest for the task alone; the default of the first sketch where
+    none has estimates."""
+    choices = picked(problems_of(task), seed, model)
     return min(choices, key=lambda it: it.seconds or 0.0) if choices else defaults(task)[0]
 
 
 def _picks(problem: TaskProblem, starts: Sequence[Start]) -> list[Choice]:
-    tried = diverse(starts, _TRIED)
+    tried = diverse(starts, TRIED)
     if not has_constant_weights(problem.task.operator):
         return [_pick(problem, start).weighed() for start in tried]
     for start in tried:

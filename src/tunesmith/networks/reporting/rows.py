@@ -10,6 +10,7 @@ from tunesmith.networks.reporting.stored import StoredTask
 from tunesmith.reports.networks.model import STORE, TaskRow
 from tunesmith.sketches.cpu.model.roofline import bound
 from tunesmith.task import Task
+from tunesmith.transfer.of_store import model_for
 
 Peers = Mapping[Task, Mapping[str, float]]
 """Of a task, seconds of a call by the names of other libraries."""
@@ -36,7 +37,7 @@ def _row(stored: StoredTask, peers: Peers, picking: Callable[[Task], None] | Non
         origin = STORE
     elif picking is not None:
         picking(task)
-        choice = pick(task)
+        choice = pick(task, model=model_for(None, task.target))
         seconds, sketch = choice.seconds, choice.problem.sketch.name
         origin = choice.origin.value
     least = bound(operator, task.target)

@@ -21,6 +21,7 @@ from tunesmith.operators import Elementwise
 from tunesmith.reports.format import counted
 from tunesmith.store import open_store
 from tunesmith.task import Task
+from tunesmith.transfer.of_store import model_for
 
 T = TypeVar("T")
 
@@ -84,7 +85,8 @@ class Attempts:
         """A network with the best programs of the store, and the model's picks for others."""
         uses = {task: use for task, use in network.uses.items() if task not in self._kernels}
         with open_store(self._options.store) as store:
-            size, target, how = network.constant_bytes, network.target, HowToBuild(store)
+            size, target = network.constant_bytes, network.target
+            how = HowToBuild(store, model=model_for(store, target))
             self._kernels.update(compiled_kernels(uses, size, target, how, len(self._kernels)))
         return self._checked(network, network.linked(self._kernels))
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tunesmith.bench.training.training_set import read_training_set, write_training_set
 from tunesmith.errors import UsageError
 from tunesmith.machine import this_machine
 from tunesmith.measure.task.portfolio import joined, problems_of
@@ -20,6 +19,7 @@ from tunesmith.store import Store, open_store
 from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.testing.trials import failed, measured
+from tunesmith.transfer.training_set import read_training_set, stored_set, write_training_set
 
 PRODUCT = Task(matmul(m=64, n=64, k=64), Target(mcpu="znver4", cores=2))
 IMAGE = Task(conv2d(ci=16, h=14, w=14, co=32, kernel=3), Target(mcpu="znver4", cores=2))
@@ -58,7 +58,7 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         expected = {task: add(store, task, count) for task, count in ((PRODUCT, 5), (IMAGE, 3))}
         other = store.begin_session("a function", tuner="random", seed=0)
         store.append(other, [measured(Config.from_values({"x": 1}), 1.0)])
-        assert write_training_set(store, path) == sum(map(len, expected.values()))
+        write_training_set(stored_set(store, {IMAGE.operator: ["a", "b"]}), path)
     found = read_training_set(path)
     assert found.machine["fingerprint"] == this_machine()["fingerprint"]
     assert "numpy" in found.versions
@@ -73,20 +73,21 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
         assert read.keys() == trials.keys()
         for key, seconds in trials.items():
             np.testing.assert_allclose(read[key], seconds, rtol=1e-3)
+    networks = {each.task: each.networks for each in found.series}
+    assert networks == {PRODUCT: frozenset(), IMAGE: {"a", "b"}}
 
 
 def test_the_same_store_gives_the_same_file(tmp_path: Path) -> None:
     with open_store(tmp_path / "t.db") as store:
         add(store, PRODUCT, 3)
         for name in "ab":
-            write_training_set(store, tmp_path / name)
+            write_training_set(stored_set(store), tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_a_store_without_trials(tmp_path: Path) -> None:
     with open_store(tmp_path / "t.db") as store, pytest.raises(UsageError, match="has no trials"):
-        write_training_set(store, tmp_path / "set")
-    assert not (tmp_path / "set").exists()
+        stored_set(store)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_a_store_without_trials(tmp_path: Path) -> None:
         gzip.compress(b"[]", mtime=0),
         gzip.compress(json.dumps({"format": "another"}).encode(), mtime=0),
         gzip.compress(
-            json.dumps({"format": "tunesmith-training-set", "version": 0}).encode(), mtime=0
+            json.dumps({"format": "tunesmith-training-set", "version": 1}).encode(), mtime=0
         ),
         gzip.compress(b"{}", mtime=0)[:-4],
     ],
@@ -112,10 +113,13 @@ def test_what_is_no_training_set(tmp_path: Path, content: bytes) -> None:
 
 
 def test_the_sets_of_the_project_can_be_read() -> None:
-    folder = Path(__file__).parents[3] / "data" / "training"
+    folder = Path(__file__).parents[2] / "data" / "training"
     paths = sorted(folder.glob("*.json.gz"))
     assert paths
+    networks: set[str] = set()
     for path in paths:
         found = read_training_set(path)
-        assert found.trials > 10_000
+        assert found.trials > 1_000
+        networks |= {name for each in found.series for name in each.networks}
         assert np.nanmin([np.nanmin(each.seconds) for each in found.series]) > 0.0
+    assert len(networks) >= 8

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.space import Config, Factorization, Ordinal, Space
+from tunesmith.tuners.starts import Start, StartFinder, diverse
 from tunesmith.tuners.view import View
-from tunesmith.tuning.starts import Start, StartFinder, diverse
 
 Array = npt.NDArray[np.float64]
 

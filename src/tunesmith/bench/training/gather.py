@@ -1,0 +1,69 @@
+"""``tunesmith bench gather``: trials of known tasks on this machine, for models to learn from.
+
+A tuner's own trials are nearly all good ones. A model that has never seen a bad config cannot tell
+it from a good one, so these are of random configs, after those that the sketches' estimates like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tunesmith.budget import Budget, Stop
+from tunesmith.measure.local.measurers import LocalMeasurers
+from tunesmith.operators import Operator
+from tunesmith.problem import MeasureSettings
+from tunesmith.progress import Progress
+from tunesmith.store import Store
+from tunesmith.target import Target
+from tunesmith.task import Task
+from tunesmith.transfer.training_set import TrainingSet
+from tunesmith.tuning.tune import tune
+
+# Trials that are compared by their order need no more.
+_SETTINGS = MeasureSettings(repeats=2, min_repeat_time=0.003)
+
+
+@dataclass(frozen=True)
+class GatherSettings:
+    """How many trials each task gets, and whether they begin with what the estimates like."""
+
+    trials: int = 24
+    prior: bool = False
+    seed: int = 0
+
+
+def operators_of(sets: Iterable[TrainingSet]) -> list[Operator]:
+    """The operators of training sets, each once."""
+    return list(dict.fromkeys(each.task.operator for one in sets for each in one.series))
+
+
+def gather(
+    operators: Sequence[Operator],
+    target: Target,
+    store: Store,
+    settings: GatherSettings,
+    *,
+    progress: Callable[[int, Progress], None] = lambda _number, _progress: None,
+) -> None:
+    """Fill a store with random trials of operators; those that it has count.
+
+    ``progress`` is told of each operator's run by the operator's number. Raises ``UsageError`` for
+    a target that cannot be measured here, and ``KeyboardInterrupt`` if Ctrl-C ended it.
+    """
+    target.check_measurable()
+    with LocalMeasurers() as measurers:
+        for number, operator in enumerate(operators):
+            result = tune(
+                Task(operator, target),
+                "random",
+                Budget(trials=settings.trials),
+                store=store,
+                seed=settings.seed,
+                prior=settings.prior,
+                settings=_SETTINGS,
+                measurers=measurers,
+                progress=lambda state, number=number: progress(number, state),  # type: ignore[misc]
+            )
+            if result.stopped is Stop.INTERRUPTED:
+                raise KeyboardInterrupt

@@ -1,0 +1,114 @@
+"""``tunesmith bench train-model``: the model that ships, and how good it is on what is new to it.
+
+It is tested on whole networks that it did not learn from, and, where there are records of several
+kinds of processor, on each kind after learning from the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tunesmith.errors import UsageError
+from tunesmith.store.versions import library_versions
+from tunesmith.transfer.held_out import Score, folds, scores, summary
+from tunesmith.transfer.model import GlobalModel, TooFewTrialsError, learn, predicted, problem_of
+from tunesmith.transfer.training_set import Series, TrainingSet
+
+Tell = Callable[[str], None]
+
+# Into so many parts networks are put, each of which is held out in turn.
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model of all series, and ``figures`` of models that did not see what they are tested on."""
+
+    model: GlobalModel
+    figures: dict[str, Any]
+
+
+def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Trained:
+    """Train a model, and test others like it.
+
+    Raises ``UsageError`` for sets of several kinds of target, and like ``learn``.
+    """
+    series = [each for one in sets for each in one.series if problem_of(each) is not None]
+    kinds = {each.task.target.kind for each in series}
+    if len(kinds) > 1:
+        raise UsageError(
+            f"a model is for one kind of target, not for {' and '.join(sorted(kinds))}"
+        )
+    figures: dict[str, Any] = {
+        "estimates": summary(scores(series, partial(predicted, None))),
+        "networks": summary(_by_network(series, tell)),
+        "processors": {
+            name: {
+                "estimates": summary(scores(those, partial(predicted, None))),
+                "model": summary(found),
+            }
+            for name, those, found in _by_processor(series, tell)
+        },
+    }
+    tell("the model of all trials")
+    origin = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machines": [dict(one.machine) for one in sets],
+        "versions": library_versions(),
+        "networks": sorted({name for each in series for name in each.networks}),
+        "held_out": figures,
+    }
+    model = learn(series, origin=origin)
+    figures["sets"] = [_described(one) for one in sets]
+    return Trained(model, figures)
+
+
+def _described(one: TrainingSet) -> dict[str, Any]:
+    operators = {each.task.operator for each in one.series}
+    processors = sorted({each.task.target.processor for each in one.series})
+    return {
+        "machine": one.machine.get("name") or one.machine.get("cpu", ""),
+        "processors": processors,
+        "trials": one.trials,
+        "operators": len(operators),
+        "networks": len({name for each in one.series for name in each.networks}),
+    }
+
+
+def _by_network(series: Sequence[Series], tell: Tell) -> list[Score]:
+    found: list[Score] = []
+    parts = folds(series, FOLDS)
+    for number, (learned, tested) in enumerate(parts, 1):
+        tell(f"networks held out: part {number} of {len(parts)}")
+        model = learn([series[place] for place in learned])
+        found += scores([series[place] for place in tested], partial(predicted, model))
+    return found
+
+
+def _by_processor(
+    series: Sequence[Series], tell: Tell
+) -> list[tuple[str, list[Series], list[Score]]]:
+    """Each processor with its series, and the scores of a model of the others'."""
+    processors = sorted({each.task.target.processor for each in series})
+    found = []
+    for processor in processors if len(processors) > 1 else ():
+        tell(f"processor held out: {processor}")
+        own = [each for each in series if each.task.target.processor == processor]
+        others = [each for each in series if each.task.target.processor != processor]
+        try:
+            found.append((processor, own, scores(own, partial(predicted, learn(others)))))
+        except TooFewTrialsError:
+            continue
+    return found
+
+
+def default_path(kind: str) -> Path:
+    """Where the package has its model."""
+    from tunesmith.transfer.shipped import FOLDER
+
+    return FOLDER / f"{kind}.json.gz"

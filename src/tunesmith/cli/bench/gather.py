@@ -1,0 +1,53 @@
+"""``tunesmith bench gather``: random trials of the tasks of training sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from tunesmith.cli import options as opt
+from tunesmith.cli.output import console, print_json, remarks
+from tunesmith.errors import UsageError
+
+if TYPE_CHECKING:
+    from tunesmith.progress import Progress
+
+
+def gather(
+    sets: Annotated[list[Path], Argument(help="Training sets, whose tasks these are.")],
+    *,
+    store: opt.StoreLocation = None,
+    mcpu: opt.Processor = None,
+    trials: Annotated[int, Option(help="Trials of each task, those in the store included.")] = 24,
+    prior: Annotated[bool, Option(help="Begin with what the estimates like.")] = False,
+    every: Annotated[int, Option(help="Take only every so many-th task.")] = 1,
+    seed: Annotated[int, Option(help="Seed of the random configs.")] = 0,
+    as_json: opt.Json = False,
+) -> None:
+    """Measure random configs of the tasks of training sets on this machine."""
+    from tunesmith.bench.training.gather import GatherSettings, operators_of
+    from tunesmith.bench.training.gather import gather as measured
+    from tunesmith.reports.build_progress import BuildProgress
+    from tunesmith.store import open_store
+    from tunesmith.target import Target
+    from tunesmith.transfer.training_set import read_training_set
+
+    if every < 1:
+        raise UsageError(f"--every must be 1 or more, not {every}")
+    operators = operators_of(map(read_training_set, sets))[::every]
+    settings = GatherSettings(trials, prior, seed)
+    total = trials * len(operators)
+    with open_store(store) as opened:
+        with BuildProgress(remarks(), total, done="measured") as live:
+
+            def watch(number: int, state: Progress) -> None:
+                live.update(trials * number + state.trials)
+
+            measured(operators, Target(mcpu=mcpu), opened, settings, progress=watch)
+        done = sum(summary.trials for summary in opened.tasks())
+        if as_json:
+            print_json({"store": opened.name, "tasks": len(operators), "trials": done})
+        else:
+            console().print(f"{opened.name}: {done:,} trials of {len(operators)} tasks")

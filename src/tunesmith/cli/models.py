@@ -1,0 +1,129 @@
+"""``tunesmith models``: what was learned of a store's trials, for tasks that it does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from tunesmith.cli import options as opt
+from tunesmith.cli.output import console, print_json, print_text, remark
+from tunesmith.errors import UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from tunesmith.transfer.of_store import Scope
+
+Kind = Annotated[str, Option("--target", help="Trials for this kind of target; all: for any.")]
+Operators = Annotated[
+    list[str] | None, Option("--operator", help="Only trials of this operator; repeatable.")
+]
+
+
+def list_(*, store: opt.StoreLocation = None, as_json: opt.Json = False) -> None:
+    """List the models of a store, and those that ship."""
+    from tunesmith.reports.models import models_table
+    from tunesmith.store import open_store
+    from tunesmith.transfer.listing import listed
+
+    with open_store(store, create=False) as opened:
+        found = listed(opened)
+    if as_json:
+        print_json([each.to_json() for each in found])
+    else:
+        console().print(models_table([each.to_json() for each in found]))
+
+
+def train(
+    *,
+    store: opt.StoreLocation = None,
+    target: Kind = "cpu",
+    mcpu: opt.Processor = None,
+    arch: opt.Architecture = None,
+    operator: Operators = None,
+    sketch: opt.SketchNames = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Learn from the trials of a store now; without this, a run does when enough is new."""
+    from tunesmith.store import open_store
+    from tunesmith.transfer.of_store import train as trained
+
+    scope = _scope(target, mcpu, arch, operator, sketch)
+    with open_store(store, create=False) as opened:
+        model = trained(opened, scope, remark)
+    if as_json:
+        print_json({"scope": scope.name, "trials": model.trials, "tasks": model.tasks})
+    else:
+        print_text(f"{scope.name}: learned from {model.trials:,} trials of {model.tasks} tasks")
+
+
+def score(
+    *,
+    store: opt.StoreLocation = None,
+    target: Kind = "cpu",
+    mcpu: opt.Processor = None,
+    arch: opt.Architecture = None,
+    operator: Operators = None,
+    sketch: opt.SketchNames = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Say how good models are on tasks of a store that they have not learned from."""
+    from tunesmith.reports.models import scores_table
+    from tunesmith.store import open_store
+    from tunesmith.transfer.of_store import held_out_scores
+
+    scope = _scope(target, mcpu, arch, operator, sketch)
+    with open_store(store, create=False) as opened:
+        rows = held_out_scores(opened, scope, remark)
+    if as_json:
+        print_json(rows)
+        return
+    console().print(scores_table(rows))
+    if not any(each["tasks"] for each in rows.values()):
+        remark("no task has enough valid trials to compare their order: tune more")
+
+
+def remove(
+    names: Annotated[list[str] | None, Argument(help="Models by name; none: all.")] = None,
+    *,
+    store: opt.StoreLocation = None,
+) -> None:
+    """Remove models of a store; its trials stay, and a run learns from them anew."""
+    from tunesmith.store import open_store
+    from tunesmith.transfer.of_store import saved_models
+
+    with open_store(store, create=False) as opened:
+        saved = saved_models(opened)
+        for name in names or saved:
+            if name not in saved:
+                raise unknown_name("model", name, saved, listed_by="tunesmith models list")
+        for name in names or saved:
+            saved[name].unlink(missing_ok=True)
+            print_text(f"removed {saved[name]}")
+    if not saved:
+        print_text(f"{opened.name} has no models")
+
+
+def _scope(
+    target: str,
+    mcpu: str | None,
+    arch: str | None,
+    operators: list[str] | None,
+    sketches: list[str] | None,
+) -> Scope:
+    """What to learn from. Raises ``UsageError`` for names that do not exist."""
+    from tunesmith.operators import operator_class
+    from tunesmith.sketches.registry import SKETCHES
+    from tunesmith.target import Target
+    from tunesmith.transfer.of_store import Scope
+
+    for name in operators or ():
+        operator_class(name)
+    for name in sketches or ():
+        SKETCHES.get(name)
+    if target == "all":
+        if mcpu or arch:
+            raise UsageError("all targets have no --mcpu or --arch: leave it out")
+        chosen = None
+    else:
+        chosen = Target(kind=target, mcpu=mcpu, arch=arch)
+    return Scope(chosen, tuple(operators or ()), tuple(sketches or ()))

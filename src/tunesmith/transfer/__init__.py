@@ -1,0 +1,1 @@
+"""Learning from the trials of other tasks: models that rank the configs of new ones."""

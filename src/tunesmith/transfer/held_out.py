@@ -1,0 +1,110 @@
+"""How good a model is on tasks that it has not seen: by whole networks, or by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.task import Task
+from tunesmith.transfer.training_set import Series
+
+Array = npt.NDArray[np.float64]
+
+LOOKED_AT = (1, 5, 20)
+"""Of how many of a task's favourites the best one counts."""
+
+# Tasks with fewer valid trials have no order to speak of.
+_LEAST = 20
+
+
+@dataclass(frozen=True)
+class Score:
+    """How the predictions for a task compare with its trials.
+
+    ``correlation`` is that of the ranks of valid trials (Spearman's). ``found`` has, for each of
+    ``LOOKED_AT``, the speed of the best of so many favourites as a share of the task's best; and
+    ``recall`` how many of the best so many are among as many favourites.
+    """
+
+    task: Task
+    trials: int
+    correlation: float
+    found: Mapping[int, float]
+    recall: Mapping[int, float]
+
+
+def folds(series: Sequence[Series], count: int, seed: int = 0) -> list[tuple[list[int], list[int]]]:
+    """Ways to hold out some tasks: the numbers of the series to learn from, and to test on.
+
+    Networks are held out as a whole: what is learned from has no operator of theirs. Each series is
+    tested once. Tasks of no known network are like networks of their own.
+    """
+    groups = sorted({name for each in series for name in _groups(each)})
+    order = np.random.default_rng(seed).permutation(len(groups))
+    found = []
+    done: set[int] = set()
+    for first in range(min(count, len(groups))):
+        out = {groups[place] for place in order[first::count]}
+        tested = [number for number, each in enumerate(series) if out & set(_groups(each))]
+        tested = [number for number in tested if number not in done]
+        done.update(tested)
+        learned = [n for n, each in enumerate(series) if not out & set(_groups(each))]
+        found.append((learned, tested))
+    return found
+
+
+def _groups(series: Series) -> list[str]:
+    return sorted(series.networks) or [series.task.operator.key]
+
+
+def scores(series: Sequence[Series], log_speeds: Callable[[Series], Array]) -> list[Score]:
+    """The score of each task that has enough valid trials. Larger predictions are faster."""
+    by_task: dict[Task, list[Series]] = {}
+    for each in series:
+        by_task.setdefault(each.task, []).append(each)
+    found = []
+    for task, those in by_task.items():
+        seconds = np.concatenate([each.seconds for each in those])
+        if np.isfinite(seconds).sum() < _LEAST:
+            continue
+        found.append(score(task, seconds, np.concatenate([log_speeds(each) for each in those])))
+    return found
+
+
+def summary(found: Sequence[Score]) -> dict[str, Any]:
+    """Medians over tasks, JSON-ready: ``tasks``, ``correlation``, and by number of favourites what
+    is ``found`` (also what nine in ten tasks reach, ``found_tenth``) and the mean ``recall``."""
+    if not found:
+        return {"tasks": 0}
+    shares = {n: [each.found[n] for each in found] for n in LOOKED_AT}
+    return {
+        "tasks": len(found),
+        "correlation": float(np.median([each.correlation for each in found])),
+        "found": {str(n): float(np.median(each)) for n, each in shares.items()},
+        "found_tenth": {str(n): float(np.quantile(each, 0.1)) for n, each in shares.items()},
+        "recall": {str(n): float(np.mean([each.recall[n] for each in found])) for n in LOOKED_AT},
+    }
+
+
+def score(task: Task, seconds: Array, predicted: Array) -> Score:
+    """The score of one task's trials, with NaN for those that failed."""
+    valid = np.isfinite(seconds)
+    speeds = np.where(valid, 1.0 / np.where(valid, seconds, 1.0), 0.0)
+    favourites = np.argsort(-predicted, kind="stable")
+    best = np.argsort(-speeds, kind="stable")
+    return Score(
+        task,
+        len(seconds),
+        _rank_correlation(speeds[valid], predicted[valid]),
+        {n: float(speeds[favourites[:n]].max() / speeds.max()) for n in LOOKED_AT},
+        {n: len(set(favourites[:n]) & set(best[:n])) / min(n, len(seconds)) for n in LOOKED_AT},
+    )
+
+
+def _rank_correlation(speeds: Array, predicted: Array) -> float:
+    ranks = [np.argsort(np.argsort(each, kind="stable")) for each in (speeds, predicted)]
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

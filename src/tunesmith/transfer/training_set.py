@@ -1,0 +1,188 @@
+"""Training sets: the trials of many tasks by one machine, of a store or of a small file."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.operators import Operator, parse_operator
+from tunesmith.space import Config
+from tunesmith.target import Target
+from tunesmith.task import Task
+from tunesmith.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from tunesmith.store import Record, Store, TaskSummary
+
+Array = npt.NDArray[np.float64]
+
+FORMAT = "tunesmith-training-set"
+VERSION = 2
+
+# Significant digits of seconds: trials repeat to one percent.
+_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Series:
+    """The trials of a task with a sketch. ``seconds``, shape (configs,), are NaN for failures.
+
+    ``networks`` are those with a layer of this operator, as far as that is known.
+    """
+
+    task: Task
+    sketch: str
+    sketch_version: int
+    configs: Sequence[Config]
+    seconds: Array
+    networks: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """All series of a machine; ``machine`` is that of ``this_machine``, ``versions`` by package."""
+
+    machine: Mapping[str, Any]
+    versions: Mapping[str, str]
+    series: Sequence[Series]
+
+    @property
+    def trials(self) -> int:
+        """How many trials there are."""
+        return sum(len(each.configs) for each in self.series)
+
+
+def stored_set(
+    store: Store, networks: Mapping[Operator, Collection[str]] | None = None
+) -> TrainingSet:
+    """The trials that this machine made of the tasks of a store.
+
+    Of a config that was measured again in a play-off that time counts. Functions and commands are
+    no tasks, and operators of other versions may have other options: both are left out.
+    ``networks`` are those of each operator. Raises ``UsageError`` for a store without trials.
+    """
+    series: list[Series] = []
+    last: Record | None = None
+    for summary in store.tasks():
+        task = task_of(summary)
+        if task is None:
+            continue
+        found: dict[tuple[str, int], dict[Config, float]] = {}
+        play_offs = store.records(summary.key, play_off=True)
+        for record in chain(store.records(summary.key), play_offs):
+            known = found.setdefault((record.sketch, record.sketch_version), {})
+            measurement = record.measurement
+            known[record.config] = measurement.seconds if measurement.valid else math.nan
+            last = record
+        of_networks = frozenset((networks or {}).get(task.operator, ()))
+        for (sketch, version), trials in found.items():
+            seconds = np.array([*trials.values()], dtype=np.float64)
+            series.append(Series(task, sketch, version, [*trials], seconds, of_networks))
+    if last is None:
+        raise UsageError(f"{store.name} has no trials of tasks by this machine: tune some first")
+    return TrainingSet(dict(last.machine), dict(last.versions), series)
+
+
+def task_of(summary: TaskSummary) -> Task | None:
+    """The task of a summary; None where it is none, or of another version."""
+    try:
+        described = summary.description
+        return Task(_operator(described["operator"]), _target(described["target"]))
+    except (KeyError, TunesmithError):
+        return None
+
+
+def write_training_set(found: TrainingSet, path: Path) -> None:
+    """Write a set as a file: compressed JSON, with the seconds to four digits."""
+    tasks: dict[Task, list[Series]] = {}
+    for each in found.series:
+        tasks.setdefault(each.task, []).append(each)
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "machine": dict(found.machine),
+        "versions": dict(found.versions),
+        "tasks": [_described(task, series) for task, series in tasks.items()],
+    }
+    text = json.dumps(content, separators=(",", ":"))
+    write_whole(path, gzip.compress(text.encode(), 9, mtime=0))
+
+
+def read_training_set(path: Path) -> TrainingSet:
+    """The inverse of ``write_training_set``.
+
+    Raises ``UsageError`` for a file that is none, or of another version, and for an operator that
+    does not exist any more.
+    """
+    try:
+        content = json.loads(gzip.decompress(path.read_bytes()))
+        is_ours = content["format"] == FORMAT
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path} is no training set: {error}") from error
+    if not is_ours or content.get("version") != VERSION:
+        raise UsageError(f"{path} is no training set of version {VERSION}: make it again")
+    series = [each for task in content["tasks"] for each in _series(task)]
+    return TrainingSet(content["machine"], content["versions"], series)
+
+
+def _operator(described: Mapping[str, Any]) -> Operator:
+    return parse_operator(described["operator"], described["options"])
+
+
+def _target(described: Mapping[str, Any]) -> Target:
+    if described["kind"] == "cuda":
+        return Target(kind="cuda", arch=described["arch"])
+    return Target(mcpu=described["mcpu"], cores=described["num-cores"])
+
+
+def _described(task: Task, series: Sequence[Series]) -> dict[str, Any]:
+    return {
+        "operator": task.operator.to_json(),
+        "target": task.target.to_json(),
+        "networks": sorted(series[0].networks),
+        "sketches": [
+            {"name": each.sketch, "version": each.sketch_version, **_columns(each)}
+            for each in series
+        ],
+    }
+
+
+def _columns(series: Series) -> dict[str, Any]:
+    names = list(series.configs[0])
+    configs = [[values[name] for name in names] for values in map(Config.to_json, series.configs)]
+    seconds = [_rounded(seconds) for seconds in series.seconds.tolist()]
+    return {"parameters": names, "configs": configs, "seconds": seconds}
+
+
+def _rounded(seconds: float) -> float | None:
+    return None if math.isnan(seconds) else float(f"{seconds:.{_DIGITS}g}")
+
+
+def _series(described: Mapping[str, Any]) -> Iterator[Series]:
+    task = Task(_operator(described["operator"]), _target(described["target"]))
+    networks = frozenset(described["networks"])
+    for sketch in described["sketches"]:
+        configs = [_config(sketch["parameters"], values) for values in sketch["configs"]]
+        seconds = [math.nan if each is None else each for each in sketch["seconds"]]
+        yield Series(
+            task,
+            sketch["name"],
+            sketch["version"],
+            configs,
+            np.array(seconds, dtype=np.float64),
+            networks,
+        )
+
+
+def _config(names: Iterable[str], values: Iterable[Any]) -> Config:
+    return Config.from_json(dict(zip(names, values, strict=True)))
