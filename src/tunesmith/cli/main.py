@@ -28,6 +28,7 @@ from tunesmith.cli import (
     tune_command,
 )
 from tunesmith.cli.bench import (
+    autotvm,
     builds,
     calls,
     experiments,
@@ -72,7 +73,7 @@ bench = typer.Typer(help="Measure the figures that the project promises.")
 add_commands(
     bench,
     *(loop.loop, operators.operators, calls.calls, starts.starts, builds.builds, gpu.gpu),
-    *(experiments.nose, experiments.opevo, experiments.gbfs),
+    *(experiments.nose, experiments.opevo, experiments.gbfs, autotvm.autotvm),
     *(startup.startup, space_analysis.space_analysis, networks.networks),
     *(gather.gather, training_set.training_set, train_model.train_model),
 )

@@ -36,6 +36,14 @@ MODELS = Registry(
 )
 
 
+def objectives_of(name: str) -> tuple[str, ...]:
+    """What a model may learn; none if it has no choice.
+
+    Raises ``UsageError`` for an unknown model.
+    """
+    return tuple(getattr(MODELS.get(name), "objectives", ()))
+
+
 def cost_model(name: str, features: int, objective: str | None = None) -> CostModel:
     """A new model with this name, for a number of features, by default with its own objective.
 
@@ -45,7 +53,7 @@ def cost_model(name: str, features: int, objective: str | None = None) -> CostMo
     make = MODELS.get(name)
     if objective is None:
         return make(features)
-    known = getattr(make, "objectives", ())
+    known = objectives_of(name)
     if not known:
         raise UsageError(f"cost model '{name}' has no choice of objectives: leave it out")
     if objective not in known:

@@ -18,6 +18,7 @@ from tunesmith.bench.compare.measured import measure_run
 from tunesmith.bench.compare.pool import Pool
 from tunesmith.bench.compare.problems import MeasuredProblem, Problem, RecordedProblem
 from tunesmith.bench.compare.process import reason
+from tunesmith.bench.compare.recorded_task import features_of
 from tunesmith.bench.compare.score import REPEATS
 from tunesmith.bench.compare.simulated_trace import Trace, load_trace, save_trace
 from tunesmith.bench.compare.tuners import TunerChoice
@@ -25,6 +26,7 @@ from tunesmith.bench.pages.figure_files import make_folder
 from tunesmith.budget import Budget
 from tunesmith.errors import StoreError, TunesmithError, UsageError, system_reason
 from tunesmith.measure.identity import digest
+from tunesmith.measure.recorded.recording import load_recording
 from tunesmith.tuners import View
 
 _RUNS = "runs"
@@ -250,6 +252,8 @@ class Comparison:
             "tuner": run.tuner.tuner.name,
             "options": run.tuner.identity["options"],
             "record": str(run.problem.path),
+            "transfer": run.tuner.transfer,
+            "sources": [str(path) for path in run.problem.sources],
             "seed": self.settings.seed + run.repeat,
             "seconds": seconds,
             "trials": trials,
@@ -269,6 +273,7 @@ class Comparison:
                 "format": _FORMAT,
                 "problem": run.problem.identity,
                 "tuner": run.tuner.identity,
+                **_sources(run),
                 "seed": self.settings.seed + run.repeat,
                 "limits": self._limits(run),
             }
@@ -280,15 +285,23 @@ class Comparison:
         return self._folder / f"{plain[:80]}-{digest(labels)[:6]}-{run.repeat:03d}.npz"
 
 
+def _sources(run: Run) -> dict[str, Any]:
+    """What a tuner learns from beforehand; nothing for those that do not."""
+    if run.tuner.transfer is None or not isinstance(run.problem, RecordedProblem):
+        return {}
+    return {"sources": [load_recording(path).digest for path in run.problem.sources]}
+
+
 def _words(run: Run) -> str:
     return f"{run.problem.label}, {run.tuner.label}, repeat {run.repeat + 1}"
 
 
 def _check_search(problem: Problem, tuner: TunerChoice) -> None:
     """Raises ``UsageError`` if the tuner cannot search the problem's spaces."""
+    features = features_of(problem.path) if isinstance(problem, RecordedProblem) else None
     for space in problem.spaces():
         try:
-            tuner.tuner.start_on(View(space), 0)
+            tuner.tuner.start_on(View(space, features=features), 0)
         except TunesmithError as error:
             raise type(error)(
                 f"tuner '{tuner.label}' cannot search {problem.label}: {error}"

@@ -24,10 +24,14 @@ _WILD = frozenset("*?[")
 
 @dataclass(frozen=True)
 class RecordedProblem:
-    """A T4 file with the T1 file beside it; ``label`` tells it from the others."""
+    """A T4 file with the T1 file beside it; ``label`` tells it from the others.
+
+    ``sources`` are other files, for tuners that learn from them beforehand.
+    """
 
     label: str
     path: Path
+    sources: tuple[Path, ...] = ()
 
     @cached_property
     def recording(self) -> Recording:

@@ -15,10 +15,11 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tunesmith.bench.compare.recorded_task import features_of, learned_from
 from tunesmith.bench.compare.simulated import RecordedSpace, simulate
 from tunesmith.bench.compare.simulated_trace import save_trace
 from tunesmith.errors import TunesmithError, first_line
@@ -26,7 +27,7 @@ from tunesmith.measure.processes.containment import die_with
 from tunesmith.measure.recorded.recording import load_recording
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Ordinal, Space
-from tunesmith.tuners import Tuner, tuner
+from tunesmith.tuners import Tuner, View, tuner
 
 
 def main() -> None:
@@ -40,7 +41,8 @@ def main() -> None:
 
 def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
     """Do a job: ``tuner`` and ``options``, the ``record``, ``seed``, the limits ``seconds`` and
-    ``trials`` (None: no limit), and the ``path`` and ``identity`` of the trace."""
+    ``trials`` (None: no limit), and the ``path`` and ``identity`` of the trace. With ``sources``,
+    other records, the tuner has a model of these, by ``transfer``, a kind of features."""
     try:
         algorithm = _tuner(job["tuner"], json.dumps(job["options"]))
         trace = simulate(
@@ -49,6 +51,7 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
             job["seed"],
             seconds=job["seconds"] or math.inf,
             trials=job["trials"] or math.inf,
+            view=_view(job),
         )
     except Exception as error:
         return {"crash": reason(error)}
@@ -68,6 +71,16 @@ def reason(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return said + place
+
+
+def _view(job: Mapping[str, Any]) -> Callable[[Space], View]:
+    """What the tuner is shown: the features of a sketch's programs, too, and a model."""
+    record, kind = Path(job["record"]), job.get("transfer")
+    features = features_of(record)
+    if kind is None:
+        return lambda space: View(space, features=features)
+    learned = learned_from([Path(each) for each in job["sources"]], record, kind, job["seed"])
+    return lambda space: View(space, features=features, transferred=learned)
 
 
 @functools.cache

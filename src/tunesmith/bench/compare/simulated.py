@@ -69,6 +69,7 @@ def simulate(
     seconds: float = math.inf,
     trials: float = math.inf,
     clock: Callable[[], float] = time.process_time,
+    view: Callable[[Space], View] = View,
 ) -> Trace:
     """A run until either limit; a trial that would end after ``seconds`` is not counted.
 
@@ -76,11 +77,11 @@ def simulate(
     processor time of this process, so that whatever else the machine is doing costs a search
     nothing. A config that a sparse record lacks costs no more than the thinking, and is never
     observed; the run ends when all that is on record was tried, or after ``MOST_UNKNOWN`` in a row
-    that are not.
+    that are not. ``view`` makes what the tuner is shown of the space.
     """
     run, space = _Run(seconds, trials, clock), recorded.space()
     with run.thinking:
-        search = tuner.start_on(View(space), seed)
+        search = tuner.start_on(view(space), seed)
     unknown, left = 0, recorded.count
     while (stop := run.stop()) is None:
         with run.thinking:

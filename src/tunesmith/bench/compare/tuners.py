@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import UsageError
+from tunesmith.features.kinds import FeatureKind
 from tunesmith.tuners import Tuner, parse_options
 from tunesmith.tuners import tuner as tuner_by_name
 
@@ -33,18 +34,21 @@ class TunerChoice:
 
     With a ``multiplier`` it may try so many configs a trial, in so many times the seconds: its
     clock, and its count of trials, run so many times as slow ("Learning to Optimize Tensor
-    Programs", figure 4: two evaluations a trial in Random × 2).
+    Programs", figure 4: two evaluations a trial in Random × 2). With ``transfer``, a kind of
+    features, it has a model of the sources of a recorded space.
     """
 
     label: str
     tuner: Tuner
     multiplier: int = 1
+    transfer: FeatureKind | None = None
 
     @cached_property
     def identity(self) -> dict[str, Any]:
         """JSON-ready; a change of it means that runs of before are of another search."""
         code = _code_of(type(self.tuner))
-        return {"name": self.tuner.name, "options": asdict(self.tuner), "code": code}
+        found = {"name": self.tuner.name, "options": asdict(self.tuner), "code": code}
+        return found if self.transfer is None else {**found, "transfer": self.transfer}
 
 
 def choose_tuners(texts: Iterable[str]) -> list[TunerChoice]:

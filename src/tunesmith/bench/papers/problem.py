@@ -7,7 +7,7 @@ with what its model likes: all that a run finds its tuner has found.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,9 +19,14 @@ from tunesmith.problem import BaseProblem
 from tunesmith.space import Config, Space
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.problem import Measurer, MeasureSettings
     from tunesmith.task import Task
+
+    Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,9 @@ class WithoutDefault(BaseProblem):
 
     def measurer(self, settings: MeasureSettings) -> Measurer:
         return self.problem.measurer(settings)
+
+    def features(self, configs: Sequence[Config], kind: str) -> Array | None:
+        return self.problem.features(configs, kind)
 
 
 @dataclass(frozen=True)

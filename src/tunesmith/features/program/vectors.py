@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tunesmith.compiler.loop_nest import LoopNest
 from tunesmith.features.kinds import FeatureKind
-from tunesmith.features.program.context import LoopContext, loop_context
+from tunesmith.features.program.context import ANNOTATIONS, LoopContext, loop_context
 
 Array = npt.NDArray[np.float64]
 
@@ -87,6 +87,14 @@ PROGRAM_FEATURES: Mapping[FeatureKind, Callable[[LoopContext, float], Array]] = 
     "context-relation": context_relation,
 }
 """The kinds of features of programs, of a context and the logarithm of what a sketch estimates."""
+
+
+_ROW = 3 + len(ANNOTATIONS) + 3 * _BUFFERS + 1
+ESTIMATE_COLUMNS: Mapping[str, slice] = {
+    "loop-context": slice(_ROW - 1, None, _ROW),
+    "context-relation": slice(-1, None),
+}
+"""Where the sketch's own estimate is among the features of each kind."""
 
 
 def _padded(columns: Array, count: int) -> Array:

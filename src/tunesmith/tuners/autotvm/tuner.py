@@ -11,6 +11,9 @@ paper:
 - Making a program takes milliseconds, and the chains visit tens of thousands of configs. So with
   features of programs, the chains follow a second model, of the configuration, and the programs of
   only the best few hundred are made, for the model of the programs to choose from.
+- A model of other tasks (equation 4) takes as long, and joins in there, too. Before there are
+  trials, the first batch is what it likes. While it has weight, the local model learns what it gets
+  wrong, which is a regression.
 """
 
 from __future__ import annotations
@@ -26,13 +29,15 @@ from tunesmith.errors import UsageError
 from tunesmith.features.config_rows import ConfigRows, Keys, Rows
 from tunesmith.features.kinds import FeatureKind
 from tunesmith.measurement import Measurement
-from tunesmith.models import CostModel, cost_model
+from tunesmith.models import CostModel, Prediction, cost_model
 from tunesmith.models.acquisition import Acquisition, acquire
 from tunesmith.models.cost_model import Objective
 from tunesmith.models.ensemble import BootstrapEnsemble
+from tunesmith.models.registry import objectives_of
 from tunesmith.space import Config, Space
 from tunesmith.tuners.autotvm.chains import Chains
 from tunesmith.tuners.autotvm.diversity import diverse
+from tunesmith.tuners.autotvm.prior import GlobalPrior
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 from tunesmith.tuners.view import View
 
@@ -57,6 +62,7 @@ class AutoTVM(Tuner):
     objective: Objective | None = option(
         None, "what the model learns, if it has a choice; none: its default"
     )
+    transfer: bool = option(True, "whether to use a model of other tasks, if the run has one")
     acquisition: Acquisition = option("mean", "what a config is worth, by the model's prediction")
 
     def check(self) -> None:
@@ -73,15 +79,19 @@ class AutoTVM(Tuner):
     def start_on(self, view: View, seed: int) -> AutoTVMSearch:
         return AutoTVMSearch(self, view, seed)
 
-    def made_model(self, features: int) -> CostModel:
+    def made_model(self, features: int, *, regression: bool = False) -> CostModel:
         """A new model for so many features, with uncertainty if the acquisition needs it.
 
-        Raises ``UsageError`` for an unknown model, or an objective that it does not have, and
-        ``MissingDependencyError`` if its package is not installed.
+        With ``regression`` it learns values whatever the objective is. Raises ``UsageError`` for an
+        unknown model, or an objective that it does not have, and ``MissingDependencyError`` if its
+        package is not installed.
         """
 
+        has_choice = regression and "regression" in objectives_of(self.model)
+        objective = "regression" if has_choice else self.objective
+
         def make() -> CostModel:
-            return cost_model(self.model, features, self.objective)
+            return cost_model(self.model, features, objective)
 
         try:
             return make() if self.acquisition == "mean" else BootstrapEnsemble(make)
@@ -107,6 +117,8 @@ class AutoTVMSearch(Search):
         self._speeds: list[float] = []  # in calls per second
         self._keys: dict[Config, int] = {}  # of the seen ones
         self._batch: deque[Config | None] = deque()  # None: a random one
+        self._first = True
+        self._prior = GlobalPrior(view) if settings.transfer and view.has_transferred else None
 
     def next_config(self) -> Config | None:
         if not self._batch:
@@ -127,10 +139,14 @@ class AutoTVMSearch(Search):
         """The next batch."""
         settings = self.settings
         speeds = np.array(self._speeds)
-        if len(speeds) < settings.batch or not np.ptp(speeds) > 0.0:
-            return [None]
         wanted = settings.batch - round(settings.epsilon * settings.batch)
-        rows, scores = self._candidates(speeds / speeds.max())
+        if self._prior is not None and self._first:
+            self._first = False
+            rows, scores = self._liked(self._prior)
+        elif len(speeds) < settings.batch or not np.ptp(speeds) > 0.0:
+            return [None]
+        else:
+            rows, scores = self._candidates(speeds / speeds.max())
         chosen = diverse(rows, scores, wanted, settings.diversity_weight)
         planned: list[Config | None] = [*self._rows.configs(rows[chosen])]
         random = settings.batch - len(planned)
@@ -149,29 +165,56 @@ class AutoTVMSearch(Search):
         judge = _Judge(self._model, settings.acquisition)
         judge.learn(of.features(of.of(self._configs)), values)
         keep = settings.diversity_ratio * settings.batch
-        of_programs = settings.features != "configuration"
+        if self._prior is not None:
+            self._prior.learn(self._configs, values)
+        prior = self._prior if self._prior is not None and self._prior.counts else None
+        chosen_again = settings.features != "configuration" or prior is not None
         best = self._chains.run(
             lambda rows: judge.worth(of.features(rows)),
             settings.steps,
-            max(keep, settings.programs) if of_programs else keep,
+            max(keep, settings.programs) if chosen_again else keep,
             self._known(),
         )
-        if not of_programs:
+        if not chosen_again:
             return best.rows, best.scores
-        scores = self._program_scores(best.rows, values)
+        rows = best.rows
+        if prior is not None:
+            rows = self._with_liked(rows, prior)
+        scores = self._scores(rows, values, prior)
         order = np.argsort(-scores, kind="stable")[:keep]
-        return best.rows[order], scores[order]
+        return rows[order], scores[order]
 
-    def _program_scores(self, rows: Rows, values: Array) -> Array:
-        """What the programs of rows are worth, by a model of those of the observed configs."""
-        kind = self.settings.features
+    def _scores(self, rows: Rows, values: Array, prior: GlobalPrior | None) -> Array:
+        """What rows are worth, by a model of the features and the prior."""
+        configs, kind = self._rows.configs(rows), self.settings.features
         known = self._view.features(self._configs, kind)
-        judge = _Judge(self.settings.made_model(known.shape[1]), self.settings.acquisition)
-        judge.learn(_filled(known), values)
-        features = self._view.features(self._rows.configs(rows), kind)
-        scores = judge.worth(_filled(features))
+        model = self.settings.made_model(known.shape[1], regression=prior is not None)
+        judge = _Judge(model, self.settings.acquisition)
+        features = self._view.features(configs, kind)
+        if prior is None:
+            judge.learn(_filled(known), values)
+            scores = judge.worth(_filled(features))
+        else:
+            judge.learn(_filled(known), values, prior.values(self._configs))
+            scores = judge.worth(_filled(features), prior.values(configs))
         # A config without a program would be a failed trial.
         return np.where(np.isnan(features).any(axis=1), scores.min(initial=0.0), scores)
+
+    def _liked(self, prior: GlobalPrior) -> tuple[Rows, Array]:
+        """What a model of other tasks likes most, and its scores."""
+        settings = self.settings
+        keep = settings.diversity_ratio * settings.batch
+        configs, scores = prior.favourites(keep, int(self.rng.integers(1 << 32)))
+        return self._rows.of(configs), scores / (float(scores.std()) or 1.0)
+
+    def _with_liked(self, rows: Rows, prior: GlobalPrior) -> Rows:
+        """Rows, and those that a model of other tasks likes that were not tried yet."""
+        seed = int(self.rng.integers(1 << 32))
+        configs, _ = prior.favourites(2 * self.settings.programs, seed)
+        new = [config for config in configs if config not in self.seen][: self.settings.programs]
+        joined = np.concatenate([rows, self._rows.of(new)])
+        _, first = np.unique(self._rows.keys(joined), return_index=True)
+        return joined[np.sort(first)]
 
     def _known(self) -> Keys:
         """The keys of all seen configs."""
@@ -191,16 +234,18 @@ class _Judge:
         self._best = 0.0
         self._scale = 1.0
 
-    def learn(self, features: Array, values: Array) -> None:
-        """Learn the values, shape (n,), of features, shape (n, features)."""
-        self._model.fit(features, values)
-        known = self._model.predict(features).means
+    def learn(self, features: Array, values: Array, prior: Array | float = 0.0) -> None:
+        """Learn the values, shape (n,), of features, shape (n, features), of which ``prior`` is
+        known."""
+        self._model.fit(features, values - prior)
+        known = self._model.predict(features).means + prior
         self._best = float(known.max())
         self._scale = float(known.std()) or 1.0
 
-    def worth(self, features: Array) -> Array:
+    def worth(self, features: Array, prior: Array | float = 0.0) -> Array:
         """What features, shape (m, features), are worth; shape (m,)."""
-        prediction = self._model.predict(features)
+        means, deviations = self._model.predict(features)
+        prediction = Prediction(means + prior, deviations)
         return acquire(self._acquisition, prediction, self._best) / self._scale
 
 

@@ -1,0 +1,100 @@
+"""The page of models, ``models.md``, its data ``models.json`` and pictures.
+
+Each part of ``tunesmith bench autotvm`` adds its figures to what the folder has, and the page is
+made anew of all of them.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tunesmith.bench.autotvm.parts import PARTS
+from tunesmith.bench.autotvm.product import AT
+from tunesmith.bench.pages.figure_files import (
+    WAY_OUT,
+    make_folder,
+    read_figures,
+    write_figures,
+    write_texts,
+)
+from tunesmith.bench.pages.provenance import together
+from tunesmith.bench.pages.templates import markdown
+from tunesmith.errors import TunesmithError
+from tunesmith.target import Target
+from tunesmith.transfer.shipped import shipped_model
+
+NAME = "models"
+FORMAT = 1
+
+Figures = dict[str, Any]
+
+SHARES = ("untuned", *(f"trials_{count}" for count in AT))
+
+
+def read_models(folder: Path) -> Figures:
+    """What a folder has; empty figures if it has none.
+
+    Raises ``TunesmithError`` for a file that holds something else.
+    """
+    make_folder(folder)
+    path = folder / f"{NAME}.json"
+    found = read_figures(path, lambda it: it.keys() >= {"format", "parts", "product"})
+    if found is None:
+        return {"format": FORMAT, "parts": {}, "product": []}
+    if found["format"] != FORMAT:
+        raise TunesmithError(f"{path} holds figures of another version: {WAY_OUT}")
+    return found
+
+
+def write_models(folder: Path, figures: Figures, pictures: Mapping[str, str]) -> str:
+    """Write the data, the pictures and the page; returns the page.
+
+    Raises ``TunesmithError`` where that is impossible.
+    """
+    shipped = shipped_model(Target())
+    written = {
+        **figures,
+        "summary": summary(figures["product"]),
+        "shipped": None if shipped is None else _shipped(shipped.origin, shipped),
+    }
+    write_figures(folder, NAME, written)
+    page = markdown(
+        "autotvm/page.md.jinja",
+        figures=written,
+        parts=[(PARTS[name], it) for name, it in figures["parts"].items() if name in PARTS],
+        circumstances={name: together([it["origin"]]) for name, it in figures["parts"].items()},
+        product=together([row["origin"] for row in figures["product"]] or [_any(figures)]),
+        shares=SHARES,
+    )
+    write_texts(folder, {**pictures, f"{NAME}.md": page})
+    return page
+
+
+def _any(figures: Figures) -> Any:
+    return next(iter(figures["parts"].values()))["origin"]
+
+
+def _shipped(origin: Mapping[str, Any], model: Any) -> dict[str, Any]:
+    return {
+        "trials": model.trials,
+        "tasks": model.tasks,
+        "date": origin.get("date"),
+        "networks": origin.get("networks"),
+        "held_out": origin.get("held_out"),
+    }
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The median and the least share of each kind over the rows of the product."""
+    if not rows:
+        return {}
+    return {
+        share: {
+            "median": statistics.median(row[share] for row in rows),
+            "least": min(row[share] for row in rows),
+        }
+        for share in SHARES
+    }

@@ -1,0 +1,211 @@
+"""The experiments of "Learning to Optimize Tensor Programs", section 6: who takes part on what.
+
+What needs whole spaces is measured. What compares variants of one search is replayed from recorded
+parts of the spaces of ResNet-18's layers, which costs no hardware.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tunesmith.bench.compare.compare import CompareSettings, Comparison
+from tunesmith.bench.compare.problems import Problem, RecordedProblem
+from tunesmith.bench.compare.tuners import TunerChoice, choose_tuners
+from tunesmith.bench.operators.workloads import RESNET
+from tunesmith.bench.papers.problem import SearchProblem
+from tunesmith.errors import UsageError, unknown_name
+from tunesmith.features.kinds import FeatureKind
+from tunesmith.operators import workload
+
+RECORDED = Path("data/replay")
+"""Where a checkout has recorded spaces."""
+
+SKETCH = "cpu_tiled"
+"""Of the kind of the paper's templates: tiles of all loops, orders, and unrolling."""
+
+_SOURCES = tuple(f"resnet18/C{number}" for number in range(1, 7))
+_HARD = ("conv2d", "gemm")
+_ALL = (*(f"resnet18/C{number}" for number in range(1, 13)), *_HARD)
+# Recorded spaces are small: with batches of 64 a third of a run would be its random start.
+_SMALL = "batch=32"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A tuner by the name that it has in the part's figures. ``transfer`` is the kind of features
+    by which it has a model of other spaces."""
+
+    name: str
+    tuner: str
+    transfer: FeatureKind | None = None
+
+    def choice(self) -> TunerChoice:
+        """Raises ``MissingDependencyError`` where it needs what is not installed."""
+        (chosen,) = choose_tuners([self.tuner])
+        return TunerChoice(self.name, chosen.tuner, chosen.multiplier, self.transfer)
+
+
+@dataclass(frozen=True)
+class Part:
+    """An experiment. ``recorded`` are folders of recorded spaces, ``measured`` workloads; the
+    tuners that transfer learn from those of ``sources``. ``claim`` is what the paper says."""
+
+    name: str
+    title: str
+    claim: str
+    lines: Sequence[Line]
+    trials: int
+    repeats: int
+    recorded: Sequence[str] = ()
+    measured: Sequence[str] = ()
+    sources: Sequence[str] = ()
+
+    def problems(self, data: Path, chosen: Sequence[str] = ()) -> list[Problem]:
+        """Its problems, or those of them that are ``chosen`` by name.
+
+        Raises ``UsageError`` where a recorded space is missing, or a name is unknown.
+        """
+        known: dict[str, Problem] = {}
+        sources = tuple(_recording(data, name) for name in self.sources)
+        for name in self.recorded:
+            known[name] = RecordedProblem(name, _recording(data, name), sources)
+        for name in self.measured:
+            known[name] = SearchProblem(name, workload(name), SKETCH)
+        for name in chosen:
+            if name not in known:
+                raise unknown_name(f"problem of part {self.name}", name, known)
+        return [problem for name, problem in known.items() if not chosen or name in chosen]
+
+    def comparison(
+        self, problems: Sequence[Problem], settings: CompareSettings, folder: Path
+    ) -> Comparison:
+        """The runs to do, which are kept in a folder. Raises ``UsageError`` like ``Comparison``."""
+        tuners = [line.choice() for line in self.lines]
+        return Comparison(problems, tuners, settings, folder)
+
+
+def _recording(data: Path, name: str) -> Path:
+    found = sorted((data / name).glob("*.json.gz"))
+    if not found:
+        raise UsageError(f"there is no recorded space in {data / name}: name its folder by --data")
+    return found[0].absolute()
+
+
+def _autotvm(**options: object) -> str:
+    written = ",".join([_SMALL, *(f"{name}={value}" for name, value in options.items())])
+    return f"autotvm:{written}"
+
+
+PARTS: dict[str, Part] = {
+    part.name: part
+    for part in (
+        Part(
+            "model",
+            "Models against searches without one (figure 4)",
+            "GBT and TreeGRU find better configs than random search and a genetic algorithm, even "
+            "where these have two evaluations a trial.",
+            (
+                Line("GBT", "autotvm"),
+                Line("TreeGRU", "autotvm:model=tree-gru,features=loop-context"),
+                Line("GA", "genetic"),
+                Line("GA × 2", "genetic*2"),
+                Line("random", "random"),
+                Line("random × 2", "random*2"),
+            ),
+            trials=512,
+            repeats=8,
+            measured=RESNET,
+        ),
+        Part(
+            "objective",
+            "Rank and regression (figure 5)",
+            "The rank objective is as good as regression or better, for both models.",
+            (
+                Line("GBT, rank", _autotvm(objective="rank")),
+                Line("GBT, regression", _autotvm(objective="regression")),
+                Line(
+                    "GBT of programs, rank",
+                    _autotvm(objective="rank", features="context-relation"),
+                ),
+                Line(
+                    "GBT of programs, regression",
+                    _autotvm(objective="regression", features="context-relation"),
+                ),
+                Line("random", "random"),
+            ),
+            trials=320,
+            repeats=16,
+            recorded=_ALL,
+        ),
+        Part(
+            "diversity",
+            "Diversity-aware choice of batches (figure 6)",
+            "Diversity makes little difference on most workloads, and helps on one.",
+            (
+                Line("λ = 1", _autotvm(diversity_ratio=1)),
+                Line("λ = 2", _autotvm(diversity_ratio=2)),
+                Line("λ = 4", _autotvm(diversity_ratio=4)),
+                Line("λ = 2, α = 0", _autotvm(diversity_ratio=2, diversity_weight=0.0)),
+                Line("λ = 4, α = 0.5", _autotvm(diversity_ratio=4, diversity_weight=0.5)),
+                Line("random", "random"),
+            ),
+            trials=320,
+            repeats=16,
+            recorded=_ALL,
+        ),
+        Part(
+            "uncertainty",
+            "Uncertainty by bootstrap ensembles (figure 7)",
+            "The mean, expected improvement and the upper confidence bound find the same.",
+            (
+                Line("one model", _autotvm(objective="regression")),
+                Line(
+                    "expected improvement",
+                    _autotvm(objective="regression", acquisition="expected-improvement"),
+                ),
+                Line(
+                    "upper confidence bound",
+                    _autotvm(objective="regression", acquisition="upper-confidence-bound"),
+                ),
+                Line("random", "random"),
+            ),
+            trials=320,
+            repeats=8,
+            recorded=_ALL,
+        ),
+        Part(
+            "transfer",
+            "Transfer from C1–C6 to C7, C8 and C9 (figure 8)",
+            "With a model of earlier workloads tuning is 2 to 10 times as fast.",
+            (
+                Line("transfer", _autotvm(), "context-relation"),
+                Line("from nothing", _autotvm()),
+                Line("random", "random"),
+            ),
+            trials=200,
+            repeats=32,
+            recorded=("resnet18/C7", "resnet18/C8", "resnet18/C9"),
+            sources=_SOURCES,
+        ),
+        Part(
+            "representation",
+            "Representations that transfer (figure 9)",
+            "Configurations transfer within one operator's sizes alone, flat loop contexts less "
+            "well between operators, context relations everywhere.",
+            (
+                Line("configuration", _autotvm(), "configuration"),
+                Line("loop context", _autotvm(), "loop-context"),
+                Line("context relation", _autotvm(), "context-relation"),
+                Line("from nothing", _autotvm()),
+                Line("random", "random"),
+            ),
+            trials=200,
+            repeats=32,
+            recorded=("resnet18/C7", "matmul-1024"),
+            sources=_SOURCES,
+        ),
+    )
+}
+"""The experiments by name, in the order of the page."""

@@ -1,0 +1,166 @@
+"""What a user of a network that nobody has tuned gets: without a trial, after five, after twenty.
+
+Each network is held out as a whole: the model that helps has not seen an operator of it. Then
+its dearest operators are tuned with 500 trials, by the default tuner with all that it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tunesmith.bench.pages.curves import improvements
+from tunesmith.bench.pages.provenance import origin_now
+from tunesmith.budget import Budget, Stop
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.measure.local.measurers import LocalMeasurers
+from tunesmith.measure.task.portfolio import joined, problems_of
+from tunesmith.measurement import Candidate
+from tunesmith.operators import Operator
+from tunesmith.problem import MeasureSettings
+from tunesmith.progress import Progress
+from tunesmith.store import open_store
+from tunesmith.target import Target
+from tunesmith.task import Task
+from tunesmith.transfer.favourite import favourite
+from tunesmith.transfer.model import GlobalModel, learn, problem_of
+from tunesmith.transfer.training_set import Series
+from tunesmith.tuning.tune import tune
+
+AT = (5, 20)
+"""The numbers of trials that a row has a share for."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ProductSettings:
+    """How many trials a run has, and how many operators of each network take part."""
+
+    trials: int = 500
+    operators: int = 2
+    seed: int = 0
+
+
+def held_out(series: Sequence[Series], network: str) -> GlobalModel:
+    """A model that has learned from everything but a network's operators."""
+    left = [each for each in series if network not in each.networks]
+    return learn(left, origin={"scope": f"without {network}"})
+
+
+def dearest(series: Sequence[Series], network: str, count: int) -> list[Operator]:
+    """The operators of a network with the most work, of different kinds if it has some: one of the
+    kind with the most, then one of the next, and so on. Images come one at a time."""
+    of_kinds: dict[str, list[Operator]] = {}
+    operators = {each.task.operator for each in series if network in each.networks}
+    operators = {it for it in operators if not hasattr(it, "layout") or getattr(it, "n", 1) == 1}
+    for operator in sorted(operators, key=lambda it: (-it.flops, it.key)):
+        of_kinds.setdefault(operator.name, []).append(operator)
+    chosen: list[Operator] = []
+    while len(chosen) < count and any(of_kinds.values()):
+        for kind in of_kinds.values():
+            if kind and len(chosen) < count:
+                chosen.append(kind.pop(0))
+    return chosen
+
+
+def networks_of(series: Sequence[Series]) -> list[str]:
+    """The networks that can be held out."""
+    return sorted({name for each in series for name in each.networks})
+
+
+def measure_product(
+    series: Sequence[Series],
+    networks: Sequence[str],
+    settings: ProductSettings,
+    *,
+    known: Sequence[Row],
+    watch: Callable[[str, Operator], Callable[[Progress], None]],
+) -> Iterator[Row]:
+    """The row of each operator that ``known`` rows lack.
+
+    A row has the ``network``, the ``workload``, and shares of the best that the run found: of what
+    the model likes most (``untuned``), and of the best of the first trials, ``trials_5`` and so on.
+    Raises ``UsageError`` for an unknown network, ``KeyboardInterrupt`` if Ctrl-C ended a run.
+    """
+    there = [each for each in series if problem_of(each) is not None]
+    for name in networks:
+        if name not in networks_of(there):
+            raise UsageError(f"no training set has a network '{name}'")
+    done = {(row["network"], row["workload"], row["trials"]) for row in known}
+    for network in networks:
+        wanted = [
+            operator
+            for operator in dearest(there, network, settings.operators)
+            if (network, operator.label, settings.trials) not in done
+        ]
+        model = held_out(there, network) if wanted else None
+        for operator in wanted:
+            assert model is not None
+            yield _row(network, operator, model, settings, watch(network, operator))
+
+
+def _row(
+    network: str,
+    operator: Operator,
+    model: GlobalModel,
+    settings: ProductSettings,
+    progress: Callable[[Progress], None],
+) -> Row:
+    task = Task(operator, Target())
+    with open_store("sqlite://") as store, LocalMeasurers() as measurers:
+        result = tune(
+            task,
+            budget=Budget(trials=settings.trials),
+            store=store,
+            seed=settings.seed,
+            transfer=model,
+            measurers=measurers,
+            progress=progress,
+        )
+        if result.stopped is Stop.INTERRUPTED:
+            raise KeyboardInterrupt
+        assert result.session is not None
+        records = list(store.records(task.key, session=result.session))
+        untuned = _seconds_of_favourite(task, model, measurers, result.best)
+    best = min(record.measurement.seconds for record in records)
+    curve = improvements([record.measurement.throughput for record in records])
+    return {
+        "network": network,
+        "workload": operator.label,
+        "operator": operator.to_json(),
+        "origin": origin_now(),
+        "seed": settings.seed,
+        "trials": len(records),
+        "valid": sum(record.measurement.valid for record in records),
+        "seconds": result.time["total"],
+        "best_seconds": best,
+        "untuned": min(1.0, untuned),
+        **{
+            f"trials_{count}": best / min(r.measurement.seconds for r in records[:count])
+            for count in AT
+        },
+        "curve": curve,
+    }
+
+
+def _seconds_of_favourite(
+    task: Task, model: GlobalModel, measurers: LocalMeasurers, best: Any
+) -> float:
+    """The speed of what the model likes most as a share of that of the best, both measured again in
+    turn."""
+    problems = problems_of(task)
+    problem, config = favourite(problems, model)
+    if best is None:
+        raise TunesmithError(f"nothing valid was found for {task.operator.label}")
+    candidates = [Candidate(config, problem.sketch.name), best.measurement.candidate]
+    measurer = measurers.measurer(joined(problems).job(MeasureSettings()))
+    try:
+        measured = measurer.play_off(list(dict.fromkeys(candidates)), 5)
+    finally:
+        measurer.close()
+    if len(measured) == 1:
+        return 1.0
+    first, second = measured
+    return second.seconds / first.seconds if first.valid else 0.0

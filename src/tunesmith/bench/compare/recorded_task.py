@@ -1,0 +1,123 @@
+"""What is known of a recorded space beside its times, where it is that of a task and a sketch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.features.kinds import FeatureKind
+from tunesmith.features.program.vectors import ESTIMATE_COLUMNS
+from tunesmith.measure.recorded.recording import Recording, load_recording
+from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.models.boosted_trees import BoostedTrees, Growth
+from tunesmith.operators import parse_operator
+from tunesmith.space import Config
+from tunesmith.target import Target
+from tunesmith.task import Task
+from tunesmith.transfer.encoding import Encoding
+from tunesmith.tuners.view import FeaturesOfConfigs, OfConfigs
+
+Array = npt.NDArray[np.float64]
+
+# The trees of a model of other spaces: deeper and slower than those of one space, as it has more to
+# tell apart, and more to learn from.
+_GROWTH = Growth(rounds=150, depth=5, rate=0.1, columns=0.5)
+
+TAUGHT = 256
+"""So many random configs of each of the other spaces are learned from."""
+
+
+@cache
+def recorded_problem(path: Path) -> TaskProblem | None:
+    """The task and sketch of a recording; None where it names none, or one of another version."""
+    described = load_recording(path).metadata
+    try:
+        operator, target, sketch = (described[name] for name in ("operator", "target", "sketch"))
+        task = Task(
+            parse_operator(operator["operator"], operator["options"]),
+            Target(mcpu=target["mcpu"], cores=target["num-cores"]),
+        )
+        problem = TaskProblem.of(task, sketch["name"])
+    except (KeyError, TypeError, TunesmithError):
+        return None
+    return problem if problem.sketch.version == sketch["version"] else None
+
+
+def features_of(path: Path) -> FeaturesOfConfigs:
+    """The function for the features of a recording's programs, which are made when it is called."""
+
+    def of(configs: Sequence[Config], kind: str) -> Array | None:
+        if kind == "configuration":
+            return None
+        problem = recorded_problem(path)
+        return None if problem is None else problem.features(configs, kind)
+
+    return of
+
+
+def learned_from(sources: Sequence[Path], path: Path, kind: FeatureKind, seed: int) -> OfConfigs:
+    """What a model of other recorded spaces says of a recording's configs: logarithms of speeds,
+    but for a constant and a scale.
+
+    It learns the order (equation 2) of ``TAUGHT`` random configs of each source from features of a
+    kind, without what sketches estimate. Those of the configuration are its values by name, as
+    coordinates of different spaces do not compare. Raises ``UsageError`` for a recording without a
+    sketch, or of one of another version.
+    """
+    rng = np.random.default_rng(seed)
+    problems = [_known(each) for each in (*sources, path)]
+    configs, values, groups = [], [], []
+    for number, source in enumerate(sources):
+        recording = load_recording(source)
+        chosen = _chosen(recording, rng)
+        configs.append([recording.configs[row] for row in chosen])
+        speeds = 1.0 / recording.seconds[chosen]  # 0 for a failed one
+        values.append(speeds / speeds.max())
+        groups.append(np.full(len(chosen), number))
+    features = _Features(kind, list(zip(problems[:-1], configs, strict=True)))
+    rows = [features.of(*each) for each in zip(problems, configs, strict=False)]
+    model = BoostedTrees(rows[0].shape[1], "rank", _GROWTH)
+    model.fit(np.concatenate(rows), np.concatenate(values), np.concatenate(groups))
+
+    def log_speeds(asked: Sequence[Config]) -> Array:
+        return model.predict(features.of(problems[-1], asked)).means
+
+    return log_speeds
+
+
+def _known(path: Path) -> TaskProblem:
+    problem = recorded_problem(path)
+    if problem is None:
+        raise UsageError(f"{path} is no recording of a sketch as it is now: record it again")
+    return problem
+
+
+def _chosen(recording: Recording, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    count = len(recording.configs)
+    return rng.choice(count, min(TAUGHT, count), replace=False)
+
+
+class _Features:
+    """Features of a kind for configs of several tasks, without estimates."""
+
+    def __init__(
+        self, kind: FeatureKind, known: Sequence[tuple[TaskProblem, Sequence[Config]]]
+    ) -> None:
+        self._kind = kind
+        self._encoding = Encoding.of(
+            (problem.task, problem.sketch.name, configs) for problem, configs in known
+        )
+
+    def of(self, problem: TaskProblem, configs: Sequence[Config]) -> Array:
+        if self._kind == "configuration":
+            rows = self._encoding.rows(problem.task, problem.sketch.name, configs, None)
+            return rows.astype(np.float64)
+        found = problem.features(configs, self._kind)
+        assert found is not None
+        left: Array = np.delete(found, ESTIMATE_COLUMNS[self._kind], axis=1)
+        return left

@@ -1,0 +1,149 @@
+"""``tunesmith bench autotvm``: the experiments of AutoTVM's paper, and the product's figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from tunesmith.cli import options as opt
+from tunesmith.cli.compare import carry_out
+from tunesmith.cli.output import command_line, print_page, remark
+from tunesmith.errors import TunesmithError, UsageError, unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tunesmith.bench.autotvm.parts import Part
+    from tunesmith.bench.autotvm.product import ProductSettings
+    from tunesmith.operators import Operator
+    from tunesmith.progress import Progress
+
+PRODUCT = "product"
+_QUICK_REPEATS, _QUICK_TRIALS = 2, 96
+_RUNS = "models-runs"
+
+
+def autotvm(
+    *,
+    part: Annotated[
+        str,
+        Option(
+            help="model, objective, diversity, uncertainty, transfer, representation, or product."
+        ),
+    ],
+    output: Annotated[
+        Path, Option("-o", "--output", help="Folder for models.md, models.json and pictures.")
+    ] = opt.FIGURES,
+    data: Annotated[
+        Path | None, Option(help="Folder of recorded spaces, or of training sets for product.")
+    ] = None,
+    quick: Annotated[
+        bool, Option("--quick", help="Minutes: fewer problems, runs, trials.")
+    ] = False,
+    problem: Annotated[
+        list[str] | None, Option(help="Only this problem, or network for product; repeatable.")
+    ] = None,
+    repeats: Annotated[int | None, Option(help="Runs of each line on each problem.")] = None,
+    trials: Annotated[int | None, Option(help="Trials of a run.")] = None,
+    operators: Annotated[int, Option(help="product: operators of each network.")] = 2,
+    seed: Annotated[int, Option(help="Seed of the first run; the next has one more.")] = 0,
+    fresh: Annotated[bool, Option("--fresh", help="Start anew: look at no run of before.")] = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Repeat an experiment on learned cost models, or measure what they are worth."""
+    from tunesmith.bench.autotvm.parts import PARTS
+    from tunesmith.bench.autotvm.product import ProductSettings
+
+    if part not in PARTS and part != PRODUCT:
+        raise unknown_name("part", part, [*PARTS, PRODUCT])
+    if part == PRODUCT:
+        if repeats is not None:
+            raise UsageError("product has one run of each operator: leave out --repeats")
+        settings = ProductSettings(
+            trials or (_QUICK_TRIALS if quick else 500), 1 if quick else operators, seed
+        )
+        _product(settings, output, data, problem or [], fresh=fresh, as_json=as_json)
+        return
+    chosen = PARTS[part]
+    if quick:
+        chosen = replace(chosen, repeats=_QUICK_REPEATS, trials=_QUICK_TRIALS)
+    if repeats is not None or trials is not None:
+        chosen = replace(chosen, repeats=repeats or chosen.repeats, trials=trials or chosen.trials)
+    _experiment(
+        chosen, output, data, problem or [], seed, quick=quick, fresh=fresh, as_json=as_json
+    )
+
+
+def _experiment(
+    part: Part,
+    output: Path,
+    data: Path | None,
+    names: list[str],
+    seed: int,
+    *,
+    quick: bool,
+    fresh: bool,
+    as_json: bool,
+) -> None:
+    from tunesmith.bench.autotvm.figures import part_figures
+    from tunesmith.bench.autotvm.page import read_models, write_models
+    from tunesmith.bench.autotvm.parts import RECORDED
+    from tunesmith.bench.compare.compare import CompareSettings
+
+    problems = part.problems(data or RECORDED, names)
+    settings = CompareSettings(part.repeats, trials=part.trials, seed=seed)
+    folder = output / _RUNS / (f"{part.name}-quick" if quick else part.name)
+    comparison = part.comparison(problems[:1] if quick else problems, settings, folder)
+    figures = read_models(output)
+    if fresh:
+        comparison.forget()
+    results = comparison.saved()
+    try:
+        carry_out(comparison, results)
+    finally:  # Ctrl-C included
+        if results.traces:
+            found, pictures = part_figures(part, comparison, results, command_line())
+            figures["parts"][part.name] = found
+            page = write_models(output, figures, pictures)
+    if not results.traces:
+        raise TunesmithError(f"every run crashed: {results.crashes[0].why}")
+    print_page(figures, page, as_json=as_json, written=output / "models.md")
+
+
+def _product(
+    settings: ProductSettings,
+    output: Path,
+    data: Path | None,
+    names: list[str],
+    *,
+    fresh: bool,
+    as_json: bool,
+) -> None:
+    from tunesmith.bench.autotvm.page import read_models, write_models
+    from tunesmith.bench.autotvm.product import measure_product, networks_of
+    from tunesmith.transfer.training_set import read_training_set
+
+    folder = data or Path("data/training")
+    files = sorted(folder.glob("*.json.gz"))
+    if not files:
+        raise UsageError(f"there is no training set in {folder}: name its folder by --data")
+    series = [each for path in files for each in read_training_set(path).series]
+    figures: dict[str, Any] = read_models(output)
+    if fresh:
+        figures["product"] = []
+
+    def watch(network: str, operator: Operator) -> Callable[[Progress], None]:
+        remark(f"{network}: {operator.label}")
+        return lambda _: None
+
+    page = ""
+    for row in measure_product(
+        series, names or networks_of(series), settings, known=figures["product"], watch=watch
+    ):
+        figures["product"].append(row)
+        page = write_models(output, figures, {})
+    page = page or write_models(output, figures, {})
+    print_page(figures, page, as_json=as_json, written=output / "models.md")

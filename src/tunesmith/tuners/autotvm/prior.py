@@ -1,0 +1,79 @@
+"""What a model of other tasks adds to the local one: f = f_global + f_local (equation 4).
+
+The global model is worth most while there are few trials. As AutoTVM's implementation has it, its
+weight halves with every batch, and below a twentieth it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.space import Config
+from tunesmith.tuners.starts import StartFinder
+from tunesmith.tuners.view import View
+
+Array = npt.NDArray[np.float64]
+
+# After so many trials the weight is half of what it was.
+_HALVED_AFTER = 64
+_LEAST_WEIGHT = 0.05
+
+# Where the model's favourites are looked for before there is a trial.
+_FINDER = StartFinder(samples=512)
+
+
+class GlobalPrior:
+    """What a model of other tasks says, in the unit of the values that a local one learns.
+
+    Its predictions are right but for a constant and a scale: both are fitted to what was observed.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._known: dict[Config, float] = {}
+        self._offset = 0.0
+        self._scale = 0.0
+
+    def learn(self, configs: Sequence[Config], values: Array) -> None:
+        """Fit to the values, shape (n,), of observed configs."""
+        weight = 2.0 ** (-len(values) / _HALVED_AFTER)
+        self._scale = 0.0
+        if weight < _LEAST_WEIGHT:
+            return
+        said = self._said(configs)
+        spread = float(said.var())
+        if spread > 0.0:
+            covariance = float(((said - said.mean()) * (values - values.mean())).mean())
+            # A model that has the order the wrong way round has nothing to say.
+            self._scale = weight * max(0.0, covariance / spread)
+            self._offset = float(said.mean())
+
+    @property
+    def counts(self) -> bool:
+        """Whether it has any weight."""
+        return self._scale > 0.0
+
+    def values(self, configs: Sequence[Config]) -> Array:
+        """What it adds for configs, shape (configs,)."""
+        if not self.counts:
+            return np.zeros(len(configs))
+        added: Array = self._scale * (self._said(configs) - self._offset)
+        return added
+
+    def favourites(self, count: int, seed: int) -> tuple[list[Config], Array]:
+        """Up to ``count`` configs that it likes most, and their logarithms of speeds."""
+        view = View(self._view.space, lambda configs: np.exp2(-self._said(configs)))
+        starts = sorted(_FINDER.estimated(view, seed), key=lambda start: start.estimate)[:count]
+        configs = [start.config for start in starts]
+        return configs, self._said(configs)
+
+    def _said(self, configs: Sequence[Config]) -> Array:
+        new = list(dict.fromkeys(config for config in configs if config not in self._known))
+        if new:
+            said = self._view.transferred(new)
+            assert said is not None
+            self._known.update(zip(new, said.tolist(), strict=True))
+        return np.array([self._known[config] for config in configs])
