@@ -28,7 +28,7 @@ def list_(*, store: opt.StoreLocation = None, as_json: opt.Json = False) -> None
     with open_store(store, create=False) as opened:
         found = listed(opened)
     if as_json:
-        print_json([each.to_json() for each in found])
+        print_json({"models": [each.to_json() for each in found]})
     else:
         console().print(models_table([each.to_json() for each in found]))
 

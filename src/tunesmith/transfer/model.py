@@ -133,12 +133,13 @@ def learn(
     growth: Growth = GROWTH,
     origin: Mapping[str, Any] | None = None,
     below: GlobalModel | None = None,
+    least: int = LEAST_TRIALS,
     tell: Callable[[int], None] = lambda _: None,
 ) -> GlobalModel:
     """Learn from series. Those of unknown sketches or other versions are left out.
 
     What is learned corrects the model ``below``, if there is one. ``tell`` is called with the
-    number of series that are read. Raises ``TooFewTrialsError`` for fewer than ``LEAST_TRIALS``,
+    number of series that are read. Raises ``TooFewTrialsError`` for fewer than ``least`` trials,
     ``UsageError`` where all failed, and ``MissingDependencyError`` without XGBoost.
     """
     model = BoostedTrees(0, "regression", growth)  # whose complaint is due now
@@ -158,10 +159,10 @@ def learn(
         tasks.append(np.full(len(each.configs), numbers.setdefault(each.task, len(numbers))))
         tell(done)
     count = sum(map(len, seconds))
-    if count < LEAST_TRIALS:
+    if count < least:
         raise TooFewTrialsError(
-            f"a model of other tasks needs {LEAST_TRIALS} trials of sketches as they are now, and "
-            f"there are {count}: tune more"
+            f"a model of other tasks needs {least} trials of sketches as they are now, and there "
+            f"are {count}: tune more"
         )
     values, weights = _targets(*map(np.concatenate, (bases, seconds, tasks)))
     if not weights.any():

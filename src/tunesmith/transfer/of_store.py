@@ -95,7 +95,8 @@ def train(store: Store, scope: Scope, tell: Tell = lambda _: None) -> GlobalMode
     written = store.written()
     found = stored_set(store)
     series = [_at_most(each) for each in found.series if scope.chosen(each)]
-    tell(f"learning from {sum(len(each.configs) for each in series):,} trials of {store.name}")
+    count = sum(len(each.configs) for each in series)
+    tell(f"learning from {count:,} trials of {store.name}, at most {_MOST_OF_SERIES} of a series")
     origin = {
         "store": store.name,
         "written": written,
@@ -130,7 +131,8 @@ def held_out_scores(
     parts = folds(series, _FOLDS)
     for number, (learned, tested) in enumerate(parts, 1):
         tell(f"tasks held out: part {number} of {len(parts)}")
-        model = learn([_at_most(series[place]) for place in learned], below=below)
+        taught = [_at_most(series[place]) for place in learned]
+        model = learn(taught, below=below, least=LEAST_TRIALS // 2)
         found += scores([series[place] for place in tested], partial(predicted, model))
     rows = {"estimates": summary(scores(series, partial(predicted, None)))}
     if below is not None:

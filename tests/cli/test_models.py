@@ -1,0 +1,80 @@
+"""``tunesmith models``, and what is built without tuning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.transfer.made_up import SIZES, TARGET, add_trials
+from tunesmith.store import open_store
+
+pytest.importorskip("xgboost", reason="XGBoost is not installed")
+
+MCPU = str(TARGET.mcpu)
+
+
+@pytest.fixture
+def filled(store: Path) -> Path:
+    with open_store(store) as opened:
+        for size in SIZES:
+            add_trials(opened, size)
+    return store
+
+
+def test_from_training_to_removal(command: Command, filled: Path) -> None:
+    trained = command("models", "train", "--store", filled, "--mcpu", MCPU, "--json").json
+    assert trained == {"scope": f"cpu-{MCPU}", "trials": 500, "tasks": 5}
+    first, *shipped = command("models", "list", "--store", filled, "--json").json["models"]
+    assert (first["name"], first["trials"], first["state"]) == (f"cpu-{MCPU}", 500, "ready")
+    assert [each["name"] for each in shipped] == ["shipped cpu"]
+    listed = command("models", "list", "--store", filled)
+    assert f"cpu-{MCPU}" in listed.out
+    assert max(map(len, listed.out.splitlines())) <= 100
+    removed = command("models", "remove", f"cpu-{MCPU}", "--store", filled)
+    assert removed.out.startswith("removed ")
+    assert not Path(first["file"]).exists()
+    assert "has no models" in command("models", "remove", "--store", filled).out
+
+
+def test_a_broken_model_is_listed_with_what_is_wrong(command: Command, filled: Path) -> None:
+    command("models", "train", "--store", filled, "--mcpu", MCPU)
+    place = Path(f"{filled}.models") / f"cpu-{MCPU}.json.gz"
+    place.write_bytes(place.read_bytes()[:100])
+    (first, *_) = command("models", "list", "--store", filled, "--json").json["models"]
+    assert first["trials"] is None
+    assert "is no model" in first["state"]
+
+
+def test_scores(command: Command, filled: Path) -> None:
+    scored = command("models", "score", "--store", filled, "--mcpu", MCPU)
+    assert scored.code == 0
+    assert "own trials, held out" in scored.out
+    assert max(map(len, scored.out.splitlines())) <= 100
+    rows = command("models", "score", "--store", filled, "--mcpu", MCPU, "--json").json
+    assert rows["own trials, held out"]["tasks"] == 5
+
+
+def test_too_few_trials(command: Command, store: Path) -> None:
+    with open_store(store) as opened:
+        add_trials(opened, 64)
+    refused = command("models", "train", "--store", store, "--mcpu", MCPU)
+    assert refused.code == 2
+    assert "needs 500 trials of sketches as they are now, and there are 100" in refused.err
+    unknown = command("models", "remove", "x", "--store", store)
+    assert unknown.complaint == "unknown model 'x': there is none"
+
+
+def test_what_was_never_tuned_is_built_and_shown(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    words = ("matmul", "--m", 32, "--n", 32, "--k", 32)
+    built = command("build", *words, "-o", tmp_path / "k.so", "--json")
+    assert built.json["files"]["library"].endswith("k.so")
+    assert "this is what the models think fastest, and tuning finds better" in built.err
+    assert not (tmp_path / "data").exists()
+    shown = command("show", *words, "--no-transfer")
+    assert shown.code == 0
+    assert "def main" in shown.out

@@ -1,0 +1,70 @@
+"""Scores on what was held out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.transfer.made_up import SIZES, series, task
+from tunesmith.transfer.held_out import folds, score, scores, summary
+
+
+def test_the_right_order_is_perfect() -> None:
+    seconds = np.arange(1.0, 31.0)
+    found = score(task(64), seconds, -seconds)
+    assert found.correlation == pytest.approx(1.0)
+    assert found.found == {1: 1.0, 5: 1.0, 20: 1.0}
+    assert found.recall == {1: 1.0, 5: 1.0, 20: 1.0}
+
+
+def test_the_wrong_order_finds_the_slowest_first() -> None:
+    seconds = np.arange(1.0, 31.0)
+    found = score(task(64), seconds, seconds)
+    assert found.correlation == pytest.approx(-1.0)
+    assert found.found == {1: 1 / 30, 5: 1 / 26, 20: 1 / 11}
+    assert found.recall == {1: 0.0, 5: 0.0, 20: 0.5}
+
+
+def test_failed_favourites_are_worth_nothing() -> None:
+    seconds = np.array([np.nan, 2.0, 1.0])
+    found = score(task(64), seconds, np.array([3.0, 2.0, 1.0]))
+    assert found.found[1] == 0.0
+    assert found.found[5] == 1.0
+
+
+def test_tasks_with_few_valid_trials_have_no_score() -> None:
+    assert scores([series(64, 15)], lambda each: -each.seconds) == []
+    (only,) = scores([series(64, 30), series(96, 15)], lambda each: -np.nan_to_num(each.seconds))
+    assert only.task == task(64)
+
+
+def test_networks_are_held_out_as_a_whole() -> None:
+    known = [series(size, 20, network=name) for size, name in zip(SIZES, "aabbc", strict=True)]
+    parts = folds(known, 2)
+    assert sorted(number for _, tested in parts for number in tested) == [0, 1, 2, 3, 4]
+    for learned, tested in parts:
+        names = [
+            {name for number in part for name in known[number].networks}
+            for part in (learned, tested)
+        ]
+        assert not names[0] & names[1]
+        assert learned
+
+
+def test_what_several_networks_have_is_learned_with_none_of_them() -> None:
+    from dataclasses import replace
+
+    shared = replace(series(64, 20), networks=frozenset("ab"))
+    known = [shared, series(96, 20, network="a"), series(128, 20, network="b")]
+    parts = folds(known, 2)
+    for learned, _ in parts:
+        assert 0 not in learned
+    assert sorted(number for _, tested in parts for number in tested) == [0, 1, 2]
+
+
+def test_a_summary() -> None:
+    seconds = np.arange(1.0, 31.0)
+    found = summary([score(task(64), seconds, -seconds), score(task(96), seconds, -seconds)])
+    assert found["tasks"] == 2
+    assert found["found"] == {"1": 1.0, "5": 1.0, "20": 1.0}
+    assert summary([]) == {"tasks": 0}

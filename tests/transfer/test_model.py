@@ -1,0 +1,169 @@
+"""The model of other tasks: it corrects estimates, on tasks that it has not seen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.transfer.made_up import SIZES, is_slow, problem_of, seconds_of, series
+from tunesmith.errors import UsageError
+from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.transfer.model import (
+    GlobalModel,
+    TooFewTrialsError,
+    estimates_of,
+    learn,
+    transferred_of,
+)
+
+pytest.importorskip("xgboost", reason="XGBoost is not installed")
+
+
+@pytest.fixture(scope="module")
+def model() -> GlobalModel:
+    return learn([series(size) for size in SIZES], origin={"scope": "here"})
+
+
+def test_it_learns_what_the_estimates_do_not_know(model: GlobalModel) -> None:
+    problem = problem_of(224)
+    configs = problem.space.sample_many(200, np.random.default_rng(9))
+    truth = np.log2(seconds_of(problem, configs))
+    slow = np.array([is_slow(config) for config in configs])
+    corrections = -model.log_speeds(problem, configs) - np.log2(problem.estimates(configs))
+    assert corrections[slow].mean() - corrections[~slow].mean() == pytest.approx(1.0, abs=0.25)
+    wrong = np.log2(problem.estimates(configs)) - truth
+    left = -model.log_speeds(problem, configs) - truth
+    assert left.std() < 0.5 * wrong.std()
+
+
+def test_seconds_have_the_order_of_the_speeds(model: GlobalModel) -> None:
+    problem = problem_of(224)
+    configs = problem.space.sample_many(40, np.random.default_rng(3))
+    expected = np.exp2(-model.log_speeds(problem, configs))
+    np.testing.assert_allclose(model.seconds(problem, configs), expected)
+    assert model.seconds(problem, []).shape == (0,)
+
+
+def test_what_it_learned_from(model: GlobalModel) -> None:
+    assert (model.trials, model.tasks) == (120 * len(SIZES), len(SIZES))
+    assert model.described == {
+        "trials": 600,
+        "tasks": 5,
+        "scope": "here",
+        "below": None,
+    }
+
+
+def test_a_sketch_that_it_does_not_know(model: GlobalModel) -> None:
+    other = TaskProblem.of(problem_of(64).task, "cpu_tiled")
+    assert not model.knows(other)
+    configs = other.space.sample_many(5, np.random.default_rng(0))
+    np.testing.assert_array_equal(model.seconds(other, configs), other.estimates(configs))
+    assert transferred_of(other, model) is None
+
+
+def test_a_sketch_of_another_version(model: GlobalModel) -> None:
+    older = replace(model, sketches={name: at - 1 for name, at in model.sketches.items()})
+    problem = problem_of(64)
+    assert not older.knows(problem)
+    configs = problem.space.sample_many(5, np.random.default_rng(0))
+    np.testing.assert_array_equal(older.seconds(problem, configs), problem.estimates(configs))
+
+
+def test_a_sketch_without_estimates_is_learned_from_its_configs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = [series(size) for size in SIZES]
+    monkeypatch.setattr(TaskProblem, "estimate", lambda *_: None)
+    blind = learn(known)
+    problem = problem_of(224)
+    configs = problem.space.sample_many(200, np.random.default_rng(9))
+    slow = np.array([is_slow(config) for config in configs])
+    speeds = blind.log_speeds(problem, configs)
+    assert np.isfinite(speeds).all()
+    assert speeds[~slow].mean() > speeds[slow].mean()
+    nobody = replace(blind, sketches={})
+    assert np.isnan(nobody.seconds(problem, configs)).all()
+
+
+def test_one_model_corrects_another(model: GlobalModel) -> None:
+    second = learn([series(size, seed=1) for size in SIZES], below=model)
+    problem = problem_of(224)
+    configs = problem.space.sample_many(200, np.random.default_rng(9))
+    truth = -np.log2(seconds_of(problem, configs))
+    of_first = model.log_speeds(problem, configs) - truth
+    of_both = second.log_speeds(problem, configs) - truth
+    of_estimates = -np.log2(problem.estimates(configs)) - truth
+    assert max(of_first.std(), of_both.std()) < 0.3 * of_estimates.std()
+    assert not np.array_equal(of_both, of_first)
+    assert second.described["below"] == model.described
+
+
+def test_the_functions_of_a_problem(model: GlobalModel) -> None:
+    problem = problem_of(224)
+    configs = problem.space.sample_many(5, np.random.default_rng(0))
+    corrected, said = estimates_of(problem, model), transferred_of(problem, model)
+    assert said is not None
+    np.testing.assert_allclose(corrected(configs), np.exp2(-np.asarray(said(configs))))
+    np.testing.assert_array_equal(estimates_of(problem, None)(configs), problem.estimates(configs))
+    assert transferred_of(problem, None) is None
+
+
+def test_too_few_trials() -> None:
+    with pytest.raises(TooFewTrialsError, match="and there are 240: tune more"):
+        learn([series(64), series(96)])
+    with pytest.raises(TooFewTrialsError, match="there are 0"):
+        learn([])
+
+
+def test_series_of_other_versions_are_left_out() -> None:
+    known = [series(size) for size in SIZES]
+    old = replace(series(64), sketch_version=0)
+    gone = replace(series(64), sketch="cpu_nobody")
+    assert learn([*known, old, gone]).trials == 600
+
+
+def test_all_failed() -> None:
+    known = [series(size) for size in SIZES]
+    broken = [replace(each, seconds=np.full(len(each.seconds), math.nan)) for each in known]
+    with pytest.raises(UsageError, match="nothing to learn from: every trial failed"):
+        learn(broken)
+
+
+def test_constant_speeds_leave_the_estimates_as_they_are() -> None:
+    known = []
+    for size in SIZES:
+        each = series(size)
+        estimates = problem_of(size).estimates(each.configs)
+        known.append(replace(each, seconds=2.0 * estimates))
+    model = learn(known)
+    problem = problem_of(224)
+    configs = problem.space.sample_many(50, np.random.default_rng(0))
+    corrections = -model.log_speeds(problem, configs) - np.log2(problem.estimates(configs))
+    assert np.ptp(corrections) < 0.01
+
+
+def test_no_task_teaches_by_its_speed_alone() -> None:
+    """A task that runs ten times as slow as estimated says nothing of how its configs compare."""
+    known = [series(size) for size in SIZES]
+    scaled = [
+        replace(each, seconds=each.seconds * factor)
+        for each, factor in zip(known, (1.0, 10.0, 0.1, 3.0, 1.0), strict=True)
+    ]
+    problem = problem_of(224)
+    configs = problem.space.sample_many(50, np.random.default_rng(0))
+    first, second = (learn(each).log_speeds(problem, configs) for each in (known, scaled))
+    np.testing.assert_allclose(first, second, atol=1e-3)
+
+
+def test_without_xgboost(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from tunesmith.errors import MissingDependencyError
+
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with pytest.raises(MissingDependencyError, match=r"tunesmith\[models\]"):
+        learn([series(64)])

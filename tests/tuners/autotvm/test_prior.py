@@ -1,0 +1,114 @@
+"""Equation 4: what a model of other tasks adds, and how long."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from tunesmith.measurement import Measurement
+from tunesmith.space import Config, Ordinal, Space
+from tunesmith.testing.trials import measured
+from tunesmith.tuners import View
+from tunesmith.tuners.autotvm import AutoTVM
+from tunesmith.tuners.autotvm.prior import GlobalPrior
+
+Array = npt.NDArray[np.float64]
+DIGITS = Space([Ordinal(name, tuple(range(1, 11))) for name in "abcdef"])
+
+
+def total(config: Config) -> float:
+    return float(sum(config.values()))  # type: ignore[arg-type] # digits
+
+
+def speeds(configs: Sequence[Config]) -> Array:
+    """Logarithms of speeds: the smallest digits are the fastest."""
+    return np.array([-math.log2(total(config)) for config in configs])
+
+
+def view(sign: float = 1.0) -> View:
+    return View(DIGITS, transferred=lambda configs: 3.0 + sign * speeds(configs))
+
+
+def judge(config: Config) -> Measurement:
+    return measured(config, total(config))
+
+
+def sample(count: int) -> list[Config]:
+    return DIGITS.sample_many(count, np.random.default_rng(1))
+
+
+def test_it_takes_on_the_scale_of_the_values() -> None:
+    configs = sample(32)
+    values = 10.0 + 5.0 * speeds(configs)
+    prior = GlobalPrior(view())
+    prior.learn(configs, values)
+    weight = 2.0 ** (-32 / 64)
+    expected = weight * (values - values.mean())
+    np.testing.assert_allclose(prior.values(configs), expected)
+
+
+def test_its_weight_halves_with_each_batch_and_ends() -> None:
+    prior = GlobalPrior(view())
+    spreads = []
+    for count in (64, 128, 256, 320):
+        configs = sample(count)
+        prior.learn(configs, speeds(configs))
+        spreads.append(float(np.ptp(prior.values(configs))) / float(np.ptp(speeds(configs))))
+    np.testing.assert_allclose(spreads, [0.5, 0.25, 0.0625, 0.0])
+    assert not prior.counts
+
+
+def test_what_has_the_order_the_wrong_way_round_says_nothing() -> None:
+    configs = sample(32)
+    prior = GlobalPrior(view(-1.0))
+    prior.learn(configs, speeds(configs))
+    assert not prior.counts
+    assert (prior.values(configs) == 0.0).all()
+
+
+def test_what_says_the_same_of_all_adds_nothing() -> None:
+    configs = sample(32)
+    prior = GlobalPrior(View(DIGITS, transferred=lambda each: np.ones(len(each))))
+    prior.learn(configs, speeds(configs))
+    assert not prior.counts
+
+
+def test_its_favourites_are_good() -> None:
+    configs, said = GlobalPrior(view()).favourites(20, 0)
+    assert len(configs) == 20
+    np.testing.assert_allclose(said, 3.0 + speeds(configs))
+    assert max(map(total, configs)) < min(map(total, sample(500)))
+
+
+@pytest.mark.parametrize("features", ["configuration"])
+def test_the_first_batch_is_what_it_likes(features: str) -> None:
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    settings = AutoTVM(batch=32, chains=16, steps=20)
+    search = settings.start_on(view(), 0)
+    first = search.propose(32)
+    random = settings.start_on(View(DIGITS), 0).propose(32)
+    assert np.median([*map(total, first)]) < min(map(total, random))
+    search.observe([judge(config) for config in first])
+    second = search.propose(32)
+    assert not set(first) & set(second)
+    assert np.median([*map(total, second)]) < np.median([*map(total, random)])
+
+
+def test_it_can_be_switched_off() -> None:
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    settings = AutoTVM(batch=16, transfer=False)
+    without = AutoTVM(batch=16).start_on(View(DIGITS), 0).propose(16)
+    assert settings.start_on(view(), 0).propose(16) == without
+
+
+def test_a_wrong_model_is_overcome() -> None:
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    search = AutoTVM(batch=32, chains=16, steps=40).start_on(view(-1.0), 0)
+    for _ in range(4):
+        configs = search.propose(32)
+        search.observe([judge(config) for config in configs])
+    assert np.median([*map(total, configs)]) < min(map(total, sample(100)))

@@ -1,0 +1,63 @@
+"""A run with a model of other tasks: it changes the starts, is on record, and can be off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.transfer.made_up import SIZES, add_trials
+from tunesmith.budget import Budget
+from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.operators import matmul
+from tunesmith.store import open_store
+from tunesmith.target import Target
+from tunesmith.task import Task
+from tunesmith.transfer.of_store import saved_models
+from tunesmith.transfer.shipped import shipped_model
+from tunesmith.tuners import tuner
+from tunesmith.tuning.branches import Branches
+from tunesmith.tuning.tune import tune
+
+TASK = Task(matmul(m=40, n=48, k=56))
+
+
+def starts(model: Any) -> list[Any]:
+    branches = Branches(TaskProblem.of(TASK, "cpu_gemm"), tuner("random"), 0, model)
+    branches.find_starts()
+    return [candidate.config for candidate in branches.propose(12)]
+
+
+def test_the_starts_are_the_models() -> None:
+    model = shipped_model(TASK.target)
+    assert model is not None
+    problem = TaskProblem.of(TASK, "cpu_gemm")
+    first = starts(model)[1:]  # after the default
+    assert first != starts(None)[1:]
+    of_model, of_estimates = (model.seconds(problem, each) for each in (first, starts(None)[1:]))
+    assert of_model.min() < of_estimates.min()
+
+
+@pytest.mark.parametrize("transfer", [True, False])
+def test_a_run_says_what_it_had(transfer: bool, tmp_path: Path) -> None:
+    with open_store(tmp_path / "t.db") as store:
+        budget = Budget(trials=3)
+        result = tune(TASK, "random", budget, store=store, transfer=transfer, sketch="cpu_gemm")
+        assert result.session is not None
+        said = result.session.description["transfer"]
+    model = shipped_model(TASK.target)
+    assert said == (model.described if transfer and model is not None else None)
+
+
+def test_the_trials_of_a_store_teach_its_next_task(tmp_path: Path) -> None:
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    with open_store(tmp_path / "t.db") as store:
+        for size in SIZES:
+            add_trials(store, size, target=Target())
+        result = tune(TASK, "autotvm", Budget(trials=6), store=store, sketch="cpu_gemm")
+        assert result.session is not None
+        said = result.session.description["transfer"]
+        assert said["trials"] == 500
+        assert list(saved_models(store)) == [said["scope"]]
+        assert result.best is not None
