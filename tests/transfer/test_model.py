@@ -105,10 +105,12 @@ def test_one_model_corrects_another(model: GlobalModel) -> None:
 def test_the_functions_of_a_problem(model: GlobalModel) -> None:
     problem = problem_of(224)
     configs = problem.space.sample_many(5, np.random.default_rng(0))
-    corrected, said = estimates_of(problem, model), transferred_of(problem, model)
+    said = transferred_of(problem, model)
     assert said is not None
-    np.testing.assert_allclose(corrected(configs), np.exp2(-np.asarray(said(configs))))
-    np.testing.assert_array_equal(estimates_of(problem, None)(configs), problem.estimates(configs))
+    corrected = np.asarray(estimates_of(problem, model)(configs))
+    np.testing.assert_allclose(corrected, np.exp2(-np.asarray(said(configs))))
+    without = np.asarray(estimates_of(problem, None)(configs))
+    np.testing.assert_array_equal(without, problem.estimates(configs))
     assert transferred_of(problem, None) is None
 
 

@@ -58,6 +58,7 @@ def test_without_a_store_it_is_what_the_models_like() -> None:
 
 def test_a_sketch_can_be_named(tmp_path: Path) -> None:
     kernel = ts.compile(TASK, sketch="cpu_tiled", store=tmp_path / "t.db", transfer=False)
+    assert kernel.config is not None
     assert problems_of(TASK, ["cpu_tiled"])[0].space.contains(kernel.config)
     with pytest.raises(UsageError, match="unknown sketch 'cpu_tild'"):
         ts.compile(TASK, sketch="cpu_tild")

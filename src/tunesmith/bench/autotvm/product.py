@@ -6,7 +6,7 @@ its dearest operators are tuned with 500 trials, by the default tuner with all t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,9 @@ from tunesmith.tuning.tune import tune
 AT = (5, 20)
 """The numbers of trials that a row has a share for."""
 
+# In so many rounds those that are compared take turns.
+_ROUNDS = 7
+
 Row = dict[str, Any]
 
 
@@ -54,7 +57,7 @@ def dearest(series: Sequence[Series], network: str, count: int) -> list[Operator
     kind with the most, then one of the next, and so on. Images come one at a time."""
     of_kinds: dict[str, list[Operator]] = {}
     operators = {each.task.operator for each in series if network in each.networks}
-    operators = {it for it in operators if not hasattr(it, "layout") or getattr(it, "n", 1) == 1}
+    operators = {it for it in operators if not hasattr(it, "h") or getattr(it, "n", 1) == 1}
     for operator in sorted(operators, key=lambda it: (-it.flops, it.key)):
         of_kinds.setdefault(operator.name, []).append(operator)
     chosen: list[Operator] = []
@@ -122,9 +125,14 @@ def _row(
         if result.stopped is Stop.INTERRUPTED:
             raise KeyboardInterrupt
         assert result.session is not None
+        if result.best is None:
+            raise TunesmithError(f"nothing valid was found for {operator.label}")
         records = list(store.records(task.key, session=result.session))
-        untuned = _seconds_of_favourite(task, model, measurers, result.best)
-    best = min(record.measurement.seconds for record in records)
+        found = [record.measurement for record in records]
+        compared = {"untuned": _favourite(task, model)}
+        for count in AT:
+            compared[f"trials_{count}"] = min(found[:count], key=lambda it: it.seconds).candidate
+        shares = _shares(task, compared, result.best.measurement.candidate, measurers)
     curve = improvements([record.measurement.throughput for record in records])
     return {
         "network": network,
@@ -135,32 +143,27 @@ def _row(
         "trials": len(records),
         "valid": sum(record.measurement.valid for record in records),
         "seconds": result.time["total"],
-        "best_seconds": best,
-        "untuned": min(1.0, untuned),
-        **{
-            f"trials_{count}": best / min(r.measurement.seconds for r in records[:count])
-            for count in AT
-        },
+        "best_seconds": result.best.seconds,
+        **shares,
         "curve": curve,
     }
 
 
-def _seconds_of_favourite(
-    task: Task, model: GlobalModel, measurers: LocalMeasurers, best: Any
-) -> float:
-    """The speed of what the model likes most as a share of that of the best, both measured again in
-    turn."""
-    problems = problems_of(task)
-    problem, config = favourite(problems, model)
-    if best is None:
-        raise TunesmithError(f"nothing valid was found for {task.operator.label}")
-    candidates = [Candidate(config, problem.sketch.name), best.measurement.candidate]
-    measurer = measurers.measurer(joined(problems).job(MeasureSettings()))
+def _favourite(task: Task, model: GlobalModel) -> Candidate:
+    problem, config = favourite(problems_of(task), model)
+    return Candidate(config, problem.sketch.name)
+
+
+def _shares(
+    task: Task, compared: Mapping[str, Candidate], best: Candidate, measurers: LocalMeasurers
+) -> dict[str, float]:
+    """The speeds of candidates as shares of that of the fastest of all, which ought to be ``best``;
+    all are measured again in turn, as single trials are noisy."""
+    candidates = list(dict.fromkeys([*compared.values(), best]))
+    measurer = measurers.measurer(joined(problems_of(task)).job(MeasureSettings()))
     try:
-        measured = measurer.play_off(list(dict.fromkeys(candidates)), 5)
+        measured = {it.candidate: it for it in measurer.play_off(candidates, _ROUNDS)}
     finally:
         measurer.close()
-    if len(measured) == 1:
-        return 1.0
-    first, second = measured
-    return second.seconds / first.seconds if first.valid else 0.0
+    least = min(it.seconds for it in measured.values())
+    return {name: least / measured[it].seconds for name, it in compared.items()}
