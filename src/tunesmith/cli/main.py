@@ -19,7 +19,6 @@ from tunesmith.cli import (
     history,
     import_,
     lists,
-    models,
     record,
     report,
     show,
@@ -43,6 +42,7 @@ from tunesmith.cli.bench import (
     train_model,
     training_set,
 )
+from tunesmith.cli.models import commands as models
 from tunesmith.cli.network import build as network_build
 from tunesmith.cli.network import compare as network_compare
 from tunesmith.cli.network import example as network_example

@@ -25,9 +25,9 @@ RECORDED = Path("data/replay")
 SKETCH = "cpu_tiled"
 """Of the kind of the paper's templates: tiles of all loops, orders, and unrolling."""
 
-_SOURCES = tuple(f"resnet18/C{number}" for number in range(1, 7))
+_SOURCES = tuple(f"layers/C{number}" for number in range(1, 7))
 _HARD = ("conv2d", "gemm")
-_ALL = (*(f"resnet18/C{number}" for number in range(1, 13)), *_HARD)
+_ALL = (*(f"layers/C{number}" for number in range(1, 13)), *_HARD)
 # Recorded spaces are small: with batches of 64 a third of a run would be its random start.
 _SMALL = "batch=32"
 
@@ -186,7 +186,7 @@ PARTS: dict[str, Part] = {
             ),
             trials=200,
             repeats=32,
-            recorded=("resnet18/C7", "resnet18/C8", "resnet18/C9"),
+            recorded=("layers/C7", "layers/C8", "layers/C9"),
             sources=_SOURCES,
         ),
         Part(
@@ -203,7 +203,7 @@ PARTS: dict[str, Part] = {
             ),
             trials=200,
             repeats=32,
-            recorded=("resnet18/C7", "matmul-1024"),
+            recorded=("layers/C7", "layers/matmul-1024"),
             sources=_SOURCES,
         ),
     )

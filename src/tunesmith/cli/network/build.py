@@ -31,6 +31,7 @@ def build(
         int,
         Option(help="Programs of each task that are timed inside of the network.", min=1),
     ] = 4,
+    transfer: opt.Transfer = True,
     as_json: opt.Json = False,
 ) -> None:
     """Build a network with programs of the store, and picks of the model, that are best there."""
@@ -46,6 +47,7 @@ def build(
             limit=limit,
             max_weights_growth=max_weights_growth,
             contenders=contenders,
+            transfer=transfer,
             progress=lines.update,
             say=lines.print,
         )

@@ -20,6 +20,7 @@ def tune(
     store: opt.StoreLocation = None,
     tuner: Annotated[str, Option(help="The search algorithm.")] = "auto",
     seed: Annotated[int, Option(help="The same seed makes the same proposals.")] = 0,
+    transfer: opt.Transfer = True,
     report: Annotated[Path | None, Option(help="Also write the HTML page to this file.")] = None,
     as_json: opt.Json = False,
 ) -> None:
@@ -48,6 +49,7 @@ def tune(
             budget,
             store=opened,
             seed=seed,
+            transfer=transfer,
             settings=settings,
             progress=lines.update,
         )

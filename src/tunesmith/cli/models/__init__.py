@@ -1,0 +1,1 @@
+"""``tunesmith models``: the models of a store."""

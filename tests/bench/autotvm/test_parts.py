@@ -1,0 +1,106 @@
+"""The experiments: who takes part on what, and what their runs come to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tunesmith.bench.autotvm.figures import part_figures
+from tunesmith.bench.autotvm.page import read_models, summary, write_models
+from tunesmith.bench.autotvm.parts import PARTS, Line
+from tunesmith.bench.autotvm.product import dearest, networks_of
+from tunesmith.bench.compare.compare import CompareSettings
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.transfer.training_set import read_training_set
+
+ROOT = Path(__file__).parents[3]
+RECORDED = ROOT / "data" / "replay"
+
+pytest.importorskip("xgboost", reason="XGBoost is not installed")
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_each_part_can_begin(name: str, tmp_path: Path) -> None:
+    part = PARTS[name]
+    lines = [line for line in part.lines if "tree-gru" not in line.tuner]
+    problems = part.problems(RECORDED)
+    assert len(problems) == len(part.recorded) + len(part.measured)
+    comparison = replace(part, lines=lines).comparison(
+        problems[-1:], CompareSettings(2, trials=10), tmp_path
+    )
+    assert len(comparison.runs()) == 2 * len(lines)
+
+
+def test_every_part_has_a_line_to_compare_with_and_repeats_enough() -> None:
+    for part in PARTS.values():
+        assert "random" in {line.name for line in part.lines}
+        assert part.repeats >= 8
+        assert part.claim.endswith(".")
+
+
+def test_a_problem_that_a_part_does_not_have() -> None:
+    with pytest.raises(UsageError, match="unknown problem of part transfer 'layers/C1'"):
+        PARTS["transfer"].problems(RECORDED, ["layers/C1"])
+
+
+def test_runs_become_figures_and_a_page(tmp_path: Path) -> None:
+    part = replace(
+        PARTS["transfer"],
+        lines=(
+            Line("transfer", "autotvm:batch=16,chains=16,steps=20", "configuration"),
+            Line("random", "random"),
+        ),
+        sources=("layers/C3", "layers/C5"),
+    )
+    problems = part.problems(RECORDED, ["layers/C8"])
+    comparison = part.comparison(problems, CompareSettings(3, trials=40, workers=1), tmp_path / "r")
+    results = comparison.saved()
+    comparison.go(results, lambda *_: None)
+    assert not results.crashes
+    figures, pictures = part_figures(part, comparison, results, "tunesmith bench autotvm")
+    first, random = figures["lines"]
+    assert (first["line"], random["line"]) == ("transfer", "random")
+    assert first["runs"] == random["runs"] == 3
+    assert first["trials_to_95"] <= random["trials_to_95"] <= 40
+    assert first["ratios"]["random"] <= 1.0
+    assert 0.5 < random["best"] <= first["best"] <= 1.0
+    assert list(pictures) == ["models-transfer.svg"]
+    models = read_models(tmp_path)
+    models["parts"]["transfer"] = figures
+    page = write_models(tmp_path, models, pictures)
+    assert "## Transfer from C1–C6 to C7, C8 and C9 (figure 8)" in page
+    assert "| transfer |" in page
+    assert "## The model that ships" in page
+    assert read_models(tmp_path)["parts"] == models["parts"]
+    assert (tmp_path / "models-transfer.svg").exists()
+    again = part.comparison(problems, CompareSettings(3, trials=40), tmp_path / "r").saved()
+    assert len(again.traces) == 6
+
+
+def test_the_product_has_a_summary() -> None:
+    rows = [{"untuned": share, "trials_5": 0.9, "trials_20": 1.0} for share in (0.5, 0.7, 0.8)]
+    assert summary(rows)["untuned"] == {"median": 0.7, "least": 0.5}
+    assert summary([]) == {}
+
+
+def test_the_dearest_operators_of_a_network_are_of_different_kinds() -> None:
+    series = read_training_set(ROOT / "data" / "training" / "zen5-random.json.gz").series
+    assert len(networks_of(series)) >= 8
+    first, second, third = dearest(series, "resnet18", 3)
+    assert (first.name, second.name, third.name) == ("conv2d", "dense", "pool2d")
+    others = [
+        each.task.operator
+        for each in series
+        if "resnet18" in each.networks and each.task.operator.name == "conv2d"
+    ]
+    single = [it.flops for it in others if getattr(it, "n", 1) == 1]
+    assert first.flops == np.max(single)
+
+
+def test_figures_of_another_kind_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "models.json").write_text("{}")
+    with pytest.raises(TunesmithError, match="holds no figures"):
+        read_models(tmp_path)

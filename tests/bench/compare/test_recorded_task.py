@@ -1,0 +1,55 @@
+"""What is known of a recorded space beside its times: programs, and models of other spaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tunesmith.bench.compare.recorded_task import features_of, learned_from, recorded_problem
+from tunesmith.errors import UsageError
+from tunesmith.features.kinds import FeatureKind
+from tunesmith.measure.recorded.recording import load_recording
+
+LAYERS = Path(__file__).parents[3] / "data" / "replay" / "layers"
+C3, C5, C8 = (LAYERS / name / "zen5.json.gz" for name in ("C3", "C5", "C8"))
+
+
+def test_the_task_of_a_recording() -> None:
+    problem = recorded_problem(C8)
+    assert problem is not None
+    assert problem.task.operator.label.startswith("conv2d(ci=128, h=28, w=28, co=256, kernel=1x1")
+    assert problem.task.target.mcpu == "znver5"
+
+
+def test_features_of_its_programs() -> None:
+    configs = load_recording(C8).configs[:3]
+    features = features_of(C8)
+    found = features(configs, "context-relation")
+    assert found is not None
+    assert found.shape == (3, 201)
+    assert np.isfinite(found).all()
+    assert features(configs, "configuration") is None
+
+
+@pytest.mark.parametrize("kind", ["configuration", "context-relation"])
+def test_a_model_of_other_layers_has_the_order_about_right(
+    kind: FeatureKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    monkeypatch.setattr("tunesmith.bench.compare.recorded_task.TAUGHT", 60)
+    log_speeds = learned_from([C3, C5], C8, kind, 0)
+    recording = load_recording(C8)
+    some = np.random.default_rng(1).choice(len(recording.configs), 100, replace=False)
+    said = log_speeds([recording.configs[place] for place in some])
+    assert said is not None
+    ranks = [np.argsort(np.argsort(each)) for each in (said, -recording.seconds[some])]
+    assert np.corrcoef(*ranks)[0, 1] > 0.25
+
+
+def test_a_recording_without_a_sketch(tmp_path: Path) -> None:
+    other = Path(__file__).parents[3] / "data" / "replay" / "gemm" / "zen5.json.gz"
+    assert recorded_problem(other) is not None
+    with pytest.raises(UsageError):
+        recorded_problem(tmp_path / "none.json.gz")

@@ -1,0 +1,63 @@
+"""The model that ships: trained on all, tested on what it has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.transfer.made_up import SIZES, series
+from tunesmith.bench.training.train_model import train_model
+from tunesmith.errors import UsageError
+from tunesmith.target import Target
+from tunesmith.task import Task
+from tunesmith.transfer.training_set import Series, TrainingSet
+
+pytest.importorskip("xgboost", reason="XGBoost is not installed")
+
+MACHINE = {"cpu": "a processor", "fingerprint": "1"}
+
+
+def sets(mcpu: str = "znver4") -> TrainingSet:
+    target = Target(mcpu=mcpu, cores=2)
+    found: list[Series] = []
+    for number, size in enumerate((*SIZES, 224, 256)):
+        each = series(size, 130, network=f"net{number}")
+        found.append(replace(each, task=Task(each.task.operator, target)))
+    return TrainingSet(MACHINE, {}, found)
+
+
+def test_networks_are_held_out() -> None:
+    told: list[str] = []
+    trained = train_model([sets()], told.append)
+    assert trained.model.trials == 7 * 130
+    figures = trained.figures
+    assert figures["networks"]["tasks"] == figures["estimates"]["tasks"] == 7
+    assert figures["networks"]["correlation"] > figures["estimates"]["correlation"]
+    assert figures["processors"] == {}
+    (described,) = figures["sets"]
+    assert (described["trials"], described["networks"]) == (910, 7)
+    assert trained.model.origin["networks"] == [f"net{number}" for number in range(7)]
+    assert told[0] == "networks held out: part 1 of 5"
+
+
+def test_kinds_of_processor_are_held_out() -> None:
+    figures = train_model([sets(), sets("haswell")]).figures
+    assert set(figures["processors"]) == {"haswell", "znver4"}
+    for each in figures["processors"].values():
+        assert each["model"]["tasks"] == 7
+
+
+def test_one_model_is_for_one_kind_of_target() -> None:
+    gpu = replace(
+        sets().series[0],
+        task=Task(sets().series[0].task.operator, Target("cuda", arch="sm_90")),
+        sketch="cuda_tiled",
+        sketch_version=0,
+    )
+    from tunesmith.sketches import sketch_for
+
+    version = sketch_for(gpu.task.operator, gpu.task.target, "cuda_tiled").version
+    mixed = TrainingSet(MACHINE, {}, [*sets().series, replace(gpu, sketch_version=version)])
+    with pytest.raises(UsageError, match="one kind of target, not for cpu and cuda"):
+        train_model([mixed])

@@ -1,0 +1,48 @@
+"""The recorded parts of the spaces of layers: whole, small, and of the sketch as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tunesmith.bench.compare.recorded_task import recorded_problem
+from tunesmith.measure.recorded.recording import Recording, load_recording
+
+FOLDER = Path(__file__).parents[1] / "data" / "replay" / "layers"
+FILES = {path.parent.name: path for path in sorted(FOLDER.glob("*/*.json.gz"))}
+README = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(params=FILES)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def recording(name: str) -> Recording:
+    return load_recording(FILES[name])
+
+
+def test_there_are_all_layers_of_the_paper_and_a_product() -> None:
+    assert set(FILES) == {*(f"C{number}" for number in range(1, 13)), "matmul-1024"}
+    assert sum(path.stat().st_size for path in FILES.values()) < 3_000_000
+
+
+def test_the_whole_part_is_recorded(name: str, recording: Recording) -> None:
+    metadata = recording.metadata
+    assert len(recording.configs) == recording.size == metadata["size"]
+    assert f"| `{name}` | {metadata['size']:,} | {metadata['whole_size']:,} |" in README
+    assert np.isfinite(recording.seconds).mean() > 0.9
+    for restriction in metadata["where"]:
+        assert restriction in README
+
+
+def test_it_is_of_a_task_and_a_sketch(name: str) -> None:
+    problem = recorded_problem(FILES[name])
+    if problem is None:
+        pytest.skip("the sketch has another version now")
+    assert problem.sketch.name == "cpu_tiled"
+    configs = load_recording(FILES[name]).configs
+    assert all(problem.space.contains(config) for config in configs[:50])
