@@ -28,7 +28,9 @@ from tunesmith.models.acquisition import expected_improvement
 from tunesmith.models.gaussian_process import GaussianProcess, Posterior
 from tunesmith.space import Config, Space
 from tunesmith.tuners.neighbourhood import Choices, Neighbourhood, Pool
+from tunesmith.tuners.trend import Trend
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
+from tunesmith.tuners.view import View
 
 Array = npt.NDArray[np.float64]
 
@@ -75,7 +77,10 @@ class Auto(Tuner):
         self.require(self.refit > 0.0, f"refit must be above 0, not {self.refit}")
 
     def start(self, space: Space, seed: int) -> AutoSearch:
-        return AutoSearch(self, space, seed)
+        return self.start_on(View(space), seed)
+
+    def start_on(self, view: View, seed: int) -> AutoSearch:
+        return AutoSearch(self, view, seed)
 
 
 class AutoSearch(Search):
@@ -85,9 +90,11 @@ class AutoSearch(Search):
     several proposals in a row differ, and none waits.
     """
 
-    def __init__(self, settings: Auto, space: Space, seed: int) -> None:
-        super().__init__(space, seed)
+    def __init__(self, settings: Auto, view: View, seed: int) -> None:
+        super().__init__(view.space, seed)
+        space = view.space
         self.settings = settings
+        self._trend = Trend(view)
         self._coordinates = Coordinates(space)
         self._neighbourhood = Neighbourhood(space, self._coordinates, self.rng)
         self._pool: Pool | None = None
@@ -159,17 +166,19 @@ class AutoSearch(Search):
         known = self._known(order)
         rows = np.array(self._rows)
         if len(values) >= self._refit_at:
-            self._refit(rows[known], values[known])
+            self._refit(rows[known], (values - self._trend.fit(self._configs, values))[known])
         candidates = self._candidates(order).without(self.seen)
         costs = np.array(self._costs)
-        observed = np.column_stack([values, costs - costs.mean()])
+        trend = self._trend.fit(self._configs, values)
+        observed = np.column_stack([values - trend, costs - costs.mean()])
         pending = self._pending.values()
         self._model.condition(
             np.vstack([rows[known], *(row for row, _ in pending)]),
             np.vstack([observed[known], *(prediction for _, prediction in pending)]),
         )
         posterior = self._model.posterior(candidates.rows)
-        return _Prospects(candidates, posterior, float(values[order[0]]))
+        expected = self._trend.of(candidates.configs)
+        return _Prospects(candidates, posterior, expected, float(values[order[0]]))
 
     def _expect(self, config: Config, row: Array, prediction: Array) -> None:
         # Copies: a view would keep all candidates of a proposal.
@@ -212,6 +221,7 @@ class _Prospects:
 
     candidates: Choices
     posterior: Posterior
+    trend: Array
     best: float
     taken: int = 0
 
@@ -221,7 +231,8 @@ class _Prospects:
         The posterior then treats its mean as observed.
         """
         means = self.posterior.means
-        improvement = expected_improvement(self.best - means[:, 0], self.posterior.deviations)
+        gains = self.best - self.trend - means[:, 0]
+        improvement = expected_improvement(gains, self.posterior.deviations)
         for number in np.argsort(-improvement / np.exp(means[:, 1]), kind="stable").tolist():
             if self.candidates.configs[number] not in seen:
                 self.posterior.expect(number)

@@ -45,7 +45,7 @@ def test_a_model_of_other_layers_has_the_order_about_right(
     said = log_speeds([recording.configs[place] for place in some])
     assert said is not None
     ranks = [np.argsort(np.argsort(each)) for each in (said, -recording.seconds[some])]
-    assert np.corrcoef(*ranks)[0, 1] > 0.25
+    assert np.corrcoef(ranks[0], ranks[1])[0, 1] > 0.25
 
 
 def test_a_recording_without_a_sketch(tmp_path: Path) -> None:

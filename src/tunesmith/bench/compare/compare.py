@@ -18,7 +18,7 @@ from tunesmith.bench.compare.measured import measure_run
 from tunesmith.bench.compare.pool import Pool
 from tunesmith.bench.compare.problems import MeasuredProblem, Problem, RecordedProblem
 from tunesmith.bench.compare.process import reason
-from tunesmith.bench.compare.recorded_task import features_of
+from tunesmith.bench.compare.recorded_task import features_of, recorded_problem
 from tunesmith.bench.compare.score import REPEATS
 from tunesmith.bench.compare.simulated_trace import Trace, load_trace, save_trace
 from tunesmith.bench.compare.tuners import TunerChoice
@@ -253,6 +253,7 @@ class Comparison:
             "options": run.tuner.identity["options"],
             "record": str(run.problem.path),
             "transfer": run.tuner.transfer,
+            "sees": run.tuner.sees,
             "sources": [str(path) for path in run.problem.sources],
             "seed": self.settings.seed + run.repeat,
             "seconds": seconds,
@@ -298,7 +299,14 @@ def _words(run: Run) -> str:
 
 def _check_search(problem: Problem, tuner: TunerChoice) -> None:
     """Raises ``UsageError`` if the tuner cannot search the problem's spaces."""
-    features = features_of(problem.path) if isinstance(problem, RecordedProblem) else None
+    features = None
+    if isinstance(problem, RecordedProblem):
+        features = features_of(problem.path)
+        if tuner.sees != "space" and recorded_problem(problem.path) is None:
+            raise UsageError(
+                f"tuner '{tuner.label}' has no estimates for {problem.label}: its sketch is not "
+                "known, or has another version now"
+            )
     for space in problem.spaces():
         try:
             tuner.tuner.start_on(View(space, features=features), 0)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tunesmith.bench.compare.recorded_task import features_of, learned_from
+from tunesmith.bench.compare.recorded_task import estimates_seen, features_of, learned_from
 from tunesmith.bench.compare.simulated import RecordedSpace, simulate
 from tunesmith.bench.compare.simulated_trace import save_trace
 from tunesmith.errors import TunesmithError, first_line
@@ -76,11 +76,11 @@ def reason(error: BaseException) -> str:
 def _view(job: Mapping[str, Any]) -> Callable[[Space], View]:
     """What the tuner is shown: the features of a sketch's programs, too, and a model."""
     record, kind = Path(job["record"]), job.get("transfer")
-    features = features_of(record)
+    features, estimates = features_of(record), estimates_seen(record, job.get("sees", "space"))
     if kind is None:
-        return lambda space: View(space, features=features)
+        return lambda space: View(space, estimates, features)
     learned = learned_from([Path(each) for each in job["sources"]], record, kind, job["seed"])
-    return lambda space: View(space, features=features, transferred=learned)
+    return lambda space: View(space, estimates, features, learned)
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.bench.compare.tuners import Sees
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.features.kinds import FeatureKind
 from tunesmith.features.program.vectors import ESTIMATE_COLUMNS
@@ -20,6 +21,8 @@ from tunesmith.space import Config
 from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.transfer.encoding import Encoding
+from tunesmith.transfer.model import estimates_of
+from tunesmith.transfer.shipped import shipped_model
 from tunesmith.tuners.view import FeaturesOfConfigs, OfConfigs
 
 Array = npt.NDArray[np.float64]
@@ -58,6 +61,14 @@ def features_of(path: Path) -> FeaturesOfConfigs:
         return None if problem is None else problem.features(configs, kind)
 
     return of
+
+
+def estimates_seen(path: Path, sees: Sees) -> OfConfigs | None:
+    """The function for the estimates that a tuner may look at; None if there are none."""
+    problem = None if sees == "space" else recorded_problem(path)
+    if problem is None:
+        return None
+    return estimates_of(problem, shipped_model(problem.task.target) if sees == "model" else None)
 
 
 def learned_from(sources: Sequence[Path], path: Path, kind: FeatureKind, seed: int) -> OfConfigs:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from tunesmith.errors import UsageError
+from tunesmith.errors import UsageError, unknown_name
 from tunesmith.features.kinds import FeatureKind
 from tunesmith.tuners import Tuner, parse_options
 from tunesmith.tuners import tuner as tuner_by_name
@@ -22,6 +22,9 @@ REFERENCE = "genetic"
 
 MULTIPLIERS = range(2, 101)
 """How many configs a trial of a tuner may have."""
+
+Sees = Literal["space", "estimates", "model"]
+_SEEN: dict[str, Sees] = {"estimates": "estimates", "model": "model"}
 
 _COMMENT = re.compile(r"#.*|\\\n")
 _IMPORT = re.compile(r"\b(?:from[ \t]+([.\w]+)[ \t]+import\b(\s*\([^)]*\)|.*)|import[ \t]+(.*))")
@@ -35,24 +38,32 @@ class TunerChoice:
     With a ``multiplier`` it may try so many configs a trial, in so many times the seconds: its
     clock, and its count of trials, run so many times as slow ("Learning to Optimize Tensor
     Programs", figure 4: two evaluations a trial in Random × 2). With ``transfer``, a kind of
-    features, it has a model of the sources of a recorded space.
+    features, it has a model of the sources of a recorded space. ``sees`` is what it may look at of
+    a recorded space whose sketch is known, beside the space: the sketch's estimates, as they are or
+    corrected by the model that ships.
     """
 
     label: str
     tuner: Tuner
     multiplier: int = 1
     transfer: FeatureKind | None = None
+    sees: Sees = "space"
 
     @cached_property
     def identity(self) -> dict[str, Any]:
         """JSON-ready; a change of it means that runs of before are of another search."""
         code = _code_of(type(self.tuner))
         found = {"name": self.tuner.name, "options": asdict(self.tuner), "code": code}
-        return found if self.transfer is None else {**found, "transfer": self.transfer}
+        if self.transfer is not None:
+            found["transfer"] = self.transfer
+        if self.sees != "space":
+            found["sees"] = self.sees
+        return found
 
 
 def choose_tuners(texts: Iterable[str]) -> list[TunerChoice]:
-    """The tuners of texts such as ``random``, ``random*2``, or ``genetic:population=50,elites=2``.
+    """The tuners of texts such as ``random``, ``random*2``, ``auto+estimates``, ``auto+model``, or
+    ``genetic:population=50,elites=2``.
 
     Raises ``UsageError`` for an unknown tuner or option, a value of the wrong type or out of range,
     a bad multiplier, and a tuner that is given twice; ``MissingDependencyError`` for one that
@@ -61,14 +72,20 @@ def choose_tuners(texts: Iterable[str]) -> list[TunerChoice]:
     chosen: dict[str, TunerChoice] = {}
     for text in texts:
         before, colon, rest = text.partition(":")
+        before, plus, sees = before.partition("+")
+        if plus and sees not in _SEEN:
+            raise unknown_name(f"view of tuner '{text.strip()}'", sees, _SEEN)
         name, multiplier = _multiplied(before)
         assignments = [part.strip() for part in rest.split(",")] if colon else []
         options = parse_options(name, assignments)
         label = name if multiplier == 1 else f"{name}×{multiplier}"
+        label += plus + sees
         label += ":" + ",".join(assignments) if assignments else ""
         if label in chosen:
             raise UsageError(f"tuner '{label}' is given twice: leave one out")
-        chosen[label] = TunerChoice(label, tuner_by_name(name, **options), multiplier)
+        chosen[label] = TunerChoice(
+            label, tuner_by_name(name, **options), multiplier, sees=_SEEN.get(sees, "space")
+        )
     if not chosen:
         raise UsageError("no tuner to compare: name one or more with --tuners")
     return list(chosen.values())
