@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from tests.transfer.made_up import SKETCH, problem_of
+from tunesmith.features.estimate_parts import PARTS
 from tunesmith.operators import conv2d, matmul
 from tunesmith.space import Config
 from tunesmith.target import Target
@@ -27,7 +28,8 @@ CONFIG = Config(
 
 def row_of(config: Config, **estimate: float) -> dict[str, float]:
     encoding = Encoding.of([(TASK, "s", [config])])
-    rows = encoding.rows(TASK, "s", [config], np.array([estimate.get("seconds", math.nan)]))
+    seconds = np.array([estimate.get("seconds", math.nan)])
+    rows = encoding.rows(TASK, "s", [config], (seconds, np.full((1, len(PARTS)), 0.5)))
     return dict(zip(encoding.names, rows[0].tolist(), strict=True))
 
 
@@ -61,6 +63,7 @@ def test_the_estimate_and_its_rate() -> None:
     row = row_of(CONFIG, seconds=2.0**-10)
     assert row[ESTIMATE] == -10.0
     assert row[RATE] == np.float32(math.log2(TASK.operator.flops) + 10.0)
+    assert row["estimate.imbalance"] == 0.5
     assert math.isnan(row_of(CONFIG)[ESTIMATE])
 
 
@@ -89,4 +92,4 @@ def test_each_config_has_its_own_values() -> None:
 
 def test_no_configs() -> None:
     encoding = Encoding(["config.depth", ESTIMATE])
-    assert encoding.rows(TASK, "s", [], np.empty(0)).shape == (0, 2)
+    assert encoding.rows(TASK, "s", [], (np.empty(0), np.empty((0, len(PARTS))))).shape == (0, 2)

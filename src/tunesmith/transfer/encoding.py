@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.features.estimate_parts import PARTS
 from tunesmith.operators import Operator
 from tunesmith.space import Config
 from tunesmith.target import Target
@@ -22,8 +23,13 @@ Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.float32]
 Values = Mapping[str, float]
 
+Estimates = tuple[Array, Array]
+"""Seconds, shape (configs,), and the numbers of ``Parts``, shape (configs, parts); or NaN."""
+
 ESTIMATE = "estimate.seconds"
 RATE = "estimate.flops_per_second"
+
+_PART_NAMES = tuple(f"estimate.{name}" for name in PARTS)
 
 # What reaches a column is a logarithm, like that of the estimate.
 _OPERATIONS = "operator.flops"
@@ -39,7 +45,7 @@ class Encoding:
     @classmethod
     def of(cls, tasks: Iterable[tuple[Task, str, Sequence[Config]]]) -> Encoding:
         """The columns of tasks, each with a sketch and configs."""
-        names = {ESTIMATE, RATE}
+        names = {ESTIMATE, RATE, *_PART_NAMES}
         for task, sketch, configs in tasks:
             names.update(task_values(task, sketch))
             for column in _columns(configs):
@@ -48,14 +54,17 @@ class Encoding:
         return cls(sorted(names))
 
     def rows(
-        self, task: Task, sketch: str, configs: Sequence[Config], estimates: Array | None
+        self, task: Task, sketch: str, configs: Sequence[Config], estimates: Estimates | None
     ) -> Floats:
-        """The rows of configs, shape (configs, columns). ``estimates`` are seconds, or NaN."""
+        """The rows of configs, shape (configs, columns)."""
         rows = np.full((len(configs), len(self.names)), np.nan, dtype=np.float32)
         for name, number in task_values(task, sketch).items():
             self._set(rows, name, number)
         if estimates is not None and len(configs):
-            logs = logs_of(estimates)
+            seconds, parts = estimates
+            logs = logs_of(seconds)
+            for name, numbers in zip(_PART_NAMES, parts.T, strict=True):
+                self._set(rows, name, numbers)
             self._set(rows, ESTIMATE, logs)
             self._set(rows, RATE, math.log2(max(1, task.operator.flops)) - logs)
         for column in _columns(configs):

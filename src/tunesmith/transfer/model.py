@@ -26,7 +26,7 @@ from tunesmith.models.trees import Trees
 from tunesmith.problem import Problem
 from tunesmith.space import Config
 from tunesmith.task import Task
-from tunesmith.transfer.encoding import Encoding, logs_of
+from tunesmith.transfer.encoding import Encoding, Estimates, logs_of
 from tunesmith.transfer.training_set import Series
 from tunesmith.tuners.view import OfConfigs
 
@@ -85,14 +85,14 @@ class GlobalModel:
         return self.knows(problem) or (self.below is not None and self.below.corrects(problem))
 
     def log_speeds(
-        self, problem: TaskProblem, configs: Sequence[Config], estimates: Array | None = None
+        self, problem: TaskProblem, configs: Sequence[Config], estimates: Estimates | None = None
     ) -> Array:
         """The logarithms to base 2 of calls a second, shape (configs,), but for a constant that is
         the same for all configs of a task, those of other sketches included.
 
         ``estimates`` are those of the problem's sketch, where they are known already.
         """
-        known = problem.estimates(configs) if estimates is None else estimates
+        known = problem.estimates_with_parts(configs) if estimates is None else estimates
         below = _log_speeds(problem, configs, known, self.below)
         if not self.knows(problem):
             return below
@@ -106,9 +106,9 @@ class GlobalModel:
         Only their order, and that among a task's sketches, means something. NaN for a sketch that
         has no estimates and is not known.
         """
-        estimates = problem.estimates(configs)
-        if not len(estimates) or not self.corrects(problem):
-            return estimates
+        if not configs or not self.corrects(problem):
+            return problem.estimates(configs)
+        estimates = problem.estimates_with_parts(configs)
         corrected: Array = np.exp2(-self.log_speeds(problem, configs, estimates))
         return corrected
 
@@ -152,7 +152,7 @@ def learn(
     features, bases, seconds, tasks = [], [], [], []
     numbers: dict[Task, int] = {}
     for done, (each, problem) in enumerate(known, 1):
-        estimates = problem.estimates(each.configs)
+        estimates = problem.estimates_with_parts(each.configs)
         features.append(encoding.rows(each.task, each.sketch, each.configs, estimates))
         bases.append(-_log_speeds(problem, each.configs, estimates, below))
         seconds.append(each.seconds)
@@ -189,16 +189,20 @@ def predicted(model: GlobalModel | None, series: Series) -> Array:
     larger is faster."""
     problem = problem_of(series)
     assert problem is not None
-    return _log_speeds(problem, series.configs, problem.estimates(series.configs), model)
+    estimates = problem.estimates_with_parts(series.configs)
+    return _log_speeds(problem, series.configs, estimates, model)
 
 
 def _log_speeds(
-    problem: TaskProblem, configs: Sequence[Config], estimates: Array, model: GlobalModel | None
+    problem: TaskProblem,
+    configs: Sequence[Config],
+    estimates: Estimates,
+    model: GlobalModel | None,
 ) -> Array:
     """What is corrected: what a model says, or the estimates, one number where there are none."""
     if model is not None:
         return model.log_speeds(problem, configs, estimates)
-    logs = logs_of(estimates)
+    logs = logs_of(estimates[0])
     unknown = math.log2(max(1, problem.task.operator.flops) / _RATE)
     return -np.where(np.isnan(logs), unknown, logs)
 

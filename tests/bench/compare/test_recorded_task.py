@@ -28,7 +28,7 @@ def test_features_of_its_programs() -> None:
     features = features_of(C8)
     found = features(configs, "context-relation")
     assert found is not None
-    assert found.shape == (3, 201)
+    assert found.shape == (3, 207)
     assert np.isfinite(found).all()
     assert features(configs, "configuration") is None
 

@@ -32,9 +32,11 @@ def test_they_are_those_of_the_program(kind: Any) -> None:
         assert found is not None
         expected = [
             program_features(
-                loop_nest(plain_loops(problem.program(config))["main"]), problem.estimate(config)
+                loop_nest(plain_loops(problem.program(config))["main"]), estimate, parts
             )[kind]
-            for config in configs
+            for config, estimate, parts in zip(
+                configs, *problem.estimates_with_parts(configs), strict=True
+            )
         ]
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
@@ -96,4 +98,4 @@ def test_a_program_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_nothing_is_asked_for() -> None:
     cache = ProgramFeatureCache(TASK.operator, TASK.target, Faulty())  # type: ignore[arg-type]
-    assert cache.of([], "context-relation").shape == (0, 201)
+    assert cache.of([], "context-relation").shape == (0, 207)

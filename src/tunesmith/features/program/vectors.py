@@ -1,18 +1,20 @@
 """Loop contexts as vectors of a fixed length, for models.
 
 All numbers are ``sign(x) log2(|x| + 1)``: what matters of a size is its ratio to others. The
-sketch's own estimate is a feature, too: the logarithm to base 2 of its seconds, 0 without one.
+sketch's own estimate is a feature, too: the logarithm to base 2 of its seconds, and the numbers of
+its parts; 0 without one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from tunesmith.compiler.loop_nest import LoopNest
+from tunesmith.features.estimate_parts import PARTS
 from tunesmith.features.kinds import FeatureKind
 from tunesmith.features.program.context import ANNOTATIONS, LoopContext, loop_context
 
@@ -22,24 +24,30 @@ Array = npt.NDArray[np.float64]
 _LOOPS = 16
 _BUFFERS = 5
 
+_NO_PARTS = (0.0,) * len(PARTS)
+
 THRESHOLDS: Array = np.exp2(1.5 * np.arange(1, 21))
 """The thresholds β of context relation features; the paper gives their spacing alone."""
 
 
-def program_features(nest: LoopNest, estimate: float | None = None) -> Mapping[FeatureKind, Array]:
+def program_features(
+    nest: LoopNest, estimate: float | None = None, parts: Sequence[float] = _NO_PARTS
+) -> Mapping[FeatureKind, Array]:
     """The features of a program by their kind, shape (features,): for every program as many.
 
-    ``estimate`` is how many seconds its sketch thinks that a call takes.
+    ``estimate`` is how many seconds its sketch thinks that a call takes, ``parts`` are the numbers
+    of the estimate's ``Parts``.
     """
     context = loop_context(nest)
-    by_model = math.log2(estimate) if estimate is not None and estimate > 0.0 else 0.0
+    seconds = math.log2(estimate) if estimate is not None and estimate > 0.0 else 0.0
+    by_model = np.array([seconds, *parts])
     return {kind: of(context, by_model) for kind, of in PROGRAM_FEATURES.items()}
 
 
-def flat_loop_context(context: LoopContext, by_model: float) -> Array:
+def flat_loop_context(context: LoopContext, by_model: Array) -> Array:
     """The rows of all loops, one after the other ("flattened AST" in figure 9).
 
-    Shape (16 loops × (15 + 3 × 5 buffers),). The last one of each row is ``by_model``.
+    Shape (16 loops × (14 + 3 × 5 buffers + 7),). Each row ends with ``by_model``.
     """
     rows = np.column_stack(
         [
@@ -49,18 +57,18 @@ def flat_loop_context(context: LoopContext, by_model: float) -> Array:
                 _logs(_padded(each, _BUFFERS))
                 for each in (context.touched, context.reuse, context.strides)
             ),
-            np.full(len(context.lengths), by_model),
+            np.tile(by_model, (len(context.lengths), 1)),
         ]
     )
     flat: Array = _padded(rows.T, _LOOPS).T.ravel()
     return flat
 
 
-def context_relation(context: LoopContext, by_model: float) -> Array:
-    """Relations between axes of the context (section 4): shape (5 buffers × 2 × 20 + 1,).
+def context_relation(context: LoopContext, by_model: Array) -> Array:
+    """Relations between axes of the context (section 4): shape (5 buffers × 2 × 20 + 7,).
 
     For each buffer: the most reuse, and the largest product of outer lengths, among the loops that
-    touch fewer elements of it than each threshold. The last one is ``by_model``.
+    touch fewer elements of it than each threshold. The last ones are ``by_model``.
     """
     touched = _padded(context.touched, _BUFFERS)
     reuse = _padded(context.reuse, _BUFFERS)
@@ -82,19 +90,22 @@ def relation(of: Array, values: Array) -> Array:
     return most
 
 
-PROGRAM_FEATURES: Mapping[FeatureKind, Callable[[LoopContext, float], Array]] = {
+PROGRAM_FEATURES: Mapping[FeatureKind, Callable[[LoopContext, Array], Array]] = {
     "loop-context": flat_loop_context,
     "context-relation": context_relation,
 }
-"""The kinds of features of programs, of a context and the logarithm of what a sketch estimates."""
+"""The kinds of features of programs, of a context and of what a sketch estimates."""
 
 
-_ROW = 3 + len(ANNOTATIONS) + 3 * _BUFFERS + 1
-ESTIMATE_COLUMNS: Mapping[str, slice] = {
-    "loop-context": slice(_ROW - 1, None, _ROW),
-    "context-relation": slice(-1, None),
+_BY_MODEL = 1 + len(_NO_PARTS)
+_ROW = 3 + len(ANNOTATIONS) + 3 * _BUFFERS + _BY_MODEL
+ESTIMATE_COLUMNS: Mapping[str, npt.NDArray[np.intp]] = {
+    "loop-context": (
+        np.arange(1, _LOOPS + 1)[:, None] * _ROW - np.arange(_BY_MODEL, 0, -1)
+    ).ravel(),
+    "context-relation": np.arange(-_BY_MODEL, 0),
 }
-"""Where the sketch's own estimate is among the features of each kind."""
+"""Where what the sketch estimates is among the features of each kind."""
 
 
 def _padded(columns: Array, count: int) -> Array:

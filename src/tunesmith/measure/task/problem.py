@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.errors import UsageError
+from tunesmith.features.estimate_parts import PARTS, noting
 from tunesmith.measure.local.measurer import LocalMeasurer
 from tunesmith.measure.task.program_features import ProgramFeatureCache
 from tunesmith.measure.trial.job import Job
@@ -88,6 +89,18 @@ class TaskProblem:
     def estimates(self, configs: Sequence[Config]) -> Array:
         found = (self.estimate(config) for config in configs)
         return np.array([math.nan if one is None else one for one in found])
+
+    def estimates_with_parts(self, configs: Sequence[Config]) -> tuple[Array, Array]:
+        """The estimates, shape (configs,), and the numbers of their ``Parts``, shape (configs,
+        parts), NaN for those without an estimate."""
+        seconds = np.full(len(configs), math.nan)
+        numbers = np.full((len(configs), len(PARTS)), math.nan)
+        for place, config in enumerate(configs):
+            with noting() as parts:
+                found = self.estimate(config)
+            if found is not None:
+                seconds[place], numbers[place] = found, parts.numbers()
+        return seconds, numbers
 
     def features(self, configs: Sequence[Config], kind: str) -> Array | None:
         return None if kind == "configuration" else self._features.of(configs, kind)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.errors import InstantiationError
+from tunesmith.features.estimate_parts import noting
 from tunesmith.features.program import program_features
 from tunesmith.measure.processes.pool import FailedCall, WorkerPool
 from tunesmith.operators import Operator
@@ -90,7 +91,9 @@ def _features(operator: Operator, target: Target, sketch: Sketch, config: Config
     except InstantiationError:
         return None
     nest = loop_nest(plain_loops(program)["main"])
-    features = program_features(nest, sketch.estimate(operator, target, config))
+    with noting() as parts:
+        estimate = sketch.estimate(operator, target, config)
+    features = program_features(nest, estimate, parts.numbers())
     return {kind: vector.astype(np.float32) for kind, vector in features.items()}
 
 

@@ -14,6 +14,7 @@ from enum import Enum
 from functools import lru_cache
 
 from tunesmith.compiler.llvm import host_processor
+from tunesmith.features.estimate_parts import noted
 from tunesmith.operators import element_bits
 from tunesmith.sketches.cpu.model import processor
 from tunesmith.sketches.cpu.model.processor import Caches, Core
@@ -158,6 +159,10 @@ class Machine:
     def traffic_cycles(self, l2: float = 0.0, l3: float = 0.0, memory: float = 0.0) -> float:
         """Cycles to move bytes from L2, from L3 and from memory to a core."""
         core = self.core
+        parts = noted()
+        if parts is not None:
+            for level, count in enumerate((l2, l3, memory)):
+                parts.bytes[level] += count
         return l2 / core.l2_bytes + l3 / core.l3_bytes + memory / core.memory_bytes
 
     def stream_cycles(self, count: float, working_set: float) -> float:
@@ -166,7 +171,12 @@ class Machine:
         Data in L1 cost their loads alone, which ``register_tile_cycles`` counts.
         """
         level = self.level_of(working_set)
-        return 0.0 if level == 0 else count / self._bytes_per_cycle[level]
+        if level == 0:
+            return 0.0
+        parts = noted()
+        if parts is not None:
+            parts.bytes[level - 1] += count
+        return count / self._bytes_per_cycle[level]
 
     def copy_cycles(
         self, elements: float, itemsize: float = 4.0, how: Copy = Copy.CONTIGUOUS
@@ -189,13 +199,21 @@ class Machine:
     @staticmethod
     def overlapped(computing: float, moving: float) -> float:
         """Cycles of a loop that computes and moves data at the same time."""
+        parts = noted()
+        if parts is not None:
+            parts.computing += computing
+            parts.moving += moving
         return max(computing, moving) + _EXPOSED * min(computing, moving)
 
     # -- sharing ---------------------------------------------------------------------------------
 
     def rounds(self, tasks: int) -> float:
         """How many tasks of a parallel loop the busiest core runs: TVM shares them evenly."""
-        return math.ceil(tasks / self.cores)
+        rounds = math.ceil(tasks / self.cores)
+        parts = noted()
+        if parts is not None and tasks > 0:
+            parts.imbalance = max(parts.imbalance, rounds * self.cores / tasks)
+        return rounds
 
     def parallel_share(self, tasks: int) -> float:
         """The part of all work that the busiest core does: at best 1 / cores."""
@@ -206,6 +224,9 @@ class Machine:
 
         ``regions`` is the number of its parallel loops, which run one after the other.
         """
+        parts = noted()
+        if parts is not None:
+            parts.regions += regions
         waiting = regions * _REGION_SECONDS if self.cores > 1 else 0.0
         return cycles / self.hertz + waiting + _CALL_SECONDS
 

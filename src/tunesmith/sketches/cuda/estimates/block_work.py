@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tunesmith.features.estimate_parts import noted
 from tunesmith.operators import Operator, element_bits
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.limits import WARP
@@ -26,6 +27,7 @@ _EXPOSED = 0.3
 _BLOCK_CYCLES = 1000
 # Seconds of a launch that follows another one in a CUDA graph.
 _LAUNCH_SECONDS = 2e-6
+_NANOSECONDS = 1e9
 # By what factor a thread is slower that spills all its registers.
 _SPILLING = 8.0
 
@@ -86,6 +88,14 @@ def seconds(work: BlockWork, grid: int, gpu: Gpu, compulsory_bytes: float = 0.0)
     computing = cycles / gpu.hertz * (1 + _SPILLING * spilled / work.registers)
     from_l2 = grid * work.steps * work.bytes / gpu.l2_bytes
     from_memory = max(0.0, compulsory_bytes - gpu.l2_size) / gpu.memory_bytes
+    parts = noted()
+    if parts is not None:
+        parts.computing += _NANOSECONDS * computing
+        parts.moving += _NANOSECONDS * (from_l2 + from_memory)
+        parts.bytes[0] += grid * work.steps * work.bytes
+        parts.bytes[2] += max(0.0, compulsory_bytes - gpu.l2_size)
+        parts.imbalance = max(parts.imbalance, (full + (rest > 0)) * at_a_time * gpu.count / grid)
+        parts.regions += 1
     *_, second, busiest = sorted((computing, from_l2, from_memory))
     return busiest + _EXPOSED * second + _LAUNCH_SECONDS
 

@@ -1,0 +1,68 @@
+"""What an estimate is made of: noted while it is computed, for models that learn where it errs.
+
+Estimates are functions of their own in each sketch, and all of them add up the figures of a machine
+by the same few methods. These note what they are asked, while somebody wants to know.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+PARTS = ("moving", "l2", "l3", "memory", "imbalance", "regions")
+"""The names of what ``Parts.numbers`` has."""
+
+
+@dataclass
+class Parts:
+    """The parts of an estimate.
+
+    ``computing`` and ``moving`` are cycles, or on a GPU nanoseconds, of work that overlaps;
+    ``bytes`` are those that come from L2, from L3 and from memory, as far as the estimate counts
+    them. ``imbalance`` is how many times as much as the mean the busiest core does, and ``regions``
+    the number of parallel loops.
+    """
+
+    computing: float = 0.0
+    moving: float = 0.0
+    bytes: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    imbalance: float = 1.0
+    regions: float = 0.0
+
+    def numbers(self) -> tuple[float, ...]:
+        """A number for each of ``PARTS``: the share of the cycles that move data, those of the
+        bytes that come from each level, the logarithm to base 2 of the imbalance, and the regions.
+
+        They are shares, as cycles themselves are in the estimate, and those of different processors
+        do not compare.
+        """
+        total = sum(self.bytes) or 1.0
+        work = self.computing + self.moving
+        return (
+            self.moving / work if 0.0 < work < math.inf else 0.0,
+            *(each / total for each in self.bytes),
+            math.log2(self.imbalance),
+            self.regions,
+        )
+
+
+_noted: ContextVar[Parts | None] = ContextVar("parts", default=None)
+
+
+@contextmanager
+def noting() -> Iterator[Parts]:
+    """Within its context, the parts of the estimate that is computed."""
+    parts = Parts()
+    token = _noted.set(parts)
+    try:
+        yield parts
+    finally:
+        _noted.reset(token)
+
+
+def noted() -> Parts | None:
+    """The parts to note something in; None where nobody wants to know."""
+    return _noted.get()
