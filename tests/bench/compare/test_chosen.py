@@ -48,9 +48,23 @@ def test_tuners_with_multipliers() -> None:
     assert chosen[2].tuner == Genetic(population=50)
 
 
+def test_what_tuners_see() -> None:
+    chosen = choose_tuners(["auto", "auto+estimates", "auto + model : near=4", "random*2+model"])
+    assert [(each.label, each.sees) for each in chosen] == [
+        ("auto", "space"),
+        ("auto+estimates", "estimates"),
+        ("auto+model:near=4", "model"),
+        ("random×2+model", "model"),
+    ]
+    first, second, *_ = (each.identity for each in chosen)
+    assert first != second
+    assert "sees" not in first
+
+
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
+        (["auto+modle"], "'modle': did you mean model"),
         ([], "no tuner to compare: name one or more with --tuners"),
         (["genetc"], "unknown tuner 'genetc': did you mean genetic"),
         (["genetic:pop=3"], "unknown genetic option 'pop'"),

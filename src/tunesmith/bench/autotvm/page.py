@@ -20,7 +20,7 @@ from tunesmith.bench.pages.figure_files import (
     write_figures,
     write_texts,
 )
-from tunesmith.bench.pages.provenance import together
+from tunesmith.bench.pages.provenance import origin_now, together
 from tunesmith.bench.pages.templates import markdown
 from tunesmith.errors import TunesmithError
 from tunesmith.target import Target
@@ -41,9 +41,9 @@ def read_models(folder: Path) -> Figures:
     """
     make_folder(folder)
     path = folder / f"{NAME}.json"
-    found = read_figures(path, lambda it: it.keys() >= {"format", "parts", "product"})
+    found = read_figures(path, lambda it: it.keys() >= {"format", "parts", "product", "speed"})
     if found is None:
-        return {"format": FORMAT, "parts": {}, "product": []}
+        return {"format": FORMAT, "parts": {}, "product": [], "speed": []}
     if found["format"] != FORMAT:
         raise TunesmithError(f"{path} holds figures of another version: {WAY_OUT}")
     return found
@@ -66,15 +66,12 @@ def write_models(folder: Path, figures: Figures, pictures: Mapping[str, str]) ->
         figures=written,
         parts=[(PARTS[name], it) for name, it in figures["parts"].items() if name in PARTS],
         circumstances={name: together([it["origin"]]) for name, it in figures["parts"].items()},
-        product=together([row["origin"] for row in figures["product"]] or [_any(figures)]),
+        product=together([row["origin"] for row in figures["product"]] or [origin_now()]),
+        speed=together([row["origin"] for row in figures["speed"]] or [origin_now()]),
         shares=SHARES,
     )
     write_texts(folder, {**pictures, f"{NAME}.md": page})
     return page
-
-
-def _any(figures: Figures) -> Any:
-    return next(iter(figures["parts"].values()))["origin"]
 
 
 def _shipped(origin: Mapping[str, Any], model: Any) -> dict[str, Any]:

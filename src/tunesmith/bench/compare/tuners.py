@@ -72,7 +72,8 @@ def choose_tuners(texts: Iterable[str]) -> list[TunerChoice]:
     chosen: dict[str, TunerChoice] = {}
     for text in texts:
         before, colon, rest = text.partition(":")
-        before, plus, sees = before.partition("+")
+        before, plus, seen = before.partition("+")
+        sees = seen.strip()
         if plus and sees not in _SEEN:
             raise unknown_name(f"view of tuner '{text.strip()}'", sees, _SEEN)
         name, multiplier = _multiplied(before)

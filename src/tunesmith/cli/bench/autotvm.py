@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tunesmith.operators import Operator
     from tunesmith.progress import Progress
 
-PRODUCT = "product"
+PRODUCT, SPEED = "product", "speed"
 _QUICK_REPEATS, _QUICK_TRIALS = 2, 96
 _RUNS = "models-runs"
 
@@ -31,7 +31,8 @@ def autotvm(
     part: Annotated[
         str,
         Option(
-            help="model, objective, diversity, uncertainty, transfer, representation, or product."
+            help="model, objective, diversity, uncertainty, transfer, representation, product, "
+            "or speed."
         ),
     ],
     output: Annotated[
@@ -57,8 +58,11 @@ def autotvm(
     from tunesmith.bench.autotvm.parts import PARTS
     from tunesmith.bench.autotvm.product import ProductSettings
 
-    if part not in PARTS and part != PRODUCT:
-        raise unknown_name("part", part, [*PARTS, PRODUCT])
+    if part not in {*PARTS, PRODUCT, SPEED}:
+        raise unknown_name("part", part, [*PARTS, PRODUCT, SPEED])
+    if part == SPEED:
+        _speed(output, as_json=as_json)
+        return
     if part == PRODUCT:
         if repeats is not None:
             raise UsageError("product has one run of each operator: leave out --repeats")
@@ -110,6 +114,19 @@ def _experiment(
             page = write_models(output, figures, pictures)
     if not results.traces:
         raise TunesmithError(f"every run crashed: {results.crashes[0].why}")
+    print_page(figures, page, as_json=as_json, written=output / "models.md")
+
+
+def _speed(output: Path, *, as_json: bool) -> None:
+    from tunesmith.bench.autotvm.page import read_models, write_models
+    from tunesmith.bench.autotvm.speed import measure_speed
+
+    figures: dict[str, Any] = read_models(output)
+    figures["speed"] = []
+    for row in measure_speed():
+        remark(f"{row['what']}: {row['seconds']:.2f} s")
+        figures["speed"].append(row)
+    page = write_models(output, figures, {})
     print_page(figures, page, as_json=as_json, written=output / "models.md")
 
 

@@ -1,0 +1,88 @@
+"""How long the thinking takes: features of programs, planning a batch, the start of a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tunesmith.bench.pages.provenance import origin_now
+from tunesmith.features.kinds import FeatureKind
+from tunesmith.measure.task.portfolio import joined, problems_of
+from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.operators import workload
+from tunesmith.target import Target
+from tunesmith.task import Task
+from tunesmith.transfer.favourite import favourite
+from tunesmith.transfer.shipped import shipped_model
+from tunesmith.tuners.autotvm import AutoTVM
+from tunesmith.tuners.random import Random
+from tunesmith.tuners.view import View
+from tunesmith.tuning.branches import Branches
+
+LAYER = "resnet18.C7"
+SKETCHES = ("cpu_tiled", "cpu_direct", "cpu_im2col")
+CANDIDATES = 1000
+OBSERVED = 1000
+
+_PLANNED: dict[FeatureKind, float] = {"configuration": 0.3, "context-relation": 2.0}
+_FEATURES_WANTED = 1.5
+_START_WANTED = 1.0
+
+
+def measure_speed() -> Iterator[dict[str, Any]]:
+    """A row for each thing: ``what`` it is, its ``seconds``, how many were ``wanted``."""
+    task = Task(workload(LAYER), Target())
+    for sketch in SKETCHES:
+        problem = TaskProblem.of(task, sketch)
+        few, *many = _configs(problem, CANDIDATES + 1)
+        problem.features([few], "context-relation")  # the processes are there from now on
+        begun = time.perf_counter()
+        problem.features(many, "context-relation")
+        yield _row(f"features of {CANDIDATES:,} programs of {sketch}", begun, _FEATURES_WANTED)
+    problem = TaskProblem.of(task, SKETCHES[0])
+    for kind, wanted in _PLANNED.items():
+        yield _planning(problem, kind, wanted)
+    model = shipped_model(task.target)
+    problems = problems_of(task)
+    branches = Branches(joined(problems), Random(), 0, model)
+    begun = time.perf_counter()
+    branches.find_starts()
+    yield _row("starts of a run, all sketches", begun, _START_WANTED)
+    begun = time.perf_counter()
+    favourite(problems, model)
+    yield _row("favourite without a trial, all sketches", begun, _START_WANTED)
+
+
+def _planning(problem: TaskProblem, kind: FeatureKind, wanted: float) -> dict[str, Any]:
+    """A batch of 64 after so many observations, whose programs are known by then."""
+    view = View(problem.space, problem.estimates, problem.features)
+    search = AutoTVM(features=kind).start_on(view, 0)
+    configs = _configs(problem, OBSERVED)
+    view.features(configs, kind)
+    times = np.nan_to_num(problem.estimates(configs), nan=1.0)
+    search.observe(
+        [
+            Measurement(config, Outcome.NO_ERROR, (seconds,))
+            for config, seconds in zip(configs, times.tolist(), strict=True)
+        ]
+    )
+    begun = time.perf_counter()
+    search.propose(64)
+    return _row(f"a batch of 64 after {OBSERVED:,} trials, {kind} features", begun, wanted)
+
+
+def _configs(problem: TaskProblem, count: int) -> list[Any]:
+    return list(problem.space.sample_many(count, np.random.default_rng(0)))
+
+
+def _row(what: str, begun: float, wanted: float) -> dict[str, Any]:
+    return {
+        "what": what,
+        "seconds": time.perf_counter() - begun,
+        "wanted": wanted,
+        "origin": origin_now(),
+    }
