@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tunesmith.bench.autotvm.page import write_models_page
 from tunesmith.bench.calls.page import calls_page
 from tunesmith.bench.compare.files import write_comparison_page
 from tunesmith.bench.gpu.page import gpu_page
@@ -49,6 +50,8 @@ def _write(folder: Path, name: str, figures: Mapping[str, Any]) -> None:
         write_networks_page(folder, figures, kind)
     elif name == "starts":
         write_starts_page(folder, figures)
+    elif name == "models":
+        write_models_page(folder, figures)
     elif name == "compare":
         write_comparison_page(folder, figures)
     else:

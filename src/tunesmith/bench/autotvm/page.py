@@ -20,9 +20,11 @@ from tunesmith.bench.pages.figure_files import (
     write_figures,
     write_texts,
 )
-from tunesmith.bench.pages.provenance import origin_now, together
+from tunesmith.bench.pages.provenance import together
 from tunesmith.bench.pages.templates import markdown
 from tunesmith.errors import TunesmithError
+from tunesmith.networks.reporting.brief import brief
+from tunesmith.operators import parse_operator
 from tunesmith.target import Target
 from tunesmith.transfer.shipped import shipped_model
 
@@ -61,17 +63,33 @@ def write_models(folder: Path, figures: Figures, pictures: Mapping[str, str]) ->
         "shipped": None if shipped is None else _shipped(shipped.origin, shipped),
     }
     write_figures(folder, NAME, written)
+    write_texts(folder, pictures)
+    return write_models_page(folder, written)
+
+
+def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
+    """Write the page of the figures in the JSON file; returns it.
+
+    Raises ``TunesmithError`` where that is impossible.
+    """
+    parts, product, speed = figures["parts"], figures["product"], figures["speed"]
     page = markdown(
         "autotvm/page.md.jinja",
-        figures=written,
-        parts=[(PARTS[name], it) for name, it in figures["parts"].items() if name in PARTS],
-        circumstances={name: together([it["origin"]]) for name, it in figures["parts"].items()},
-        product=together([row["origin"] for row in figures["product"]] or [origin_now()]),
-        speed=together([row["origin"] for row in figures["speed"]] or [origin_now()]),
+        figures=figures,
+        parts=[(PARTS[name], it) for name, it in parts.items() if name in PARTS],
+        circumstances={name: together([it["origin"]]) for name, it in parts.items()},
+        product=together([row["origin"] for row in product]) if product else None,
+        speed=together([row["origin"] for row in speed]) if speed else None,
         shares=SHARES,
+        brief=_brief,
     )
-    write_texts(folder, {**pictures, f"{NAME}.md": page})
+    write_texts(folder, {f"{NAME}.md": page})
     return page
+
+
+def _brief(row: Mapping[str, Any]) -> str:
+    described = row["operator"]
+    return brief(parse_operator(described["operator"], described["options"]))
 
 
 def _shipped(origin: Mapping[str, Any], model: Any) -> dict[str, Any]:
