@@ -5,16 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument
+from typer import Argument, Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, remark
+from tunesmith.errors import MissingDependencyError
 
 
 def training_set(
     output: Annotated[Path, Argument(help="The file to write, such as zen5.json.gz.")],
     *,
     store: opt.StoreLocation = None,
+    network: Annotated[
+        list[str] | None,
+        Option(help="Look for operators in this network of the zoo, or pattern; default: all."),
+    ] = None,
     as_json: opt.Json = False,
 ) -> None:
     """Write the trials that this machine made of tasks as one small file, to train models on."""
@@ -25,8 +30,11 @@ def training_set(
 
     with open_store(store) as opened:
         found = stored_set(opened)
-        networks = networks_of_operators(network_workloads().values(), remark)
-        found = stored_set(opened, networks)
+        try:
+            networks = networks_of_operators(network_workloads(network or ()).values(), remark)
+            found = stored_set(opened, networks)
+        except MissingDependencyError as error:
+            remark(f"of which networks operators are is not known: {error}")
     write_training_set(found, output)
     size = output.stat().st_size
     if as_json:

@@ -1,0 +1,61 @@
+"""From records to a model that ships: the commands, on made-up records."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.transfer.made_up import SIZES, add_trials
+from tunesmith.store import open_store
+from tunesmith.transfer.files import read_model
+from tunesmith.transfer.training_set import read_training_set
+
+pytest.importorskip("xgboost", reason="XGBoost is not installed")
+
+
+@pytest.fixture
+def records(store: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A training set of a store; without PyTorch, whose networks would take a minute."""
+    with open_store(store) as opened:
+        for size in (*SIZES, 224, 256):
+            add_trials(opened, size, 130)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    written = command("bench", "training-set", tmp_path / "set.json.gz", "--store", store, "--json")
+    assert written.json["trials"] == 910
+    assert "of which networks operators are is not known" in written.err
+    return tmp_path / "set.json.gz"
+
+
+def test_a_set_becomes_a_model(records: Path, tmp_path: Path, command: Command) -> None:
+    place = tmp_path / "models" / "cpu.json.gz"
+    trained = command("bench", "train-model", records, "-o", place)
+    assert trained.code == 0, trained.err
+    assert "networks held out" in trained.out
+    assert max(map(len, trained.out.replace(str(place), "").splitlines())) <= 100
+    assert read_model(place).trials == 910
+
+
+def test_its_tasks_are_measured_here(records: Path, tmp_path: Path, command: Command) -> None:
+    other = tmp_path / "random.db"
+    words = ("bench", "gather", records, "--store", other, "--trials", 2, "--every", 7)
+    gathered = command(*words, "--json")
+    assert gathered.json["trials"] == 2
+    assert gathered.json["tasks"] == 1
+    assert command(*words).out.endswith("2 trials of 1 tasks\n")
+    refused = command("bench", "gather", records, "--every", 0)
+    assert refused.complaint == "--every must be 1 or more, not 0"
+
+
+def test_the_networks_of_operators_are_named(store: Path, tmp_path: Path, command: Command) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    with open_store(store) as opened:
+        add_trials(opened, 64, 20)
+    place = tmp_path / "set.json.gz"
+    written = command("bench", "training-set", place, "--store", store, "--network", "dqn")
+    assert written.code == 0, written.err
+    assert read_training_set(place).series[0].networks == frozenset()
+    unknown = command("bench", "training-set", place, "--store", store, "--network", "dqm")
+    assert "unknown network 'dqm'" in unknown.err
