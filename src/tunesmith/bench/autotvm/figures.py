@@ -52,8 +52,9 @@ def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
     """A row for each line: the median ``trials_to_95`` over problems, of medians over runs, where a
     run that never comes so far counts as its ``limit``; the share of runs that ``reached`` it; the
     mean ``best`` share and its ``best_error``; ``thinking``, the share of the time, and
-    ``thinking_ms`` a config; and the ``ratios`` of trials to those of each reference, the median
-    over problems and seeds."""
+    ``thinking_ms`` a config; the ``ratios`` of trials to those of each reference, and what share of
+    its trials a line needs to come as far as each (``catches_up``): medians over problems and
+    seeds."""
     cells = {(cell.tuner.label, cell.problem.label): cell for cell in summary.cells if cell.traces}
     found = []
     for label in summary.labels:
@@ -79,6 +80,11 @@ def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
                     for other in REFERENCES
                     if other != label and _of(cells, other)
                 },
+                "catches_up": {
+                    other: _catches_up(own, _of(cells, other), limit)
+                    for other in REFERENCES
+                    if other != label and _of(cells, other)
+                },
             }
         )
     return found
@@ -101,11 +107,25 @@ def _ratio(own: Mapping[str, Cell], others: Mapping[str, Cell], limit: int) -> f
     return statistics.median(ratios) if ratios else None
 
 
+def _catches_up(own: Mapping[str, Cell], others: Mapping[str, Cell], limit: int) -> float | None:
+    """The trials to the speed that a run of the others ended with, as a share of its own to that:
+    the median over pairs of runs of the same problem and seed."""
+    shares = [
+        _to(first, second.best[-1], limit) / _to(second, second.best[-1], limit)
+        for problem, cell in own.items()
+        if problem in others
+        for first, second in zip(cell.traces, others[problem].traces, strict=False)
+        if len(second.best)
+    ]
+    return statistics.median(shares) if shares else None
+
+
 def _all_to_95(cell: Cell, limit: int) -> list[int]:
     """The trials of each run until ``WANTED_SHARE`` of the optimum."""
-    return [_to_95(trace, cell.optimum, limit) for trace in cell.traces]
+    return [_to(trace, cell.optimum / WANTED_SHARE, limit) for trace in cell.traces]
 
 
-def _to_95(trace: Trace, optimum: float, limit: int) -> int:
-    reached = np.flatnonzero(trace.best <= optimum / WANTED_SHARE)
+def _to(trace: Trace, seconds: float, limit: int) -> int:
+    """The trials until a call takes so many seconds; the limit where that never is."""
+    reached = np.flatnonzero(trace.best <= seconds)
     return math.ceil((int(reached[0]) + 1) / trace.multiplier) if len(reached) else limit
