@@ -11,7 +11,7 @@ what trees learn is how much faster a config is than estimated, beside the mean 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -134,13 +134,12 @@ def learn(
     origin: Mapping[str, Any] | None = None,
     below: GlobalModel | None = None,
     least: int = LEAST_TRIALS,
-    tell: Callable[[int], None] = lambda _: None,
 ) -> GlobalModel:
     """Learn from series. Those of unknown sketches or other versions are left out.
 
-    What is learned corrects the model ``below``, if there is one. ``tell`` is called with the
-    number of series that are read. Raises ``TooFewTrialsError`` for fewer than ``least`` trials,
-    ``UsageError`` where all failed, and ``MissingDependencyError`` without XGBoost.
+    What is learned corrects the model ``below``, if there is one. Raises ``TooFewTrialsError`` for
+    fewer than ``least`` trials, ``UsageError`` where all failed, and ``MissingDependencyError``
+    without XGBoost.
     """
     model = BoostedTrees(0, "regression", growth)  # whose complaint is due now
     known: list[tuple[Series, TaskProblem]] = []
@@ -151,13 +150,12 @@ def learn(
     encoding = Encoding.of((each.task, each.sketch, each.configs) for each, _ in known)
     features, bases, seconds, tasks = [], [], [], []
     numbers: dict[Task, int] = {}
-    for done, (each, problem) in enumerate(known, 1):
+    for each, problem in known:
         estimates = problem.estimates_with_parts(each.configs)
         features.append(encoding.rows(each.task, each.sketch, each.configs, estimates))
         bases.append(-_log_speeds(problem, each.configs, estimates, below))
         seconds.append(each.seconds)
         tasks.append(np.full(len(each.configs), numbers.setdefault(each.task, len(numbers))))
-        tell(done)
     count = sum(map(len, seconds))
     if count < least:
         raise TooFewTrialsError(

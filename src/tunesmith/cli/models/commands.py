@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
@@ -13,10 +14,39 @@ from tunesmith.errors import UsageError, unknown_name
 if TYPE_CHECKING:
     from tunesmith.transfer.of_store import Scope
 
-Kind = Annotated[str, Option("--target", help="Trials for this kind of target; all: for any.")]
-Operators = Annotated[
-    list[str] | None, Option("--operator", help="Only trials of this operator; repeatable.")
-]
+
+@dataclass(frozen=True, kw_only=True)
+class TaughtOptions:
+    """Which of a store's trials a model learns from."""
+
+    target: Annotated[
+        str, Option("--target", help="Trials for this kind of target; all: for any.")
+    ] = "cpu"
+    mcpu: opt.Processor = None
+    arch: opt.Architecture = None
+    operator: Annotated[
+        list[str] | None, Option("--operator", help="Only trials of this operator; repeatable.")
+    ] = None
+    sketch: opt.SketchNames = None
+
+    def scope(self) -> Scope:
+        """What to learn from. Raises ``UsageError`` for names that do not exist."""
+        from tunesmith.operators import operator_class
+        from tunesmith.sketches.registry import SKETCHES
+        from tunesmith.target import Target
+        from tunesmith.transfer.of_store import Scope
+
+        for name in self.operator or ():
+            operator_class(name)
+        for name in self.sketch or ():
+            SKETCHES.get(name)
+        if self.target == "all":
+            if self.mcpu or self.arch:
+                raise UsageError("all targets have no --mcpu or --arch: leave it out")
+            chosen = None
+        else:
+            chosen = Target(kind=self.target, mcpu=self.mcpu, arch=self.arch)
+        return Scope(chosen, tuple(self.operator or ()), tuple(self.sketch or ()))
 
 
 def list_(*, store: opt.StoreLocation = None, as_json: opt.Json = False) -> None:
@@ -36,18 +66,14 @@ def list_(*, store: opt.StoreLocation = None, as_json: opt.Json = False) -> None
 def train(
     *,
     store: opt.StoreLocation = None,
-    target: Kind = "cpu",
-    mcpu: opt.Processor = None,
-    arch: opt.Architecture = None,
-    operator: Operators = None,
-    sketch: opt.SketchNames = None,
+    taught: TaughtOptions,
     as_json: opt.Json = False,
 ) -> None:
     """Learn from the trials of a store now; without this, a run does when enough is new."""
     from tunesmith.store import open_store
     from tunesmith.transfer.of_store import train as trained
 
-    scope = _scope(target, mcpu, arch, operator, sketch)
+    scope = taught.scope()
     with open_store(store, create=False) as opened:
         model = trained(opened, scope, remark)
     if as_json:
@@ -59,11 +85,7 @@ def train(
 def score(
     *,
     store: opt.StoreLocation = None,
-    target: Kind = "cpu",
-    mcpu: opt.Processor = None,
-    arch: opt.Architecture = None,
-    operator: Operators = None,
-    sketch: opt.SketchNames = None,
+    taught: TaughtOptions,
     as_json: opt.Json = False,
 ) -> None:
     """Say how good models are on tasks of a store that they have not learned from."""
@@ -71,7 +93,7 @@ def score(
     from tunesmith.store import open_store
     from tunesmith.transfer.of_store import held_out_scores
 
-    scope = _scope(target, mcpu, arch, operator, sketch)
+    scope = taught.scope()
     with open_store(store, create=False) as opened:
         rows = held_out_scores(opened, scope, remark)
     if as_json:
@@ -101,29 +123,3 @@ def remove(
             print_text(f"removed {saved[name]}")
     if not saved:
         print_text(f"{opened.name} has no models")
-
-
-def _scope(
-    target: str,
-    mcpu: str | None,
-    arch: str | None,
-    operators: list[str] | None,
-    sketches: list[str] | None,
-) -> Scope:
-    """What to learn from. Raises ``UsageError`` for names that do not exist."""
-    from tunesmith.operators import operator_class
-    from tunesmith.sketches.registry import SKETCHES
-    from tunesmith.target import Target
-    from tunesmith.transfer.of_store import Scope
-
-    for name in operators or ():
-        operator_class(name)
-    for name in sketches or ():
-        SKETCHES.get(name)
-    if target == "all":
-        if mcpu or arch:
-            raise UsageError("all targets have no --mcpu or --arch: leave it out")
-        chosen = None
-    else:
-        chosen = Target(kind=target, mcpu=mcpu, arch=arch)
-    return Scope(chosen, tuple(operators or ()), tuple(sketches or ()))
