@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,8 @@ pytest.importorskip("xgboost", reason="XGBoost is not installed")
 @pytest.mark.parametrize("name", PARTS)
 def test_each_part_can_begin(name: str, tmp_path: Path) -> None:
     part = PARTS[name]
-    lines = [line for line in part.lines if "tree-gru" not in line.tuner]
+    there = find_spec("torch") is not None
+    lines = [line for line in part.lines if there or "tree-gru" not in line.tuner]
     problems = part.problems(RECORDED)
     assert len(problems) == len(part.recorded) + len(part.measured)
     comparison = replace(part, lines=lines).comparison(
@@ -44,6 +46,14 @@ def test_every_part_has_a_line_to_compare_with_and_repeats_enough() -> None:
 def test_a_problem_that_a_part_does_not_have() -> None:
     with pytest.raises(UsageError, match="unknown problem of part transfer 'layers/C1'"):
         PARTS["transfer"].problems(RECORDED, ["layers/C1"])
+
+
+def test_some_of_its_lines_alone() -> None:
+    part = PARTS["model"]
+    assert [line.name for line in part.only(["random", "GBT"]).lines] == ["random", "GBT"]
+    assert part.only([]) == part
+    with pytest.raises(UsageError, match="unknown line of part model 'GTB': did you mean GBT"):
+        part.only(["GTB"])
 
 
 def test_runs_become_figures_and_a_page(tmp_path: Path) -> None:

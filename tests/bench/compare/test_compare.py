@@ -221,7 +221,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, answers: list[Any]) -> list[tuple[
         return Trace.of([], [], split, Stop.SECONDS, best=value)
 
     monkeypatch.setattr(compare_module, "measure_run", answer)
-    monkeypatch.setattr(MeasuredProblem, "spaces", lambda self: [])
+    monkeypatch.setattr(MeasuredProblem, "views", lambda self: [])
     return calls
 
 

@@ -133,10 +133,10 @@ def test_a_run_begins_with_what_its_tuner_proposes(tmp_path: Path) -> None:
         problem.tuned, Random(), Budget(trials=4), seed=3, store=store, watch=lambda _: None
     )
     assert trace.trials == 4
-    (space,) = problem.spaces()
+    (view,) = problem.views()
     with open_store(store) as opened:
         tried = {record.config for record in opened.records(problem.tuned.key)}
-    assert tried == set(Random().start(space, 3).propose(4))
+    assert tried == set(Random().start_on(view, 3).propose(4))
 
 
 # -- who searches ---------------------------------------------------------------------------------

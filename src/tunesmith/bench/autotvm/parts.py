@@ -7,7 +7,7 @@ parts of the spaces of ResNet-18's layers, which costs no hardware.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tunesmith.bench.compare.compare import CompareSettings, Comparison
@@ -61,6 +61,17 @@ class Part:
     recorded: Sequence[str] = ()
     measured: Sequence[str] = ()
     sources: Sequence[str] = ()
+
+    def only(self, names: Sequence[str]) -> Part:
+        """With those of its lines alone that are named; with all where none is.
+
+        Raises ``UsageError`` for a name that no line has.
+        """
+        known = {line.name: line for line in self.lines}
+        for name in names:
+            if name not in known:
+                raise unknown_name(f"line of part {self.name}", name, known)
+        return replace(self, lines=[known[name] for name in names] or self.lines)
 
     def problems(self, data: Path, chosen: Sequence[str] = ()) -> list[Problem]:
         """Its problems, or those of them that are ``chosen`` by name.

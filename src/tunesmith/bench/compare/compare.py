@@ -18,7 +18,7 @@ from tunesmith.bench.compare.measured import measure_run
 from tunesmith.bench.compare.pool import Pool
 from tunesmith.bench.compare.problems import MeasuredProblem, Problem, RecordedProblem
 from tunesmith.bench.compare.process import reason
-from tunesmith.bench.compare.recorded_task import features_of, recorded_problem
+from tunesmith.bench.compare.recorded_task import recorded_problem
 from tunesmith.bench.compare.score import REPEATS
 from tunesmith.bench.compare.simulated_trace import Trace, load_trace, save_trace
 from tunesmith.bench.compare.tuners import TunerChoice
@@ -27,7 +27,6 @@ from tunesmith.budget import Budget
 from tunesmith.errors import StoreError, TunesmithError, UsageError, system_reason
 from tunesmith.measure.identity import digest
 from tunesmith.measure.recorded.recording import load_recording
-from tunesmith.tuners import View
 
 _RUNS = "runs"
 # Changes when traces of before no longer tell what those of now do.
@@ -299,17 +298,15 @@ def _words(run: Run) -> str:
 
 def _check_search(problem: Problem, tuner: TunerChoice) -> None:
     """Raises ``UsageError`` if the tuner cannot search the problem's spaces."""
-    features = None
-    if isinstance(problem, RecordedProblem):
-        features = features_of(problem.path)
-        if tuner.sees != "space" and recorded_problem(problem.path) is None:
-            raise UsageError(
-                f"tuner '{tuner.label}' has no estimates for {problem.label}: its sketch is not "
-                "known, or has another version now"
-            )
-    for space in problem.spaces():
+    recorded = isinstance(problem, RecordedProblem)
+    if recorded and tuner.sees != "space" and recorded_problem(problem.path) is None:
+        raise UsageError(
+            f"tuner '{tuner.label}' has no estimates for {problem.label}: its sketch is not "
+            "known, or has another version now"
+        )
+    for view in problem.views():
         try:
-            tuner.tuner.start_on(View(space, features=features), 0)
+            tuner.tuner.start_on(view, 0)
         except TunesmithError as error:
             raise type(error)(
                 f"tuner '{tuner.label}' cannot search {problem.label}: {error}"

@@ -26,8 +26,8 @@ def measure_run(
     store: str,
     watch: Callable[[float], None],
 ) -> Trace:
-    """Tune a task, with all its sketches, or another problem, from nothing: neither earlier trials
-    nor a model's good starts help.
+    """Tune a task, with all its sketches, or another problem, from nothing: neither earlier
+    trials nor good starts nor a model of other tasks help.
 
     ``watch`` is told of the share of the budget that is used up. A trial ended when it was stored.
     Raises ``KeyboardInterrupt`` if Ctrl-C ended it, ``StoreError`` if the store failed.
@@ -50,6 +50,7 @@ def measure_run(
             seed=seed,
             fresh=True,
             prior=False,
+            transfer=False,
             progress=tell,
         )
         if result.stopped is Stop.INTERRUPTED:

@@ -16,8 +16,8 @@ from tunesmith.errors import UsageError, unknown_name
 if TYPE_CHECKING:
     from tunesmith.measure.recorded.recording import Recording
     from tunesmith.problem import Problem as TuningProblem
-    from tunesmith.space import Space
     from tunesmith.task import Task
+    from tunesmith.tuners import View
 
 _WILD = frozenset("*?[")
 
@@ -57,9 +57,12 @@ class RecordedProblem:
         recording = self.recording
         return {"record": recording.digest, "space": digest(identify(recording.space))}
 
-    def spaces(self) -> list[Space]:
-        """What a tuner has to search."""
-        return [self.recording.space]
+    def views(self) -> list[View]:
+        """What a tuner is shown."""
+        from tunesmith.bench.compare.recorded_task import features_of
+        from tunesmith.tuners import View
+
+        return [View(self.recording.space, features=features_of(self.path))]
 
 
 @dataclass(frozen=True)
@@ -96,11 +99,13 @@ class MeasuredProblem:
         target = task.target.to_json()
         return {"task": task.key, "target": target, "machine": this_machine()["fingerprint"]}
 
-    def spaces(self) -> list[Space]:
-        """What a tuner has to search, one a sketch."""
+    def views(self) -> list[View]:
+        """What a tuner is shown, one of each sketch."""
         from tunesmith.measure.task.portfolio import problems_of
+        from tunesmith.tuners import View
 
-        return [problem.space for problem in problems_of(self.task, (), ())]
+        problems = problems_of(self.task, (), ())
+        return [View(problem.space, features=problem.features) for problem in problems]
 
 
 Problem = RecordedProblem | MeasuredProblem

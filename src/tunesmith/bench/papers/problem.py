@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.problem import Measurer, MeasureSettings
     from tunesmith.task import Task
+    from tunesmith.tuners import View
 
     Array = npt.NDArray[np.float64]
 
@@ -107,6 +108,8 @@ class SearchProblem(MeasuredProblem):
         except SpaceError:
             return None
 
-    def spaces(self) -> list[Space]:
-        """What a tuner has to search."""
-        return [self.tuned.space]
+    def views(self) -> list[View]:
+        """What a tuner is shown."""
+        from tunesmith.tuners import View
+
+        return [View(self.tuned.space, features=self.tuned.features)]

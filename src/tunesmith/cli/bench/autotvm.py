@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tunesmith.bench.autotvm.parts import Part
     from tunesmith.bench.autotvm.product import ProductSettings
+    from tunesmith.bench.compare.compare import Comparison
     from tunesmith.operators import Operator
     from tunesmith.progress import Progress
 
@@ -47,6 +48,10 @@ def autotvm(
     problem: Annotated[
         list[str] | None, Option(help="Only this problem, or network for product; repeatable.")
     ] = None,
+    line: Annotated[
+        list[str] | None,
+        Option(help="Do the runs of this line alone, beside those that are saved; repeatable."),
+    ] = None,
     repeats: Annotated[int | None, Option(help="Runs of each line on each problem.")] = None,
     trials: Annotated[int | None, Option(help="Trials of a run.")] = None,
     operators: Annotated[int, Option(help="product: operators of each network.")] = 2,
@@ -55,8 +60,9 @@ def autotvm(
     as_json: opt.Json = False,
 ) -> None:
     """Repeat an experiment on learned cost models, or measure what they are worth."""
-    from tunesmith.bench.autotvm.parts import PARTS
+    from tunesmith.bench.autotvm.parts import PARTS, RECORDED
     from tunesmith.bench.autotvm.product import ProductSettings
+    from tunesmith.bench.compare.compare import CompareSettings
 
     if part not in {*PARTS, PRODUCT, SPEED}:
         raise unknown_name("part", part, [*PARTS, PRODUCT, SPEED])
@@ -64,8 +70,9 @@ def autotvm(
         _speed(output, as_json=as_json)
         return
     if part == PRODUCT:
-        if repeats is not None:
-            raise UsageError("product has one run of each operator: leave out --repeats")
+        for name, value in (("repeats", repeats), ("line", line)):
+            if value is not None:
+                raise UsageError(f"product has one run of each operator: leave out --{name}")
         settings = ProductSettings(
             trials or (_QUICK_TRIALS if quick else 500), 1 if quick else operators, seed
         )
@@ -76,38 +83,38 @@ def autotvm(
         chosen = replace(chosen, repeats=_QUICK_REPEATS, trials=_QUICK_TRIALS)
     if repeats is not None or trials is not None:
         chosen = replace(chosen, repeats=repeats or chosen.repeats, trials=trials or chosen.trials)
-    _experiment(
-        chosen, output, data, problem or [], seed, quick=quick, fresh=fresh, as_json=as_json
+    problems = chosen.problems(data or RECORDED, problem or [])
+    settings = CompareSettings(chosen.repeats, trials=chosen.trials, seed=seed)
+    folder = output / _RUNS / (f"{part}-quick" if quick else part)
+    whole, asked = (
+        each.comparison(problems[:1] if quick else problems, settings, folder)
+        for each in (chosen, chosen.only(line or []))
     )
+    _experiment(chosen, whole, asked, output, fresh=fresh, as_json=as_json)
 
 
 def _experiment(
     part: Part,
+    comparison: Comparison,
+    asked: Comparison,
     output: Path,
-    data: Path | None,
-    names: list[str],
-    seed: int,
     *,
-    quick: bool,
     fresh: bool,
     as_json: bool,
 ) -> None:
+    """Do the runs that are ``asked`` for, and write the figures of all that are saved."""
     from tunesmith.bench.autotvm.figures import part_figures
     from tunesmith.bench.autotvm.page import read_models, write_models
-    from tunesmith.bench.autotvm.parts import RECORDED
-    from tunesmith.bench.compare.compare import CompareSettings
 
-    problems = part.problems(data or RECORDED, names)
-    settings = CompareSettings(part.repeats, trials=part.trials, seed=seed)
-    folder = output / _RUNS / (f"{part.name}-quick" if quick else part.name)
-    comparison = part.comparison(problems[:1] if quick else problems, settings, folder)
     figures = read_models(output)
     if fresh:
-        comparison.forget()
-    results = comparison.saved()
+        asked.forget()
+    done = asked.saved()
     try:
-        carry_out(comparison, results)
+        carry_out(asked, done)
     finally:  # Ctrl-C included
+        results = comparison.saved()
+        results.crashes.extend(done.crashes)
         if results.traces:
             found, pictures = part_figures(part, comparison, results, command_line())
             figures["parts"][part.name] = found
