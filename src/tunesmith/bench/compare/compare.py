@@ -298,8 +298,12 @@ def _words(run: Run) -> str:
 
 def _check_search(problem: Problem, tuner: TunerChoice) -> None:
     """Raises ``UsageError`` if the tuner cannot search the problem's spaces."""
-    recorded = isinstance(problem, RecordedProblem)
-    if recorded and tuner.sees != "space" and recorded_problem(problem.path) is None:
+    wants_more = tuner.sees != "space"
+    if (
+        wants_more
+        and isinstance(problem, RecordedProblem)
+        and recorded_problem(problem.path) is None
+    ):
         raise UsageError(
             f"tuner '{tuner.label}' has no estimates for {problem.label}: its sketch is not "
             "known, or has another version now"

@@ -73,10 +73,10 @@ def autotvm(
         for name, value in (("repeats", repeats), ("line", line)):
             if value is not None:
                 raise UsageError(f"product has one run of each operator: leave out --{name}")
-        settings = ProductSettings(
+        size = ProductSettings(
             trials or (_QUICK_TRIALS if quick else 500), 1 if quick else operators, seed
         )
-        _product(settings, output, data, problem or [], fresh=fresh, as_json=as_json)
+        _product(size, output, data, problem or [], fresh=fresh, as_json=as_json)
         return
     chosen = PARTS[part]
     if quick:
