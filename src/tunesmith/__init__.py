@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tunesmith import models, networks, operators, sketches, testing, tuners
+    from tunesmith import evolve, models, networks, operators, sketches, testing, tuners
     from tunesmith.budget import Budget, Stop
     from tunesmith.errors import (
         InstantiationError,
@@ -95,7 +95,7 @@ _HOMES = {
     "tunesmith.tuning.tune": ("tune",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
-_ROOMS = ("models", "networks", "operators", "sketches", "testing", "tuners")
+_ROOMS = ("evolve", "models", "networks", "operators", "sketches", "testing", "tuners")
 
 __all__ = [
     "BaseProblem",
@@ -139,6 +139,7 @@ __all__ = [
     "TunesmithError",
     "UsageError",
     "compile",
+    "evolve",
     "models",
     "networks",
     "open_store",

@@ -42,6 +42,7 @@ from tunesmith.cli.bench import (
     train_model,
     training_set,
 )
+from tunesmith.cli.evolve import commands as evolve
 from tunesmith.cli.models import commands as models
 from tunesmith.cli.network import build as network_build
 from tunesmith.cli.network import compare as network_compare
@@ -67,7 +68,7 @@ add_commands(
     *(tune.tune, tune_command.tune_command, record.record),
     *(best.best, history.history, report.report, import_.import_),
     *(lists.operators, lists.tuners, lists.sketches, space.space, show.show),
-    *(build.build, compare.compare),
+    *(build.build, compare.compare, evolve.evolve),
 )
 bench = typer.Typer(help="Measure the figures that the project promises.")
 add_commands(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tunesmith.machine import this_machine
-from tunesmith.store.record import ANY_MACHINE, Record, Run, Session, TaskSummary
+from tunesmith.store.record import ANY_MACHINE, Record, Run, Session, StoredEvaluation, TaskSummary
 from tunesmith.store.rescue import rescue
 from tunesmith.store.versions import library_versions
 
@@ -22,6 +22,7 @@ __all__ = [
     "Run",
     "Session",
     "Store",
+    "StoredEvaluation",
     "TaskSummary",
     "library_versions",
     "open_store",

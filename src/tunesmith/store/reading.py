@@ -13,7 +13,8 @@ from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Config
 from tunesmith.store import queries
 from tunesmith.store.database import Database
-from tunesmith.store.record import Record, Run, Session, TaskSummary
+from tunesmith.store.evaluations import read_evaluations
+from tunesmith.store.record import Record, Run, Session, StoredEvaluation, TaskSummary
 from tunesmith.store.rows import measurement_from
 
 T = TypeVar("T")
@@ -160,6 +161,12 @@ class Reader:
     def sessions(self, task_key: str, *, machine: str | None = None) -> list[Session]:
         """The sessions of a task, oldest first."""
         return self._ask(queries.sessions_of, task_key, machine)
+
+    def evaluations(self, task_key: str, *, machine: str | None = None) -> list[StoredEvaluation]:
+        """The evaluations of programs with edits, oldest first."""
+        return self._ask(
+            lambda connection, ids: list(read_evaluations(connection, ids)), task_key, machine
+        )
 
     def _ask(
         self,

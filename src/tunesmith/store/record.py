@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from tunesmith.measurement import Measurement
+from tunesmith.measurement import Measurement, Outcome
 
 if TYPE_CHECKING:
     from tunesmith.space import Config
@@ -159,3 +159,20 @@ class TaskSummary:
     trials: int
     best_seconds: float | None
     last: datetime | None
+
+
+@dataclass(frozen=True)
+class StoredEvaluation:
+    """An evaluation of a program that ``edits``, which are JSON-ready, make of the original.
+
+    ``program`` tells the program from others. Numbers of a program that failed are infinite.
+    """
+
+    program: str
+    edits: Sequence[Mapping[str, Any]]
+    outcome: Outcome
+    ratio: float
+    seconds: float
+    error: float
+    message: str
+    created: datetime

@@ -64,8 +64,8 @@ def measurement_row(measurement: Measurement) -> dict[str, Any]:
         "config_hash": config_hash(key),
         "seconds": _comparable_seconds(measurement),
         "run_seconds": json.dumps(measured["run_seconds"]),
-        "message": _storable(measured["message"]),
-        "program_hash": _storable(measured["program_hash"]),
+        "message": storable(measured["message"]),
+        "program_hash": storable(measured["program_hash"]),
         "device_state": None if state is None else json.dumps(state, separators=(",", ":")),
     }
 
@@ -89,7 +89,7 @@ def _comparable_seconds(measurement: Measurement) -> float | None:
     return seconds if math.isfinite(seconds) else None
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """``text`` without NUL, which PostgreSQL rejects, and lone surrogates, which UTF-8 rejects."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 

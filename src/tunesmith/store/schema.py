@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-REVISION = "0002"
+REVISION = "0003"
 """The schema that this version of Tunesmith reads and writes: the newest migration."""
 
 VERSION_TABLE = "tunesmith_schema"
@@ -117,4 +117,23 @@ records = Table(
     Index(None, "series_id", "config_hash"),  # has this config been in a play-off?
     Index(None, "series_id", "id"),  # a series in chronological order
     Index(None, "session_id", "id"),  # a run in chronological order
+)
+
+# What came of programs with edits. ``program`` is the digest of what they make: other edits may
+# make the same. NULL is an infinite number.
+evaluations = Table(
+    "evaluations",
+    metadata,
+    Column("id", _Id, primary_key=True),
+    Column("session_id", _Id, ForeignKey("sessions.id"), nullable=False),
+    Column("series_id", _Id, ForeignKey("series.id"), nullable=False),
+    Column("program", Text, nullable=False),
+    Column("edits", Text, nullable=False),
+    Column("outcome", SmallInteger, nullable=False),
+    Column("ratio", Float(53)),
+    Column("seconds", Float(53)),
+    Column("error", Float(53)),
+    Column("message", Text, nullable=False),
+    Column("created", BigInteger, nullable=False),
+    Index(None, "series_id", "id"),
 )

@@ -13,10 +13,12 @@ from sqlalchemy import Connection
 from tunesmith.machine import machine_of
 from tunesmith.measurement import Measurement
 from tunesmith.store.database import Database
+from tunesmith.store.evaluations import evaluation_row
 from tunesmith.store.reading import Reader
-from tunesmith.store.record import Record, Session
+from tunesmith.store.record import Record, Session, StoredEvaluation
 from tunesmith.store.rescue import read_rescued
 from tunesmith.store.rows import to_instant, to_json_text
+from tunesmith.store.schema import evaluations as evaluation_rows
 from tunesmith.store.schema import sessions
 from tunesmith.store.versions import library_versions
 from tunesmith.store.writing import (
@@ -109,6 +111,17 @@ class Store(Reader):
             return numbers
 
         self._numbers = self._database.write(work)
+
+    def add_evaluations(self, session: Session, evaluations: Sequence[StoredEvaluation]) -> None:
+        """Store evaluations of programs with edits in one transaction."""
+
+        def work(connection: Connection) -> None:
+            numbers = add_session(connection, session)
+            rows = [evaluation_row(numbers, each) for each in evaluations]
+            connection.execute(evaluation_rows.insert(), rows)
+
+        if evaluations:
+            self._database.write(work)
 
     def finish_session(
         self, session: Session, *, stopped: str, time_split: Mapping[str, float] | None = None

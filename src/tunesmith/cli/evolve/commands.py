@@ -1,0 +1,145 @@
+"""``tunesmith evolve``: a function made faster by random edits of its code."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from tunesmith.budget import Stop
+from tunesmith.cli import options as opt
+from tunesmith.cli.evolve.loading import listed, load_program, load_tests
+from tunesmith.cli.output import command_line, console, print_json, print_text, remark, remarks
+from tunesmith.errors import UsageError, describe
+
+if TYPE_CHECKING:
+    from tunesmith.evolve.front import Front
+
+
+def evolve(
+    program: Annotated[
+        str, Argument(help="FILE.py:FUNCTION for a Numba function, or a file of LLVM-IR, NAME.ll.")
+    ],
+    *,
+    test: Annotated[
+        Path | None,
+        Option("--test", "--harness", help="A Python file with tests, and heldout and error."),
+    ] = None,
+    entry: Annotated[str | None, Option(help="The function of the file of LLVM-IR.")] = None,
+    seconds: Annotated[float | None, Option(help="Stop after so many; default: 600.")] = None,
+    trials: Annotated[int | None, Option(help="Stop after so many programs were run.")] = None,
+    error: Annotated[float, Option(help="How wrong a program may be.")] = 0.01,
+    metric: Annotated[
+        str, Option(help="What an error is: relative or absolute; or the file's function error.")
+    ] = "relative",
+    exact: Annotated[bool, Option("--exact", help="The same output to the last bit.")] = False,
+    population: Annotated[int, Option(help="Programs of a generation.")] = 32,
+    seed: Annotated[int, Option(help="Seed of all that is left to chance.")] = 0,
+    workers: Annotated[
+        int | None, Option(help="Programs that are run at a time; default: one a core.")
+    ] = None,
+    timeout: Annotated[
+        float, Option(help="Seconds that a program may take, all its tests.")
+    ] = 10.0,
+    ablation: Annotated[
+        bool, Option("--ablation", help="Look which edits depend on each other.")
+    ] = False,
+    store: opt.StoreLocation = None,
+    output: Annotated[
+        Path | None, Option("-o", "--output", help="A folder for the programs, one file each.")
+    ] = None,
+    report: Annotated[Path | None, Option(help="Write a page about the run.")] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Make a function faster by evolution: random edits of its code, as far as its tests allow."""
+    harness = load_tests(test)
+    wanted = load_program(program, entry)
+    from tunesmith.budget import Budget
+    from tunesmith.evolve import reporting
+    from tunesmith.evolve.evaluation.pool import EvaluationSettings
+    from tunesmith.evolve.run import OBJECTIVES, State
+    from tunesmith.evolve.run import evolve as evolved
+    from tunesmith.evolve.search.nsga2 import SearchSettings
+    from tunesmith.reports.evolve.live import EvolveProgress
+    from tunesmith.store import open_store
+
+    budget = Budget(seconds if seconds is not None or trials is not None else 600.0, trials=trials)
+    with contextlib.ExitStack() as stack:
+        opened = stack.enter_context(open_store(store))
+        live = stack.enter_context(EvolveProgress(remarks(), budget.seconds, budget.trials))
+
+        def tell(state: State) -> None:
+            live.show(reporting.step_of(state.number, state.generation))
+
+        front = evolved(
+            wanted,
+            listed(harness, "tests"),
+            heldout=listed(harness, "heldout") or (),
+            objectives=OBJECTIVES[:1] if exact else OBJECTIVES,
+            error=error,
+            metric=getattr(harness, "error", metric),
+            budget=budget,
+            search=SearchSettings(population=population, seed=seed),
+            evaluation=EvaluationSettings(timeout=timeout, workers=workers),
+            ablation=ablation,
+            store=opened,
+            progress=tell,
+        )
+    files = _written(front, output)
+    if report is not None:
+        from tunesmith.reports.evolve.page import write_evolve_report
+
+        shown = reporting.report_of(front, exact=exact, commands=[command_line()])
+        write_evolve_report(shown, report)
+    _print(front, files, report, as_json=as_json)
+    if front.stopped == Stop.INTERRUPTED.value:
+        raise KeyboardInterrupt
+
+
+def _written(front: Front, folder: Path | None) -> list[Path]:
+    if folder is None:
+        return []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {folder}: {describe(error)}") from error
+    files = []
+    for number, point in enumerate(front, 1):
+        for ending in point.subject.endings:
+            files.append(folder / f"{front.subject.name}-{number}{ending}")
+            point.save(files[-1])
+    return files
+
+
+def _print(front: Front, files: list[Path], report: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        print_json(
+            {
+                "name": front.subject.name,
+                "points": [point.to_json() for point in front],
+                "evaluations": front.evaluations,
+                "seconds": front.seconds,
+                "stopped": front.stopped,
+                "outcomes": dict(front.outcomes),
+                "files": [str(path) for path in files],
+                "report": None if report is None else str(report),
+            }
+        )
+        return
+    from tunesmith.evolve.reporting import report_of
+    from tunesmith.reports.evolve.page import headline
+    from tunesmith.reports.evolve.tables import front_table
+
+    shown = report_of(front, exact=False)
+    print_text(f"{front.subject.name}: {headline(shown)}")
+    if front:
+        console().print(front_table(shown.programs))
+        print_text("\n".join(front[0].difference))
+    else:
+        remark("allow a larger --error, or more --seconds: what was found so far is kept")
+    for path in files:
+        print_text(f"program: {path}")
+    if report is not None:
+        print_text(f"report: {report}")

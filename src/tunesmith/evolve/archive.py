@@ -1,0 +1,108 @@
+"""All that was evaluated: of this run, and of earlier ones of the same program and tests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from tunesmith.budget import Budget, Stop
+from tunesmith.evolve.edit import Edit
+from tunesmith.evolve.evaluation.evaluation import Evaluation
+from tunesmith.evolve.evaluation.subject import Subject
+from tunesmith.evolve.search.individual import Individual, Program
+from tunesmith.evolve.search.nsga2 import SearchSettings
+from tunesmith.store import Store, StoredEvaluation
+
+# How many evaluations are stored at a time.
+_BATCH = 16
+
+
+class Archive:
+    """Programs with their edits, kept in the store if there is one."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        store: Store | None,
+        error_limit: float,
+        budget: Budget,
+        settings: SearchSettings,
+    ) -> None:
+        self._limit = error_limit
+        self._store = store
+        self._unsaved: list[StoredEvaluation] = []
+        self._programs: dict[str, Program] = {}
+        self._individuals: dict[str, Individual] = {}
+        self.outcomes: Counter[str] = Counter()
+        if store is None:
+            return
+        key = f"evolve:{subject.name}:{subject.digest}"
+        for stored in store.evaluations(key):
+            self._take(stored)
+        self._session = store.begin_session(
+            key,
+            tuner="nsga2",
+            seed=settings.seed,
+            description={"kind": "evolve", "name": subject.name, "error": error_limit},
+            tuner_settings=asdict(settings),
+            budget={"seconds": budget.seconds, "trials": budget.trials},
+        )
+
+    def _take(self, stored: StoredEvaluation) -> None:
+        """An evaluation of an earlier run."""
+        program = self._programs.setdefault(stored.program, Program(stored.program))
+        program.evaluations.append(
+            Evaluation(stored.outcome, stored.ratio, stored.seconds, stored.error, stored.message)
+        )
+        edits = tuple(Edit.from_json(each) for each in stored.edits)
+        self._add(edits, program)
+
+    def _add(self, edits: tuple[Edit, ...], program: Program) -> None:
+        if program.evaluation.within(self._limit):
+            known = self._individuals.get(program.digest)
+            if known is None or len(edits) < len(known.edits):
+                self._individuals[program.digest] = Individual(edits, program)
+
+    @property
+    def programs(self) -> list[Program]:
+        """Those of earlier runs."""
+        return list(self._programs.values())
+
+    @property
+    def individuals(self) -> list[Individual]:
+        """All valid ones, each program once."""
+        return [each for each in self._individuals.values() if each.edits]
+
+    def note(self, edits: tuple[Edit, ...], program: Program) -> None:
+        """Take in what was just evaluated."""
+        found = program.evaluations[-1]
+        wrong = found.ran and not found.within(self._limit)
+        self.outcomes["too wrong" if wrong else found.outcome.name] += 1
+        self._add(edits, program)
+        if self._store is not None:
+            self._unsaved.append(
+                StoredEvaluation(
+                    program.digest,
+                    [edit.to_json() for edit in edits],
+                    found.outcome,
+                    found.ratio,
+                    found.seconds,
+                    found.error,
+                    found.message,
+                    datetime.now(UTC),
+                )
+            )
+            if len(self._unsaved) >= _BATCH:
+                self._save()
+
+    def _save(self) -> None:
+        if self._store is not None:
+            self._store.add_evaluations(self._session, self._unsaved)
+            self._unsaved = []
+
+    def close(self, stopped: Stop) -> None:
+        """Store what is left, and why the run ended."""
+        self._save()
+        if self._store is not None:
+            self._store.finish_session(self._session, stopped=stopped.value)

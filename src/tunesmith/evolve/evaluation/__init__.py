@@ -1,0 +1,1 @@
+"""What a program with edits is worth: how fast it is, and how wrong."""

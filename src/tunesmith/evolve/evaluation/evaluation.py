@@ -1,0 +1,50 @@
+"""What came of running a program with edits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from tunesmith.measurement import Outcome
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """``ratio`` is the time of the tests by that of the original, ``seconds`` the time itself:
+    medians over pairs of runs of both. ``error`` is the largest of all tests. All are infinite for
+    a program that failed, and ``message`` says why in one line.
+    """
+
+    outcome: Outcome
+    ratio: float = math.inf
+    seconds: float = math.inf
+    error: float = math.inf
+    message: str = ""
+
+    @property
+    def ran(self) -> bool:
+        """Whether it gave results, right or wrong."""
+        return self.outcome is Outcome.NO_ERROR
+
+    def within(self, limit: float) -> bool:
+        """Whether it ran and its error is no larger than a limit."""
+        return self.ran and self.error <= limit
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON-ready; infinite numbers are null."""
+        values = {**asdict(self), "outcome": self.outcome.value}
+        return {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in values.items()
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The inverse of ``to_json``."""
+        numbers = {
+            name: math.inf if value[name] is None else float(value[name])
+            for name in ("ratio", "seconds", "error")
+        }
+        return cls(Outcome(value["outcome"]), message=str(value["message"]), **numbers)

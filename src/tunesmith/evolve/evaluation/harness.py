@@ -1,0 +1,169 @@
+"""Tests of a kernel: what it is called with, and how wrong its outputs may be."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.errors import UsageError, unknown_name
+
+Array = npt.NDArray[Any]
+
+Kernel = Callable[..., Any]
+"""What a test calls, as the original is called; arrays are changed in place."""
+
+Outputs = Sequence[Array]
+
+ErrorOf = Callable[[Outputs, Outputs], float]
+"""Of outputs and those of the original: how wrong they are, 0 for not at all."""
+
+
+Test = Callable[[Kernel], Any]
+"""A function that is given a kernel, may call it as often as it likes, and returns what is
+compared: an array, a number, or several of them. It must do the same each time."""
+
+
+class CallOnce:
+    """The test that calls a kernel once with arguments; compared are the arrays among these after
+    it, and what it returns."""
+
+    def __init__(self, arguments: Sequence[Any]) -> None:
+        self.arguments = tuple(arguments)
+
+    def told(self) -> bytes:
+        """What tells it from others."""
+        return b"".join(
+            each.dtype.str.encode() + str(each.shape).encode() + each.tobytes()
+            for each in map(np.asarray, self.arguments)
+        )
+
+    def __call__(self, kernel: Kernel) -> Any:
+        given = [each.copy() if isinstance(each, np.ndarray) else each for each in self.arguments]
+        returned = kernel(*given)
+        arrays = [each for each in given if isinstance(each, np.ndarray)]
+        return arrays if returned is None else [*arrays, returned]
+
+
+def as_test(value: Any) -> Test:
+    """A test of a function of a kernel, or of the arguments of a call.
+
+    Raises ``UsageError`` for what is neither.
+    """
+    if callable(value):
+        return value  # type: ignore[no-any-return] # of what it takes nothing is known
+    if isinstance(value, tuple | list):
+        return CallOnce(value)
+    raise UsageError(
+        f"a test is a function of the kernel or a tuple of arguments, not {type(value).__name__}"
+    )
+
+
+def as_outputs(value: Any) -> list[Array]:
+    """What a test returned as arrays."""
+    if isinstance(value, Mapping):
+        value = [value[name] for name in sorted(value)]
+    if isinstance(value, tuple | list):
+        return [np.array(each) for each in value]
+    return [np.array(value)]
+
+
+def relative(outputs: Outputs, golden: Outputs) -> float:
+    """The largest deviation of an element as a share of the size of what it should be."""
+    return _largest(outputs, golden, lambda difference, size: difference / size)
+
+
+def absolute(outputs: Outputs, golden: Outputs) -> float:
+    """The largest deviation of an element."""
+    return _largest(outputs, golden, lambda difference, _: difference)
+
+
+def exact(outputs: Outputs, golden: Outputs) -> float:
+    """0 for outputs that are the same to the last bit, infinite for all others."""
+    same = _alike(outputs, golden) and all(
+        each.tobytes() == other.tobytes() for each, other in zip(outputs, golden, strict=True)
+    )
+    return 0.0 if same else math.inf
+
+
+ERRORS: dict[str, ErrorOf] = {"relative": relative, "absolute": absolute, "exact": exact}
+
+
+def _alike(outputs: Outputs, golden: Outputs) -> bool:
+    kinds = ([(each.shape, each.dtype) for each in some] for some in (outputs, golden))
+    return next(kinds) == next(kinds)
+
+
+def _largest(outputs: Outputs, golden: Outputs, of: Callable[[Array, Array], Array]) -> float:
+    """Infinite where shapes differ, and where something is NaN or infinite that should not be."""
+    if not _alike(outputs, golden):
+        return math.inf
+    found = [0.0]
+    for each, other in zip(outputs, golden, strict=True):
+        kind = np.complex128 if np.iscomplexobj(other) else np.float64
+        ours, theirs = each.astype(kind), other.astype(kind)
+        with np.errstate(all="ignore"):
+            shares = of(np.abs(ours - theirs), np.abs(theirs))
+            same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+        shares = np.where(same, 0.0, np.where(np.isfinite(shares), shares, np.inf))
+        found.append(float(shares.max(initial=0.0)))
+    return max(found)
+
+
+def checked_error(error: float) -> float:
+    """An error that a user's function gave; infinite for NaN. Raises ``UsageError`` for what is no
+    number of at least 0."""
+    try:
+        value = float(error)
+    except (TypeError, ValueError):
+        raise UsageError(f"an error must be a number, not {error!r}") from None
+    if math.isnan(value):
+        return math.inf
+    if value < 0:
+        raise UsageError(f"an error must be 0 or more, not {value:g}")
+    return value
+
+
+@dataclass(frozen=True)
+class Tests:
+    """The tests of the ``search``, those that it never sees (``heldout``), and ``error_of``: how
+    wrong outputs are."""
+
+    __test__ = False
+
+    search: Sequence[Test]
+    heldout: Sequence[Test]
+    error_of: ErrorOf = relative
+
+    @classmethod
+    def of(
+        cls, search: Iterable[Any], heldout: Iterable[Any] = (), error: str | ErrorOf = relative
+    ) -> Self:
+        """Tests of values (see ``as_test``); without others, those held out are the same.
+
+        Raises ``UsageError`` where there is none, where one is no test, and for an error of unknown
+        name.
+        """
+        seen = [as_test(value) for value in search]
+        if not seen:
+            raise UsageError("there is no test: what a kernel must not change shows in tests alone")
+        if isinstance(error, str):
+            if error not in ERRORS:
+                raise unknown_name("error", error, ERRORS)
+            error = ERRORS[error]
+        return cls(seen, [as_test(value) for value in heldout] or seen, error)
+
+    @property
+    def digest(self) -> str:
+        """What tells them from others."""
+        import cloudpickle
+
+        told = hashlib.sha256()
+        for test in (*self.search, *self.heldout, self.error_of):
+            told.update(test.told() if isinstance(test, CallOnce) else cloudpickle.dumps(test))
+        return told.hexdigest()[:16]

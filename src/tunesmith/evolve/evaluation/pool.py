@@ -1,0 +1,154 @@
+"""Evaluates variants in other processes, some at a time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.evolve.evaluation.evaluation import Evaluation
+from tunesmith.evolve.evaluation.subject import Subject
+from tunesmith.measure.processes.channel import ChannelClosedError
+from tunesmith.measure.processes.pool_worker import packed
+from tunesmith.measure.processes.spawned import SpawnedProcess
+
+_PREPARE_TIMEOUT = 300.0
+
+
+@dataclass(frozen=True)
+class EvaluationSettings:
+    """The limits of a variant: ``timeout`` in seconds for building it and all its tests, and
+    ``memory_limit`` in bytes. ``workers`` are evaluated at a time, None: as many as there are
+    cores.
+
+    Raises ``UsageError`` for a value that makes no sense.
+    """
+
+    timeout: float = 10.0
+    memory_limit: int = 2 << 30
+    workers: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.timeout > 0:
+            raise UsageError(f"timeout must be positive, not {self.timeout:g}")
+        if self.memory_limit < 1:
+            raise UsageError(f"memory_limit must be positive, not {self.memory_limit}")
+        if self.workers is not None and self.workers < 1:
+            raise UsageError(f"at least one worker is needed, not {self.workers}")
+
+    @property
+    def slots(self) -> int:
+        """How many variants are evaluated at a time."""
+        return self.workers or len(os.sched_getaffinity(0))
+
+
+class EvaluationPool:
+    """A server for a subject; it ends with the ``with`` block.
+
+    Raises ``TunesmithError`` with what the subject says where it cannot be prepared, or where its
+    process died.
+    """
+
+    def __init__(self, subject: Subject, settings: EvaluationSettings) -> None:
+        self.settings = settings
+        self._busy: set[int] = set()
+        self._ended = False
+        self._server = SpawnedProcess(
+            "tunesmith.evolve.evaluation.server",
+            str(os.getpid()),
+            environment={"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )
+        self._server.send({"subject": packed(subject), "memory_limit": settings.memory_limit})
+        try:
+            self._wait_until_ready()
+        except BaseException:
+            self._stop()
+            raise
+
+    def _stop(self, grace: float = 0.0) -> str:
+        """End the server, once; the last line that it printed."""
+        if self._ended:
+            return ""
+        self._ended = True
+        return self._server.stop(grace)
+
+    def _wait_until_ready(self) -> None:
+        deadline = time.monotonic() + _PREPARE_TIMEOUT
+        while time.monotonic() < deadline:
+            for message in self._receive(1.0):
+                if message["kind"] == "failed":
+                    raise TunesmithError(message["message"])
+                return
+        raise TunesmithError(f"the original was not ready after {_PREPARE_TIMEOUT:g} s")
+
+    def _receive(self, timeout: float) -> list[dict[str, object]]:
+        try:
+            return self._server.receive(timeout)
+        except ChannelClosedError:
+            words = self._stop(1.0)
+            raise TunesmithError(
+                f"the process that evaluates variants ended: {words or 'it said nothing'}"
+            ) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop()
+
+    @property
+    def free(self) -> int:
+        """How many more variants can be evaluated right away."""
+        return self.settings.slots - len(self._busy)
+
+    @property
+    def busy(self) -> int:
+        """How many are being evaluated."""
+        return len(self._busy)
+
+    def submit(
+        self,
+        number: int,
+        text: str,
+        *,
+        limit: float,
+        heldout: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Have a variant evaluated; ``number`` tells the answer from others."""
+        self._busy.add(number)
+        self._server.send(
+            {
+                "number": number,
+                "text": text,
+                "heldout": heldout,
+                "limit": limit,
+                "timeout": timeout or self.settings.timeout,
+            }
+        )
+
+    def answers(self, timeout: float) -> Iterator[tuple[int, Evaluation]]:
+        """What has come of variants; waits up to ``timeout`` seconds for the first.
+
+        Raises ``TunesmithError`` if the process died.
+        """
+        for message in self._receive(timeout):
+            number = int(message["number"])  # type: ignore[call-overload]
+            self._busy.discard(number)
+            yield number, Evaluation.from_json(message)
+
+    def forget(self) -> None:
+        """Wait for all that is being evaluated, and drop what comes of it."""
+        while self._busy:
+            for _ in self.answers(1.0):
+                pass
+
+    def evaluate(self, text: str, *, limit: float, heldout: bool = False) -> Evaluation:
+        """Evaluate one variant, alone: nothing else may be under way."""
+        self.submit(0, text, limit=limit, heldout=heldout)
+        while True:
+            for _, found in self.answers(1.0):
+                return found

@@ -1,0 +1,155 @@
+"""The process that runs variants: it prepares the original, and forks a child for each variant.
+
+Started by ``pool`` as ``python -m tunesmith.evolve.evaluation.server DESCRIPTOR PARENT``. It has a
+single thread. It ends when its client is gone, and its children with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from tunesmith.errors import TunesmithError, describe
+from tunesmith.evolve.evaluation.evaluation import Evaluation
+from tunesmith.evolve.evaluation.subject import Evaluator
+from tunesmith.measure.failure import (
+    FailedTrialError,
+    describe_exit,
+    out_of_memory,
+    tells_no_memory,
+)
+from tunesmith.measure.processes.channel import Channel, ChannelClosedError, GarbledError, Message
+from tunesmith.measure.processes.child import Child
+from tunesmith.measure.processes.containment import crash_silently, die_with
+from tunesmith.measure.processes.pool_worker import unpacked
+from tunesmith.measurement import Outcome
+
+# How often to look whether the client is still there, in seconds.
+_LOOK_UP = 1.0
+
+
+@dataclass
+class _Run:
+    """A variant that is being evaluated, until when, and what it said of itself."""
+
+    number: int
+    child: Child
+    deadline: float
+    timeout: float
+    answer: dict[str, Any] | None = field(default=None)
+    timed_out: bool = False
+
+    def evaluation(self, status: int, words: str, memory_limit: int) -> Evaluation:
+        """What came of it, by its own words or by how it ended."""
+        if self.timed_out:
+            return Evaluation(Outcome.RUN_TIMEOUT, message=f"not done after {self.timeout:g} s")
+        if self.answer is not None:
+            return Evaluation.from_json(self.answer)
+        if tells_no_memory(words):
+            return Evaluation(Outcome.RUNTIME_DEVICE, message=out_of_memory(memory_limit))
+        return Evaluation(Outcome.RUNTIME_DEVICE, message=describe_exit(status, words))
+
+
+class EvaluationServer:
+    """Evaluates what the client sends until it is gone. ``memory_limit`` is the number of bytes
+    that a child may allocate."""
+
+    def __init__(self, evaluator: Evaluator, client: Channel, memory_limit: int) -> None:
+        self._evaluator = evaluator
+        self._client = client
+        self._memory_limit = memory_limit
+        self._runs: list[_Run] = []
+        self._selector = selectors.DefaultSelector()
+
+    def serve(self, parent: int) -> None:
+        """Raises ``ChannelClosedError`` when the client is gone."""
+        self._selector.register(self._client, selectors.EVENT_READ, self._hear_client)
+        try:
+            while os.getppid() == parent:
+                self._wait()
+        finally:
+            for run in self._runs:
+                run.child.kill()
+
+    def _wait(self) -> None:
+        writing = selectors.EVENT_WRITE if self._client.unsent else 0
+        self._selector.modify(self._client, selectors.EVENT_READ | writing, self._hear_client)
+        now = time.monotonic()
+        wait = min([_LOOK_UP, *(run.deadline - now for run in self._runs)])
+        for key, _ in self._selector.select(max(0.0, wait)):
+            key.data()
+        for run in self._runs:
+            if time.monotonic() >= run.deadline and not run.timed_out:
+                run.timed_out = True
+                run.child.kill()
+
+    def _hear_client(self) -> None:
+        self._client.flush()
+        for message in self._client.receive():
+            self._start(message)
+
+    def _start(self, message: Message) -> None:
+        child = Child(partial(self._evaluate, message), self._memory_limit, threads=1)
+        timeout = float(message["timeout"])
+        run = _Run(message["number"], child, time.monotonic() + timeout, timeout)
+        self._runs.append(run)
+        self._selector.register(child.handle, selectors.EVENT_READ, partial(self._on_exit, run))
+
+    def _evaluate(self, message: Message, channel: Channel) -> None:
+        """The body of a child."""
+        try:
+            found = self._evaluator.evaluate(
+                message["text"], heldout=message["heldout"], limit=float(message["limit"])
+            )
+        except FailedTrialError as error:
+            found = Evaluation(error.outcome, message=str(error))
+        except MemoryError:
+            message_ = out_of_memory(self._memory_limit)
+            found = Evaluation(Outcome.RUNTIME_DEVICE, message=message_)
+        except Exception as error:
+            found = Evaluation(Outcome.RUNTIME_DEVICE, message=describe(error))
+        channel.send(found.to_json())
+        while channel.unsent:
+            channel.wait()
+
+    def _on_exit(self, run: _Run) -> None:
+        with contextlib.suppress(ChannelClosedError, GarbledError, KeyError, ValueError):
+            for answer in run.child.channel.receive():
+                Evaluation.from_json(answer)  # a variant may have written anything
+                run.answer = answer
+        self._selector.unregister(run.child.handle)
+        self._runs.remove(run)
+        ended = run.child.reap()
+        found = run.evaluation(ended.status, ended.last_line, self._memory_limit)
+        self._client.send({"kind": "evaluated", "number": run.number, **found.to_json()})
+
+
+def main(descriptor: int, parent: int) -> int:
+    """Prepare what the client sends, then evaluate variants of it. Returns the exit status."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a user's Ctrl-C is for the client to handle
+    die_with(parent)
+    client = Channel(socket.socket(fileno=descriptor))
+    with contextlib.suppress(ChannelClosedError):
+        client.wait()
+        first, *_ = client.receive()
+        try:
+            evaluator: Evaluator = unpacked(first["subject"]).evaluator()
+        except (TunesmithError, Exception) as error:
+            client.send({"kind": "failed", "message": describe(error)})
+            return 1
+        crash_silently()
+        client.send({"kind": "ready"})
+        EvaluationServer(evaluator, client, int(first["memory_limit"])).serve(parent)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))

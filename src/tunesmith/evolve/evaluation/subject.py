@@ -1,0 +1,59 @@
+"""What is evolved: a program in some representation, its tests, and who runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from tunesmith.evolve.evaluation.evaluation import Evaluation
+from tunesmith.evolve.evaluation.harness import Tests
+from tunesmith.evolve.representation import Representation
+
+
+class Evaluator(Protocol):
+    """Runs variants of a program beside the original. It lives in a process of its own, which makes
+    a child for each variant: one that crashes, hangs or writes anywhere costs itself alone."""
+
+    def evaluate(self, text: str, *, heldout: bool, limit: float) -> Evaluation:
+        """Build a variant, and run the tests, or those that the search never sees.
+
+        A variant whose error is above the limit need not be timed well. What it raises costs the
+        variant: ``FailedTrialError`` says of which class, anything else is a failed run.
+        """
+
+
+class Subject(Protocol):
+    """A program with its tests. It is pickled: ``evaluator`` is called in another process."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
+    def representation(self) -> Representation:
+        """How it is edited."""
+
+    @property
+    def digest(self) -> str:
+        """Of the original and the tests: evaluations of others say nothing of these."""
+
+    def evaluator(self) -> Evaluator:
+        """Who runs it. Raises ``TunesmithError`` for a program that cannot be built."""
+
+    def callable(self, text: str) -> Callable[..., Any]:
+        """A variant as a function of Python, which is called as the original is."""
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """Of the files that ``save`` writes."""
+
+    def save(self, text: str, path: Path) -> None:
+        """Write a variant to a file. Raises ``UsageError`` for an ending that it does not know."""
+
+
+class Evolvable(Protocol):
+    """A program that can be evolved once there are tests."""
+
+    def subject(self, tests: Tests) -> Subject:
+        """What the search works on. Raises ``UsageError`` for a program that cannot be read."""

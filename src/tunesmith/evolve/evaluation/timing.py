@@ -1,0 +1,127 @@
+"""Tests of two kernels in turn: how much faster the one is than the other, and how wrong."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.evolve.evaluation.guards import Guarded
+from tunesmith.evolve.evaluation.harness import ErrorOf, Test, as_outputs, checked_error
+
+Call = Callable[[Sequence[Any]], Any]
+"""A kernel as it is called by the machine's own conventions, which takes all arguments at once."""
+
+
+class OutOfBoundsError(TunesmithError):
+    """A kernel wrote beside its arrays."""
+
+
+class GuardedKernel:
+    """Calls a kernel with copies of its arrays that have guard zones, and adds up the ``seconds``
+    that it takes, without the copying."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._memory: dict[tuple[int, int], Guarded] = {}
+        self.seconds = 0.0
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Raises ``OutOfBoundsError`` if the kernel wrote beside an array."""
+        guarded = [
+            self._guarded(number, each) if isinstance(each, np.ndarray) else each
+            for number, each in enumerate(arguments)
+        ]
+        begun = time.perf_counter()
+        returned = self._call(guarded)
+        self.seconds += time.perf_counter() - begun
+        for number, (each, copy) in enumerate(zip(arguments, guarded, strict=True)):
+            if isinstance(each, np.ndarray):
+                if not self._memory[number, each.nbytes].intact:
+                    raise OutOfBoundsError("it wrote beside an array")
+                each[...] = copy
+        return returned
+
+    def _guarded(self, number: int, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        key = number, array.nbytes
+        if key not in self._memory:
+            self._memory[key] = Guarded(array.nbytes)
+        return self._memory[key].view(array)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """How often tests are repeated: at least so many pairs of runs, and more as long as all of them
+    take no more than so many seconds."""
+
+    least: int = 3
+    most: int = 300
+    seconds: float = 0.03
+
+
+PAIRS = Pairs()
+"""What there is unless it is said."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """See ``Evaluation``."""
+
+    ratio: float
+    seconds: float
+    error: float
+
+
+def compare(
+    original: Call,
+    variant: Call,
+    tests: Sequence[Test],
+    error_of: ErrorOf,
+    *,
+    limit: float,
+    pairs: Pairs,
+) -> Compared:
+    """Run tests of two kernels in turn. Where the error is above the limit, times are of one pair.
+
+    Raises ``OutOfBoundsError`` if the variant wrote beside an array, and what the tests raise.
+    """
+    ours, theirs = GuardedKernel(variant), GuardedKernel(original)
+    worst = 0.0
+    for test in tests:
+        golden = as_outputs(test(theirs))
+        outputs = as_outputs(test(ours))
+        worst = max(worst, checked_error(error_of(outputs, golden)))
+    if worst > limit:
+        pairs = Pairs(1, 1)
+    times = [_times(test, ours, theirs, pairs) for test in tests]
+    before, after = ([statistics.median(sides[side]) for sides in times] for side in (1, 0))
+    if not sum(before):
+        raise UsageError("no test calls the kernel")
+    ratio = sum(_ratio(*sides) * own for sides, own in zip(times, before, strict=True) if own > 0)
+    return Compared(ratio / sum(before), sum(after), worst)
+
+
+def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    return statistics.median(mine / other for mine, other in zip(ours, theirs, strict=True))
+
+
+def _times(
+    test: Test, ours: GuardedKernel, theirs: GuardedKernel, pairs: Pairs
+) -> tuple[list[float], list[float]]:
+    """The seconds of both kernels in each pair of runs; who is first alternates."""
+    found: tuple[list[float], list[float]] = ([], [])
+    begun = time.perf_counter()
+    while len(found[0]) < pairs.most:
+        for side in (0, 1) if len(found[0]) % 2 else (1, 0):
+            kernel = (ours, theirs)[side]
+            kernel.seconds = 0.0
+            test(kernel)
+            found[side].append(kernel.seconds)
+        if len(found[0]) >= pairs.least and time.perf_counter() - begun > pairs.seconds:
+            break
+    return found

@@ -1,0 +1,117 @@
+"""LLVM-IR made into machine code in this process."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from tunesmith.errors import MissingDependencyError, UsageError, one_line
+
+
+def llvm() -> Any:
+    """llvmlite's binding, ready for this machine. Raises ``MissingDependencyError`` without it."""
+    try:
+        from llvmlite import binding
+    except ImportError as error:
+        raise MissingDependencyError(
+            "evolving code needs llvmlite: pip install 'tunesmith[evolve]'"
+        ) from error
+    _initialize()
+    return binding
+
+
+@cache
+def _initialize() -> None:
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+
+
+def parse(text: str) -> Any:
+    """A module of llvmlite. Raises ``UsageError`` for what does not parse or verify."""
+    binding = llvm()
+    try:
+        # In a context of its own: types of one name would get new ones otherwise.
+        module = binding.parse_assembly(text, context=binding.create_context())
+        module.verify()
+    except RuntimeError as error:
+        raise UsageError(f"this is no LLVM-IR: {one_line(str(error))}") from error
+    return module
+
+
+def function_of(module: Any, name: str) -> Any:
+    """A function that a module defines. Raises ``UsageError`` where it does not."""
+    defined = [each for each in module.functions if not each.is_declaration]
+    for function in defined:
+        if function.name == name:
+            return function
+    names = ", ".join(each.name for each in defined) or "none"
+    raise UsageError(f"there is no function '{name}' in the module: it defines {names}")
+
+
+def target_machine() -> Any:
+    """This machine, at -O3. An engine owns its own, so each needs a new one."""
+    binding = llvm()
+    triple = binding.get_process_triple()
+    return binding.Target.from_triple(triple).create_target_machine(
+        cpu=binding.get_host_cpu_name(),
+        features=binding.get_host_cpu_features().flatten(),
+        opt=3,
+        reloc="pic",
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+def optimize(module: Any, *, level: int = 3, vectorize: bool = True) -> None:
+    """Run LLVM's passes of ``-O1`` to ``-O3`` over a module. Without ``vectorize`` loops stay as
+    they are written: one copy of each, which is what edits can make sense of."""
+    binding = llvm()
+    options = binding.create_pipeline_tuning_options(speed_level=level)
+    options.loop_vectorization = options.slp_vectorization = vectorize
+    options.loop_unrolling = options.loop_interleaving = vectorize
+    builder = binding.create_pass_builder(target_machine(), options)
+    builder.getModulePassManager().run(module, builder)
+
+
+def simplified(text: str, entry: str, name: str | None = None) -> str:
+    """A module with what ``entry`` needs alone, in SSA form: what edits begin with. It may get
+    another ``name``.
+
+    Raises ``UsageError`` like ``parse`` and ``function_of``.
+    """
+    module = parse(text)
+    wanted = function_of(module, entry)
+    module.triple = llvm().get_process_triple()
+    for function in module.functions:
+        if not function.is_declaration and function.name != entry:
+            function.linkage = "internal"
+    for variable in module.global_variables:
+        if not variable.is_declaration and str(variable.linkage) != "Linkage.appending":
+            variable.linkage = "internal"
+    optimize(module, level=1, vectorize=False)
+    if name is not None:
+        wanted.name = name
+    return str(module)
+
+
+class Machine:
+    """A module as machine code; ``address`` is that of its function ``entry``.
+
+    It is there for as long as this object. Raises ``UsageError`` for what does not parse.
+    """
+
+    def __init__(self, text: str, entry: str) -> None:
+        module = parse(text)
+        optimize(module)
+        self._engine = llvm().create_mcjit_compiler(module, target_machine())
+        self._engine.finalize_object()
+        self.address = int(self._engine.get_function_address(entry))
+
+
+def object_file(text: str) -> bytes:
+    """A module as an object file of this machine. Raises ``UsageError`` like ``parse``."""
+    module = parse(text)
+    optimize(module)
+    return bytes(target_machine().emit_object(module))

@@ -1,0 +1,114 @@
+"""How kernels in machine code are called: by C's conventions, or by Numba's."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from tunesmith.errors import UsageError
+from tunesmith.evolve.evaluation.timing import Call
+
+_INTEGERS: dict[int, Any] = {
+    1: ctypes.c_bool,
+    8: ctypes.c_int8,
+    16: ctypes.c_int16,
+    32: ctypes.c_int32,
+    64: ctypes.c_int64,
+}
+
+
+class Convention(Protocol):
+    """Makes a function of Python's arguments of one at an address."""
+
+    def bound(self, address: int) -> Call: ...
+
+
+def c_type(type_: str) -> Any:
+    """The type of ``ctypes`` for one of LLVM. Raises ``UsageError`` for one that it has not."""
+    integer = re.fullmatch(r"i(\d+)", type_)
+    if integer and int(integer.group(1)) in _INTEGERS:
+        return _INTEGERS[int(integer.group(1))]
+    known = {"float": ctypes.c_float, "double": ctypes.c_double, "ptr": ctypes.c_void_p}
+    if type_ in known:
+        return known[type_]
+    raise UsageError(f"a kernel cannot be called with a {type_}")
+
+
+@dataclass(frozen=True)
+class CConvention:
+    """Arrays are pointers to their first element. ``arguments`` and ``result`` are LLVM's types;
+    the result may be ``void``."""
+
+    arguments: tuple[str, ...]
+    result: str
+
+    def bound(self, address: int) -> Call:
+        result = None if self.result == "void" else c_type(self.result)
+        function = ctypes.CFUNCTYPE(result, *map(c_type, self.arguments))(address)
+
+        def call(arguments: Sequence[Any]) -> Any:
+            if len(arguments) != len(self.arguments):
+                raise UsageError(
+                    f"the kernel takes {len(self.arguments)} arguments, not {len(arguments)}"
+                )
+            return function(*(_pointer(each) for each in arguments))
+
+        return call
+
+
+def _pointer(value: Any) -> Any:
+    return value.ctypes.data if isinstance(value, np.ndarray) else value
+
+
+@dataclass(frozen=True)
+class NumbaConvention:
+    """What Numba's compiled functions take: where to put the result and an exception, and then each
+    array by its meta data. ``result`` is the type of the result for ``ctypes`` by name, empty for
+    none; ``scalars`` those of the arguments, empty for arrays.
+    """
+
+    scalars: tuple[str, ...]
+    result: str
+
+    def bound(self, address: int) -> Call:
+        function = None
+
+        def call(arguments: Sequence[Any]) -> Any:
+            nonlocal function
+            flat = [
+                each
+                for value, type_ in zip(arguments, self.scalars, strict=True)
+                for each in _flat(value, type_)
+            ]
+            returned = getattr(ctypes, self.result)() if self.result else ctypes.c_void_p()
+            raised = ctypes.c_void_p()
+            if function is None:
+                kinds: list[Any] = [
+                    ctypes.c_void_p,
+                    ctypes.c_void_p,
+                    *(type(each) for each in flat),
+                ]
+                function = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(address)
+            status = function(ctypes.addressof(returned), ctypes.addressof(raised), *flat)
+            if status not in (0, -2):  # -2: it returned None
+                raise RuntimeError("the kernel raised an exception")
+            return returned.value if self.result else None
+
+        return call
+
+
+def _flat(value: Any, type_: str) -> Iterator[Any]:
+    """The arguments that one of Python becomes."""
+    if type_:
+        yield getattr(ctypes, type_)(value)
+        return
+    yield from (ctypes.c_void_p(), ctypes.c_void_p())  # it belongs to nobody whom Numba knows
+    yield from (ctypes.c_int64(value.size), ctypes.c_int64(value.itemsize))
+    yield ctypes.c_void_p(value.ctypes.data)
+    yield from map(ctypes.c_int64, value.shape)
+    yield from map(ctypes.c_int64, value.strides)

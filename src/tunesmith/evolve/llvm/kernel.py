@@ -1,0 +1,154 @@
+"""Kernels in LLVM-IR as what is evolved: a Numba function, or a module of any origin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tunesmith.errors import UsageError
+from tunesmith.evolve.evaluation.evaluation import Evaluation
+from tunesmith.evolve.evaluation.harness import CallOnce, Tests
+from tunesmith.evolve.evaluation.timing import PAIRS, Call, Pairs, compare
+from tunesmith.evolve.llvm.build import Machine, object_file, simplified
+from tunesmith.evolve.llvm.calling import Convention
+from tunesmith.evolve.llvm.numba_compile import numba_code
+from tunesmith.evolve.llvm.representation import LLVMCode
+from tunesmith.measure.failure import FailedTrialError
+from tunesmith.measure.identity import digest
+from tunesmith.measurement import Outcome
+
+
+@dataclass(frozen=True)
+class LLVMKernel:
+    """A function ``entry`` of a module of LLVM-IR, from clang or TVM, say.
+
+    It is called by C's conventions with numbers, and pointers for arrays, unless there is another
+    ``convention``. ``pairs`` is how often tests are repeated.
+    """
+
+    text: str
+    entry: str
+    convention: Convention | None = None
+    pairs: Pairs = PAIRS
+
+    def subject(self, tests: Tests) -> LLVMSubject:
+        """What the search works on.
+
+        Raises ``UsageError`` for a module that does not parse, and a function that is not there.
+        """
+        code = LLVMCode(simplified(self.text, self.entry), self.entry)
+        convention = self.convention or code.c_convention
+        return LLVMSubject(self.entry, code, convention, tests, self.pairs)
+
+
+@dataclass(frozen=True)
+class NumbaKernel:
+    """A function of Numba, or one of Python, which Numba compiles.
+
+    The first test that is a tuple of arguments says for which types; where there is none, ``types``
+    are arguments of these types.
+    """
+
+    function: Any
+    types: Sequence[Any] | None = None
+    pairs: Pairs = PAIRS
+
+    def subject(self, tests: Tests) -> LLVMSubject:
+        """What the search works on.
+
+        Raises ``UsageError`` where Numba cannot compile it, ``MissingDependencyError`` without it.
+        """
+        types = self.types
+        if types is None:
+            calls = [each for each in tests.search if isinstance(each, CallOnce)]
+            if not calls:
+                raise UsageError(
+                    "no test is a tuple of arguments: name by types= what the function is given"
+                )
+            types = calls[0].arguments
+        code = numba_code(self.function, types)
+        representation = LLVMCode(code.text, code.entry)
+        return LLVMSubject(code.entry, representation, code.convention, tests, self.pairs)
+
+
+@dataclass(frozen=True)
+class LLVMSubject:
+    """A function that is evolved, and its tests."""
+
+    name: str
+    representation: LLVMCode
+    convention: Convention
+    tests: Tests
+    pairs: Pairs
+
+    @cached_property
+    def digest(self) -> str:
+        return digest([self.representation.digest, self.tests.digest])
+
+    def evaluator(self) -> LLVMEvaluator:
+        return LLVMEvaluator(self)
+
+    def callable(self, text: str) -> Any:
+        """A variant as a function of Python, which is called as the original is."""
+        machine, call = _built(self, text)
+        return LLVMFunction(self.name, machine, call)
+
+    @property
+    def endings(self) -> tuple[str, ...]:
+        return (".ll", ".o")
+
+    def save(self, text: str, path: Path) -> None:
+        """Write a variant: as LLVM-IR to NAME.ll, as machine code to NAME.o.
+
+        Raises ``UsageError`` for another ending.
+        """
+        if path.suffix == ".ll":
+            path.write_text(text, encoding="utf-8")
+        elif path.suffix == ".o":
+            path.write_bytes(object_file(text))
+        else:
+            raise UsageError(f"{path}: a variant is written to NAME.ll or NAME.o")
+
+
+class LLVMFunction:
+    """A variant that has passed its tests, called in this process without any guard."""
+
+    def __init__(self, name: str, machine: Machine, call: Call) -> None:
+        self.__name__ = name
+        self._machine = machine
+        self._call = call
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._call(arguments)
+
+
+def _built(subject: LLVMSubject, text: str) -> tuple[Machine, Call]:
+    machine = Machine(text, subject.representation.entry)
+    return machine, subject.convention.bound(machine.address)
+
+
+class LLVMEvaluator:
+    """Builds variants, and runs them beside the original."""
+
+    def __init__(self, subject: LLVMSubject) -> None:
+        self._subject = subject
+        self._original = _built(subject, subject.representation.apply([]))
+
+    def evaluate(self, text: str, *, heldout: bool, limit: float) -> Evaluation:
+        subject = self._subject
+        try:
+            _machine, variant = _built(subject, text)
+        except (UsageError, RuntimeError) as error:
+            raise FailedTrialError(Outcome.COMPILE_HOST, str(error)) from error
+        found = compare(
+            self._original[1],
+            variant,
+            subject.tests.heldout if heldout else subject.tests.search,
+            subject.tests.error_of,
+            limit=limit,
+            pairs=subject.pairs,
+        )
+        return Evaluation(Outcome.NO_ERROR, found.ratio, found.seconds, found.error)

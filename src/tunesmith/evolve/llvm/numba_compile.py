@@ -1,0 +1,109 @@
+"""A Numba function as LLVM-IR, before Numba's own optimisation.
+
+Run as ``python -m tunesmith.evolve.llvm.numba_compile``, in a process of its own: Numba decides as
+it starts whether it optimises.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tunesmith.errors import MissingDependencyError, UsageError, describe
+from tunesmith.evolve.llvm.build import simplified
+from tunesmith.evolve.llvm.calling import NumbaConvention
+
+_TIMEOUT = 120.0
+
+
+@dataclass(frozen=True)
+class NumbaCode:
+    """The module of a function, its name there, and how it is called."""
+
+    text: str
+    entry: str
+    convention: NumbaConvention
+
+
+def numba_code(function: Any, arguments: Sequence[Any]) -> NumbaCode:
+    """Compile a function of Numba, or one of Python, for the types of these arguments.
+
+    Raises ``UsageError`` where Numba cannot, ``MissingDependencyError`` without it.
+    """
+    import cloudpickle
+
+    try:
+        import numba
+    except ImportError as error:
+        raise MissingDependencyError(
+            "evolving a Numba function needs Numba: pip install 'tunesmith[evolve]'"
+        ) from error
+    plain = getattr(function, "py_func", function)
+    options = getattr(function, "targetoptions", {})
+    types = [str(numba.typeof(each)) for each in arguments]
+    given = cloudpickle.dumps((plain, dict(options), [numba.typeof(each) for each in arguments]))
+    ran = subprocess.run(
+        [sys.executable, "-P", "-m", "tunesmith.evolve.llvm.numba_compile"],
+        input=given,
+        capture_output=True,
+        env={
+            **os.environ,
+            "NUMBA_OPT": "0",
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        },
+        timeout=_TIMEOUT,
+        check=False,
+    )
+    if ran.returncode:
+        words = ran.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+        raise UsageError(f"Numba cannot compile {plain.__name__}({', '.join(types)}): {words[-1]}")
+    text, mangled, scalars, result = pickle.loads(ran.stdout)
+    entry = str(plain.__name__)
+    return NumbaCode(simplified(text, mangled, entry), entry, NumbaConvention(scalars, result))
+
+
+def main() -> int:
+    """Compile what standard input brings; the result goes to standard output."""
+    import numba
+
+    plain, options, types = pickle.load(sys.stdin.buffer)
+    try:
+        dispatcher = numba.njit(**{**options, "nopython": True})(plain)
+        dispatcher.compile(tuple(types))
+        (compiled,) = dispatcher.overloads.values()
+        scalars = tuple(_scalar(each) for each in types)
+        returns = compiled.signature.return_type
+        result = "" if returns == numba.types.none else _scalar(returns)
+        if returns != numba.types.none and not result:
+            raise UsageError(f"it returns a {returns}: a kernel returns a number or nothing")
+    except Exception as error:
+        print(describe(error), file=sys.stderr)
+        return 1
+    text = dispatcher.inspect_llvm(dispatcher.signatures[0])
+    answer = text, compiled.fndesc.llvm_func_name, scalars, result
+    sys.stdout.buffer.write(pickle.dumps(answer))
+    return 0
+
+
+def _scalar(type_: Any) -> str:
+    """The name of the type of ``ctypes`` for a number; empty for an array."""
+    import numba
+
+    if isinstance(type_, numba.types.Array):
+        return ""
+    if type_ == numba.types.boolean:
+        return "c_bool"
+    if isinstance(type_, numba.types.Integer):
+        return f"c_{'' if type_.signed else 'u'}int{type_.bitwidth}"
+    if isinstance(type_, numba.types.Float):
+        return {32: "c_float", 64: "c_double"}[type_.bitwidth]
+    raise UsageError(f"a kernel takes arrays and numbers, not a {type_}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

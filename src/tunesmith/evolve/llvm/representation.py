@@ -1,0 +1,96 @@
+"""LLVM-IR as a representation: one function of a module, whose instructions are edited."""
+
+from __future__ import annotations
+
+import difflib
+import random
+from functools import cached_property
+
+from tunesmith.errors import UsageError
+from tunesmith.evolve.edit import Edit, EditKind, Edits, InvalidEditError
+from tunesmith.evolve.llvm.build import parse
+from tunesmith.evolve.llvm.calling import CConvention
+from tunesmith.evolve.llvm.dominance import dominators
+from tunesmith.evolve.llvm.edits import apply_edits, draw_edit
+from tunesmith.evolve.llvm.reader import read_module
+from tunesmith.measure.identity import digest
+
+_WORDS: dict[EditKind, str] = {
+    "copy": "copy {0} before {1}",
+    "delete": "delete {0}",
+    "move": "move {0} before {1}",
+    "replace": "{0} becomes a copy of {1}",
+    "swap": "{0} and {1} change places",
+    "operand": "another operand {2} in {0}",
+}
+
+
+def _shown(text: str) -> str:
+    """An instruction without what is attached to it."""
+    return text.partition(", !")[0]
+
+
+class LLVMCode:
+    """A function ``entry`` of a module of LLVM-IR.
+
+    Raises ``UsageError`` for a text that does not parse or verify, and where there is no such
+    function.
+    """
+
+    def __init__(self, text: str, entry: str) -> None:
+        self.entry = entry
+        self._module = read_module(text, entry)
+        function = self._module.function
+        self._dominators = dominators(
+            {name: block.successors for name, block in function.blocks.items()}
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        return digest([self.entry, self._module.text(self._module.function)])
+
+    @property
+    def c_convention(self) -> CConvention:
+        """How the function is called where nothing else is said."""
+        function = self._module.function
+        returns = [str(block.terminator) for block in function.blocks.values()]
+        result = next((text.split()[1] for text in returns if text.startswith("ret ")), "void")
+        return CConvention(tuple(function.arguments.values()), result)
+
+    def apply(self, edits: Edits) -> str:
+        function = apply_edits(self._module.function, self._dominators, edits)
+        text = self._module.text(function)
+        try:
+            parse(text)
+        except UsageError as error:
+            raise InvalidEditError(str(error)) from error
+        return text
+
+    def draw(self, edits: Edits, random: random.Random) -> Edit:
+        return draw_edit(apply_edits(self._module.function, self._dominators, edits), random)
+
+    def describe(self, edits: Edits) -> list[str]:
+        function = self._module.function
+        known = {
+            each.identity: each
+            for block in function.blocks.values()
+            for each in block.instructions()
+        }
+
+        def told(identity: str) -> str:
+            instruction = known.get(identity.partition("+")[0])
+            if instruction is None:
+                return identity
+            copied = "a copy of " if "+" in identity else ""
+            line = f" (line {instruction.line})" if instruction.line else ""
+            return f"{copied}{_shown(str(instruction))}{line}"
+
+        return [
+            _WORDS[edit.kind].format(told(edit.target), told(edit.other), edit.slot + 1)
+            for edit in edits
+        ]
+
+    def difference(self, edits: Edits) -> list[str]:
+        function = apply_edits(self._module.function, self._dominators, edits)
+        before, after = (str(each).splitlines() for each in (self._module.function, function))
+        return list(difflib.unified_diff(before, after, "original", "variant", lineterm="", n=2))

@@ -1,0 +1,54 @@
+"""What the search needs of a kind of program: to edit it, whatever it is made of."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from typing import Protocol
+
+from tunesmith.evolve.edit import Edit, Edits, InvalidEditError
+
+TRIES = 100
+"""How often a random edit is drawn until one is valid."""
+
+
+class Representation(Protocol):
+    """A program that can be edited. Its parts have identities that no edit changes, so that edits
+    can be left out, and put in another order, and all that still has its parts is applied the same
+    way."""
+
+    @property
+    def digest(self) -> str:
+        """Of the original: edits of one program say nothing of another."""
+
+    def apply(self, edits: Edits) -> str:
+        """The text of the program with these edits. One whose parts are gone changes nothing, so
+        that any of them can be left out.
+
+        Raises ``InvalidEditError`` where the result is no program.
+        """
+
+    def draw(self, edits: Edits, random: random.Random) -> Edit:
+        """Any edit of the program with these edits, which may be invalid."""
+
+    def describe(self, edits: Edits) -> list[str]:
+        """Each edit in words, with the line of the source where it is known."""
+
+    def difference(self, edits: Edits) -> list[str]:
+        """What the edits change, as lines of a unified diff of the original and the result."""
+
+
+def random_edit(
+    representation: Representation, edits: Edits, random: random.Random, tries: int = TRIES
+) -> Edit:
+    """An edit that makes another program after these edits.
+
+    Raises ``InvalidEditError`` where none of so many was valid.
+    """
+    before = representation.apply(edits)
+    for _ in range(tries):
+        edit = representation.draw(edits, random)
+        with contextlib.suppress(InvalidEditError):
+            if representation.apply([*edits, edit]) != before:
+                return edit
+    raise InvalidEditError(f"no valid edit in {tries} tries")

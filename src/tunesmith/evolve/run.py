@@ -1,0 +1,251 @@
+"""A run of the search: from a program and its tests to a front."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tunesmith.budget import Budget, Stop
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.evolve.archive import Archive
+from tunesmith.evolve.edit import Edit, InvalidEditError
+from tunesmith.evolve.evaluation.evaluation import Evaluation
+from tunesmith.evolve.evaluation.harness import ErrorOf, Tests, exact, relative
+from tunesmith.evolve.evaluation.pool import EvaluationPool, EvaluationSettings
+from tunesmith.evolve.evaluation.subject import Evolvable, Subject
+from tunesmith.evolve.front import Front, Generation, Point
+from tunesmith.evolve.search.driver import Driver
+from tunesmith.evolve.search.individual import Individual, Program, front
+from tunesmith.evolve.search.minimize import dependences, minimized
+from tunesmith.evolve.search.nsga2 import Search, SearchSettings, selected
+from tunesmith.measure.identity import digest
+from tunesmith.measurement import Outcome
+from tunesmith.store import Store, open_store
+
+OBJECTIVES = ("time", "error")
+
+# How often the points of the front are measured again, and how many of them at most.
+_LOOKS = 5
+_MOST_POINTS = 12
+
+
+@dataclass(frozen=True)
+class State:
+    """What a run tells of itself: the number of the generation, and what is known after it."""
+
+    number: int
+    generation: Generation
+
+
+def evolve(
+    program: Evolvable,
+    tests: Iterable[Any],
+    *,
+    heldout: Iterable[Any] = (),
+    objectives: Sequence[str] = OBJECTIVES,
+    error: float = 0.01,
+    metric: str | ErrorOf = relative,
+    budget: Budget | None = None,
+    search: SearchSettings | None = None,
+    evaluation: EvaluationSettings | None = None,
+    ablation: bool = False,
+    store: Store | str | Path | None = None,
+    progress: Callable[[State], None] | None = None,
+) -> Front:
+    """Search for edits that make a program faster ("GEVO-ML", section 3).
+
+    ``tests`` are tuples of arguments, or functions that are given the kernel, may call it as they
+    like, and return what is compared; the search does not see those that are ``heldout``. With the
+    ``objectives`` time and error, programs may be wrong by up to ``error`` by the ``metric``
+    (``relative``, ``absolute``, or a function of the outputs and those of the original); with time
+    alone outputs must be the same to the last bit. The ``budget`` is in seconds and evaluations
+    (``trials``). ``ablation`` looks which edits depend on each other. Evaluations are kept in the
+    ``store``, if there is one: another run of the same program and tests goes on from there.
+
+    Ctrl-C ends the search and keeps the front. Raises ``UsageError`` for a program or a test that
+    makes no sense, and ``TunesmithError`` where the original fails its own tests, or no edit leaves
+    it valid.
+    """
+    for name in objectives:
+        if name not in OBJECTIVES:
+            raise UsageError(f"unknown objective '{name}': there are {' and '.join(OBJECTIVES)}")
+    if "time" not in objectives:
+        raise UsageError("time must be among the objectives: it is what edits are for")
+    if not error >= 0:
+        raise UsageError(f"error must be 0 or more, not {error:g}")
+    approximate = "error" in objectives
+    subject = program.subject(Tests.of(tests, heldout, metric if approximate else exact))
+    with contextlib.ExitStack() as stack:
+        if store is not None and not isinstance(store, Store):
+            store = stack.enter_context(open_store(store))
+        pool = stack.enter_context(EvaluationPool(subject, evaluation or EvaluationSettings()))
+        run = _Run(
+            subject,
+            pool,
+            store,
+            error_limit=error if approximate else 0.0,
+            budget=budget or Budget(seconds=600.0),
+            settings=search or SearchSettings(),
+            progress=progress or (lambda _: None),
+        )
+        return run.go(ablation=ablation)
+
+
+class _Run:
+    """The state of a run."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        pool: EvaluationPool,
+        store: Store | None,
+        *,
+        error_limit: float,
+        budget: Budget,
+        settings: SearchSettings,
+        progress: Callable[[State], None],
+    ) -> None:
+        self._subject = subject
+        self._pool = pool
+        self._limit = error_limit
+        self._budget = budget
+        self._settings = settings
+        self._progress = progress
+        self._begun = time.monotonic()
+        self._archive = Archive(subject, store, error_limit, budget, settings)
+        self._history: list[Generation] = []
+        original = self._checked_original()
+        self._driver = Driver(
+            subject.representation,
+            pool,
+            error_limit,
+            self._archive.note,
+            [original.program, *self._archive.programs],
+        )
+        self._driver.stop = lambda: self._over() is not None
+        self._search = Search(subject.representation, self._driver, original, error_limit, settings)
+
+    def go(self, *, ablation: bool) -> Front:
+        """Search until the budget is used up, then look closer at the front."""
+        stopped = Stop.INTERRUPTED
+        try:
+            stopped = self._generations()
+            self._pool.forget()
+            points = self._finish(ablation=ablation)
+        except KeyboardInterrupt:
+            self._pool.forget()
+            points = self._finish(ablation=False)
+        finally:
+            self._archive.close(stopped)
+        return Front(
+            self._subject,
+            points,
+            self._driver.counts.evaluations,
+            self._elapsed,
+            stopped.value,
+            self._history,
+            self._archive.outcomes,
+        )
+
+    @property
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._begun
+
+    def _checked_original(self) -> Individual:
+        """The original, run twice. Raises ``TunesmithError`` where it fails, or differs."""
+        text = self._subject.representation.apply([])
+        program = Program(digest(text))
+        for _ in range(2):
+            found = self._pool.evaluate(text, limit=math.inf)
+            if not found.ran:
+                raise TunesmithError(f"the original fails its tests: {found.message}")
+            if found.error > 0:
+                raise TunesmithError(
+                    f"two runs of the original differ by {found.error:.3g}: make the tests repeat "
+                    "exactly, with a fixed seed"
+                )
+            program.evaluations.append(found)
+        return Individual((), program)
+
+    def _generations(self) -> Stop:
+        earlier = self._archive.individuals
+        if len(earlier) >= self._settings.population:
+            self._search.begin(selected(earlier, self._settings.population))
+        else:
+            self._search.begin()
+        while True:
+            self._tell()
+            stop = self._over()
+            if stop is not None:
+                return stop
+            self._search.step()
+
+    def _over(self) -> Stop | None:
+        seconds, trials = self._budget.seconds, self._budget.trials
+        if seconds is not None and self._elapsed >= seconds:
+            return Stop.SECONDS
+        return Stop.TRIALS if trials and self._driver.counts.evaluations >= trials else None
+
+    def _tell(self) -> None:
+        counts = self._driver.counts
+        valid = counts.valid / counts.evaluations if counts.evaluations else 1.0
+        found = [each.objectives for each in front(self._archive.individuals)]
+        generation = Generation(self._elapsed, counts.evaluations, valid, found)
+        self._history.append(generation)
+        self._progress(State(self._search.generation, generation))
+
+    def _finish(self, *, ablation: bool) -> list[Point]:
+        """The front, measured again alone, each point with the edits that matter and its errors on
+        what the search has not seen."""
+        points = []
+        for individual in front(self._archive.individuals)[:_MOST_POINTS]:
+            edits = minimized(self._subject.representation, individual.edits, self._again)
+            if edits:
+                point = self._point(edits, ablation=ablation)
+                if point is not None:
+                    points.append(point)
+        points.sort(key=lambda point: (point.ratio, point.error))
+        return [
+            point
+            for number, point in enumerate(points)
+            if all(point.error < faster.error for faster in points[:number])
+        ]
+
+    def _point(self, edits: tuple[Edit, ...], *, ablation: bool) -> Point | None:
+        """None for what is no faster than the original, looked at alone, or fails what it has not
+        seen."""
+        found = self._again(edits, looks=_LOOKS)
+        heldout = self._again(edits, looks=_LOOKS, heldout=True)
+        if not found.within(self._limit) or found.ratio >= 1.0 or not heldout.ran:
+            return None
+        depend = None
+        if ablation:
+            depend = dependences(edits, self._again, self._limit)
+        return Point(
+            self._subject,
+            edits,
+            found.ratio,
+            found.error,
+            heldout.ratio,
+            heldout.error,
+            depend,
+        )
+
+    def _again(
+        self, edits: tuple[Edit, ...], *, looks: int = 1, heldout: bool = False
+    ) -> Evaluation:
+        """Evaluate edits so many times, alone on the machine, for the median of the times."""
+        try:
+            text = self._subject.representation.apply(edits)
+        except InvalidEditError as error:
+            return Evaluation(Outcome.INSTANTIATION_ERROR, message=str(error))
+        program = Program("")
+        for _ in range(looks):
+            found = self._pool.evaluate(text, limit=self._limit, heldout=heldout)
+            program.evaluations.append(found)
+        return program.evaluation

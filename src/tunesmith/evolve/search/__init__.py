@@ -1,0 +1,1 @@
+"""The search over edits, which knows nothing of what is edited."""

@@ -1,0 +1,1 @@
+"""The live display, the table and the page of evolved programs."""

@@ -1,0 +1,90 @@
+"""Programs of text that do what they say, for tests of the processes that evaluate them."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tunesmith.errors import TunesmithError
+from tunesmith.evolve.edit import Edit, Edits
+from tunesmith.evolve.evaluation.evaluation import Evaluation
+from tunesmith.measurement import Outcome
+
+
+class Words:
+    """A program is a line of words. Each edit deletes one of them, or does nothing."""
+
+    def __init__(self, text: str) -> None:
+        self._words = text.split()
+
+    @property
+    def digest(self) -> str:
+        return " ".join(self._words)
+
+    def apply(self, edits: Edits) -> str:
+        gone = {int(edit.target) for edit in edits}
+        return " ".join(word for n, word in enumerate(self._words) if n not in gone)
+
+    def draw(self, edits: Edits, random: random.Random) -> Edit:
+        number = random.randrange(len(self._words))
+        return Edit("delete", str(number), seed=random.getrandbits(16))
+
+    def describe(self, edits: Edits) -> list[str]:
+        return [f"delete {self._words[int(edit.target)]}" for edit in edits]
+
+    def difference(self, edits: Edits) -> list[str]:
+        return [f"-{self._words[int(edit.target)]}" for edit in edits]
+
+
+@dataclass(frozen=True)
+class WordsSubject:
+    """Evaluates words: the time is their number, the error is the share of ``needed`` ones that are
+    gone. Some words do harm."""
+
+    text: str
+    name: str = "words"
+    digest: str = "of words"
+    endings: tuple[str, ...] = (".txt",)
+
+    @property
+    def representation(self) -> Words:
+        return Words(self.text)
+
+    def evaluator(self) -> WordsEvaluator:
+        if "unbuildable" in self.text:
+            raise TunesmithError("it cannot be built")
+        return WordsEvaluator(self.text.split())
+
+    def callable(self, text: str) -> Callable[..., Any]:
+        return lambda: text
+
+    def save(self, text: str, path: Path) -> None:
+        path.write_text(text)
+
+
+class WordsEvaluator:
+    def __init__(self, original: list[str]) -> None:
+        self._original = original
+
+    def evaluate(self, text: str, *, heldout: bool, limit: float) -> Evaluation:
+        words = text.split()
+        if "crash" in words:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if "hang" in words:
+            time.sleep(60)
+        if "leave" in words:
+            os._exit(3)
+        if "raise" in words:
+            raise ValueError("of its own")
+        if "hoard" in words:
+            bytearray(1 << 33)
+        needed = [word for word in self._original if word.startswith("needed")]
+        lost = sum(word not in words for word in needed) / max(1, len(needed))
+        ratio = (len(words) + 1.0 + 0.5 * heldout) / (len(self._original) + 1.0)
+        return Evaluation(Outcome.NO_ERROR, ratio, ratio, lost)
