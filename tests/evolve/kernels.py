@@ -55,3 +55,47 @@ entry:
 }
 """
 """``y[0] = x[0] + 1``, and two calls that take time for nothing."""
+
+DENSE = """
+func.func @main(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>, %b: tensor<4xf32>) -> tensor<8x4xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+      : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+  %2 = stablehlo.add %0, %1 : tensor<8x4xf32>
+  %3 = stablehlo.constant dense<0.0> : tensor<f32>
+  %4 = stablehlo.reduce(%2 init: %3) applies stablehlo.add across dimensions = [1]
+      : (tensor<8x4xf32>, tensor<f32>) -> tensor<8xf32>
+  %5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<8xf32>) -> tensor<8x4xf32>
+  %6 = stablehlo.divide %2, %5 : tensor<8x4xf32>
+  return %6 : tensor<8x4xf32>
+}
+"""
+"""A dense layer whose rows are made to sum up to 1."""
+
+LAYERS = """
+func.func @main(%x: tensor<8x16xf32>, %w1: tensor<16x12xf32>, %b1: tensor<12xf32>,
+                %w2: tensor<12x10xf32>, %b2: tensor<10xf32>, %w3: tensor<10x4xf32>)
+    -> tensor<8x4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %x, %w1, contracting_dims = [1] x [0]
+      : (tensor<8x16xf32>, tensor<16x12xf32>) -> tensor<8x12xf32>
+  %1 = stablehlo.broadcast_in_dim %b1, dims = [1] : (tensor<12xf32>) -> tensor<8x12xf32>
+  %2 = stablehlo.add %0, %1 : tensor<8x12xf32>
+  %3 = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<8x12xf32>
+  %4 = stablehlo.maximum %2, %3 : tensor<8x12xf32>
+  %5 = stablehlo.dot_general %4, %w2, contracting_dims = [1] x [0]
+      : (tensor<8x12xf32>, tensor<12x10xf32>) -> tensor<8x10xf32>
+  %6 = stablehlo.broadcast_in_dim %b2, dims = [1] : (tensor<10xf32>) -> tensor<8x10xf32>
+  %7 = stablehlo.add %5, %6 : tensor<8x10xf32>
+  %8 = stablehlo.tanh %7 : tensor<8x10xf32>
+  %9 = stablehlo.dot_general %8, %w3, contracting_dims = [1] x [0]
+      : (tensor<8x10xf32>, tensor<10x4xf32>) -> tensor<8x4xf32>
+  %10 = stablehlo.exponential %9 : tensor<8x4xf32>
+  %11 = stablehlo.reduce(%10 init: %zero) applies stablehlo.add across dimensions = [1]
+      : (tensor<8x4xf32>, tensor<f32>) -> tensor<8xf32>
+  %12 = stablehlo.broadcast_in_dim %11, dims = [0] : (tensor<8xf32>) -> tensor<8x4xf32>
+  %13 = stablehlo.divide %10, %12 : tensor<8x4xf32>
+  return %13 : tensor<8x4xf32>
+}
+"""
+"""Three layers and a softmax."""

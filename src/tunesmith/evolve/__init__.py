@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tunesmith.evolve.evaluation.pool import EvaluationSettings
     from tunesmith.evolve.front import Front, Point
     from tunesmith.evolve.llvm.kernel import LLVMKernel, NumbaKernel
+    from tunesmith.evolve.mlir.model import StableHLOModule
     from tunesmith.evolve.run import evolve
     from tunesmith.evolve.search.nsga2 import SearchSettings
 
@@ -30,6 +31,7 @@ _HOMES = {
     "NumbaKernel": "tunesmith.evolve.llvm.kernel",
     "Point": "tunesmith.evolve.front",
     "SearchSettings": "tunesmith.evolve.search.nsga2",
+    "StableHLOModule": "tunesmith.evolve.mlir.model",
     "evolve": "tunesmith.evolve.run",
 }
 
@@ -41,6 +43,7 @@ __all__ = [
     "NumbaKernel",
     "Point",
     "SearchSettings",
+    "StableHLOModule",
     "evolve",
 ]
 

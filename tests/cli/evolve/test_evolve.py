@@ -142,8 +142,8 @@ def test_ctrl_c_keeps_what_was_found(folder: Path) -> None:
         (["kernel.ll", "--test", "nowhere.py", "--entry", "k"], "there is no file nowhere.py"),
         (
             ["kernel.c", "--test", "tests.py"],
-            "kernel.c is nothing to evolve: name a Numba function, FILE.py:NAME or LLVM-IR, with "
-            "--entry",
+            "kernel.c is nothing to evolve: name a Numba function, FILE.py:NAME; LLVM-IR, FILE.ll "
+            "with --entry; or StableHLO, FILE.mlir",
         ),
         (
             ["kernel.ll", "--test", "kernel.py", "--entry", "kernel"],

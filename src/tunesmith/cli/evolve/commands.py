@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
 def evolve(
     program: Annotated[
-        str, Argument(help="FILE.py:FUNCTION for a Numba function, or a file of LLVM-IR, NAME.ll.")
+        str, Argument(help="FILE.py:FUNCTION for a Numba function, NAME.ll, or NAME.mlir.")
     ],
     *,
     test: Annotated[
         Path | None,
         Option("--test", "--harness", help="A Python file with tests, and heldout and error."),
     ] = None,
-    entry: Annotated[str | None, Option(help="The function of the file of LLVM-IR.")] = None,
+    entry: Annotated[
+        str | None, Option(help="The function of the file; main in NAME.mlir.")
+    ] = None,
     seconds: Annotated[float | None, Option(help="Stop after so many; default: 600.")] = None,
     trials: Annotated[int | None, Option(help="Stop after so many programs were run.")] = None,
     error: Annotated[float, Option(help="How wrong a program may be.")] = 0.01,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tunesmith.evolve.evaluation.subject import Evolvable
 
-_ENDINGS = {".py": "a Numba function, FILE.py:NAME", ".ll": "LLVM-IR, with --entry"}
+_KINDS = "a Numba function, FILE.py:NAME; LLVM-IR, FILE.ll with --entry; or StableHLO, FILE.mlir"
 
 
 def load_tests(path: Path | None) -> ModuleType:
@@ -52,8 +52,11 @@ def load_program(text: str, entry: str | None) -> Evolvable:
         from tunesmith.evolve.llvm.kernel import LLVMKernel
 
         return LLVMKernel(_read(path), entry)
-    kinds = " or ".join(_ENDINGS.values())
-    raise UsageError(f"{text} is nothing to evolve: name {kinds}")
+    if path.suffix == ".mlir":
+        from tunesmith.evolve.mlir.model import StableHLOModule
+
+        return StableHLOModule(_read(path), entry or "main")
+    raise UsageError(f"{text} is nothing to evolve: name {_KINDS}")
 
 
 def _numba_kernel(path: Path, name: str) -> Evolvable:

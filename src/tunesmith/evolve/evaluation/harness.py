@@ -47,7 +47,9 @@ class CallOnce:
         given = [each.copy() if isinstance(each, np.ndarray) else each for each in self.arguments]
         returned = kernel(*given)
         arrays = [each for each in given if isinstance(each, np.ndarray)]
-        return arrays if returned is None else [*arrays, returned]
+        if returned is None:
+            return arrays
+        return [*arrays, *(returned if isinstance(returned, tuple) else [returned])]
 
 
 def as_test(value: Any) -> Test:
