@@ -14,6 +14,7 @@ from typing import Any
 from tunesmith.bench.autotvm.page import write_models_page
 from tunesmith.bench.calls.page import calls_page
 from tunesmith.bench.compare.files import write_comparison_page
+from tunesmith.bench.gevo.page import write_evolve_page
 from tunesmith.bench.gpu.page import gpu_page
 from tunesmith.bench.loop.page import loop_page
 from tunesmith.bench.networks.files import kind_of_file, write_networks_page
@@ -52,6 +53,8 @@ def _write(folder: Path, name: str, figures: Mapping[str, Any]) -> None:
         write_starts_page(folder, figures)
     elif name == "models":
         write_models_page(folder, figures)
+    elif name == "evolve":
+        write_evolve_page(folder, figures)
     elif name == "compare":
         write_comparison_page(folder, figures)
     else:

@@ -32,6 +32,7 @@ from tunesmith.cli.bench import (
     calls,
     experiments,
     gather,
+    gevo,
     gpu,
     loop,
     networks,
@@ -76,7 +77,7 @@ add_commands(
     *(loop.loop, operators.operators, calls.calls, starts.starts, builds.builds, gpu.gpu),
     *(experiments.nose, experiments.opevo, experiments.gbfs, autotvm.autotvm),
     *(startup.startup, space_analysis.space_analysis, networks.networks),
-    *(gather.gather, training_set.training_set, train_model.train_model),
+    *(gather.gather, training_set.training_set, train_model.train_model, gevo.gevo),
 )
 app.add_typer(bench, name="bench")
 network = typer.Typer(help="Import, tune, build and run whole networks.")

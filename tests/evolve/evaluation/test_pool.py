@@ -61,6 +61,12 @@ def test_a_subject_that_cannot_be_built() -> None:
         EvaluationPool(WordsSubject("unbuildable"), SETTINGS)
 
 
+def test_a_large_subject_comes_in_parts() -> None:
+    words = " ".join(f"word{number}" for number in range(200_000))
+    with EvaluationPool(WordsSubject(words), SETTINGS) as pool:
+        assert pool.evaluate(words, limit=1.0).ratio == 1.0
+
+
 def test_a_server_that_is_killed_is_one_line() -> None:
     with EvaluationPool(WordsSubject("a b"), SETTINGS) as pool:
         pool.submit(1, "hang", limit=1.0)

@@ -60,9 +60,11 @@ def test_what_is_too_wrong_is_not_timed_at_length() -> None:
         wrong(arguments)
 
     compare(doubled, counted, [TEST], relative, limit=0.1, pairs=Pairs(50, 50))
-    assert len(calls) == 2
-    compare(doubled, counted, [TEST], relative, limit=0.9, pairs=Pairs(50, 50))
-    assert len(calls) == 2 + 51
+    assert len(calls) == 1
+    compare(doubled, counted, [TEST], relative, limit=0.9, pairs=Pairs(50, 50, 1.0))
+    assert len(calls) == 1 + 51
+    compare(doubled, counted, [TEST], relative, limit=0.9, pairs=Pairs(50, 50, 0.0))
+    assert len(calls) == 1 + 51 + 1, "it has taken longer than nothing"
 
 
 def test_calls_count_and_not_what_the_test_does_beside() -> None:

@@ -138,8 +138,11 @@ def main(descriptor: int, parent: int) -> int:
     die_with(parent)
     client = Channel(socket.socket(fileno=descriptor))
     with contextlib.suppress(ChannelClosedError):
-        client.wait()
-        first, *_ = client.receive()
+        messages: list[dict[str, Any]] = []
+        while not messages:  # it may come in parts
+            client.wait()
+            messages = client.receive()
+        (first,) = messages
         try:
             evaluator: Evaluator = unpacked(first["subject"]).evaluator()
         except (TunesmithError, Exception) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -49,11 +49,13 @@ class NumbaKernel:
     """A function of Numba, or one of Python, which Numba compiles.
 
     The first test that is a tuple of arguments says for which types; where there is none, ``types``
-    are arguments of these types.
+    are arguments of these types. ``options`` are those of ``numba.njit``; a function that was made
+    by it has its own.
     """
 
     function: Any
     types: Sequence[Any] | None = None
+    options: Mapping[str, Any] | None = None
     pairs: Pairs = PAIRS
 
     def subject(self, tests: Tests) -> LLVMSubject:
@@ -69,7 +71,7 @@ class NumbaKernel:
                     "no test is a tuple of arguments: name by types= what the function is given"
                 )
             types = calls[0].arguments
-        code = numba_code(self.function, types)
+        code = numba_code(self.function, types, self.options)
         representation = LLVMCode(code.text, code.entry)
         return LLVMSubject(code.entry, representation, code.convention, tests, self.pairs)
 

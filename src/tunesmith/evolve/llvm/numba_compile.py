@@ -10,7 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,9 @@ class NumbaCode:
     convention: NumbaConvention
 
 
-def numba_code(function: Any, arguments: Sequence[Any]) -> NumbaCode:
+def numba_code(
+    function: Any, arguments: Sequence[Any], options: Mapping[str, Any] | None = None
+) -> NumbaCode:
     """Compile a function of Numba, or one of Python, for the types of these arguments.
 
     Raises ``UsageError`` where Numba cannot, ``MissingDependencyError`` without it.
@@ -44,7 +46,7 @@ def numba_code(function: Any, arguments: Sequence[Any]) -> NumbaCode:
             "evolving a Numba function needs Numba: pip install 'tunesmith[evolve]'"
         ) from error
     plain = getattr(function, "py_func", function)
-    options = getattr(function, "targetoptions", {})
+    options = options or getattr(function, "targetoptions", {})
     types = [str(numba.typeof(each)) for each in arguments]
     given = cloudpickle.dumps((plain, dict(options), [numba.typeof(each) for each in arguments]))
     ran = subprocess.run(

@@ -1,0 +1,1 @@
+"""``tunesmith bench gevo``: what evolution finds on real kernels and models."""

@@ -1,0 +1,74 @@
+"""``tunesmith bench gevo``: what evolution finds on real kernels and models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from tunesmith.cli import options as opt
+from tunesmith.cli.output import command_line, print_page, remark, remarks
+from tunesmith.errors import UsageError, unknown_name
+
+GPU = "gpu"
+_SECONDS, _QUICK_SECONDS = 1800.0, 20.0
+_TRIES, _QUICK_TRIES = 500, 50
+
+
+def gevo(
+    *,
+    case: Annotated[
+        list[str] | None, Option(help="Only this case, or gpu; repeatable; default: all.")
+    ] = None,
+    seconds: Annotated[float | None, Option(help="Of each case; default: 1800.")] = None,
+    quick: Annotated[bool, Option("--quick", help="Twenty seconds a case.")] = False,
+    seed: Annotated[int, Option(help="Seed of all that is left to chance.")] = 0,
+    store: opt.StoreLocation = None,
+    output: Annotated[
+        Path, Option("-o", "--output", help="Folder for evolve.md, evolve.json and the picture.")
+    ] = opt.FIGURES,
+    as_json: opt.Json = False,
+) -> None:
+    """Evolve kernels and models, and write down how fast and how wrong they become."""
+    if seconds is not None and not seconds > 0:
+        raise UsageError(f"--seconds must be positive, not {seconds:g}")
+    from tunesmith.bench.gevo.cases import CASES
+    from tunesmith.bench.gevo.gpu import ARCHITECTURE, check_edits
+    from tunesmith.bench.gevo.page import read_evolve, with_row, write_evolve
+    from tunesmith.bench.gevo.run import evolve_case, row_of
+    from tunesmith.bench.pages.provenance import origin_now
+    from tunesmith.budget import Stop
+    from tunesmith.evolve.reporting import step_of
+    from tunesmith.evolve.run import State
+    from tunesmith.reports.evolve.live import EvolveProgress
+    from tunesmith.store import open_store
+
+    names = case or [*CASES, GPU]
+    for name in names:
+        if name not in {*CASES, GPU}:
+            raise unknown_name("case", name, [*CASES, GPU])
+    figures = read_evolve(output)
+    limit = seconds or (_QUICK_SECONDS if quick else _SECONDS)
+    with open_store(store) as opened:
+        for name in names:
+            remark(f"{name}:")
+            if name == GPU:
+                checked = check_edits(_QUICK_TRIES if quick else _TRIES, seed)
+                origin = origin_now()
+                figures["gpu"] = {**checked, "architecture": ARCHITECTURE, "origin": origin}
+                page = write_evolve(output, figures)
+                continue
+            with EvolveProgress(remarks(), limit, None) as live:
+
+                def tell(state: State, live: EvolveProgress = live) -> None:
+                    live.show(step_of(state.number, state.generation))
+
+                front = evolve_case(
+                    CASES[name], seconds=limit, seed=seed, store=opened, progress=tell
+                )
+            figures = with_row(figures, row_of(CASES[name], front, command_line()))
+            page = write_evolve(output, figures)
+            if front.stopped == Stop.INTERRUPTED.value:
+                raise KeyboardInterrupt
+    print_page(figures, page, as_json=as_json, written=output / "evolve.md")
