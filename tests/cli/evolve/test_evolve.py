@@ -104,6 +104,24 @@ def test_a_numba_function_with_an_error_of_its_own(folder: Path, command: Comman
     assert json.dumps(ran.json["outcomes"])
 
 
+def test_the_best_kernel_of_a_task(folder: Path, command: Command) -> None:
+    matmul = ("matmul", "--m", 32, "--n", 32, "--k", 32, "--cores", 1)
+    place = folder / "records.db"
+    tuned = command("tune", *matmul, "--trials", 2, "--store", place, "--no-prior", "--json")
+    assert tuned.code == 0, tuned.err
+    ran = command(
+        *("evolve", *matmul, "--from-best", "--store", place, "--exact", "--trials", 10),
+        *("--population", 4, "--workers", 2, "--json"),
+    )
+    assert ran.json["name"] == "matmul"
+    assert ran.json["evaluations"] >= 10
+    refused = command("evolve", *matmul, "--from-best", "--test", folder / "tests.py")
+    assert refused.complaint.startswith("a tuned kernel has tests and an entry of its own")
+    refused = command("evolve", *matmul, "--constant-weights", "--from-best", "--store", place)
+    *_, complaint = refused.err.splitlines()
+    assert complaint.startswith("tunesmith: a kernel whose weights are laid out beforehand")
+
+
 def test_ctrl_c_keeps_what_was_found(folder: Path) -> None:
     line = [*TUNESMITH, *map(str, words(folder, "--seconds", 600))]
     with subprocess.Popen(
@@ -124,6 +142,9 @@ def test_ctrl_c_keeps_what_was_found(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
+        ([], "name a program: FILE.py:FUNCTION, FILE.ll, FILE.mlir or --from-best"),
+        (["kernel.ll", "--m", "3"], "no such option: --m (see 'tunesmith evolve --help')"),
+        (["kernel.ll", "--layer", "resnet18.C1"], "--layer and --config name a task"),
         (["kernel.ll"], "there are no tests: name a Python file with --test"),
         (
             ["kernel.ll", "--test", "tests.py"],

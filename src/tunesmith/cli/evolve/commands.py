@@ -6,11 +6,11 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from typer import Option
 
 from tunesmith.budget import Stop
 from tunesmith.cli import options as opt
-from tunesmith.cli.evolve.loading import listed, load_program, load_tests
+from tunesmith.cli.evolve.choice import ProgramChoice
 from tunesmith.cli.output import command_line, console, print_json, print_text, remark, remarks
 from tunesmith.errors import UsageError, describe
 
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 
 def evolve(
-    program: Annotated[
-        str, Argument(help="FILE.py:FUNCTION for a Numba function, NAME.ll, or NAME.mlir.")
-    ],
+    choice: ProgramChoice,
     *,
     test: Annotated[
         Path | None,
@@ -48,7 +46,6 @@ def evolve(
     ablation: Annotated[
         bool, Option("--ablation", help="Look which edits depend on each other.")
     ] = False,
-    store: opt.StoreLocation = None,
     output: Annotated[
         Path | None, Option("-o", "--output", help="A folder for the programs, one file each.")
     ] = None,
@@ -56,8 +53,7 @@ def evolve(
     as_json: opt.Json = False,
 ) -> None:
     """Make a function faster by evolution: random edits of its code, as far as its tests allow."""
-    harness = load_tests(test)
-    wanted = load_program(program, entry)
+    wanted, tests, heldout, error_of = choice.subject(test, entry)
     from tunesmith.budget import Budget
     from tunesmith.evolve import reporting
     from tunesmith.evolve.evaluation.pool import EvaluationSettings
@@ -69,7 +65,7 @@ def evolve(
 
     budget = Budget(seconds if seconds is not None or trials is not None else 600.0, trials=trials)
     with contextlib.ExitStack() as stack:
-        opened = stack.enter_context(open_store(store))
+        opened = stack.enter_context(open_store(choice.store))
         live = stack.enter_context(EvolveProgress(remarks(), budget.seconds, budget.trials))
 
         def tell(state: State) -> None:
@@ -77,11 +73,11 @@ def evolve(
 
         front = evolved(
             wanted,
-            listed(harness, "tests"),
-            heldout=listed(harness, "heldout") or (),
+            tests,
+            heldout=heldout,
             objectives=OBJECTIVES[:1] if exact else OBJECTIVES,
             error=error,
-            metric=getattr(harness, "error", metric),
+            metric=error_of or metric,
             budget=budget,
             search=SearchSettings(population=population, seed=seed),
             evaluation=EvaluationSettings(timeout=timeout, workers=workers),

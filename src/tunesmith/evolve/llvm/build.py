@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -99,10 +100,13 @@ def simplified(text: str, entry: str, name: str | None = None) -> str:
 class Machine:
     """A module as machine code; ``address`` is that of its function ``entry``.
 
-    It is there for as long as this object. Raises ``UsageError`` for what does not parse.
+    It is there for as long as this object. ``libraries`` are files of shared libraries that it
+    needs. Raises ``UsageError`` for what does not parse.
     """
 
-    def __init__(self, text: str, entry: str) -> None:
+    def __init__(self, text: str, entry: str, libraries: Sequence[str] = ()) -> None:
+        for library in libraries:
+            llvm().load_library_permanently(library)
         module = parse(text)
         optimize(module)
         self._engine = llvm().create_mcjit_compiler(module, target_machine())

@@ -26,12 +26,16 @@ class LLVMKernel:
     """A function ``entry`` of a module of LLVM-IR, from clang or TVM, say.
 
     It is called by C's conventions with numbers, and pointers for arrays, unless there is another
-    ``convention``. ``pairs`` is how often tests are repeated.
+    ``convention``. Another function may be ``edited``, which it calls. ``libraries`` are files of
+    shared libraries that it needs, ``pairs`` is how often tests are repeated.
     """
 
     text: str
     entry: str
     convention: Convention | None = None
+    edited: str | None = None
+    libraries: tuple[str, ...] = ()
+    name: str | None = None
     pairs: Pairs = PAIRS
 
     def subject(self, tests: Tests) -> LLVMSubject:
@@ -39,9 +43,17 @@ class LLVMKernel:
 
         Raises ``UsageError`` for a module that does not parse, and a function that is not there.
         """
-        code = LLVMCode(simplified(self.text, self.entry), self.entry)
-        convention = self.convention or code.c_convention
-        return LLVMSubject(self.entry, code, convention, tests, self.pairs)
+        text = simplified(self.text, self.entry)
+        convention = self.convention or LLVMCode(text, self.entry).c_convention
+        return LLVMSubject(
+            name=self.name or self.entry,
+            representation=LLVMCode(text, self.edited or self.entry),
+            entry=self.entry,
+            convention=convention,
+            tests=tests,
+            pairs=self.pairs,
+            libraries=self.libraries,
+        )
 
 
 @dataclass(frozen=True)
@@ -73,18 +85,27 @@ class NumbaKernel:
             types = calls[0].arguments
         code = numba_code(self.function, types, self.options)
         representation = LLVMCode(code.text, code.entry)
-        return LLVMSubject(code.entry, representation, code.convention, tests, self.pairs)
+        return LLVMSubject(
+            name=code.entry,
+            representation=representation,
+            entry=code.entry,
+            convention=code.convention,
+            tests=tests,
+            pairs=self.pairs,
+        )
 
 
 @dataclass(frozen=True)
 class LLVMSubject:
-    """A function that is evolved, and its tests."""
+    """A function ``entry`` that is evolved, and its tests."""
 
     name: str
     representation: LLVMCode
+    entry: str
     convention: Convention
     tests: Tests
     pairs: Pairs
+    libraries: tuple[str, ...] = ()
 
     @cached_property
     def digest(self) -> str:
@@ -128,7 +149,7 @@ class LLVMFunction:
 
 
 def _built(subject: LLVMSubject, text: str) -> tuple[Machine, Call]:
-    machine = Machine(text, subject.representation.entry)
+    machine = Machine(text, subject.entry, subject.libraries)
     return machine, subject.convention.bound(machine.address)
 
 

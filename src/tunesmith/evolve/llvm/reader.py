@@ -49,7 +49,7 @@ def read_module(text: str, entry: str) -> Module:
     body = found.group()
     module = Module(
         printed[: found.start()],
-        _code(function, body[: body.index("\n")], _locations(printed)),
+        _code(function, body, _locations(printed)),
         printed[found.end() + 1 :],
         entry,
     )
@@ -74,7 +74,10 @@ def _locations(printed: str) -> dict[str, int]:
     return {number: int(line) for number, line in _LOCATION.findall(printed)}
 
 
-def _code(function: Any, head: str, locations: dict[str, int]) -> Function:
+def _code(function: Any, printed: str, locations: dict[str, int]) -> Function:
+    """The code of a function as it is printed within its module: alone, an instruction would name
+    metadata and attributes by other numbers."""
+    head, texts = _split(printed)
     arguments = {each.name: str(each.type) for each in function.arguments}
     types = dict(arguments)
     for block in function.blocks:
@@ -85,7 +88,7 @@ def _code(function: Any, head: str, locations: dict[str, int]) -> Function:
     for block in function.blocks:
         read = []
         for instruction in block.instructions:
-            read.append(_instruction(instruction, f"i{number}", types, locations))
+            read.append(_instruction(instruction, texts[number], f"i{number}", types, locations))
             number += 1
         phis = [each for each in read if each.opcode == "phi"]
         terminator = read[-1]
@@ -99,10 +102,22 @@ def _code(function: Any, head: str, locations: dict[str, int]) -> Function:
     return Function(head, arguments, blocks)
 
 
+def _split(printed: str) -> tuple[str, list[str]]:
+    """The head of a function, and the text of each of its instructions, some of which have several
+    lines. Records for debuggers are left out: they may name values that edits remove."""
+    head, *lines = printed.splitlines()
+    texts: list[str] = []
+    for line in [each for each in lines[:-1] if not each.strip().startswith("#dbg_")]:
+        if re.match(r"  [^ \]]", line):
+            texts.append(line.strip())
+        elif line.startswith("  "):
+            texts[-1] += f"\n  {line.strip()}"
+    return head, texts
+
+
 def _instruction(
-    instruction: Any, identity: str, types: dict[str, str], locations: dict[str, int]
+    instruction: Any, text: str, identity: str, types: dict[str, str], locations: dict[str, int]
 ) -> Instruction:
-    text = str(instruction).strip()
     place = _PLACE.search(text)
     result = instruction.name if str(instruction.type) != "void" else None
     if result is not None:
