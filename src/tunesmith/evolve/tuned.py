@@ -53,15 +53,21 @@ def tuned_kernel(kernel: Kernel) -> tuple[LLVMKernel, list[tuple[Any, ...]]]:
 
 
 def _largest(text: str) -> str:
-    """The largest of the functions that compute, by name."""
-    sizes = {}
-    for name in [_COMPUTE, *_THREADS.findall(text)]:
-        found = re.search(
-            rf"^define [^\n]*@{re.escape(name)}\(.*?^}}$", text, re.DOTALL | re.MULTILINE
-        )
-        if found is not None:
-            sizes[name] = found.group().count("\n")
-    return max(sizes, key=lambda name: sizes[name])
+    """The name of the largest of the functions that compute."""
+    names = {_COMPUTE, *_THREADS.findall(text)}
+
+    def size(name: str) -> int:
+        start = text.find("\n", text.index(f"@{name}(", _definition(text, name)))
+        return text.index("\n}", start) - start
+
+    return max(sorted(names), key=size)
+
+
+def _definition(text: str, name: str) -> int:
+    """Where the line that defines a function begins."""
+    found = re.search(rf"^define [^\n]*@{re.escape(name)}\(", text, re.MULTILINE)
+    assert found is not None, f"{name} is defined"
+    return found.start()
 
 
 def _arguments(kernel: Kernel, seed: int) -> tuple[Any, ...]:
