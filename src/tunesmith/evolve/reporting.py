@@ -31,14 +31,15 @@ def report_of(front: Front, *, exact: bool, commands: Sequence[str] = ()) -> Evo
     )
 
 
-def step_of(number: int, generation: Generation) -> Step:
-    """A generation as it is shown."""
+def step_of(number: int, generation: Generation, doing: str = "") -> Step:
+    """A generation as it is shown, and what is done after it."""
     return Step(
         number,
         generation.seconds,
         generation.evaluations,
         generation.valid,
         [(1.0 / ratio, error) for ratio, error in generation.front if ratio < 1.0],
+        doing,
     )
 
 

@@ -36,10 +36,12 @@ _MOST_POINTS = 12
 
 @dataclass(frozen=True)
 class State:
-    """What a run tells of itself: the number of the generation, and what is known after it."""
+    """What a run tells of itself: the number of the generation, what is known after it, and what it
+    does, if that is not the next one."""
 
     number: int
     generation: Generation
+    doing: str = ""
 
 
 def evolve(
@@ -203,7 +205,11 @@ class _Run:
         """The front, measured again alone, each point with the edits that matter and its errors on
         what the search has not seen."""
         points = []
-        for individual in front(self._archive.individuals)[:_MOST_POINTS]:
+        chosen = front(self._archive.individuals)[:_MOST_POINTS]
+        for number, individual in enumerate(chosen, 1):
+            doing = f"looking closer at program {number} of {len(chosen)}"
+            if self._history:
+                self._progress(State(self._search.generation, self._history[-1], doing))
             edits = minimized(self._subject.representation, individual.edits, self._again)
             if edits:
                 point = self._point(edits, ablation=ablation)

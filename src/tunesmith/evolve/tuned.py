@@ -54,7 +54,7 @@ def tuned_kernel(kernel: Kernel) -> tuple[LLVMKernel, list[tuple[Any, ...]]]:
 
 def _largest(text: str) -> str:
     """The name of the largest of the functions that compute."""
-    names = {_COMPUTE, *_THREADS.findall(text)}
+    names: set[str] = {_COMPUTE, *_THREADS.findall(text)}
 
     def size(name: str) -> int:
         start = text.find("\n", text.index(f"@{name}(", _definition(text, name)))

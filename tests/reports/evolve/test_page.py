@@ -97,3 +97,13 @@ def test_progress_is_shown(terminal: bool) -> None:
         live.show(Step(3, 30.0, 1234, 0.5, [(1.5, 0.01)]))
     assert "generation 3, 1,234 evaluations (50 % valid), 30 s of 1 min 00 s" in out.getvalue()
     assert "front: 1.50× (error 0.01)" in out.getvalue()
+
+
+def test_what_comes_after_the_search_is_shown() -> None:
+    out = io.StringIO()
+    with EvolveProgress(Console(file=out, width=100), None, 100) as live:
+        live.show(Step(3, 30.0, 100, 0.5, [], "looking closer at program 1 of 2"))
+    assert out.getvalue().splitlines()[1:] == [
+        "  front: nothing faster yet",
+        "  looking closer at program 1 of 2",
+    ]

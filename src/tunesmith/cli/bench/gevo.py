@@ -62,7 +62,7 @@ def gevo(
             with EvolveProgress(remarks(), limit, None) as live:
 
                 def tell(state: State, live: EvolveProgress = live) -> None:
-                    live.show(step_of(state.number, state.generation))
+                    live.show(step_of(state.number, state.generation, state.doing))
 
                 front = evolve_case(
                     CASES[name], seconds=limit, seed=seed, store=opened, progress=tell

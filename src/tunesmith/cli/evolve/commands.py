@@ -69,7 +69,7 @@ def evolve(
         live = stack.enter_context(EvolveProgress(remarks(), budget.seconds, budget.trials))
 
         def tell(state: State) -> None:
-            live.show(reporting.step_of(state.number, state.generation))
+            live.show(reporting.step_of(state.number, state.generation, state.doing))
 
         front = evolved(
             wanted,

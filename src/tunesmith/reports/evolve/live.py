@@ -39,7 +39,8 @@ class EvolveProgress(Display[Step]):
             f"generation {state.number}, {fmt.counted(state.evaluations, 'evaluation')} "
             f"({fmt.percent(state.valid, 0)} valid), {fmt.duration(state.seconds)}{limit}"
         )
-        return first, f"  front: {front_line(state.front)}"
+        lines = [first, f"  front: {front_line(state.front)}"]
+        return [*lines, f"  {state.doing}"] if state.doing else lines
 
     def _share(self, state: Step) -> float:
         shares = [0.0]

@@ -24,13 +24,15 @@ class ProgramRow:
 @dataclass(frozen=True)
 class Step:
     """What is known after a generation: the seconds and evaluations so far, the share of these that
-    are valid, and the front: how many times as fast, and how wrong."""
+    are valid, the front: how many times as fast, and how wrong; and what is done after it, if that
+    is not the next one."""
 
     number: int
     seconds: float
     evaluations: int
     valid: float
     front: Sequence[tuple[float, float]]
+    doing: str = ""
 
     @property
     def fastest(self) -> float:
