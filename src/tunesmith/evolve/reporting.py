@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from tunesmith.evolve.front import Front, Generation, Point
 from tunesmith.machine import this_machine
+from tunesmith.measurement import Outcome
 from tunesmith.reports.evolve.model import EvolveReport, ProgramRow, Step
+from tunesmith.reports.format import outcome_name
 from tunesmith.store import library_versions
 
 
@@ -21,7 +23,7 @@ def report_of(front: Front, *, exact: bool, commands: Sequence[str] = ()) -> Evo
         [step_of(number, each) for number, each in enumerate(front.history)],
         front.evaluations,
         front.seconds,
-        front.outcomes,
+        {_named(name): count for name, count in front.outcomes.items()},
         [
             ("Machine", f"{machine['cpu']}, {machine['cores']} cores"),
             ("Software", versions),
@@ -41,6 +43,12 @@ def step_of(number: int, generation: Generation, doing: str = "") -> Step:
         [(1.0 / ratio, error) for ratio, error in generation.front if ratio < 1.0],
         doing,
     )
+
+
+def _named(outcome: str) -> str:
+    """How a program ended, in words."""
+    known = Outcome.__members__
+    return outcome_name(known[outcome]) if outcome in known else outcome
 
 
 def _row(point: Point) -> ProgramRow:

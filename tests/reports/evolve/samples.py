@@ -36,7 +36,7 @@ def evolved() -> EvolveReport:
         steps,
         500,
         60.0,
-        {"NO_ERROR": 300, "too wrong": 120, "RUNTIME_DEVICE": 70, "RUN_TIMEOUT": 10},
+        {"valid": 300, "too wrong": 120, "runtime device": 70, "run timeout": 10},
         [("Machine", "AMD EPYC, 2 cores")],
         ["tunesmith evolve saxpy.py:saxpy --test saxpy_tests.py"],
     )
