@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tests.evolve.subjects import WordsSubject
 from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.evolve.evaluation.harness import Tests
+from tunesmith.evolve.evaluation.pool import EvaluationPool
 from tunesmith.evolve.run import State, evolve
 from tunesmith.store import open_store
 
@@ -176,6 +178,21 @@ def test_waste_is_deleted_from_llvm_code() -> None:
     assert out[0] == 2.0
 
 
+def test_the_original_is_the_faster_one_of_two_builds() -> None:
+    """A slow original would make a gain of every variant."""
+    pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+    test = np.ones(1, np.float32), np.zeros(20_000, np.float32), 20_000
+    slow = ts.evolve.LLVMKernel(WASTEFUL, "kernel").subject(Tests.of([test]))
+    text = slow.representation.apply([])
+    fast = re.sub(r"^ *(?:tail )?call [^\n]*@waste.*\n", "", text, flags=re.MULTILINE)
+    assert fast != text
+    for other, least in ((text, 0.3), (fast, 1.5)):
+        with EvaluationPool(replace(slow, other=other), EVALUATION) as pool:
+            assert pool.evaluate(text, limit=0.0).ratio > least
+    with EvaluationPool(replace(slow, other=fast), EVALUATION) as pool:
+        assert pool.evaluate(fast, limit=0.0).ratio < 1.5
+
+
 def test_two_runs_of_the_original_that_differ() -> None:
     pytest.importorskip("llvmlite", reason="llvmlite is not installed")
     calls = itertools.count()
@@ -209,6 +226,14 @@ def test_a_numba_function_is_called_as_it_was() -> None:
     assert (y == x * 2.5).all()
     again = ts.evolve.NumbaKernel(scaled).subject(Tests.of([(x, np.zeros_like(x), 2.5)]))
     assert again.digest == subject.digest, "runs can go on"
+
+
+def test_numba_itself_is_what_variants_are_compared_with() -> None:
+    pytest.importorskip("numba", reason="Numba is not installed")
+    x = np.arange(6.0).reshape(2, 3)
+    subject = ts.evolve.NumbaKernel(scaled).subject(Tests.of([(x, np.zeros_like(x), 2.5)]))
+    assert subject.other is not None
+    assert "@scaled(" in subject.other
 
 
 def test_what_numba_cannot_compile_is_one_line() -> None:

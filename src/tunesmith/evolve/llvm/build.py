@@ -82,6 +82,25 @@ def simplified(text: str, entry: str, name: str | None = None) -> str:
 
     Raises ``UsageError`` like ``parse`` and ``function_of``.
     """
+    module = _alone(text, entry, name)
+    optimize(module, level=1, vectorize=False)
+    return str(module)
+
+
+def reduced(text: str, entry: str, name: str) -> str:
+    """The same of a module that was optimised, whose code stays as it is."""
+    module = _alone(text, entry, name)
+    binding = llvm()
+    options = binding.create_pipeline_tuning_options(speed_level=0)
+    builder = binding.create_pass_builder(target_machine(), options)
+    passes = binding.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(module, builder)
+    return str(module)
+
+
+def _alone(text: str, entry: str, name: str | None) -> Any:
+    """A module of which nothing but one function, by another name, can be seen from outside."""
     module = parse(text)
     wanted = function_of(module, entry)
     module.triple = llvm().get_process_triple()
@@ -91,24 +110,27 @@ def simplified(text: str, entry: str, name: str | None = None) -> str:
     for variable in module.global_variables:
         if not variable.is_declaration and str(variable.linkage) != "Linkage.appending":
             variable.linkage = "internal"
-    optimize(module, level=1, vectorize=False)
     if name is not None:
         wanted.name = name
-    return str(module)
+    return module
 
 
 class Machine:
     """A module as machine code; ``address`` is that of its function ``entry``.
 
     It is there for as long as this object. ``libraries`` are files of shared libraries that it
-    needs. Raises ``UsageError`` for what does not parse.
+    needs; what is ``optimized`` already is taken as it is. Raises ``UsageError`` for what does not
+    parse.
     """
 
-    def __init__(self, text: str, entry: str, libraries: Sequence[str] = ()) -> None:
+    def __init__(
+        self, text: str, entry: str, libraries: Sequence[str] = (), *, optimized: bool = False
+    ) -> None:
         for library in libraries:
             llvm().load_library_permanently(library)
         module = parse(text)
-        optimize(module)
+        if not optimized:
+            optimize(module)
         self._engine = llvm().create_mcjit_compiler(module, target_machine())
         self._engine.finalize_object()
         self.address = int(self._engine.get_function_address(entry))

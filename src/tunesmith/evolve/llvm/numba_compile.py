@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.errors import MissingDependencyError, UsageError, describe
-from tunesmith.evolve.llvm.build import simplified
+from tunesmith.evolve.llvm.build import reduced, simplified
 from tunesmith.evolve.llvm.calling import NumbaConvention
 
 _TIMEOUT = 120.0
@@ -23,9 +23,11 @@ _TIMEOUT = 120.0
 
 @dataclass(frozen=True)
 class NumbaCode:
-    """The module of a function, its name there, and how it is called."""
+    """The module of a function, its name there, and how it is called. ``optimized`` is the module
+    that Numba itself makes machine code of."""
 
     text: str
+    optimized: str
     entry: str
     convention: NumbaConvention
 
@@ -46,12 +48,11 @@ def numba_code(
             "evolving a Numba function needs Numba: pip install 'tunesmith[evolve]'"
         ) from error
     plain = getattr(function, "py_func", function)
-    options = options or getattr(function, "targetoptions", {})
-    types = [str(numba.typeof(each)) for each in arguments]
-    given = cloudpickle.dumps((plain, dict(options), [numba.typeof(each) for each in arguments]))
+    options = dict(options or getattr(function, "targetoptions", {}))
+    types = [numba.typeof(each) for each in arguments]
     ran = subprocess.run(
         [sys.executable, "-P", "-m", "tunesmith.evolve.llvm.numba_compile"],
-        input=given,
+        input=cloudpickle.dumps((plain, options, types)),
         capture_output=True,
         env={
             **os.environ,
@@ -63,10 +64,29 @@ def numba_code(
     )
     if ran.returncode:
         words = ran.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-        raise UsageError(f"Numba cannot compile {plain.__name__}({', '.join(types)}): {words[-1]}")
+        named = f"{plain.__name__}({', '.join(map(str, types))})"
+        raise UsageError(f"Numba cannot compile {named}: {words[-1]}")
     text, mangled, scalars, result = pickle.loads(ran.stdout)
     entry = str(plain.__name__)
-    return NumbaCode(simplified(text, mangled, entry), entry, NumbaConvention(scalars, result))
+    optimized, own_name, _ = _compiled(plain, options, types)
+    return NumbaCode(
+        simplified(text, mangled, entry),
+        reduced(optimized, own_name, entry),
+        entry,
+        NumbaConvention(scalars, result),
+    )
+
+
+def _compiled(plain: Any, options: Mapping[str, Any], types: Sequence[Any]) -> tuple[str, str, Any]:
+    """The module of a function as Numba makes it in this process, the function's name in it, and
+    the type of its result."""
+    import numba
+
+    dispatcher = numba.jit(**{**options, "nopython": True})(plain)
+    dispatcher.compile(tuple(types))
+    (compiled,) = dispatcher.overloads.values()
+    text = dispatcher.inspect_llvm(dispatcher.signatures[0])
+    return str(text), str(compiled.fndesc.llvm_func_name), compiled.signature.return_type
 
 
 def main() -> int:
@@ -75,20 +95,15 @@ def main() -> int:
 
     plain, options, types = pickle.load(sys.stdin.buffer)
     try:
-        dispatcher = numba.njit(**{**options, "nopython": True})(plain)
-        dispatcher.compile(tuple(types))
-        (compiled,) = dispatcher.overloads.values()
+        text, entry, returns = _compiled(plain, options, types)
         scalars = tuple(_scalar(each) for each in types)
-        returns = compiled.signature.return_type
         result = "" if returns == numba.types.none else _scalar(returns)
         if returns != numba.types.none and not result:
             raise UsageError(f"it returns a {returns}: a kernel returns a number or nothing")
     except Exception as error:
         print(describe(error), file=sys.stderr)
         return 1
-    text = dispatcher.inspect_llvm(dispatcher.signatures[0])
-    answer = text, compiled.fndesc.llvm_func_name, scalars, result
-    sys.stdout.buffer.write(pickle.dumps(answer))
+    sys.stdout.buffer.write(pickle.dumps((text, entry, scalars, result)))
     return 0
 
 
