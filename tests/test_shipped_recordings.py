@@ -33,18 +33,33 @@ def recording(name: str) -> Recording:
     return load_recording(FILES[name])
 
 
-def test_there_is_a_convolution_and_a_product() -> None:
-    operators = {
-        name: load_recording(path).metadata["operator"]["operator"] for name, path in FILES.items()
-    }
-    assert operators == {"conv2d": "conv2d", "gemm": "matmul"}
+# The operator and the sketch of each.
+KINDS = {
+    "conv2d": ("conv2d", "cpu_tiled"),
+    "depthwise": ("depthwise_conv2d", "cpu_depthwise"),
+    "gemm": ("matmul", "cpu_gemm_424"),
+    "slow-builds": ("conv2d", "cpu_tiled"),
+    "winograd": ("conv2d", "cpu_winograd"),
+}
+# All of the sketch's space is recorded.
+WHOLE = {"depthwise"}
+# Those in which many configs fail.
+FAILING = {"slow-builds"}
+
+
+def test_there_are_spaces_of_several_kinds() -> None:
+    described = {name: load_recording(path).metadata for name, path in FILES.items()}
+    assert {
+        name: (it["operator"]["operator"], it["sketch"]["name"]) for name, it in described.items()
+    } == KINDS
 
 
 def test_the_whole_space_is_recorded_in_a_small_file(name: str, recording: Recording) -> None:
     assert FILES[name].stat().st_size <= LARGEST_FILE
     assert len(recording.configs) == recording.size
-    assert 2_000 <= len(recording.configs) <= 20_000
-    assert (recording.outcomes == Outcome.NO_ERROR.value).mean() > 0.5
+    assert 1_500 <= len(recording.configs) <= 20_000
+    valid = (recording.outcomes == Outcome.NO_ERROR.value).mean()
+    assert 0.5 < valid < 0.9 if name in FAILING else valid > 0.99
     assert np.all(recording.costs > 0)
 
 
@@ -58,7 +73,7 @@ def test_it_says_what_was_measured_where(name: str, recording: Recording) -> Non
     for words in (f"data/replay/{name}/{FILES[name].name}", metadata["machine"]["cpu"], count):
         assert words in readme
     space = Space(recording.space.parameters)
-    assert space.size > len(recording.configs) or not recording.space.constraints
+    assert space.size >= len(recording.configs)
 
 
 def test_which_part_of_its_space_it_is(name: str, recording: Recording) -> None:
@@ -66,7 +81,7 @@ def test_which_part_of_its_space_it_is(name: str, recording: Recording) -> None:
     part, readme = recorded_part(recording), (FOLDER / "README.md").read_text(encoding="utf-8")
     if part["where"] is None:
         pytest.skip("the sketch has another version now")
-    assert part["where"], "it is not all of the sketch's space"
+    assert bool(part["where"]) == (name not in WHOLE)
     assert f"of {part['whole_size']:,} configs" in " ".join(readme.split())
     for restriction in part["where"]:
         assert restriction in readme

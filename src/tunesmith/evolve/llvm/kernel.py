@@ -99,8 +99,11 @@ class NumbaKernel:
 
 @dataclass(frozen=True)
 class LLVMSubject:
-    """A function ``entry`` that is evolved, and its tests. ``other`` is the same function as another
-    compiler has optimised it: what is faster than the faster one of both counts as faster."""
+    """A function ``entry`` that is evolved, and its tests.
+
+    ``other`` is the same function as another compiler has optimised it: the faster one of both is
+    the original.
+    """
 
     name: str
     representation: LLVMCode
