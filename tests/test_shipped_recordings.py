@@ -38,13 +38,10 @@ KINDS = {
     "conv2d": ("conv2d", "cpu_tiled"),
     "depthwise": ("depthwise_conv2d", "cpu_depthwise"),
     "gemm": ("matmul", "cpu_gemm_424"),
-    "slow-builds": ("conv2d", "cpu_tiled"),
     "winograd": ("conv2d", "cpu_winograd"),
 }
 # All of the sketch's space is recorded.
 WHOLE = {"depthwise"}
-# Those in which many configs fail.
-FAILING = {"slow-builds"}
 
 
 def test_there_are_spaces_of_several_kinds() -> None:
@@ -58,8 +55,7 @@ def test_the_whole_space_is_recorded_in_a_small_file(name: str, recording: Recor
     assert FILES[name].stat().st_size <= LARGEST_FILE
     assert len(recording.configs) == recording.size
     assert 1_500 <= len(recording.configs) <= 20_000
-    valid = (recording.outcomes == Outcome.NO_ERROR.value).mean()
-    assert 0.5 < valid < 0.9 if name in FAILING else valid > 0.99
+    assert (recording.outcomes == Outcome.NO_ERROR.value).mean() > 0.99
     assert np.all(recording.costs > 0)
 
 

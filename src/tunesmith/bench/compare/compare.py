@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tunesmith.bench.compare.problems import MeasuredProblem, Problem, RecordedP
 from tunesmith.bench.compare.process import reason
 from tunesmith.bench.compare.recorded_task import recorded_problem
 from tunesmith.bench.compare.score import REPEATS
+from tunesmith.bench.compare.settle import settled
 from tunesmith.bench.compare.simulated_trace import Trace, load_trace, save_trace
 from tunesmith.bench.compare.tuners import TunerChoice
 from tunesmith.bench.pages.figure_files import make_folder
@@ -193,6 +194,21 @@ class Comparison:
         for run in left:
             if isinstance(run.problem, MeasuredProblem):
                 self._measure(results, run, watch)
+        self._settle(results)
+
+    def _settle(self, results: Results) -> None:
+        """Measure the best configs of all runs of a workload together, unless these have been."""
+        for problem in self.problems:
+            runs = [(run, trace) for run, trace in results.traces.items() if run.problem == problem]
+            together = digest(sorted(self._identity(run) for run, _ in runs))
+            if not isinstance(problem, MeasuredProblem) or not runs:
+                continue
+            if all(trace.settled == together for _, trace in runs):
+                continue
+            again = settled(problem.tuned, runs, self.settings.seed, self._store)
+            for run, trace in again.items():
+                results.traces[run] = replace(trace, settled=together)
+                save_trace(self._path(run), results.traces[run].unslowed, self._identity(run))
 
     def _load(self, run: Run) -> Trace | None:
         """The trace that is saved of a run, by its tuner's clock."""

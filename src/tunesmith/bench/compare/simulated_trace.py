@@ -30,7 +30,8 @@ class Trace:
     ``time`` holds the run's seconds by phase (see ``PHASES``; traces of old have no ``record``);
     search is the tuner's thinking. ``stopped`` says why it ended. ``found`` is what a call of the
     run's best config takes, in seconds, infinite where nothing valid was found. ``multiplier`` is
-    how many configs count as a trial.
+    how many configs count as a trial. ``settled`` tells together with which other runs ``found``
+    was measured; empty for alone.
     """
 
     ended: Floats
@@ -41,6 +42,7 @@ class Trace:
     stopped: Stop
     found: float
     multiplier: int = 1
+    settled: str = ""
 
     @classmethod
     def of(
@@ -69,13 +71,16 @@ class Trace:
 
     def slowed(self, multiplier: int) -> Trace:
         """The same run by a clock that is so many times as slow; so many configs are one trial."""
-        return replace(
-            self,
-            ended=self.ended / multiplier,
-            costs=self.costs / multiplier,
-            time={phase: seconds / multiplier for phase, seconds in self.time.items()},
-            multiplier=multiplier,
-        )
+        return replace(self._scaled(1 / multiplier), multiplier=multiplier)
+
+    @property
+    def unslowed(self) -> Trace:
+        """The same run by the real clock."""
+        return replace(self._scaled(self.multiplier), multiplier=1)
+
+    def _scaled(self, by: float) -> Trace:
+        time = {phase: seconds * by for phase, seconds in self.time.items()}
+        return replace(self, ended=self.ended * by, costs=self.costs * by, time=time)
 
     @property
     def trials(self) -> int:
@@ -120,6 +125,7 @@ def save_trace(path: Path, trace: Trace, identity: str) -> None:
         "time": dict(trace.time),
         "stopped": trace.stopped.value,
         "found": found,
+        "settled": trace.settled,
     }
     packed = io.BytesIO()
     np.savez_compressed(
@@ -153,6 +159,7 @@ def load_trace(path: Path, identity: str) -> Trace | None:
                 about["time"],
                 Stop(about["stopped"]),
                 math.inf if about["found"] is None else about["found"],
+                settled=about.get("settled", ""),
             )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
         return None
