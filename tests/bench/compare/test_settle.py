@@ -1,0 +1,69 @@
+"""The best configs of all runs of a workload are measured together, for real."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tunesmith.bench.compare.compare import CompareSettings, Comparison
+from tunesmith.bench.compare.simulated_trace import Trace, save_trace
+from tunesmith.bench.compare.tuners import choose_tuners
+from tunesmith.bench.papers.problem import SearchProblem
+from tunesmith.budget import Stop
+from tunesmith.operators import matmul
+
+
+def comparison(folder: Path, repeats: int = 2) -> Comparison:
+    problem = SearchProblem("x", matmul(m=16, n=16, k=16), "cpu_tiled")
+    tuners = choose_tuners(["random", "genetic*2"])
+    return Comparison([problem], tuners, CompareSettings(repeats, trials=3), folder)
+
+
+def test_a_disturbed_end_of_a_run_is_mended(tmp_path: Path) -> None:
+    first = comparison(tmp_path)
+    results = first.saved()
+    first.go(results, lambda *_: None)
+    assert len(results.traces) == 4
+    (together,) = {trace.settled for trace in results.traces.values()}
+    assert together
+
+    run, trace = next(iter(results.traces.items()))
+    save_trace(
+        first._path(run), replace(trace.unslowed, found=9.0, settled=""), first._identity(run)
+    )
+    again = comparison(tmp_path)
+    saved = again.saved()
+    assert 9.0 in {each.found for each in saved.traces.values()}
+    again.go(saved, lambda *_: None)
+    assert all(each.found < 1.0 for each in saved.traces.values())
+    kept = comparison(tmp_path).saved()
+    assert {each.settled for each in kept.traces.values()} == {together}
+    for run, trace in kept.traces.items():
+        assert trace.multiplier == run.tuner.multiplier
+        assert len(trace.ended) == 3 * run.tuner.multiplier
+        assert trace.found == saved.traces[run].found
+
+
+def test_another_run_means_another_measurement(tmp_path: Path) -> None:
+    first = comparison(tmp_path, repeats=1)
+    results = first.saved()
+    first.go(results, lambda *_: None)
+    (before,) = {trace.settled for trace in results.traces.values()}
+    more = comparison(tmp_path, repeats=2)
+    results = more.saved()
+    more.go(results, lambda *_: None)
+    (after,) = {trace.settled for trace in results.traces.values()}
+    assert before != after
+
+
+def test_a_slowed_run_is_what_it_was() -> None:
+    values = np.array([1.0, 2.0])
+    codes = np.zeros(2, np.uint8)
+    trace = Trace(values, values, codes, values, {"build": 3.0}, Stop.TRIALS, math.inf)
+    back = trace.slowed(2).unslowed
+    assert back.multiplier == 1
+    assert back.ended.tolist() == [1.0, 2.0]
+    assert back.time == {"build": 3.0}
