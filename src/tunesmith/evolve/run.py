@@ -32,6 +32,8 @@ OBJECTIVES = ("time", "error")
 # How often the points of the front are measured again, and how many of them at most.
 _LOOKS = 5
 _MOST_POINTS = 12
+# Seconds that a variant may take anyway, and how much longer than the original besides.
+_PATIENCE, _SLOWER = 1.0, 5.0
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,9 @@ class _Run:
         text = self._subject.representation.apply([])
         program = Program(digest(text))
         for _ in range(2):
+            begun = time.monotonic()
             found = self._pool.evaluate(text, limit=math.inf)
+            took = time.monotonic() - begun
             if not found.ran:
                 raise TunesmithError(f"the original fails its tests: {found.message}")
             if found.error > 0:
@@ -172,6 +176,8 @@ class _Run:
                     "exactly, with a fixed seed"
                 )
             program.evaluations.append(found)
+        # What takes so much longer than the original is of no use, and most such programs hang.
+        self._pool.timeout = min(self._pool.timeout, _PATIENCE + _SLOWER * took)
         return Individual((), program)
 
     def _generations(self) -> Stop:

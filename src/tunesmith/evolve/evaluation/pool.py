@@ -20,8 +20,8 @@ _PREPARE_TIMEOUT = 300.0
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """The limits of a variant: ``timeout`` in seconds for building it and all its tests, and
-    ``memory_limit`` in bytes. ``workers`` are evaluated at a time, None: as many as there are
+    """The limits of a variant: ``timeout`` in seconds for building it and all its tests, at most,
+    and ``memory_limit`` in bytes. ``workers`` are evaluated at a time, None: as many as there are
     cores.
 
     Raises ``UsageError`` for a value that makes no sense.
@@ -54,6 +54,7 @@ class EvaluationPool:
 
     def __init__(self, subject: Subject, settings: EvaluationSettings) -> None:
         self.settings = settings
+        self.timeout = settings.timeout  # of the tests of the search, which the search may lower
         self._busy: set[int] = set()
         self._ended = False
         self._server = SpawnedProcess(
@@ -109,15 +110,7 @@ class EvaluationPool:
         """How many are being evaluated."""
         return len(self._busy)
 
-    def submit(
-        self,
-        number: int,
-        text: str,
-        *,
-        limit: float,
-        heldout: bool = False,
-        timeout: float | None = None,
-    ) -> None:
+    def submit(self, number: int, text: str, *, limit: float, heldout: bool = False) -> None:
         """Have a variant evaluated; ``number`` tells the answer from others."""
         self._busy.add(number)
         self._server.send(
@@ -126,7 +119,7 @@ class EvaluationPool:
                 "text": text,
                 "heldout": heldout,
                 "limit": limit,
-                "timeout": timeout or self.settings.timeout,
+                "timeout": self.settings.timeout if heldout else self.timeout,
             }
         )
 
