@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import random
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from tunesmith.evolve.edit import Edit, Edits, InvalidEditError
+from tunesmith.evolve.edit import Edit, EditKind, Edits, InvalidEditError
 
 TRIES = 100
 """How often a random edit is drawn until one is valid."""
@@ -36,6 +38,38 @@ class Representation(Protocol):
 
     def difference(self, edits: Edits) -> list[str]:
         """What the edits change, as lines of a unified diff of the original and the result."""
+
+
+_WORDS: dict[EditKind, str] = {
+    "copy": "copy {0} before {1}",
+    "delete": "delete {0}",
+    "move": "move {0} before {1}",
+    "replace": "{0} becomes a copy of {1}",
+    "swap": "{0} and {1} change places",
+    "operand": "another operand {2} in {0}",
+}
+
+
+def in_words(edits: Edits, parts: Mapping[str, str]) -> list[str]:
+    """Each edit in words; ``parts`` are those of the original in words, by identity. A copy has the
+    identity of its original, with something behind a plus sign."""
+
+    def told(identity: str) -> str:
+        words = parts.get(identity.partition("+")[0])
+        if words is None:
+            return identity
+        return f"a copy of {words}" if "+" in identity else words
+
+    return [
+        _WORDS[edit.kind].format(told(edit.target), told(edit.other), edit.slot + 1)
+        for edit in edits
+    ]
+
+
+def unified_diff(original: Iterable[str], variant: Iterable[str]) -> list[str]:
+    """The lines of a unified diff; nothing where both are the same."""
+    before, after = list(original), list(variant)
+    return list(difflib.unified_diff(before, after, "original", "variant", lineterm="", n=2))
 
 
 def random_edit(

@@ -172,6 +172,35 @@ class SpeedPlot(Plot):
         return PEERS[place % len(PEERS)], _PEER_DASHES[place % len(_PEER_DASHES)]
 
 
+def share_bar(parts: Sequence[tuple[str, str, float, str]]) -> Plot:
+    """A bar of the whole width. A part has a name, its amount in words, its share of the whole from
+    0 to 1, and a colour of the palette."""
+    plot = Plot(110, "", "")
+    for name, amount, share, colour in parts:
+        part = fmt.share(share, 1.0)
+        label = f"{name}: {amount}, {part}"
+        plot.explain(label, colour, "block")
+        plot.figure.add_bar(
+            x=[share],
+            y=[""],
+            orientation="h",
+            marker={"color": LIGHT[colour], "line": {"color": LIGHT["page"], "width": 1}},
+            text=[f"<b>{name}</b><br>{part}"],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            textfont={"color": LIGHT["on phase"]},
+            hovertemplate=f"{label}<extra></extra>",
+        )
+    # A part that is too short for its label has none: the legend names it.
+    plot.figure.update_layout(
+        barmode="stack", bargap=0, uniformtext={"mode": "hide", "minsize": 11}, margin_l=0
+    )
+    plot.figure.update_xaxes(visible=False, range=[0, 1], fixedrange=True)
+    plot.figure.update_yaxes(visible=False, fixedrange=True)
+    return plot
+
+
 def speed_unit(report: RunReport) -> fmt.SpeedUnit:
     """The unit of all speeds in a report's figures and tables."""
     return fmt.SpeedUnit.suiting(report.flops, [time for _, time in report.results])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tunesmith.progress import PHASES
 from tunesmith.reports import format as fmt
-from tunesmith.reports.drawing import Plot, SpeedPlot
+from tunesmith.reports.drawing import Plot, SpeedPlot, share_bar
 from tunesmith.reports.model import RunReport
 from tunesmith.reports.palette import LIGHT
 
@@ -109,31 +109,11 @@ def _distribution(report: RunReport) -> Figure:
 
 
 def _time_by_phase(report: RunReport) -> Figure:
-    plot = Plot(110, "", "")
     total = sum(report.time.values())
-    for phase in PHASES:
-        spent = report.time.get(phase, 0.0)
-        part = fmt.share(spent, total)
-        label = f"{phase}: {fmt.duration(spent)}, {part}"
-        plot.explain(label, phase, "block")
-        plot.figure.add_bar(
-            x=[spent / total],
-            y=[""],
-            orientation="h",
-            marker={"color": LIGHT[phase], "line": {"color": LIGHT["page"], "width": 1}},
-            text=[f"<b>{phase}</b><br>{part}"],
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            textfont={"color": LIGHT["on phase"]},
-            hovertemplate=f"{label}<extra></extra>",
-        )
-    # A bar that is too short for its label has none: the legend names it.
-    plot.figure.update_layout(
-        barmode="stack", bargap=0, uniformtext={"mode": "hide", "minsize": 11}, margin_l=0
+    spent = {phase: report.time.get(phase, 0.0) for phase in PHASES}
+    plot = share_bar(
+        [(phase, fmt.duration(seconds), seconds / total, phase) for phase, seconds in spent.items()]
     )
-    plot.figure.update_xaxes(visible=False, range=[0, 1], fixedrange=True)
-    plot.figure.update_yaxes(visible=False, fixedrange=True)
     most = max(PHASES, key=lambda phase: report.time.get(phase, 0.0))
     part = fmt.share(report.time[most], total)
     summary = f"Of {fmt.duration(total)}, {part} went to {_PHASE_WORDS[most]}."

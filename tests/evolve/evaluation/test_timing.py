@@ -76,8 +76,9 @@ def test_calls_count_and_not_what_the_test_does_beside() -> None:
         return array
 
     kernel = GuardedKernel(doubled)
+    begun = time.perf_counter()
     assert test(kernel).tolist() == [16.0] * 3
-    assert 0 < kernel.seconds < 0.01
+    assert 0 < kernel.seconds <= time.perf_counter() - begun - 0.01, "all but the sleep, at most"
 
 
 def test_writing_beside_an_array_fails() -> None:

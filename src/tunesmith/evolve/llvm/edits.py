@@ -33,11 +33,11 @@ def apply_edits(
 def _apply(function: Function, dominators: Mapping[str, frozenset[str]], edit: Edit) -> None:
     """Raises ``InvalidEditError`` where its instructions are gone, or nothing could repair it."""
     chance = random.Random(edit.seed)
+    if edit.kind == "operand":
+        _change_operand(function, Scope(function, dominators), edit, chance)
+        return
     inserted = _OPERATIONS[edit.kind](function, edit)
     scope = Scope(function, dominators)
-    if edit.kind == "operand":
-        _change_operand(function, scope, edit, chance)
-        return
     repair(function, scope, chance)
     if inserted is not None:
         wire(function, scope, inserted, chance)
@@ -145,11 +145,6 @@ def _swap(function: Function, edit: Edit) -> None:
     function.anchors[other_block.name][other_slot] = instruction.identity
 
 
-def _operand(function: Function, edit: Edit) -> None:
-    """Nothing yet: what it becomes depends on what is defined there."""
-    _there(function, edit.target)
-
-
 def _change_operand(function: Function, scope: Scope, edit: Edit, random: random.Random) -> None:
     block, place, instruction = _there(function, edit.target)
     if edit.slot >= len(instruction.operands) or instruction.operands[edit.slot].fixed:
@@ -174,6 +169,5 @@ _OPERATIONS: dict[EditKind, Callable[[Function, Edit], str | None]] = {
     "move": _move,
     "replace": _replace,
     "swap": _swap,
-    "operand": _operand,
 }
 """What they do before the repair; each returns the identity of what it put in, if it did."""

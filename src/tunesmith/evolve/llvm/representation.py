@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
 import random
 from functools import cached_property
 
 from tunesmith.errors import UsageError
-from tunesmith.evolve.edit import Edit, EditKind, Edits, InvalidEditError
+from tunesmith.evolve.edit import Edit, Edits, InvalidEditError
 from tunesmith.evolve.llvm.build import parse
 from tunesmith.evolve.llvm.calling import CConvention
+from tunesmith.evolve.llvm.code import Instruction
 from tunesmith.evolve.llvm.dominance import dominators
 from tunesmith.evolve.llvm.edits import apply_edits, draw_edit
 from tunesmith.evolve.llvm.reader import read_module
+from tunesmith.evolve.representation import in_words, unified_diff
 from tunesmith.measure.identity import digest
 
-_WORDS: dict[EditKind, str] = {
-    "copy": "copy {0} before {1}",
-    "delete": "delete {0}",
-    "move": "move {0} before {1}",
-    "replace": "{0} becomes a copy of {1}",
-    "swap": "{0} and {1} change places",
-    "operand": "another operand {2} in {0}",
-}
 
-
-def _shown(text: str) -> str:
-    """An instruction without what is attached to it."""
-    return text.partition(", !")[0]
+def _shown(instruction: Instruction) -> str:
+    """An instruction without what is attached to it, and its line of the source."""
+    line = f" (line {instruction.line})" if instruction.line else ""
+    return str(instruction).partition(", !")[0] + line
 
 
 class LLVMCode:
@@ -70,27 +63,12 @@ class LLVMCode:
         return draw_edit(apply_edits(self._module.function, self._dominators, edits), random)
 
     def describe(self, edits: Edits) -> list[str]:
-        function = self._module.function
-        known = {
-            each.identity: each
-            for block in function.blocks.values()
-            for each in block.instructions()
-        }
-
-        def told(identity: str) -> str:
-            instruction = known.get(identity.partition("+")[0])
-            if instruction is None:
-                return identity
-            copied = "a copy of " if "+" in identity else ""
-            line = f" (line {instruction.line})" if instruction.line else ""
-            return f"{copied}{_shown(str(instruction))}{line}"
-
-        return [
-            _WORDS[edit.kind].format(told(edit.target), told(edit.other), edit.slot + 1)
-            for edit in edits
+        instructions = [
+            each for block in self._module.function.blocks.values() for each in block.instructions()
         ]
+        return in_words(edits, {each.identity: _shown(each) for each in instructions})
 
     def difference(self, edits: Edits) -> list[str]:
         function = apply_edits(self._module.function, self._dominators, edits)
         before, after = (str(each).splitlines() for each in (self._module.function, function))
-        return list(difflib.unified_diff(before, after, "original", "variant", lineterm="", n=2))
+        return unified_diff(before, after)

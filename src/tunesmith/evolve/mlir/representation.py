@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import random
 from functools import cached_property
 
 from tunesmith.errors import UsageError
-from tunesmith.evolve.edit import Edit, EditKind, Edits, InvalidEditError
+from tunesmith.evolve.edit import Edit, Edits, InvalidEditError
 from tunesmith.evolve.mlir.code import lines
 from tunesmith.evolve.mlir.edits import apply_edits, draw_edit
 from tunesmith.evolve.mlir.library import checked
 from tunesmith.evolve.mlir.reader import read_module
+from tunesmith.evolve.representation import in_words, unified_diff
 from tunesmith.measure.identity import digest
-
-_WORDS: dict[EditKind, str] = {
-    "copy": "copy {0} before {1}",
-    "delete": "delete {0}",
-    "move": "move {0} before {1}",
-    "replace": "{0} becomes a copy of {1}",
-    "swap": "{0} and {1} change places",
-    "operand": "another operand {2} in {0}",
-}
 
 
 class StableHLOCode:
@@ -51,18 +42,8 @@ class StableHLOCode:
         return draw_edit(apply_edits(self._module.function, edits), random)
 
     def describe(self, edits: Edits) -> list[str]:
-        known = {each.identity: each for each in self._module.function.body if each is not None}
-
-        def told(identity: str) -> str:
-            operation = known.get(identity.partition("+")[0])
-            if operation is None:
-                return identity
-            return f"{'a copy of ' if '+' in identity else ''}{operation.brief}"
-
-        return [
-            _WORDS[edit.kind].format(told(edit.target), told(edit.other), edit.slot + 1)
-            for edit in edits
-        ]
+        body = self._module.function.body
+        return in_words(edits, {each.identity: each.brief for each in body if each is not None})
 
     def difference(self, edits: Edits) -> list[str]:
         function = apply_edits(self._module.function, edits)
@@ -70,4 +51,4 @@ class StableHLOCode:
             [line for each in lines(some, named=True) for line in each.splitlines()]
             for some in (self._module.function, function)
         )
-        return list(difflib.unified_diff(before, after, "original", "variant", lineterm="", n=1))
+        return unified_diff(before, after)

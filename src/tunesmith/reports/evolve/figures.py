@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tunesmith.reports import format as fmt
-from tunesmith.reports.drawing import Plot
+from tunesmith.reports.drawing import Plot, share_bar
 from tunesmith.reports.evolve.model import EvolveReport
 from tunesmith.reports.evolve.tables import error_text
 from tunesmith.reports.figures import Figure, time_axis
@@ -97,30 +97,15 @@ def _history(report: EvolveReport) -> Figure:
 
 
 def _outcomes(report: EvolveReport) -> Figure:
-    plot = Plot(110, "", "")
     total = sum(report.outcomes.values())
     ordered = sorted(report.outcomes.items(), key=lambda each: -each[1])
-    for number, (name, count) in enumerate(ordered):
-        colour = SERIES[number] if number < len(SERIES) else OTHERS
-        part = fmt.share(count, total)
-        plot.explain(f"{name}: {fmt.count(count)}, {part}", colour, "block")
-        plot.figure.add_bar(
-            x=[count / total],
-            y=[""],
-            orientation="h",
-            marker={"color": LIGHT[colour], "line": {"color": LIGHT["page"], "width": 1}},
-            text=[f"<b>{name}</b><br>{part}"],
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            textfont={"color": LIGHT["on phase"]},
-            hovertemplate=f"{name}: {fmt.count(count)}, {part}<extra></extra>",
-        )
-    plot.figure.update_layout(
-        barmode="stack", bargap=0, uniformtext={"mode": "hide", "minsize": 11}, margin_l=0
+    colours = [*SERIES, *[OTHERS] * len(ordered)]
+    plot = share_bar(
+        [
+            (name, fmt.count(count), count / total, colour)
+            for (name, count), colour in zip(ordered, colours, strict=False)
+        ]
     )
-    plot.figure.update_xaxes(visible=False, range=[0, 1], fixedrange=True)
-    plot.figure.update_yaxes(visible=False, fixedrange=True)
     summary = f"Of {fmt.counted(total, 'program')} that were run."
     title = "How programs ended"
     return Figure("outcomes", title, summary, plot, explorable=False, wide=True)

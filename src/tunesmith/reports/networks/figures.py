@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tunesmith.reports import format as fmt
-from tunesmith.reports.drawing import Plot
+from tunesmith.reports.drawing import Plot, share_bar
 from tunesmith.reports.figures import Figure, time_axis
 from tunesmith.reports.networks.model import MODEL, STORE, NetworkReport, TaskRow
 from tunesmith.reports.networks.tables import of_peak
@@ -121,30 +121,14 @@ def _by_layer(report: NetworkReport, slices: Sequence[Slice], colours: dict[str,
 
 
 def _by_operator(report: NetworkReport, slices: Sequence[Slice], colours: dict[str, str]) -> Figure:
-    plot = Plot(110, "", "")
     spent = _by_kind(slices)
     total = sum(spent.values())
-    for kind in sorted(spent, key=lambda kind: -spent[kind]):
-        part = fmt.share(spent[kind], total)
-        label = f"{kind}: {fmt.seconds(spent[kind])}, {part}"
-        plot.explain(label, colours[kind], "block")
-        plot.figure.add_bar(
-            x=[spent[kind] / total if total else 0.0],
-            y=[""],
-            orientation="h",
-            marker={"color": LIGHT[colours[kind]], "line": {"color": LIGHT["page"], "width": 1}},
-            text=[f"<b>{kind}</b><br>{part}"],
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            textfont={"color": LIGHT["on phase"]},
-            hovertemplate=f"{label}<extra></extra>",
-        )
-    plot.figure.update_layout(
-        barmode="stack", bargap=0, uniformtext={"mode": "hide", "minsize": 11}, margin_l=0
+    plot = share_bar(
+        [
+            (kind, fmt.seconds(seconds), seconds / total if total else 0.0, colours[kind])
+            for kind, seconds in sorted(spent.items(), key=lambda each: -each[1])
+        ]
     )
-    plot.figure.update_xaxes(visible=False, range=[0, 1], fixedrange=True)
-    plot.figure.update_yaxes(visible=False, fixedrange=True)
     how = "As tuned: each layer alone, without the runtime between them."
     if report.call is not None:
         how = "As measured inside of the built network."
