@@ -11,7 +11,15 @@ from typer import Option
 from tunesmith.budget import Stop
 from tunesmith.cli import options as opt
 from tunesmith.cli.evolve.choice import ProgramChoice
-from tunesmith.cli.output import command_line, console, print_json, print_text, remark, remarks
+from tunesmith.cli.output import (
+    WIDTH,
+    command_line,
+    console,
+    print_json,
+    print_text,
+    remark,
+    remarks,
+)
 from tunesmith.errors import UsageError, describe
 
 if TYPE_CHECKING:
@@ -134,7 +142,9 @@ def _print(front: Front, files: list[Path], report: Path | None, *, as_json: boo
     print_text(f"{front.subject.name}: {headline(shown)}")
     if front:
         console().print(front_table(shown.programs))
-        print_text("\n".join(front[0].difference))
+        # The page and the files have all of what is cut here: a function's head may be very long.
+        for line in front[0].difference:
+            print_text(line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…")
     else:
         remark("allow a larger --error, or more --seconds: what was found so far is kept")
     for path in files:
