@@ -45,7 +45,8 @@ class Words:
 @dataclass(frozen=True)
 class WordsSubject:
     """Evaluates words: the time is their number, the error is the share of ``needed`` ones that are
-    gone. Some words do harm."""
+    gone, and a quarter for each word that ``spoils``. Some words do harm, and ``unseen`` is
+    needed by what is held out alone."""
 
     text: str
     name: str = "words"
@@ -86,5 +87,9 @@ class WordsEvaluator:
             bytearray(1 << 33)
         needed = [word for word in self._original if word.startswith("needed")]
         lost = sum(word not in words for word in needed) / max(1, len(needed))
+        lost += 0.25 * sum(word.startswith("spoils") for word in words)
+        if heldout and "unseen" in self._original:
+            lost += "unseen" not in words
+        own = 0.25 * sum(word.startswith("spoils") for word in self._original)
         ratio = (len(words) + 1.0 + 0.5 * heldout) / (len(self._original) + 1.0)
-        return Evaluation(Outcome.NO_ERROR, ratio, ratio, lost)
+        return Evaluation(Outcome.NO_ERROR, ratio, ratio, lost, original_error=own)

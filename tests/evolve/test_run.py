@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -72,6 +73,32 @@ def test_with_time_alone_nothing_may_be_wrong() -> None:
     front = run(objectives=("time",), error=1.0)
     assert [point.error for point in front] == [0.0]
     assert front.outcomes["too wrong"] > 0
+
+
+def test_the_original_may_have_an_error_of_its_own() -> None:
+    """As with 1 - accuracy: what is allowed comes on top of it, and less is a gain."""
+    program = WordsProgram("needed1 a spoils1 spoils2 needed2")
+    front = evolve(
+        program, [()], evaluation=EVALUATION, search=SEARCH, error=0.0, budget=Budget(trials=60)
+    )
+    assert front[0].error == 0.5, "as wrong as the original, for another reason"
+    assert front[-1].text == "needed1 needed2"
+    assert front[-1].error == 0.0
+    assert front.stopped == "exhausted", "there are but 32 programs"
+
+
+def test_what_holds_on_the_tests_alone_is_not_exact() -> None:
+    """Without ``unseen`` the words are wrong on what is held out: the next best ones count."""
+    words = WordsProgram("needed1 a unseen b")
+    (point,) = evolve(
+        words,
+        [()],
+        evaluation=EVALUATION,
+        search=SEARCH,
+        objectives=("time",),
+        budget=Budget(trials=60),
+    )
+    assert point.text == "needed1 unseen"
 
 
 def test_another_run_goes_on_from_there(tmp_path: Path) -> None:
@@ -203,6 +230,12 @@ def test_two_runs_of_the_original_that_differ() -> None:
 
     with pytest.raises(TunesmithError, match="two runs of the original differ by 1: make the"):
         evolve(ts.evolve.LLVMKernel(WASTEFUL, "kernel"), [unsteady], metric="absolute")
+    with pytest.raises(TunesmithError, match="two runs of the original differ by 1: make the"):
+        evolve(
+            ts.evolve.LLVMKernel(WASTEFUL, "kernel"),
+            [unsteady],
+            metric=lambda outputs, _: float(outputs[0]),
+        )
 
 
 # -- Numba ----------------------------------------------------------------------------------------
@@ -224,6 +257,10 @@ def test_a_numba_function_is_called_as_it_was() -> None:
     y = np.zeros_like(x)
     assert function(x, y, 2.5) == 6
     assert (y == x * 2.5).all()
+    (words,) = subject.representation.describe([subject.representation.draw([], random.Random(0))])
+    first = scaled.__code__.co_firstlineno
+    (line,) = set(re.findall(r"\(line (\d+)\)", words)) or {"0"}
+    assert first < int(line) <= first + 4, "edits are told with lines of the source"
     again = ts.evolve.NumbaKernel(scaled).subject(Tests.of([(x, np.zeros_like(x), 2.5)]))
     assert again.digest == subject.digest, "runs can go on"
 

@@ -32,6 +32,8 @@ OBJECTIVES = ("time", "error")
 # How often the points of the front are measured again, and how many of them at most.
 _LOOKS = 5
 _MOST_POINTS = 12
+# After so many generations without a program that is new there is hardly one left.
+_IDLE = 20
 # Seconds that a variant may take anyway, and how much longer than the original besides.
 _PATIENCE, _SLOWER = 1.0, 5.0
 
@@ -65,11 +67,12 @@ def evolve(
 
     ``tests`` are tuples of arguments, or functions that are given the kernel, may call it as they
     like, and return what is compared; the search does not see those that are ``heldout``. With the
-    ``objectives`` time and error, programs may be wrong by up to ``error`` by the ``metric``
-    (``relative``, ``absolute``, or a function of the outputs and those of the original); with time
-    alone outputs must be the same to the last bit. The ``budget`` is in seconds and evaluations
-    (``trials``). ``ablation`` looks which edits depend on each other. Evaluations are kept in the
-    ``store``, if there is one: another run of the same program and tests goes on from there.
+    ``objectives`` time and error, programs may be more wrong than the original by up to ``error``
+    by the ``metric`` (``relative``, ``absolute``, or a function of the outputs and those of the
+    original); with time alone outputs must be the same to the last bit. The ``budget`` is in
+    seconds and evaluations (``trials``). ``ablation`` looks which edits depend on each other.
+    Evaluations are kept in the ``store``, if there is one: another run of the same program and
+    tests goes on from there.
 
     Ctrl-C ends the search and keeps the front. Raises ``UsageError`` for a program or a test that
     makes no sense, and ``TunesmithError`` where the original fails its own tests, or no edit leaves
@@ -92,7 +95,7 @@ def evolve(
             subject,
             pool,
             store,
-            error_limit=error if approximate else 0.0,
+            error_limit=error if approximate else None,
             budget=budget or Budget(seconds=600.0),
             settings=search or SearchSettings(),
             progress=progress or (lambda _: None),
@@ -101,7 +104,7 @@ def evolve(
 
 
 class _Run:
-    """The state of a run."""
+    """The state of a run. Without an ``error_limit`` outputs must be the same."""
 
     def __init__(
         self,
@@ -109,30 +112,32 @@ class _Run:
         pool: EvaluationPool,
         store: Store | None,
         *,
-        error_limit: float,
+        error_limit: float | None,
         budget: Budget,
         settings: SearchSettings,
         progress: Callable[[State], None],
     ) -> None:
         self._subject = subject
         self._pool = pool
-        self._limit = error_limit
         self._budget = budget
         self._settings = settings
         self._progress = progress
         self._begun = time.monotonic()
-        self._archive = Archive(subject, store, error_limit, budget, settings)
         self._history: list[Generation] = []
         original = self._checked_original()
+        self._original_error = original.program.evaluation.error
+        self._limit = self._original_error + (error_limit or 0.0)
+        self._exact = error_limit is None
+        self._archive = Archive(subject, store, self._limit, budget, settings)
         self._driver = Driver(
             subject.representation,
             pool,
-            error_limit,
+            self._limit,
             self._archive.note,
             [original.program, *self._archive.programs],
         )
         self._driver.stop = lambda: self._over() is not None
-        self._search = Search(subject.representation, self._driver, original, error_limit, settings)
+        self._search = Search(subject.representation, self._driver, original, self._limit, settings)
 
     def go(self, *, ablation: bool) -> Front:
         """Search until the budget is used up, then look closer at the front."""
@@ -170,9 +175,10 @@ class _Run:
             took = time.monotonic() - begun
             if not found.ran:
                 raise TunesmithError(f"the original fails its tests: {found.message}")
-            if found.error > 0:
+            differ = abs(found.error - found.original_error)
+            if differ:
                 raise TunesmithError(
-                    f"two runs of the original differ by {found.error:.3g}: make the tests repeat "
+                    f"two runs of the original differ by {differ:.3g}: make the tests repeat "
                     "exactly, with a fixed seed"
                 )
             program.evaluations.append(found)
@@ -186,12 +192,17 @@ class _Run:
             self._search.begin(selected(earlier, self._settings.population))
         else:
             self._search.begin()
+        idle = 0
         while True:
             self._tell()
             stop = self._over()
             if stop is not None:
                 return stop
+            before = len(self._driver.programs)
             self._search.step()
+            idle = idle + 1 if len(self._driver.programs) == before else 0
+            if idle >= _IDLE:
+                return Stop.EXHAUSTED
 
     def _over(self) -> Stop | None:
         seconds, trials = self._budget.seconds, self._budget.trials
@@ -211,7 +222,7 @@ class _Run:
         """The front, measured again alone, each point with the edits that matter and its errors on
         what the search has not seen."""
         points = []
-        chosen = front(self._archive.individuals)[:_MOST_POINTS]
+        chosen = self._candidates()
         for number, individual in enumerate(chosen, 1):
             doing = f"looking closer at program {number} of {len(chosen)}"
             if self._history:
@@ -221,6 +232,8 @@ class _Run:
                 point = self._point(edits, ablation=ablation)
                 if point is not None:
                     points.append(point)
+                    if self._exact:
+                        break
         points.sort(key=lambda point: (point.ratio, point.error))
         return [
             point
@@ -228,12 +241,21 @@ class _Run:
             if all(point.error < faster.error for faster in points[:number])
         ]
 
+    def _candidates(self) -> list[Individual]:
+        """What may be on the front. Where outputs must be the same there is one point, but the
+        fastest one may be wrong on what the search has not seen."""
+        known = self._archive.individuals
+        found = sorted(known, key=lambda each: each.objectives) if self._exact else front(known)
+        return found[:_MOST_POINTS]
+
     def _point(self, edits: tuple[Edit, ...], *, ablation: bool) -> Point | None:
-        """None for what is no faster than the original, looked at alone, or fails what it has not
+        """None for what is no better than the original, looked at alone, or fails what it has not
         seen."""
         found = self._again(edits, looks=_LOOKS)
         heldout = self._again(edits, looks=_LOOKS, heldout=True)
-        if not found.within(self._limit) or found.ratio >= 1.0 or not heldout.ran:
+        better = found.ratio < 1.0 or found.error < self._original_error
+        holds = heldout.within(self._limit) if self._exact else heldout.ran
+        if not found.within(self._limit) or not better or not holds:
             return None
         depend = None
         if ablation:

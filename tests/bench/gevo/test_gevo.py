@@ -45,9 +45,9 @@ def test_the_original_passes_its_own_tests(name: str) -> None:
             assert found.error == 0.0
 
 
-def test_lost_accuracy_is_an_error_and_a_gain_is_none() -> None:
+def test_lost_accuracy_is_an_error_and_a_gain_is_less_than_none() -> None:
     assert extra_error([0.9, 0.8], [0.95, 0.8]) == pytest.approx(0.05)
-    assert extra_error([0.99], [0.95]) == 0.0
+    assert extra_error([0.99], [0.95]) == pytest.approx(-0.04)
     assert extra_error([float("nan")], [0.95]) == 1.0
 
 

@@ -52,6 +52,21 @@ def test_the_error_is_the_largest_of_all_tests() -> None:
     assert found.error == 0.5
 
 
+def test_what_is_too_wrong_in_one_test_is_spared_the_others() -> None:
+    def never(_kernel: Any) -> float:
+        raise AssertionError
+
+    found = compare(doubled, wrong, [TEST, never], relative, limit=0.1, pairs=Pairs(1, 1))
+    assert found.error == 0.5
+
+
+def test_an_error_may_be_negative() -> None:
+    def gain(outputs: Any, golden: Any) -> float:
+        return float(golden[0][0] - outputs[0][0])
+
+    assert compare(doubled, wrong, [TEST], gain, limit=0.0, pairs=Pairs(1, 1)).error == -1.0
+
+
 def test_what_is_too_wrong_is_not_timed_at_length() -> None:
     calls = []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -48,8 +47,9 @@ def evolve_case(
 def row_of(case: Case, front: Front, command: str) -> dict[str, Any]:
     """A row of figures: of the fastest point whose errors, those held out too, are within what is
     allowed; ``front`` has all points, ``history`` what was known after each generation."""
-    allowed = math.inf if case.error is None else case.error
-    best = next((each for each in front if each.heldout_error <= allowed), None)
+    best = next(
+        (each for each in front if max(each.error, each.heldout_error) <= case.allowed), None
+    )
     return {
         "case": case.name,
         "speedup": 1.0 if best is None else best.speedup,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from tunesmith.evolve.evaluation.timing import Compared
 from tunesmith.measurement import Outcome
 
 
@@ -14,7 +15,8 @@ from tunesmith.measurement import Outcome
 class Evaluation:
     """``ratio`` is the time of the tests by that of the original, ``seconds`` the time itself:
     medians over pairs of runs of both. ``error`` is the largest of all tests. All are infinite for
-    a program that failed, and ``message`` says why in one line.
+    a program that failed, and ``message`` says why in one line. ``original_error`` is that of the
+    original beside it, by the same measure.
     """
 
     outcome: Outcome
@@ -22,6 +24,12 @@ class Evaluation:
     seconds: float = math.inf
     error: float = math.inf
     message: str = ""
+    original_error: float = 0.0
+
+    @classmethod
+    def of(cls, compared: Compared) -> Self:
+        """That of a program that ran."""
+        return cls(Outcome.NO_ERROR, **asdict(compared))
 
     @property
     def ran(self) -> bool:
@@ -45,6 +53,6 @@ class Evaluation:
         """The inverse of ``to_json``."""
         numbers = {
             name: math.inf if value[name] is None else float(value[name])
-            for name in ("ratio", "seconds", "error")
+            for name in ("ratio", "seconds", "error", "original_error")
         }
         return cls(Outcome(value["outcome"]), message=str(value["message"]), **numbers)

@@ -21,7 +21,8 @@ Kernel = Callable[..., Any]
 Outputs = Sequence[Array]
 
 ErrorOf = Callable[[Outputs, Outputs], float]
-"""Of outputs and those of the original: how wrong they are, 0 for not at all."""
+"""Of outputs and those of the original: how wrong they are; less is better. It may look at the
+outputs alone, 1 - accuracy, or be negative for what is better than the original."""
 
 
 Test = Callable[[Kernel], Any]
@@ -119,16 +120,14 @@ def _largest(outputs: Outputs, golden: Outputs, of: Callable[[Array, Array], Arr
 
 def checked_error(error: float) -> float:
     """An error that a user's function gave; infinite for NaN. Raises ``UsageError`` for what is no
-    number of at least 0."""
+    number, and for minus infinity, which nothing is better than."""
     try:
         value = float(error)
     except (TypeError, ValueError):
         raise UsageError(f"an error must be a number, not {error!r}") from None
-    if math.isnan(value):
-        return math.inf
-    if value < 0:
-        raise UsageError(f"an error must be 0 or more, not {value:g}")
-    return value
+    if value == -math.inf:
+        raise UsageError("an error must be a number, not minus infinity")
+    return math.inf if math.isnan(value) else value
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -75,6 +76,7 @@ class Compared:
     ratio: float
     seconds: float
     error: float
+    original_error: float
 
 
 def compare(
@@ -86,13 +88,13 @@ def compare(
     limit: float,
     pairs: Pairs,
 ) -> Compared:
-    """Run tests of two kernels in turn. Where the error is above the limit, and of tests that take
-    longer than ``pairs`` allows, times are of one pair.
+    """Run tests of two kernels in turn. Where the error is above the limit, the tests after it are
+    left out, and times are of one pair; as they are of tests that take longer than ``pairs`` allow.
 
     Raises ``OutOfBoundsError`` if the variant wrote beside an array, and what the tests raise.
     """
     ours, theirs = GuardedKernel(variant), GuardedKernel(original)
-    worst, times, lasted = 0.0, [], []
+    worst, least, times, lasted = -math.inf, -math.inf, [], []
     for test in tests:
         begun = time.perf_counter()
         seconds, outputs = [], []
@@ -101,8 +103,11 @@ def compare(
             outputs.append(as_outputs(test(kernel)))
             seconds.append([kernel.seconds])
         worst = max(worst, checked_error(error_of(outputs[1], outputs[0])))
+        least = max(least, checked_error(error_of(outputs[0], outputs[0])))
         times.append((seconds[1], seconds[0]))
         lasted.append(time.perf_counter() - begun)
+        if worst > limit:
+            break
     if worst <= limit:
         # The first run of a short test is slower than others: of those it does not count.
         times = [
@@ -113,7 +118,7 @@ def compare(
     if not sum(before):
         raise UsageError("no test calls the kernel")
     ratio = sum(_ratio(*sides) * own for sides, own in zip(times, before, strict=True) if own > 0)
-    return Compared(ratio / sum(before), sum(after), worst)
+    return Compared(ratio / sum(before), sum(after), worst, least)
 
 
 def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:

@@ -193,4 +193,4 @@ class LLVMEvaluator:
             raise FailedTrialError(Outcome.COMPILE_HOST, str(error)) from error
         tests = subject.tests.heldout if heldout else subject.tests.search
         found = self._compared(variant, tests, limit)
-        return Evaluation(Outcome.NO_ERROR, found.ratio, found.seconds, found.error)
+        return Evaluation.of(found)

@@ -19,6 +19,8 @@ from tunesmith.evolve.llvm.build import reduced, simplified
 from tunesmith.evolve.llvm.calling import NumbaConvention
 
 _TIMEOUT = 120.0
+# Lines of the source alone: else values would stay in memory, and calls would not be inlined.
+_LINES = {"debug": True, "_dbg_optnone": False, "_dbg_extend_lifetimes": False}
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def main() -> int:
 
     plain, options, types = pickle.load(sys.stdin.buffer)
     try:
-        text, entry, returns = _compiled(plain, options, types)
+        text, entry, returns = _compiled(plain, {**options, **_LINES}, types)
         scalars = tuple(_scalar(each) for each in types)
         result = "" if returns == numba.types.none else _scalar(returns)
         if returns != numba.types.none and not result:

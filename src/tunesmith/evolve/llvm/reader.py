@@ -13,6 +13,8 @@ _NAME = re.compile(r"%([-\w.$]+)")
 _LABEL = re.compile(r"label %([-\w.$]+)")
 _ATTACHED = re.compile(r"(?:, ![\w.]+ (?:!\d+|!\{\}))+$")
 _PLACE = re.compile(r", !dbg !(\d+)")
+_RECORD = re.compile(r"^ +(?:#dbg_|(?:tail )?call void @llvm\.dbg\.).*\n", re.MULTILINE)
+_DEBUG = re.compile(rf"{_RECORD.pattern}|^!llvm\.dbg\.cu = .*\n|,? !dbg !\d+", re.MULTILINE)
 _LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)", re.MULTILINE)
 _INCOMING = re.compile(r"\[ (.+?), %([-\w.$]+) \]")
 _SCALAR = re.compile(r"i\d+|half|bfloat|float|double")
@@ -39,22 +41,29 @@ def read_module(text: str, entry: str) -> Module:
     text that does not parse or verify, and where there is no such function.
     """
     parsed = parse(text)
-    function = function_of(parsed, entry)
-    _rename(function)
+    _rename(function_of(parsed, entry))
     printed = str(parsed)
-    found = re.search(
-        rf"^define [^\n]*@\"?{re.escape(entry)}\"?\(.*?^\}}$", printed, re.DOTALL | re.MULTILINE
-    )
-    assert found is not None, "a function that is defined is printed"
-    body = found.group()
+    lines = _lines(printed, _printed_function(printed, entry).group())
+    # Without what only debuggers need a program stays the same when its source is moved.
+    parsed = parse(_DEBUG.sub("", printed))
+    printed = str(parsed)
+    found = _printed_function(printed, entry)
     module = Module(
         printed[: found.start()],
-        _code(function, body, _locations(printed)),
+        _code(function_of(parsed, entry), found.group(), lines),
         printed[found.end() + 1 :],
         entry,
     )
     parse(module.text(module.function))
     return module
+
+
+def _printed_function(printed: str, entry: str) -> re.Match[str]:
+    found = re.search(
+        rf"^define [^\n]*@\"?{re.escape(entry)}\"?\(.*?^\}}$", printed, re.DOTALL | re.MULTILINE
+    )
+    assert found is not None, "a function that is defined is printed"
+    return found
 
 
 def _rename(function: Any) -> None:
@@ -70,11 +79,15 @@ def _rename(function: Any) -> None:
                 values += 1
 
 
-def _locations(printed: str) -> dict[str, int]:
-    return {number: int(line) for number, line in _LOCATION.findall(printed)}
+def _lines(printed: str, function: str) -> list[int]:
+    """The line of the source of each instruction of a function of a module, 0 where it is not
+    known."""
+    known = {number: int(line) for number, line in _LOCATION.findall(printed)}
+    places = [_PLACE.search(text) for text in _split(function)[1]]
+    return [known.get(place.group(1), 0) if place else 0 for place in places]
 
 
-def _code(function: Any, printed: str, locations: dict[str, int]) -> Function:
+def _code(function: Any, printed: str, lines: list[int]) -> Function:
     """The code of a function as it is printed within its module: alone, an instruction would name
     metadata and attributes by other numbers."""
     head, texts = _split(printed)
@@ -88,7 +101,7 @@ def _code(function: Any, printed: str, locations: dict[str, int]) -> Function:
     for block in function.blocks:
         read = []
         for instruction in block.instructions:
-            read.append(_instruction(instruction, texts[number], f"i{number}", types, locations))
+            read.append(_instruction(instruction, texts[number], number, types, lines[number]))
             number += 1
         phis = [each for each in read if each.opcode == "phi"]
         terminator = read[-1]
@@ -104,10 +117,10 @@ def _code(function: Any, printed: str, locations: dict[str, int]) -> Function:
 
 def _split(printed: str) -> tuple[str, list[str]]:
     """The head of a function, and the text of each of its instructions, some of which have several
-    lines. Records for debuggers are left out: they may name values that edits remove."""
-    head, *lines = printed.splitlines()
+    lines."""
+    head, *lines = _RECORD.sub("", printed).splitlines()
     texts: list[str] = []
-    for line in [each for each in lines[:-1] if not each.strip().startswith("#dbg_")]:
+    for line in lines[:-1]:
         if re.match(r"  [^ \]]", line):
             texts.append(line.strip())
         elif line.startswith("  "):
@@ -116,9 +129,8 @@ def _split(printed: str) -> tuple[str, list[str]]:
 
 
 def _instruction(
-    instruction: Any, text: str, identity: str, types: dict[str, str], locations: dict[str, int]
+    instruction: Any, text: str, number: int, types: dict[str, str], line: int
 ) -> Instruction:
-    place = _PLACE.search(text)
     result = instruction.name if str(instruction.type) != "void" else None
     if result is not None:
         text = text.removeprefix(f"%{result} = ")
@@ -129,14 +141,14 @@ def _instruction(
         pieces, operands = _slots(text, instruction, types)
         incoming = ()
     return Instruction(
-        identity,
+        f"i{number}",
         opcode,
         result,
         str(instruction.type),
         pieces,
         operands,
         incoming,
-        locations.get(place.group(1), 0) if place else 0,
+        line,
     )
 
 

@@ -9,7 +9,7 @@ from tunesmith.errors import UsageError
 from tunesmith.evolve.edit import Edit, Edits, InvalidEditError
 from tunesmith.evolve.llvm.build import parse
 from tunesmith.evolve.llvm.calling import CConvention
-from tunesmith.evolve.llvm.code import Instruction
+from tunesmith.evolve.llvm.code import Function, Instruction
 from tunesmith.evolve.llvm.dominance import dominators
 from tunesmith.evolve.llvm.edits import apply_edits, draw_edit
 from tunesmith.evolve.llvm.reader import read_module
@@ -21,6 +21,15 @@ def _shown(instruction: Instruction) -> str:
     """An instruction without what is attached to it, and its line of the source."""
     line = f" (line {instruction.line})" if instruction.line else ""
     return str(instruction).partition(", !")[0] + line
+
+
+def _listed(function: Function) -> list[str]:
+    """The lines of a function as they are shown."""
+    lines = [function.head]
+    for block in function.blocks.values():
+        lines.append(f"{block.name}:")
+        lines.extend(f"  {_shown(each)}" for each in block.instructions())
+    return lines
 
 
 class LLVMCode:
@@ -70,5 +79,4 @@ class LLVMCode:
 
     def difference(self, edits: Edits) -> list[str]:
         function = apply_edits(self._module.function, self._dominators, edits)
-        before, after = (str(each).splitlines() for each in (self._module.function, function))
-        return unified_diff(before, after)
+        return unified_diff(_listed(self._module.function), _listed(function))

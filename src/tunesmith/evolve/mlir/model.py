@@ -103,4 +103,4 @@ class StableHLOEvaluator:
             limit=limit,
             pairs=subject.pairs,
         )
-        return Evaluation(Outcome.NO_ERROR, found.ratio, found.seconds, found.error)
+        return Evaluation.of(found)
