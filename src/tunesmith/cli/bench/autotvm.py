@@ -32,8 +32,8 @@ def autotvm(
     part: Annotated[
         str,
         Option(
-            help="model, objective, diversity, uncertainty, transfer, representation, product, "
-            "or speed."
+            help="model, model-replay, objective, diversity, uncertainty, transfer, "
+            "representation, product, or speed."
         ),
     ],
     output: Annotated[
