@@ -12,7 +12,8 @@ from tunesmith.cli.output import command_line, print_page, remarks
 from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
-    from tunesmith.bench.compare.compare import Comparison, Results
+    from tunesmith.bench.compare.compare import Comparison
+    from tunesmith.bench.compare.runs import Results
 
 
 def compare(
@@ -49,9 +50,10 @@ def compare(
     as_json: opt.Json = False,
 ) -> None:
     """Compare tuners on recorded spaces and measured workloads, and score them."""
-    from tunesmith.bench.compare.compare import CompareSettings, Comparison
+    from tunesmith.bench.compare.compare import Comparison
     from tunesmith.bench.compare.files import write_comparison
     from tunesmith.bench.compare.problems import choose_problems
+    from tunesmith.bench.compare.runs import CompareSettings
     from tunesmith.bench.compare.summary import summarise
     from tunesmith.bench.compare.tuners import choose_tuners
     from tunesmith.bench.pages.figure_files import make_folder

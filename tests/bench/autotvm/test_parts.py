@@ -13,7 +13,7 @@ from tunesmith.bench.autotvm.figures import part_figures
 from tunesmith.bench.autotvm.page import read_models, summary, write_models
 from tunesmith.bench.autotvm.parts import PARTS, Line
 from tunesmith.bench.autotvm.product import dearest, networks_of
-from tunesmith.bench.compare.compare import CompareSettings
+from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.transfer.training_set import read_training_set
 

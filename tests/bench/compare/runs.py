@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tunesmith.bench.compare.compare import Crash, Results, Run
 from tunesmith.bench.compare.problems import MeasuredProblem, Problem
+from tunesmith.bench.compare.runs import Crash, Results, Run
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.summary import Summary, summarise
 from tunesmith.bench.compare.tuners import choose_tuners

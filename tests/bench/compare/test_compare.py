@@ -12,9 +12,10 @@ import pytest
 
 from tests.bench.compare.records import install_faulty, record
 from tunesmith.bench.compare import compare as compare_module
-from tunesmith.bench.compare.compare import CompareSettings, Comparison, Results
+from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.measured import measure_run
 from tunesmith.bench.compare.problems import MeasuredProblem, choose_problems
+from tunesmith.bench.compare.runs import CompareSettings, Results
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.tuners import choose_tuners
 from tunesmith.budget import Budget, Stop

@@ -23,10 +23,10 @@ from tunesmith.bench.compare.charts import (
     speed_trials_chart,
     time_split_chart,
 )
-from tunesmith.bench.compare.compare import CompareSettings
 from tunesmith.bench.compare.files import write_comparison
 from tunesmith.bench.compare.problems import choose_problems
 from tunesmith.bench.compare.progress import CompareProgress
+from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.summary import Summary
 from tunesmith.bench.pages.charts import count_axis, new_figure, svg_text
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tunesmith.bench.compare.compare import CompareSettings, Comparison
+from tunesmith.bench.compare.compare import Comparison
+from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.simulated_trace import Trace, save_trace
 from tunesmith.bench.compare.tuners import choose_tuners
 from tunesmith.bench.papers.problem import SearchProblem
@@ -67,3 +68,14 @@ def test_a_slowed_run_is_what_it_was() -> None:
     assert back.multiplier == 1
     assert back.ended.tolist() == [1.0, 2.0]
     assert back.time == {"build": 3.0}
+
+
+def test_runs_are_told_apart_that_differ_in_what_they_have_learned(tmp_path: Path) -> None:
+    """Tuner, options and seed are the same."""
+    first = comparison(tmp_path, repeats=1)
+    results = first.saved()
+    first.go(results, lambda *_: None)
+    sessions = [trace.session for trace in results.traces.values()]
+    assert all(sessions)
+    assert len(set(sessions)) == len(sessions)
+    assert [trace.session for trace in first.saved().traces.values()] == sessions

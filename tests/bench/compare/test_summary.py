@@ -12,11 +12,11 @@ import pytest
 
 from tests.bench.compare.records import OPTIMUM, record
 from tests.bench.compare.runs import INF, MEASURED, summary_of, trace, two_tuners
-from tunesmith.bench.compare.compare import CompareSettings
 from tunesmith.bench.compare.curves import speed_ups, speeds_over_time, speeds_over_trials
 from tunesmith.bench.compare.files import compare_data
 from tunesmith.bench.compare.page import compare_page
 from tunesmith.bench.compare.problems import choose_problems
+from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.summary import Summary, evaluations_to, standard_error
 from tunesmith.bench.compare.tables import problem_tables, standings_table
 

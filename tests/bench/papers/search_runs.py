@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.compare.runs import trace
-from tunesmith.bench.compare.compare import Crash, Results, Run
+from tunesmith.bench.compare.runs import Crash, Results, Run
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.tuners import choose_tuners
 from tunesmith.bench.papers.data import search_data

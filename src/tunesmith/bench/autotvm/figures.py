@@ -12,7 +12,8 @@ import numpy as np
 
 from tunesmith.bench.autotvm.parts import Part
 from tunesmith.bench.compare.charts import speed_trials_chart
-from tunesmith.bench.compare.compare import Comparison, Results
+from tunesmith.bench.compare.compare import Comparison
+from tunesmith.bench.compare.runs import Results
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.summary import WANTED_SHARE, Cell, Summary, mean, summarise
 from tunesmith.bench.pages.charts import svg_texts

@@ -7,19 +7,18 @@ that is saved is not repeated.
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tunesmith.bench.compare.measured import measure_run
+from tunesmith.bench.compare.measured import TRIALS, measure_run, model_of
 from tunesmith.bench.compare.pool import Pool
 from tunesmith.bench.compare.problems import MeasuredProblem, Problem, RecordedProblem
 from tunesmith.bench.compare.process import reason
 from tunesmith.bench.compare.recorded_task import recorded_problem
-from tunesmith.bench.compare.score import REPEATS
+from tunesmith.bench.compare.runs import CompareSettings, Crash, Results, Run, Watch
 from tunesmith.bench.compare.settle import settled
 from tunesmith.bench.compare.simulated_trace import Trace, load_trace, save_trace
 from tunesmith.bench.compare.tuners import TunerChoice
@@ -28,6 +27,7 @@ from tunesmith.budget import Budget
 from tunesmith.errors import StoreError, TunesmithError, UsageError, system_reason
 from tunesmith.measure.identity import digest
 from tunesmith.measure.recorded.recording import load_recording
+from tunesmith.transfer.model import GlobalModel
 
 _RUNS = "runs"
 # Changes when traces of before no longer tell what those of now do.
@@ -37,76 +37,6 @@ _FORMAT = 1
 _PATIENCE_FACTOR = 8.0
 _PATIENCE_LEAST = 600.0
 _PATIENCE_MOST = 7 * 86400.0
-
-
-@dataclass(frozen=True)
-class CompareSettings:
-    """How often each tuner searches each problem, and how long.
-
-    ``seconds`` of tuning and ``trials`` limit a run; a recorded space without any limit has that of
-    its score. Repeat r has the seed ``seed`` + r. ``workers`` is how many recorded spaces are
-    searched at a time, None: as many as there are processors.
-
-    Raises ``UsageError`` for a value that makes no sense.
-    """
-
-    repeats: int = REPEATS
-    seconds: float | None = None
-    trials: int | None = None
-    seed: int = 0
-    workers: int | None = None
-
-    def __post_init__(self) -> None:
-        Budget(self.seconds, self.trials)
-        for name, least in (("repeats", 1), ("workers", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise UsageError(f"{name} must be {least} or more, not {value}")
-
-    @property
-    def processes(self) -> int:
-        """How many recorded spaces are searched at a time."""
-        return self.workers or len(os.sched_getaffinity(0))
-
-
-@dataclass(frozen=True)
-class Run:
-    """One search of a comparison: ``repeat`` counts from 0."""
-
-    problem: Problem
-    tuner: TunerChoice
-    repeat: int
-
-
-@dataclass(frozen=True)
-class Crash:
-    """A run that failed, and why, in one line."""
-
-    run: Run
-    why: str
-
-
-@dataclass
-class Results:
-    """What the runs gave so far: their traces, and the crashes."""
-
-    problems: Sequence[Problem]
-    tuners: Sequence[TunerChoice]
-    traces: dict[Run, Trace] = field(default_factory=dict)
-    crashes: list[Crash] = field(default_factory=list)
-
-    def of(self, problem: Problem, tuner: TunerChoice) -> list[Trace]:
-        """The traces of a tuner on a problem, in the order of the repeats."""
-        runs = [run for run in self.traces if (run.problem, run.tuner) == (problem, tuner)]
-        return [self.traces[run] for run in sorted(runs, key=lambda run: run.repeat)]
-
-    def crashed(self, problem: Problem, tuner: TunerChoice) -> list[Crash]:
-        """The crashes of a tuner on a problem."""
-        return [c for c in self.crashes if (c.run.problem, c.run.tuner) == (problem, tuner)]
-
-
-Watch = Callable[[Results, str, float], None]
-"""Is told of the results so far, of the run under way, and of the share of it that is done."""
 
 
 class Comparison:
@@ -129,6 +59,7 @@ class Comparison:
         self.settings = settings
         self._folder = folder / _RUNS
         self._store = store or str(folder / "tuning.db")
+        self._models: dict[tuple[MeasuredProblem, ...], GlobalModel] = {}
         self._check()
 
     def _check(self) -> None:
@@ -205,7 +136,7 @@ class Comparison:
                 continue
             if all(trace.settled == together for _, trace in runs):
                 continue
-            again = settled(problem.tuned, runs, self.settings.seed, self._store)
+            again = settled(problem.tuned, runs, self._store)
             for run, trace in again.items():
                 results.traces[run] = replace(trace, settled=together)
                 save_trace(self._path(run), results.traces[run].unslowed, self._identity(run))
@@ -234,6 +165,7 @@ class Comparison:
                 seed=self.settings.seed + run.repeat,
                 store=self._store,
                 watch=lambda share: watch(results, _words(run), share),
+                model=self._model(results, run, watch),
             )
             save_trace(self._path(run), trace, self._identity(run))
         except StoreError:
@@ -242,6 +174,20 @@ class Comparison:
             crash = reason(error)
         self._add(results, run, crash)
         watch(results, _words(run), 0.0)
+
+    def _model(self, results: Results, run: Run, watch: Watch) -> GlobalModel | None:
+        """What the tuner of a run on a workload has learned of others beforehand."""
+        if run.tuner.transfer is None:
+            return None
+        assert isinstance(run.problem, MeasuredProblem)
+        sources = tuple(run.problem.sources)
+        if sources not in self._models:
+
+            def tell(source: MeasuredProblem, share: float) -> None:
+                watch(results, f"{source.label}, random trials to learn from", share)
+
+            self._models[sources] = model_of(sources, self._store, tell)
+        return self._models[sources]
 
     # -- one run -------------------------------------------------------------------------------
 
@@ -303,8 +249,10 @@ class Comparison:
 
 def _sources(run: Run) -> dict[str, Any]:
     """What a tuner learns from beforehand; nothing for those that do not."""
-    if run.tuner.transfer is None or not isinstance(run.problem, RecordedProblem):
+    if run.tuner.transfer is None:
         return {}
+    if isinstance(run.problem, MeasuredProblem):
+        return {"sources": [each.identity for each in run.problem.sources], "trials": TRIALS}
     return {"sources": [load_recording(path).digest for path in run.problem.sources]}
 
 

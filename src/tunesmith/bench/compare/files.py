@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.bench.compare.charts import CHARTS, bar_charts, curve_charts
-from tunesmith.bench.compare.compare import CompareSettings
 from tunesmith.bench.compare.page import compare_html, compare_page
 from tunesmith.bench.compare.problems import Problem, RecordedProblem
+from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.summary import Summary
 from tunesmith.bench.pages.charts import svg_texts
 from tunesmith.bench.pages.figure_files import write_figures, write_texts

@@ -1,20 +1,31 @@
-"""One run of a comparison on a workload that is measured: ``ts.tune``, and its trace."""
+"""One run of a comparison on a workload that is measured: ``ts.tune``, and its trace; and what it
+may learn of other workloads beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tunesmith.bench.compare.problems import MeasuredProblem
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError
 from tunesmith.problem import Problem
 from tunesmith.progress import PHASES, Progress
-from tunesmith.store import open_store
+from tunesmith.store import Store, open_store
 from tunesmith.task import Task
+from tunesmith.transfer.model import GlobalModel, learn
+from tunesmith.transfer.training_set import stored_set
 from tunesmith.tuners import Tuner
+from tunesmith.tuners import tuner as tuner_by_name
 from tunesmith.tuning.tune import tune
+
+TRIALS = 500
+"""How many random trials of each other workload a model learns from."""
+
+WatchOthers = Callable[[MeasuredProblem, float], None]
+"""Is told of the workload that is tried, and of the share that is done."""
 
 
 def measure_run(
@@ -25,9 +36,10 @@ def measure_run(
     seed: int,
     store: str,
     watch: Callable[[float], None],
+    model: GlobalModel | None = None,
 ) -> Trace:
     """Tune a task, with all its sketches, or another problem, from nothing: neither earlier
-    trials nor good starts nor a model of other tasks help.
+    trials nor good starts help, nor a model of other tasks but for the one that is given.
 
     ``watch`` is told of the share of the budget that is used up. A trial ended when it was stored.
     Raises ``KeyboardInterrupt`` if Ctrl-C ended it, ``StoreError`` if the store failed.
@@ -50,7 +62,7 @@ def measure_run(
             seed=seed,
             fresh=True,
             prior=False,
-            transfer=False,
+            transfer=model or False,
             progress=tell,
         )
         if result.stopped is Stop.INTERRUPTED:
@@ -67,4 +79,42 @@ def measure_run(
         {phase: result.time[phase] for phase in PHASES},
         result.stopped,
         best=None if result.best is None else result.best.seconds,
+        session=session.uid,
     )
+
+
+def model_of(sources: Sequence[MeasuredProblem], store: str, watch: WatchOthers) -> GlobalModel:
+    """A model of workloads, of which what the store lacks of random trials is measured.
+
+    It has learned from all that the store has of them, and from nothing else. Raises ``UsageError``
+    where all trials failed, ``StoreError`` if the store failed, ``KeyboardInterrupt`` on Ctrl-C.
+    """
+    with open_store(store) as opened:
+        for source in sources:
+            _try(source, opened, watch)
+        operators = {source.task.operator for source in sources}
+        found = stored_set(opened)
+    return learn([each for each in found.series if each.task.operator in operators], least=TRIALS)
+
+
+def _try(source: MeasuredProblem, store: Store, watch: WatchOthers) -> None:
+    tuned = source.tuned
+    assert not isinstance(tuned, Task)
+    missing = TRIALS - len(list(store.records(tuned.key)))
+    if missing <= 0:
+        return
+
+    def tell(progress: Progress) -> None:
+        watch(source, progress.trials / missing)
+
+    result = tune(
+        tuned,
+        tuner_by_name("random"),
+        Budget(trials=missing),
+        store=store,
+        prior=False,
+        transfer=False,
+        progress=tell,
+    )
+    if result.stopped is Stop.INTERRUPTED:
+        raise KeyboardInterrupt

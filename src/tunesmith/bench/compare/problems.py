@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -89,6 +89,11 @@ class MeasuredProblem:
     def trials(self) -> int | None:
         """How many a run has unless it is said; None: no limit of its own."""
         return None
+
+    @property
+    def sources(self) -> Sequence[MeasuredProblem]:
+        """The workloads that tuners learn from beforehand if they transfer."""
+        return ()
 
     @cached_property
     def identity(self) -> dict[str, Any]:

@@ -7,10 +7,9 @@ these times.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tunesmith.bench.compare.simulated_trace import Trace
@@ -20,7 +19,7 @@ from tunesmith.store import open_store
 from tunesmith.task import Task
 
 if TYPE_CHECKING:
-    from tunesmith.bench.compare.compare import Run
+    from tunesmith.bench.compare.runs import Run
     from tunesmith.measurement import Candidate
     from tunesmith.problem import Problem
     from tunesmith.store import Store
@@ -30,7 +29,7 @@ ROUNDS = 15
 
 
 def settled(
-    tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]], first_seed: int, store: str
+    tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]], store: str
 ) -> dict[Run, Trace]:
     """The traces of runs of a task or problem, with what their best configs take when all of them
     are measured together.
@@ -41,9 +40,7 @@ def settled(
     problem: Any = joined(problems_of(tuned)) if isinstance(tuned, Task) else tuned
     with open_store(store) as opened:
         found = {
-            run: best
-            for run, _ in runs
-            if (best := _best(opened, problem, run, first_seed + run.repeat)) is not None
+            run: best for run, trace in runs if (best := _best(opened, problem, trace)) is not None
         }
     candidates = list(dict.fromkeys(found.values()))
     if len(candidates) < 2:
@@ -60,20 +57,13 @@ def settled(
     }
 
 
-def _best(store: Store, problem: Problem, run: Run, seed: int) -> Candidate | None:
+def _best(store: Store, problem: Problem, trace: Trace) -> Candidate | None:
     """The best config of a run, by the times at its end; None where the store does not tell."""
-    tuner = run.tuner.tuner
-    settings = json.loads(json.dumps(asdict(tuner)))
-    own = [
-        session
-        for session in store.sessions(problem.key)
-        if (session.tuner, dict(session.tuner_settings), session.seed)
-        == (tuner.name, settings, seed)
-    ]
-    for session in reversed(own):
-        for play_off in (True, False):
-            records = store.records(problem.key, session=session, play_off=play_off)
-            valid = [each.measurement for each in records if each.measurement.valid]
-            if valid:
-                return min(valid, key=lambda it: it.seconds).candidate
+    for session in store.sessions(problem.key):
+        if session.uid == trace.session:
+            for play_off in (True, False):
+                records = store.records(problem.key, session=session, play_off=play_off)
+                valid = [each.measurement for each in records if each.measurement.valid]
+                if valid:
+                    return min(valid, key=lambda it: it.seconds).candidate
     return None

@@ -31,7 +31,7 @@ class Trace:
     search is the tuner's thinking. ``stopped`` says why it ended. ``found`` is what a call of the
     run's best config takes, in seconds, infinite where nothing valid was found. ``multiplier`` is
     how many configs count as a trial. ``settled`` tells together with which other runs ``found``
-    was measured; empty for alone.
+    was measured; empty for alone. ``session`` is the ``uid`` of the run's session in its store.
     """
 
     ended: Floats
@@ -43,6 +43,7 @@ class Trace:
     found: float
     multiplier: int = 1
     settled: str = ""
+    session: str = ""
 
     @classmethod
     def of(
@@ -53,6 +54,7 @@ class Trace:
         stopped: Stop,
         *,
         best: float | None = None,
+        session: str = "",
     ) -> Trace:
         """That of measurements, each with the seconds of tuning at which it ended.
 
@@ -67,6 +69,7 @@ class Trace:
             time,
             stopped,
             least if best is None else best,
+            session=session,
         )
 
     def slowed(self, multiplier: int) -> Trace:
@@ -126,6 +129,7 @@ def save_trace(path: Path, trace: Trace, identity: str) -> None:
         "stopped": trace.stopped.value,
         "found": found,
         "settled": trace.settled,
+        "session": trace.session,
     }
     packed = io.BytesIO()
     np.savez_compressed(
@@ -160,6 +164,7 @@ def load_trace(path: Path, identity: str) -> Trace | None:
                 Stop(about["stopped"]),
                 math.inf if about["found"] is None else about["found"],
                 settled=about.get("settled", ""),
+                session=about.get("session", ""),
             )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
         return None

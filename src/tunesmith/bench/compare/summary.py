@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.bench.compare.compare import Results
 from tunesmith.bench.compare.problems import Problem, RecordedProblem
+from tunesmith.bench.compare.runs import Results
 from tunesmith.bench.compare.score import Baselines, Scores, mean_score, score
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.tuners import TunerChoice

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from tunesmith.bench.compare.compare import Comparison, Results
+from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.problems import Problem
+from tunesmith.bench.compare.runs import Results
 from tunesmith.bench.compare.summary import Cell, Summary, summarise
 from tunesmith.bench.pages.charts import svg_texts
 from tunesmith.bench.papers.experiment import SearchExperiment, SearchSettings

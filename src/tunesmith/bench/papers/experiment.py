@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tunesmith.bench.compare.compare import CompareSettings, Comparison
+from tunesmith.bench.compare.compare import Comparison
+from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.summary import Summary
 from tunesmith.bench.compare.tuners import TunerChoice, choose_tuners
 from tunesmith.bench.pages.charts import Draw

@@ -7,71 +7,42 @@ with what its model likes: all that a run finds its tuner has found.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tunesmith.bench.compare.problems import MeasuredProblem
 from tunesmith.errors import SpaceError
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import Operator
-from tunesmith.problem import BaseProblem
-from tunesmith.space import Config, Space
+from tunesmith.space import Config
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from tunesmith.measure.task.problem import TaskProblem
-    from tunesmith.problem import Measurer, MeasureSettings
     from tunesmith.task import Task
     from tunesmith.tuners import View
 
-    Array = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
-class WithoutDefault(BaseProblem):
-    """A task with one sketch, whose default is not tried before the tuner's own configs."""
+class WithoutDefault(TaskProblem):
+    """A task with one sketch of which nothing is known beforehand: there is no default, and what
+    the sketch's model likes is not said."""
 
-    problem: TaskProblem
+    default: ClassVar[None] = None  # type: ignore[assignment] # as problems may have none
 
-    default: ClassVar[Config | None] = None
-
-    @property
-    def space(self) -> Space:
-        return self.problem.space
-
-    @property
-    def key(self) -> str:
-        return self.problem.key
-
-    @property
-    def flops(self) -> float | None:
-        return self.problem.flops
-
-    @property
-    def finalists(self) -> int:
-        return self.problem.finalists
-
-    def describe(self) -> Mapping[str, Any]:
-        return self.problem.describe()
-
-    def measurer(self, settings: MeasureSettings) -> Measurer:
-        return self.problem.measurer(settings)
-
-    def features(self, configs: Sequence[Config], kind: str) -> Array | None:
-        return self.problem.features(configs, kind)
+    def estimates(self, configs: Sequence[Config]) -> None:  # type: ignore[override] # the same
+        del configs
 
 
 @dataclass(frozen=True)
 class SearchProblem(MeasuredProblem):
     """An operator with one sketch. A run has so many trials that it visits ``space_share`` of the
-    space, unless that is None."""
+    space, unless that is None. Tuners that transfer learn from the ``others`` beforehand."""
 
     operator: Operator
     sketch: str
     space_share: float | None = None
+    others: tuple[SearchProblem, ...] = ()
 
     @cached_property
     def task(self) -> Task:
@@ -84,9 +55,11 @@ class SearchProblem(MeasuredProblem):
     @cached_property
     def tuned(self) -> WithoutDefault:
         """What its runs tune. Raises ``UsageError`` for a sketch that does not fit the operator."""
-        from tunesmith.measure.task.problem import TaskProblem
+        return WithoutDefault.of(self.task, self.sketch)
 
-        return WithoutDefault(TaskProblem.of(self.task, self.sketch))
+    @property
+    def sources(self) -> Sequence[SearchProblem]:
+        return self.others
 
     @property
     def identity(self) -> dict[str, Any]:

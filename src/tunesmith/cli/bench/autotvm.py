@@ -33,7 +33,7 @@ def autotvm(
         str,
         Option(
             help="model, model-replay, objective, diversity, uncertainty, transfer, "
-            "representation, product, or speed."
+            "transfer-measured, representation, product, or speed."
         ),
     ],
     output: Annotated[
@@ -62,7 +62,7 @@ def autotvm(
     """Repeat an experiment on learned cost models, or measure what they are worth."""
     from tunesmith.bench.autotvm.parts import PARTS, RECORDED
     from tunesmith.bench.autotvm.product import ProductSettings
-    from tunesmith.bench.compare.compare import CompareSettings
+    from tunesmith.bench.compare.runs import CompareSettings
 
     if part not in {*PARTS, PRODUCT, SPEED}:
         raise unknown_name("part", part, [*PARTS, PRODUCT, SPEED])

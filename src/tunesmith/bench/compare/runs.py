@@ -1,0 +1,84 @@
+"""What a comparison is made of: its settings, its runs, and what these gave."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tunesmith.bench.compare.problems import Problem
+from tunesmith.bench.compare.score import REPEATS
+from tunesmith.bench.compare.simulated_trace import Trace
+from tunesmith.bench.compare.tuners import TunerChoice
+from tunesmith.budget import Budget
+from tunesmith.errors import UsageError
+
+
+@dataclass(frozen=True)
+class CompareSettings:
+    """How often each tuner searches each problem, and how long.
+
+    ``seconds`` of tuning and ``trials`` limit a run; a recorded space without any limit has that of
+    its score. Repeat r has the seed ``seed`` + r. ``workers`` is how many recorded spaces are
+    searched at a time, None: as many as there are processors.
+
+    Raises ``UsageError`` for a value that makes no sense.
+    """
+
+    repeats: int = REPEATS
+    seconds: float | None = None
+    trials: int | None = None
+    seed: int = 0
+    workers: int | None = None
+
+    def __post_init__(self) -> None:
+        Budget(self.seconds, self.trials)
+        for name, least in (("repeats", 1), ("workers", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UsageError(f"{name} must be {least} or more, not {value}")
+
+    @property
+    def processes(self) -> int:
+        """How many recorded spaces are searched at a time."""
+        return self.workers or len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One search of a comparison: ``repeat`` counts from 0."""
+
+    problem: Problem
+    tuner: TunerChoice
+    repeat: int
+
+
+@dataclass(frozen=True)
+class Crash:
+    """A run that failed, and why, in one line."""
+
+    run: Run
+    why: str
+
+
+@dataclass
+class Results:
+    """What the runs gave so far: their traces, and the crashes."""
+
+    problems: Sequence[Problem]
+    tuners: Sequence[TunerChoice]
+    traces: dict[Run, Trace] = field(default_factory=dict)
+    crashes: list[Crash] = field(default_factory=list)
+
+    def of(self, problem: Problem, tuner: TunerChoice) -> list[Trace]:
+        """The traces of a tuner on a problem, in the order of the repeats."""
+        runs = [run for run in self.traces if (run.problem, run.tuner) == (problem, tuner)]
+        return [self.traces[run] for run in sorted(runs, key=lambda run: run.repeat)]
+
+    def crashed(self, problem: Problem, tuner: TunerChoice) -> list[Crash]:
+        """The crashes of a tuner on a problem."""
+        return [c for c in self.crashes if (c.run.problem, c.run.tuner) == (problem, tuner)]
+
+
+Watch = Callable[[Results, str, float], None]
+"""Is told of the results so far, of the run under way, and of the share of it that is done."""

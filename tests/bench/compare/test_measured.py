@@ -1,0 +1,51 @@
+"""Runs on workloads, and what these learn of other workloads beforehand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tunesmith.bench.compare import measured
+from tunesmith.bench.compare.compare import Comparison
+from tunesmith.bench.compare.runs import CompareSettings
+from tunesmith.bench.compare.tuners import TunerChoice
+from tunesmith.bench.papers.problem import SearchProblem
+from tunesmith.operators import matmul
+from tunesmith.store import open_store
+from tunesmith.tuners import tuner
+
+pytest.importorskip("xgboost", reason="XGBoost is not installed")
+
+
+def test_a_tuner_learns_of_other_workloads_beforehand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measured, "TRIALS", 8)
+    others = tuple(SearchProblem(f"of {n}", matmul(m=n, n=16, k=16), "cpu_tiled") for n in (16, 32))
+    problem = SearchProblem("x", matmul(m=48, n=16, k=16), "cpu_tiled", others=others)
+    search = tuner("autotvm", batch=4)
+    lines = [
+        TunerChoice("transfer", search, transfer="configuration"),
+        TunerChoice("from nothing", search),
+    ]
+    comparison = Comparison([problem], lines, CompareSettings(1, trials=4), tmp_path)
+    told: list[str] = []
+    results = comparison.saved()
+    comparison.go(results, lambda _, words, __: told.append(words))
+    assert not results.crashes
+    assert "of 16, random trials to learn from" in told
+    with_model, without = results.traces.values()
+    assert with_model.session != without.session
+    with open_store(tmp_path / "tuning.db") as store:
+        for other in others:
+            assert len(list(store.records(other.tuned.key))) == 8
+        sessions = {each.uid: each for each in store.sessions(problem.tuned.key)}
+    assert sessions[with_model.session].description["transfer"]["tasks"] == 2
+    assert sessions[without.session].description["transfer"] is None
+    told.clear()
+    again = comparison.saved()
+    comparison.forget()
+    again.traces.clear()
+    comparison.go(again, lambda _, words, __: told.append(words))
+    assert not any("learn from" in words for words in told), "they are in the store"
