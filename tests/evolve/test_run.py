@@ -117,6 +117,9 @@ def test_another_run_goes_on_from_there(tmp_path: Path) -> None:
             WordsProgram(GOOD), [(1,)], store=store, search=SEARCH, budget=Budget(trials=20)
         )
         assert other.evaluations >= 20, "other tests are another subject"
+        fresh = run(store=store, fresh=True)
+        assert fresh.evaluations >= 150, "it knows nothing of what was before"
+        assert len(store.evaluations(task)) == len(kept) + fresh.evaluations
 
 
 def test_ctrl_c_keeps_the_front(tmp_path: Path) -> None:
@@ -131,6 +134,20 @@ def test_ctrl_c_keeps_the_front(tmp_path: Path) -> None:
     with open_store(tmp_path / "records.db") as store:
         (task,) = store.tasks()
         assert len(store.evaluations(task.key)) == front.evaluations
+
+
+def test_an_error_that_is_always_the_same_is_told_of() -> None:
+    harmless = evolve(
+        WordsProgram("a b c d e f g"),
+        [()],
+        evaluation=EVALUATION,
+        search=SEARCH,
+        budget=Budget(trials=60),
+    )
+    (doubt,) = harmless.doubts
+    assert re.match(r"each of \d+ different programs has the same error: do the tests", doubt)
+    assert not run(error=1.0).doubts
+    assert not run(error=0.0).doubts, "some were too wrong"
 
 
 def test_dependences_are_looked_for_where_asked() -> None:

@@ -19,7 +19,8 @@ _BATCH = 16
 
 
 class Archive:
-    """Programs with their edits, kept in the store if there is one."""
+    """Programs with their edits, kept in the store if there is one. One that is ``fresh`` knows
+    nothing of earlier runs."""
 
     def __init__(
         self,
@@ -28,6 +29,8 @@ class Archive:
         error_limit: float,
         budget: Budget,
         settings: SearchSettings,
+        *,
+        fresh: bool = False,
     ) -> None:
         self._limit = error_limit
         self._store = store
@@ -38,7 +41,7 @@ class Archive:
         if store is None:
             return
         key = f"evolve:{subject.name}:{subject.digest}"
-        for stored in store.evaluations(key):
+        for stored in [] if fresh else store.evaluations(key):
             self._take(stored)
         self._session = store.begin_session(
             key,

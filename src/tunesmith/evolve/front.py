@@ -88,8 +88,8 @@ class Generation:
 @dataclass(frozen=True)
 class Front(Sequence[Point]):
     """The programs that nothing else beats, the fastest first; empty where nothing beats the
-    original. ``history`` has the generations, ``outcomes`` how many programs ended how, and
-    ``stopped`` why the search ended."""
+    original. ``history`` has the generations, ``outcomes`` how many programs ended how,
+    ``stopped`` why the search ended, and ``doubts`` what speaks against it, in a line each."""
 
     subject: Subject
     points: Sequence[Point]
@@ -98,6 +98,7 @@ class Front(Sequence[Point]):
     stopped: str
     history: Sequence[Generation] = ()
     outcomes: Mapping[str, int] = field(default_factory=dict)
+    doubts: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.points)

@@ -34,6 +34,8 @@ _LOOKS = 5
 _MOST_POINTS = 12
 # After so many generations without a program that is new there is hardly one left.
 _IDLE = 20
+# So many programs with one error do not look like chance.
+_SURE = 20
 # Seconds that a variant may take anyway, and how much longer than the original besides.
 _PATIENCE, _SLOWER = 1.0, 5.0
 
@@ -61,6 +63,7 @@ def evolve(
     evaluation: EvaluationSettings | None = None,
     ablation: bool = False,
     store: Store | str | Path | None = None,
+    fresh: bool = False,
     progress: Callable[[State], None] | None = None,
 ) -> Front:
     """Search for edits that make a program faster ("GEVO-ML", section 3).
@@ -72,7 +75,7 @@ def evolve(
     original); with time alone outputs must be the same to the last bit. The ``budget`` is in
     seconds and evaluations (``trials``). ``ablation`` looks which edits depend on each other.
     Evaluations are kept in the ``store``, if there is one: another run of the same program and
-    tests goes on from there.
+    tests goes on from there, unless it is ``fresh``.
 
     Ctrl-C ends the search and keeps the front. Raises ``UsageError`` for a program or a test that
     makes no sense, and ``TunesmithError`` where the original fails its own tests, or no edit leaves
@@ -98,6 +101,7 @@ def evolve(
             error_limit=error if approximate else None,
             budget=budget or Budget(seconds=600.0),
             settings=search or SearchSettings(),
+            fresh=fresh,
             progress=progress or (lambda _: None),
         )
         return run.go(ablation=ablation)
@@ -115,6 +119,7 @@ class _Run:
         error_limit: float | None,
         budget: Budget,
         settings: SearchSettings,
+        fresh: bool,
         progress: Callable[[State], None],
     ) -> None:
         self._subject = subject
@@ -128,7 +133,7 @@ class _Run:
         self._original_error = original.program.evaluation.error
         self._limit = self._original_error + (error_limit or 0.0)
         self._exact = error_limit is None
-        self._archive = Archive(subject, store, self._limit, budget, settings)
+        self._archive = Archive(subject, store, self._limit, budget, settings, fresh=fresh)
         self._driver = Driver(
             subject.representation,
             pool,
@@ -159,7 +164,19 @@ class _Run:
             stopped.value,
             self._history,
             self._archive.outcomes,
+            self._doubts(),
         )
+
+    def _doubts(self) -> list[str]:
+        errors = {each.objectives[1] for each in self._archive.individuals}
+        wrong = self._archive.outcomes["too wrong"]
+        count = len(self._archive.individuals)
+        if wrong or len(errors) != 1 or count < _SURE:
+            return []
+        return [
+            f"each of {count} different programs has the same error: do the tests, and what the "
+            "error is of, look at what the kernel computes?"
+        ]
 
     @property
     def _elapsed(self) -> float:

@@ -54,6 +54,9 @@ def evolve(
     ablation: Annotated[
         bool, Option("--ablation", help="Look which edits depend on each other.")
     ] = False,
+    fresh: Annotated[
+        bool, Option("--fresh", help="Start anew: look at no evaluation of before.")
+    ] = False,
     output: Annotated[
         Path | None, Option("-o", "--output", help="A folder for the programs, one file each.")
     ] = None,
@@ -91,6 +94,7 @@ def evolve(
             evaluation=EvaluationSettings(timeout=timeout, workers=workers),
             ablation=ablation,
             store=opened,
+            fresh=fresh,
             progress=tell,
         )
     files = _written(front, output)
@@ -129,6 +133,7 @@ def _print(front: Front, files: list[Path], report: Path | None, *, as_json: boo
                 "seconds": front.seconds,
                 "stopped": front.stopped,
                 "outcomes": dict(front.outcomes),
+                "doubts": list(front.doubts),
                 "files": [str(path) for path in files],
                 "report": None if report is None else str(report),
             }
@@ -147,6 +152,8 @@ def _print(front: Front, files: list[Path], report: Path | None, *, as_json: boo
             print_text(line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…")
     else:
         remark("allow a larger --error, or more --seconds: what was found so far is kept")
+    for doubt in front.doubts:
+        remark(doubt)
     for path in files:
         print_text(f"program: {path}")
     if report is not None:
