@@ -65,7 +65,9 @@ def test_the_front_is_what_is_left_of_the_search() -> None:
     searching = [state for state in states if not state.doing]
     assert [state.number for state in searching] == list(range(len(searching)))
     assert states[-1].generation == front.history[-1]
-    assert states[len(searching)].doing.startswith("looking closer at program 1 of ")
+    first, second, *_ = states[len(searching) :]
+    assert first.doing == "evaluating the front again"
+    assert second.doing.startswith("looking closer at program 1 of ")
     assert front.outcomes["NO_ERROR"] > 100
 
 
@@ -85,6 +87,16 @@ def test_the_original_may_have_an_error_of_its_own() -> None:
     assert front[-1].text == "needed1 needed2"
     assert front[-1].error == 0.0
     assert front.stopped == "exhausted", "there are but 32 programs"
+
+
+def test_what_was_lucky_once_is_not_on_the_front(tmp_path: Path) -> None:
+    front = run(store=tmp_path / "records.db", search=replace(SEARCH, looks=3), error=1.0)
+    with open_store(tmp_path / "records.db") as store:
+        (task,) = store.tasks()
+        found = store.evaluations(task.key)
+    best = min(found, key=lambda each: each.ratio)
+    assert best.ratio == pytest.approx(front[0].ratio)
+    assert sum(each.program == best.program for each in found) >= 3
 
 
 def test_what_holds_on_the_tests_alone_is_not_exact() -> None:

@@ -13,25 +13,22 @@ from typing import Any
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.evolve.archive import Archive
-from tunesmith.evolve.edit import Edit, InvalidEditError
-from tunesmith.evolve.evaluation.evaluation import Evaluation
+from tunesmith.evolve.closer_look import CloserLook
 from tunesmith.evolve.evaluation.harness import ErrorOf, Tests, exact, relative
 from tunesmith.evolve.evaluation.pool import EvaluationPool, EvaluationSettings
 from tunesmith.evolve.evaluation.subject import Evolvable, Subject
 from tunesmith.evolve.front import Front, Generation, Point
 from tunesmith.evolve.search.driver import Driver
 from tunesmith.evolve.search.individual import Individual, Program, front
-from tunesmith.evolve.search.minimize import dependences, minimized
 from tunesmith.evolve.search.nsga2 import Search, SearchSettings, selected
 from tunesmith.measure.identity import digest
-from tunesmith.measurement import Outcome
 from tunesmith.store import Store, open_store
 
 OBJECTIVES = ("time", "error")
 
-# How often the points of the front are measured again, and how many of them at most.
-_LOOKS = 5
-_MOST_POINTS = 12
+# The share of the time of a generation, and in the end of all, that goes to evaluating the front
+# again.
+_SURE_STEP, _SURE_END = 0.2, 0.1
 # After so many generations without a program that is new there is hardly one left.
 _IDLE = 20
 # So many programs with one error do not look like chance.
@@ -209,17 +206,31 @@ class _Run:
             self._search.begin(selected(earlier, self._settings.population))
         else:
             self._search.begin()
-        idle = 0
+        idle, spent = 0, 0.0
         while True:
             self._tell()
             stop = self._over()
             if stop is not None:
                 return stop
             before = len(self._driver.programs)
-            self._search.step()
+            begun = time.monotonic()
+            self._search.step(self._sure_front(spent * _SURE_STEP))
+            spent = time.monotonic() - begun
             idle = idle + 1 if len(self._driver.programs) == before else 0
             if idle >= _IDLE:
                 return Stop.EXHAUSTED
+
+    def _sure_front(self, seconds: float) -> list[Individual]:
+        """The front of all that is known, once its programs were evaluated again, for so many
+        seconds at most: what was lucky once is no part of it, and what is next may be."""
+        until = time.monotonic() + seconds
+        while True:
+            known = front(self._archive.individuals)
+            looks = self._settings.looks
+            unsure = [each for each in known if len(each.program.evaluations) < looks]
+            if not unsure or time.monotonic() >= until:
+                return known
+            self._driver.again(unsure[:1])
 
     def _over(self) -> Stop | None:
         seconds, trials = self._budget.seconds, self._budget.trials
@@ -236,67 +247,16 @@ class _Run:
         self._progress(State(self._search.generation, generation))
 
     def _finish(self, *, ablation: bool) -> list[Point]:
-        """The front, measured again alone, each point with the edits that matter and its errors on
-        what the search has not seen."""
-        points = []
-        chosen = self._candidates()
-        for number, individual in enumerate(chosen, 1):
-            doing = f"looking closer at program {number} of {len(chosen)}"
+        """The front, looked at again. Where outputs must be the same there is one point, but the
+        fastest program may be wrong on what the search has not seen: then the next one counts."""
+
+        def tell(doing: str) -> None:
             if self._history:
                 self._progress(State(self._search.generation, self._history[-1], doing))
-            edits = minimized(self._subject.representation, individual.edits, self._again)
-            if edits:
-                point = self._point(edits, ablation=ablation)
-                if point is not None:
-                    points.append(point)
-                    if self._exact:
-                        break
-        points.sort(key=lambda point: (point.ratio, point.error))
-        return [
-            point
-            for number, point in enumerate(points)
-            if all(point.error < faster.error for faster in points[:number])
-        ]
 
-    def _candidates(self) -> list[Individual]:
-        """What may be on the front. Where outputs must be the same there is one point, but the
-        fastest one may be wrong on what the search has not seen."""
-        known = self._archive.individuals
-        found = sorted(known, key=lambda each: each.objectives) if self._exact else front(known)
-        return found[:_MOST_POINTS]
-
-    def _point(self, edits: tuple[Edit, ...], *, ablation: bool) -> Point | None:
-        """None for what is no better than the original, looked at alone, or fails what it has not
-        seen."""
-        found = self._again(edits, looks=_LOOKS)
-        heldout = self._again(edits, looks=_LOOKS, heldout=True)
-        better = found.ratio < 1.0 or found.error < self._original_error
-        holds = heldout.within(self._limit) if self._exact else heldout.ran
-        if not found.within(self._limit) or not better or not holds:
-            return None
-        depend = None
-        if ablation:
-            depend = dependences(edits, self._again, self._limit)
-        return Point(
-            self._subject,
-            edits,
-            found.ratio,
-            found.error,
-            heldout.ratio,
-            heldout.error,
-            depend,
-        )
-
-    def _again(
-        self, edits: tuple[Edit, ...], *, looks: int = 1, heldout: bool = False
-    ) -> Evaluation:
-        """Evaluate edits so many times, alone on the machine, for the median of the times."""
-        try:
-            text = self._subject.representation.apply(edits)
-        except InvalidEditError as error:
-            return Evaluation(Outcome.INSTANTIATION_ERROR, message=str(error))
-        program = Program("")
-        for _ in range(looks):
-            found = self._pool.evaluate(text, limit=self._limit, heldout=heldout)
-            program.evaluations.append(found)
-        return program.evaluation
+        tell("evaluating the front again")
+        found = self._sure_front(self._elapsed * _SURE_END)
+        if self._exact:
+            found = sorted(self._archive.individuals, key=lambda each: each.objectives)
+        look = CloserLook(self._subject, self._pool, self._limit, self._original_error, self._exact)
+        return look.points(found, ablation=ablation, tell=tell)

@@ -60,6 +60,12 @@ def test_what_is_too_wrong_in_one_test_is_spared_the_others() -> None:
     assert found.error == 0.5
 
 
+def test_of_a_single_pair_only_the_time_of_the_processor_counts() -> None:
+    """What another process takes from it would be noise."""
+    once = compare(doubled, slow, [TEST], relative, limit=1.0, pairs=Pairs(1, 1, 0.0))
+    assert once.seconds < 0.002
+
+
 def test_an_error_may_be_negative() -> None:
     def gain(outputs: Any, golden: Any) -> float:
         return float(golden[0][0] - outputs[0][0])

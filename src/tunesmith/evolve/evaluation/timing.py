@@ -25,12 +25,16 @@ class OutOfBoundsError(TunesmithError):
 
 class GuardedKernel:
     """Calls a kernel with copies of its arrays that have guard zones, and adds up the ``seconds``
-    that it takes, without the copying."""
+    that it takes, without the copying, and the ``cpu_seconds``, those of the processor."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
         self._memory: dict[tuple[int, int], Guarded] = {}
-        self.seconds = 0.0
+        self.seconds = self.cpu_seconds = 0.0
+
+    def reset(self) -> None:
+        """Begin to count anew."""
+        self.seconds = self.cpu_seconds = 0.0
 
     def __call__(self, *arguments: Any) -> Any:
         """Raises ``OutOfBoundsError`` if the kernel wrote beside an array."""
@@ -38,9 +42,11 @@ class GuardedKernel:
             self._guarded(number, each) if isinstance(each, np.ndarray) else each
             for number, each in enumerate(arguments)
         ]
+        cpu_begun = time.process_time()
         begun = time.perf_counter()
         returned = self._call(guarded)
         self.seconds += time.perf_counter() - begun
+        self.cpu_seconds += time.process_time() - cpu_begun
         for number, (each, copy) in enumerate(zip(arguments, guarded, strict=True)):
             if isinstance(each, np.ndarray):
                 if not self._memory[number, each.nbytes].intact:
@@ -90,6 +96,8 @@ def compare(
 ) -> Compared:
     """Run tests of two kernels in turn. Where the error is above the limit, the tests after it are
     left out, and times are of one pair; as they are of tests that take longer than ``pairs`` allow.
+    Of one pair times are those of the processor: the median over many pairs can do without what a
+    busy machine adds, one pair cannot.
 
     Raises ``OutOfBoundsError`` if the variant wrote beside an array, and what the tests raise.
     """
@@ -99,9 +107,9 @@ def compare(
         begun = time.perf_counter()
         seconds, outputs = [], []
         for kernel in (theirs, ours):
-            kernel.seconds = 0.0
+            kernel.reset()
             outputs.append(as_outputs(test(kernel)))
-            seconds.append([kernel.seconds])
+            seconds.append([kernel.cpu_seconds])
         worst = max(worst, checked_error(error_of(outputs[1], outputs[0])))
         least = max(least, checked_error(error_of(outputs[0], outputs[0])))
         times.append((seconds[1], seconds[0]))
@@ -134,7 +142,7 @@ def _times(
     while len(found[0]) < pairs.most:
         for side in (0, 1) if len(found[0]) % 2 else (1, 0):
             kernel = (ours, theirs)[side]
-            kernel.seconds = 0.0
+            kernel.reset()
             test(kernel)
             found[side].append(kernel.seconds)
         if len(found[0]) >= pairs.least and time.perf_counter() - begun > pairs.seconds:

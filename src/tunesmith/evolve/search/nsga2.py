@@ -89,11 +89,12 @@ class Search:
                 "variant"
             )
 
-    def step(self) -> None:
-        """Make the next generation: elites, and offspring of tournaments."""
+    def step(self, known: Sequence[Individual] = ()) -> None:
+        """Make the next generation: elites, and offspring of tournaments. Others that are ``known``
+        to be good may be elites, too: what was tried on the way to an individual, say."""
         self.generation += 1
         count = self._settings.population
-        elites = selected(self.population, max(1, round(self._settings.elites * count)))
+        elites = selected([*self.population, *known], max(1, round(self._settings.elites * count)))
         seldom = [it for it in elites if len(it.program.evaluations) < self._settings.looks]
         self._driver.again(seldom)
         chances = self._chances(count - len(elites))
