@@ -3,11 +3,14 @@ chance."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Final, Literal, Self, TypeVar, get_args
 
 from tunesmith.errors import TunesmithError, UsageError
+
+Choice = TypeVar("Choice")
 
 EditKind = Literal["copy", "delete", "move", "replace", "swap", "operand"]
 """As in "GEVO-ML", section 3: what mutations are made of."""
@@ -51,6 +54,17 @@ class Edit:
         if edit.kind not in KINDS:
             raise UsageError(f"{edit.kind!r} is no kind of edit: there are {', '.join(KINDS)}")
         return edit
+
+    def pick(self, user: object, choices: Iterable[Choice]) -> Choice:
+        """The choice for something that it repairs: always the same one, whatever other choices
+        there are, unless one of these is ranked before it. So other edits hardly change what this
+        one does (rendezvous hashing, Thaler and Ravishankar 1998)."""
+
+        def rank(choice: Choice) -> bytes:
+            told = f"{self.seed} {user} {choice}".encode()
+            return hashlib.blake2b(told, digest_size=8).digest()
+
+        return min(choices, key=rank)
 
 
 Edits = Sequence[Edit]

@@ -152,3 +152,17 @@ def test_control_flow_stays_as_it_is(code: LLVMCode) -> None:
         text = code.apply([code.draw([], chance) for _ in range(5)])
         assert text.count("br i1") == 2
         assert text.count("phi i64") == 1
+
+
+def test_a_repair_is_the_same_beside_other_edits(code: LLVMCode) -> None:
+    """A value more to choose from changes few of the choices."""
+    same = apart = 0
+    for seed in range(80):
+        delete = Edit("delete", MULTIPLY, seed=seed)
+        before = Edit("copy", LOAD, LOAD, seed=1000 + seed)
+        alone = {line for line in changed(code, delete) if "fadd" in line}
+        if not any("fadd" in line or "fmul" in line for line in changed(code, before)):
+            apart += 1
+            same += alone <= set(changed(code, before, delete))
+    assert apart > 10
+    assert same >= 0.5 * apart, "one of three values is new"

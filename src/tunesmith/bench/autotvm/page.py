@@ -76,7 +76,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
     page = markdown(
         "autotvm/page.md.jinja",
         figures=figures,
-        parts=[(PARTS[name], it) for name, it in parts.items() if name in PARTS],
+        parts=[(part, parts[name]) for name, part in PARTS.items() if name in parts],
         circumstances={name: together([it["origin"]]) for name, it in parts.items()},
         product=together([row["origin"] for row in product]) if product else None,
         speed=together([row["origin"] for row in speed]) if speed else None,

@@ -32,15 +32,14 @@ def apply_edits(
 
 def _apply(function: Function, dominators: Mapping[str, frozenset[str]], edit: Edit) -> None:
     """Raises ``InvalidEditError`` where its instructions are gone, or nothing could repair it."""
-    chance = random.Random(edit.seed)
     if edit.kind == "operand":
-        _change_operand(function, Scope(function, dominators), edit, chance)
+        _change_operand(function, Scope(function, dominators), edit)
         return
     inserted = _OPERATIONS[edit.kind](function, edit)
     scope = Scope(function, dominators)
-    repair(function, scope, chance)
+    repair(function, scope, edit)
     if inserted is not None:
-        wire(function, scope, inserted, chance)
+        wire(function, scope, inserted, edit)
 
 
 def draw_edit(function: Function, random: random.Random) -> Edit:
@@ -145,7 +144,7 @@ def _swap(function: Function, edit: Edit) -> None:
     function.anchors[other_block.name][other_slot] = instruction.identity
 
 
-def _change_operand(function: Function, scope: Scope, edit: Edit, random: random.Random) -> None:
+def _change_operand(function: Function, scope: Scope, edit: Edit) -> None:
     block, place, instruction = _there(function, edit.target)
     if edit.slot >= len(instruction.operands) or instruction.operands[edit.slot].fixed:
         raise InvalidEditError(f"{instruction} has no operand {edit.slot} that can change")
@@ -160,7 +159,7 @@ def _change_operand(function: Function, scope: Scope, edit: Edit, random: random
     choices = [each for each in [*values, *sorted(constants)] if each != operand.text]
     if not choices:
         raise InvalidEditError(f"there is no other {operand.type} for {instruction}")
-    block.body[place] = instruction.with_operand(edit.slot, random.choice(choices))
+    block.body[place] = instruction.with_operand(edit.slot, edit.pick("", choices))
 
 
 _OPERATIONS: dict[EditKind, Callable[[Function, Edit], str | None]] = {

@@ -3,12 +3,11 @@ into the function is used ("GEVO-ML", section 3)."""
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tunesmith.evolve.edit import InvalidEditError
+from tunesmith.evolve.edit import Edit, InvalidEditError
 from tunesmith.evolve.llvm.code import Block, Function, Instruction
 from tunesmith.evolve.llvm.dominance import Scope
 
@@ -36,6 +35,11 @@ class Use:
         assert found is not None
         return found
 
+    @property
+    def told(self) -> str:
+        """What tells it from other operands, whatever else is edited."""
+        return f"{self.instruction.identity}:{self.slot}"
+
     def become(self, text: str) -> None:
         """Use another value or constant."""
         changed = self.instruction.with_operand(self.slot, text)
@@ -62,7 +66,7 @@ def uses(function: Function) -> Iterator[Use]:
             yield Use(block, None, slot, block.name, len(block.body))
 
 
-def repair(function: Function, scope: Scope, random: random.Random) -> None:
+def repair(function: Function, scope: Scope, edit: Edit) -> None:
     """Let a random value of the same type, or else the constant 1, take the place of each operand
     that is not defined where it is used.
 
@@ -72,10 +76,11 @@ def repair(function: Function, scope: Scope, random: random.Random) -> None:
         operand = use.instruction.operands[use.slot]
         if operand.value is not None and not scope.has(operand.value, use.where, use.place):
             values = scope.values(operand.type, use.where, use.place)
-            use.become(f"%{random.choice(values)}" if values else one(operand.type))
+            chosen = f"%{edit.pick(use.told, values)}" if values else one(operand.type)
+            use.become(chosen)
 
 
-def wire(function: Function, scope: Scope, identity: str, random: random.Random) -> None:
+def wire(function: Function, scope: Scope, identity: str, edit: Edit) -> None:
     """Let an operand of the same type use the value of an instruction that nothing uses.
 
     Raises ``InvalidEditError`` where there is none: the instruction would be for nothing.
@@ -100,7 +105,8 @@ def wire(function: Function, scope: Scope, identity: str, random: random.Random)
     ]
     if not fitting:
         raise InvalidEditError(f"nothing after it can use the {instruction.type} of {instruction}")
-    random.choice(fitting).become(f"%{instruction.result}")
+    chosen = edit.pick("", [use.told for use in fitting])
+    next(use for use in fitting if use.told == chosen).become(f"%{instruction.result}")
 
 
 def one(type_: str) -> str:

@@ -25,14 +25,13 @@ def apply_edits(original: Function, edits: Edits) -> Function:
 
 def _apply(function: Function, edit: Edit) -> None:
     """Raises ``InvalidEditError`` where its operations are gone, or nothing could repair it."""
-    chance = random.Random(edit.seed)
     if edit.kind == "operand":
-        _change_operand(function, edit, chance)
+        _change_operand(function, edit)
         return
     inserted = _OPERATIONS[edit.kind](function, edit)
-    _repair(function, chance)
+    _repair(function, edit)
     if inserted is not None:
-        _wire(function, inserted, chance)
+        _wire(function, inserted, edit)
 
 
 def draw_edit(function: Function, random: random.Random) -> Edit:
@@ -131,7 +130,7 @@ def _use_instead(function: Function, old: str, new: str) -> None:
     function.returns = changed(function.returns)
 
 
-def _change_operand(function: Function, edit: Edit, random: random.Random) -> None:
+def _change_operand(function: Function, edit: Edit) -> None:
     place, operation = _there(function, edit.target)
     if edit.slot >= len(operation.operands):
         raise InvalidEditError(f"{operation.head} has no operand {edit.slot}")
@@ -142,10 +141,10 @@ def _change_operand(function: Function, edit: Edit, random: random.Random) -> No
     ]
     if not choices:
         raise InvalidEditError("there is no other value of such elements")
-    function.body[place] = operation.with_operand(edit.slot, random.choice(choices))
+    function.body[place] = operation.with_operand(edit.slot, edit.pick("", choices))
 
 
-def _repair(function: Function, random: random.Random) -> None:
+def _repair(function: Function, edit: Edit) -> None:
     """Let a value that is there take the place of each that is not: one of the same type, or else
     one of the same elements, which is cut or padded.
 
@@ -154,12 +153,12 @@ def _repair(function: Function, random: random.Random) -> None:
     known = dict(function.arguments)
     for place, operation in enumerate(function.body):
         if operation is not None:
-            function.body[place] = _repaired(operation, known, random)
+            function.body[place] = _repaired(operation, known, edit)
             known.update(operation.results)
-    function.returns = _repaired(function.returns, known, random)
+    function.returns = _repaired(function.returns, known, edit)
 
 
-def _repaired(operation: Operation, known: Mapping[str, str], random: random.Random) -> Operation:
+def _repaired(operation: Operation, known: Mapping[str, str], edit: Edit) -> Operation:
     """An operation whose operands are all known."""
     for slot, (value, type_) in enumerate(zip(operation.operands, operation.types, strict=True)):
         if value not in known:
@@ -167,11 +166,12 @@ def _repaired(operation: Operation, known: Mapping[str, str], random: random.Ran
             choices = same or [name for name, has in known.items() if fits(has, type_)]
             if not choices:
                 raise InvalidEditError(f"no value is there in the place of a {type_}")
-            operation = operation.with_operand(slot, random.choice(choices))
+            chosen = edit.pick(f"{operation.identity}:{slot}", choices)
+            operation = operation.with_operand(slot, chosen)
     return operation
 
 
-def _wire(function: Function, identity: str, random: random.Random) -> None:
+def _wire(function: Function, identity: str, edit: Edit) -> None:
     """Let an operand after it use a result of an operation that nothing uses.
 
     Raises ``InvalidEditError`` where none can: the operation would be for nothing.
@@ -181,17 +181,17 @@ def _wire(function: Function, identity: str, random: random.Random) -> None:
     later = [*function.body[place + 1 :], function.returns]
     if any(each is not None and own & set(each.operands) for each in later):
         return
-    fitting = [
-        (number, slot, name)
+    fitting = {
+        f"{each.identity}:{slot} {name}": (number, slot, name)
         for number, each in enumerate(later)
         if each is not None
         for slot, type_ in enumerate(each.types)
         for name, has in operation.results
         if fits(has, type_)
-    ]
+    }
     if not fitting:
         raise InvalidEditError(f"nothing after it can use {operation.head}")
-    number, slot, name = random.choice(fitting)
+    number, slot, name = fitting[edit.pick("", fitting)]
     chosen = later[number]
     assert chosen is not None
     changed = chosen.with_operand(slot, name)
