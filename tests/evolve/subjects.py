@@ -73,7 +73,15 @@ class WordsEvaluator:
     def __init__(self, original: list[str]) -> None:
         self._original = original
 
-    def evaluate(self, text: str, *, heldout: bool, limit: float) -> Evaluation:
+    def prepare(self) -> str:
+        if "unprepared" in self._original:
+            raise ValueError("cannot be prepared")
+        if "unready" in self._original:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        return "ready"
+
+    def evaluate(self, text: str, prepared: Any, *, heldout: bool, limit: float) -> Evaluation:
+        assert prepared == "ready"
         words = text.split()
         if "crash" in words:
             os.kill(os.getpid(), signal.SIGSEGV)

@@ -162,6 +162,23 @@ def test_an_error_that_is_always_the_same_is_told_of() -> None:
     assert not run(error=0.0).doubts, "some were too wrong"
 
 
+@pytest.mark.parametrize("moment", [5, 40, 75])
+def test_ctrl_c_amid_an_evaluation(moment: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is being evaluated then is nobody's any more."""
+    answers = EvaluationPool.answers
+    count = itertools.count()
+
+    def interrupted(pool: EvaluationPool, timeout: float) -> Any:
+        for answer in answers(pool, timeout):
+            if next(count) == moment:
+                raise KeyboardInterrupt
+            yield answer
+
+    monkeypatch.setattr(EvaluationPool, "answers", interrupted)
+    front = run(error=1.0, budget=Budget(seconds=600))
+    assert front.stopped == "interrupted"
+
+
 def test_dependences_are_looked_for_where_asked() -> None:
     (point,) = run(ablation=True)
     assert point.dependences == []
@@ -286,6 +303,11 @@ def test_a_numba_function_is_called_as_it_was() -> None:
     y = np.zeros_like(x)
     assert function(x, y, 2.5) == 6
     assert (y == x * 2.5).all()
+    for wrong in (x.astype(np.float32), np.asfortranarray(x), x[0], x[:, ::2], 3.0):
+        with pytest.raises(UsageError, match="argument 1 must be an array of float64 with 2 dim"):
+            function(wrong, y, 2.5)
+    with pytest.raises(UsageError, match="the kernel takes 3 arguments, not 2"):
+        function(x, y)
     (words,) = subject.representation.describe([subject.representation.draw([], random.Random(0))])
     first = scaled.__code__.co_firstlineno
     (line,) = set(re.findall(r"\(line (\d+)\)", words)) or {"0"}

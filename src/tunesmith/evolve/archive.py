@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -12,10 +13,12 @@ from tunesmith.evolve.evaluation.evaluation import Evaluation
 from tunesmith.evolve.evaluation.subject import Subject
 from tunesmith.evolve.search.individual import Individual, Program
 from tunesmith.evolve.search.nsga2 import SearchSettings
+from tunesmith.measurement import Outcome
 from tunesmith.store import Store, StoredEvaluation
 
 # How many evaluations are stored at a time.
 _BATCH = 16
+_BY_LIMITS = frozenset({Outcome.BUILD_TIMEOUT, Outcome.RUN_TIMEOUT})
 
 
 class Archive:
@@ -53,7 +56,12 @@ class Archive:
         )
 
     def _take(self, stored: StoredEvaluation) -> None:
-        """An evaluation of an earlier run."""
+        """An evaluation of an earlier run, but for those that other limits would change: of what
+        took too long or too much memory, and of what was so wrong that it was not tested to the
+        end."""
+        unfinished = stored.outcome is Outcome.NO_ERROR and not math.isfinite(stored.error)
+        if unfinished or stored.outcome in _BY_LIMITS:
+            return
         program = self._programs.setdefault(stored.program, Program(stored.program))
         program.evaluations.append(
             Evaluation(stored.outcome, stored.ratio, stored.seconds, stored.error, stored.message)
@@ -74,8 +82,12 @@ class Archive:
 
     @property
     def individuals(self) -> list[Individual]:
-        """All valid ones, each program once."""
-        return [each for each in self._individuals.values() if each.edits]
+        """All valid ones, each program once; what failed when it was evaluated again is none."""
+        return [
+            each
+            for each in self._individuals.values()
+            if each.edits and each.program.evaluation.within(self._limit)
+        ]
 
     def note(self, edits: tuple[Edit, ...], program: Program) -> None:
         """Take in what was just evaluated."""

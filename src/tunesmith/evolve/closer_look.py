@@ -3,6 +3,7 @@ that do nothing, and on what the search has never seen."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,14 @@ MOST_POINTS = 12
 _LOOKS = 5
 
 
+def _spread(candidates: Sequence[Individual], most: int) -> Sequence[Individual]:
+    """So many of a front, at most, from one end to the other."""
+    if len(candidates) <= most:
+        return candidates
+    last = len(candidates) - 1
+    return [candidates[round(number * last / (most - 1))] for number in range(most)]
+
+
 @dataclass(frozen=True)
 class CloserLook:
     """Evaluates in the ``pool``, where nothing else may be under way. ``limit`` is how wrong a
@@ -38,20 +47,21 @@ class CloserLook:
         self, candidates: Sequence[Individual], *, ablation: bool, tell: Callable[[str], None]
     ) -> list[Point]:
         """The front of what candidates turn out to be, the fastest first. Those that should be best
-        come first; where there is one point, it is the first that holds on what is held out.
+        come first; where there is one point, it is the best that holds on what is held out.
         ``tell`` is told what is done; with ``ablation`` it is looked which edits depend on each
         other."""
-        points = []
-        chosen = candidates[:MOST_POINTS]
-        for number, individual in enumerate(chosen, 1):
-            tell(f"looking closer at program {number} of {len(chosen)}")
-            edits = minimized(self.subject.representation, individual.edits, self._again)
-            point = self._point(edits, ablation=ablation) if edits else None
-            if point is not None:
-                points.append(point)
-                if self.exact:
+        points: list[Point] = []
+        chosen = candidates[:MOST_POINTS] if self.exact else _spread(candidates, MOST_POINTS)
+        with contextlib.suppress(KeyboardInterrupt):  # what was found so far is kept
+            for number, individual in enumerate(chosen, 1):
+                if self.exact and points and points[0].ratio <= individual.objectives[0]:
                     break
-        points.sort(key=lambda point: (point.ratio, point.error))
+                tell(f"looking closer at program {number} of {len(chosen)}")
+                edits = minimized(self.subject.representation, individual.edits, self._again)
+                point = self._point(edits, ablation=ablation) if edits else None
+                if point is not None:
+                    points.append(point)
+                    points.sort(key=lambda point: (point.ratio, point.error))
         return [
             point
             for number, point in enumerate(points)

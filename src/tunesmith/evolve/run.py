@@ -144,13 +144,13 @@ class _Run:
     def go(self, *, ablation: bool) -> Front:
         """Search until the budget is used up, then look closer at the front."""
         stopped = Stop.INTERRUPTED
+        points: list[Point] = []
         try:
-            stopped = self._generations()
+            with contextlib.suppress(KeyboardInterrupt):
+                stopped = self._generations()
+            self._driver.abandon()
             self._pool.forget()
-            points = self._finish(ablation=ablation)
-        except KeyboardInterrupt:
-            self._pool.forget()
-            points = self._finish(ablation=False)
+            points = self._finish(ablation=ablation and stopped is not Stop.INTERRUPTED)
         finally:
             self._archive.close(stopped)
         return Front(
@@ -189,11 +189,10 @@ class _Run:
             took = time.monotonic() - begun
             if not found.ran:
                 raise TunesmithError(f"the original fails its tests: {found.message}")
-            differ = abs(found.error - found.original_error)
-            if differ:
+            if found.error != found.original_error:
                 raise TunesmithError(
-                    f"two runs of the original differ by {differ:.3g}: make the tests repeat "
-                    "exactly, with a fixed seed"
+                    "the original, built again, differs by "
+                    f"{abs(found.error - found.original_error):.3g}: allow an --error"
                 )
             program.evaluations.append(found)
         # What takes so much longer than the original is of no use, and most such programs hang.

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import linecache
 import math
+import sys
+import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,6 +101,39 @@ def test_tests_that_make_no_sense_are_one_line() -> None:
     assert checked_error(math.nan) == math.inf
 
 
+def test_another_text_of_a_test_is_another_test(tmp_path: Path) -> None:
+    place = tmp_path / "harness_of_digests.py"
+
+    def digest(text: str) -> str:
+        place.write_text(text)
+        spec = importlib.util.spec_from_file_location(place.stem, place)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[place.stem] = module
+        try:
+            spec.loader.exec_module(module)
+            linecache.checkcache(str(place))
+            return Tests.of([module.test]).digest
+        finally:
+            del sys.modules[place.stem]
+
+    first = digest("def test(kernel):\n    return kernel(1)\n")
+    assert first == digest("def test(kernel):\n    return kernel(1)\n")
+    assert first != digest("def test(kernel):\n    return kernel(2) + 1\n")
+
+
+def test_what_cannot_be_sent_is_one_line() -> None:
+    lock = threading.Lock()
+
+    def test(kernel: Any) -> Any:
+        with lock:
+            return kernel()
+
+    with pytest.raises(UsageError, match="a test cannot be sent to another process"):
+        _ = Tests.of([test]).digest
+
+
 def test_their_digest_is_of_what_they_do() -> None:
     def of(*values: Any, **settings: Any) -> str:
         return Tests.of(values, **settings).digest
@@ -105,4 +143,6 @@ def test_their_digest_is_of_what_they_do() -> None:
     assert of(call) != of((np.arange(3), 2))
     assert of(call) != of(call, heldout=[(np.arange(4), 1)])
     assert of(call) != of(call, error="absolute")
+    assert of(call, heldout=[call, call]) != of(call, call, heldout=[call])
+    assert of(call) != of((np.asfortranarray(np.arange(3)[None]), 1))
     assert isinstance(Tests.of([call]).search[0], CallOnce)

@@ -61,6 +61,21 @@ def test_a_subject_that_cannot_be_built() -> None:
         EvaluationPool(WordsSubject("unbuildable"), SETTINGS)
 
 
+def test_an_original_that_fails_its_tests() -> None:
+    with pytest.raises(TunesmithError, match=r"^the original fails its tests: ValueError: cannot"):
+        EvaluationPool(WordsSubject("unprepared"), SETTINGS)
+    with pytest.raises(TunesmithError, match=r"^the original fails its tests: killed by SIGSEGV"):
+        EvaluationPool(WordsSubject("unready"), SETTINGS)
+
+
+def test_what_was_given_up_answers_nobody() -> None:
+    with EvaluationPool(WordsSubject("a b"), SETTINGS) as pool:
+        pool.submit(7, "a b", limit=1.0)
+        assert pool.evaluate("a", limit=1.0).ratio == 2 / 3
+        pool.forget()
+        assert not pool.busy
+
+
 def test_a_large_subject_comes_in_parts() -> None:
     words = " ".join(f"word{number}" for number in range(200_000))
     with EvaluationPool(WordsSubject(words), SETTINGS) as pool:

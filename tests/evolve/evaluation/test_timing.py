@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import statistics
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -12,8 +13,17 @@ import numpy as np
 import pytest
 
 from tunesmith.errors import UsageError
-from tunesmith.evolve.evaluation.harness import CallOnce, Test, relative
-from tunesmith.evolve.evaluation.timing import GuardedKernel, OutOfBoundsError, Pairs, compare
+from tunesmith.evolve.evaluation.harness import CallOnce, ErrorOf, Test, absolute, relative
+from tunesmith.evolve.evaluation.timing import (
+    Call,
+    Compared,
+    GuardedKernel,
+    OutOfBoundsError,
+    Pairs,
+    TamperedError,
+    compare,
+    golden_of,
+)
 
 
 def doubled(arguments: Sequence[Any]) -> None:
@@ -37,32 +47,45 @@ def outside(arguments: Sequence[Any]) -> None:
 TEST = CallOnce((np.ones(5),))
 
 
+def compared(
+    variant: Call, *tests: Test, error_of: ErrorOf = relative, **settings: Any
+) -> Compared:
+    """With the kernel that doubles as the original."""
+    golden = golden_of(doubled, tests, error_of)
+    return compare(doubled, variant, tests, error_of, golden, **{"limit": 1.0, **settings})
+
+
 def test_a_slower_kernel_has_a_larger_ratio() -> None:
-    found = compare(doubled, slow, [TEST], relative, limit=1.0, pairs=Pairs(3, 5, 1.0))
+    found = compared(slow, TEST, pairs=Pairs(3, 5, 1.0))
     assert found.error == 0
     assert found.ratio > 2
     assert found.seconds > 0.002
 
 
 def test_the_error_is_the_largest_of_all_tests() -> None:
-    tests: list[Test] = [TEST, lambda kernel: 1.0]
-    found = compare(doubled, wrong, tests, relative, limit=1.0, pairs=Pairs(1, 1))
-    assert found.error == 0.5
-    found = compare(doubled, wrong, tests[::-1], relative, limit=1.0, pairs=Pairs(1, 1))
-    assert found.error == 0.5
+    def always_one(kernel: Any) -> float:
+        kernel(np.ones(1))
+        return 1.0
+
+    assert compared(wrong, TEST, always_one, pairs=Pairs(1, 1)).error == 0.5
+    assert compared(wrong, always_one, TEST, pairs=Pairs(1, 1)).error == 0.5
 
 
 def test_what_is_too_wrong_in_one_test_is_spared_the_others() -> None:
-    def never(_kernel: Any) -> float:
-        raise AssertionError
+    ran = []
 
-    found = compare(doubled, wrong, [TEST, never], relative, limit=0.1, pairs=Pairs(1, 1))
-    assert found.error == 0.5
+    def second(kernel: Any) -> Any:
+        ran.append(kernel)
+        return TEST(kernel)
+
+    found = compared(wrong, TEST, second, limit=0.1, pairs=Pairs(1, 1))
+    assert found.error == math.inf, "of the second nothing is known"
+    assert len(ran) == 2, "of the original alone"
 
 
 def test_of_a_single_pair_only_the_time_of_the_processor_counts() -> None:
     """What another process takes from it would be noise."""
-    once = compare(doubled, slow, [TEST], relative, limit=1.0, pairs=Pairs(1, 1, 0.0))
+    once = compared(slow, TEST, pairs=Pairs(1, 1, 0.0))
     assert once.seconds < 0.002
 
 
@@ -70,7 +93,16 @@ def test_an_error_may_be_negative() -> None:
     def gain(outputs: Any, golden: Any) -> float:
         return float(golden[0][0] - outputs[0][0])
 
-    assert compare(doubled, wrong, [TEST], gain, limit=0.0, pairs=Pairs(1, 1)).error == -1.0
+    found = compared(wrong, TEST, error_of=gain, limit=0.0, pairs=Pairs(1, 1))
+    assert (found.error, found.original_error) == (-1.0, 0.0)
+
+
+def test_an_error_may_look_at_outputs_alone() -> None:
+    def size(outputs: Any, _golden: Any) -> float:
+        return float(outputs[0][0])
+
+    found = compared(wrong, TEST, error_of=size, limit=9.0, pairs=Pairs(1, 1))
+    assert (found.error, found.original_error) == (3.0, 2.0)
 
 
 def test_what_is_too_wrong_is_not_timed_at_length() -> None:
@@ -80,12 +112,117 @@ def test_what_is_too_wrong_is_not_timed_at_length() -> None:
         calls.append(1)
         wrong(arguments)
 
-    compare(doubled, counted, [TEST], relative, limit=0.1, pairs=Pairs(50, 50))
+    compared(counted, TEST, limit=0.1, pairs=Pairs(50, 50))
     assert len(calls) == 1
-    compare(doubled, counted, [TEST], relative, limit=0.9, pairs=Pairs(50, 50, 1.0))
+    compared(counted, TEST, limit=0.9, pairs=Pairs(50, 50, 1.0))
     assert len(calls) == 1 + 51
-    compare(doubled, counted, [TEST], relative, limit=0.9, pairs=Pairs(50, 50, 0.0))
-    assert len(calls) == 1 + 51 + 1, "it has taken longer than nothing"
+    compared(counted, TEST, limit=0.9, pairs=Pairs(50, 50, 0.0))
+    assert len(calls) == 1 + 51 + 2, "it has taken longer than nothing"
+
+
+def test_a_long_test_of_many_calls_needs_no_run_to_warm_up() -> None:
+    calls = []
+
+    def counted(arguments: Sequence[Any]) -> None:
+        calls.append(1)
+        doubled(arguments)
+
+    def ten(kernel: Any) -> Any:
+        array = np.ones(3)
+        for _ in range(10):
+            kernel(array)
+        return array
+
+    compared(counted, ten, pairs=Pairs(50, 50, 0.0))
+    assert len(calls) == 10
+
+
+def test_the_original_is_no_slower_for_being_first() -> None:
+    """Memory that is used for the first time is slow: it must not make a gain of the same code."""
+    memory: dict[str, Any] = {}
+
+    def scratch(name: str) -> Call:
+        def call(arguments: Sequence[Any]) -> None:
+            kept = memory.setdefault(name, np.empty(4_000_000))
+            kept[...] = arguments[0][0]
+            arguments[0][...] = kept[0] * 2
+
+        return call
+
+    golden = golden_of(doubled, [TEST], relative)
+    ratios = []
+    for _ in range(5):
+        memory.clear()
+        found = compare(
+            scratch("original"),
+            scratch("variant"),
+            [TEST],
+            relative,
+            golden,
+            limit=0.0,
+            pairs=Pairs(1, 1, 0.0),
+        )
+        ratios.append(found.ratio)
+    assert 0.5 < statistics.median(ratios) < 2
+
+
+def test_a_variant_finds_nothing_that_the_original_left() -> None:
+    left: list[float] = []
+
+    def original(arguments: Sequence[Any]) -> None:
+        left[:] = [7.0]
+        arguments[0][...] = left[0]
+
+    def lazy(arguments: Sequence[Any]) -> None:
+        arguments[0][...] = left[0] if left else 0.0
+
+    golden = golden_of(original, [TEST], relative)
+    left.clear()  # as in another process
+    found = compare(original, lazy, [TEST], relative, golden, limit=1.0, pairs=Pairs(1, 1))
+    assert found.error == 1.0
+
+
+def test_a_variant_that_changes_the_test_is_found_out() -> None:
+    shared = np.ones(5)
+
+    def test(kernel: Any) -> Any:
+        out = np.zeros(5)
+        kernel(shared, out)
+        return out
+
+    def copies(arguments: Sequence[Any]) -> None:
+        arguments[1][...] = arguments[0]
+
+    def spoils(arguments: Sequence[Any]) -> None:
+        copies(arguments)
+        arguments[0][...] = 0.0
+
+    golden = golden_of(copies, [test], relative)
+    with pytest.raises(TamperedError, match="it changed the test"):
+        compare(copies, spoils, [test], relative, golden, limit=0.0, pairs=Pairs(1, 1))
+
+
+def test_tests_of_the_original_that_say_nothing() -> None:
+    def silent(kernel: Any) -> None:
+        kernel(np.ones(1))
+
+    def empty(kernel: Any) -> list[Any]:
+        kernel(np.ones(1))
+        return []
+
+    for test in (silent, empty):
+        with pytest.raises(UsageError, match="a test must return what is compared"):
+            golden_of(doubled, [test], relative)
+    with pytest.raises(UsageError, match="the error of the original itself is no number"):
+        golden_of(doubled, [TEST], lambda *_: math.nan)
+    counter = iter(range(10))
+
+    def unsteady(kernel: Any) -> float:
+        kernel(np.ones(1))
+        return float(next(counter))
+
+    with pytest.raises(UsageError, match="two runs of the original differ by 1: make the tests"):
+        golden_of(doubled, [unsteady], absolute)
 
 
 def test_calls_count_and_not_what_the_test_does_beside() -> None:
@@ -109,7 +246,7 @@ def test_writing_beside_an_array_fails() -> None:
 
 def test_tests_that_never_call_the_kernel() -> None:
     with pytest.raises(UsageError, match="no test calls the kernel"):
-        compare(doubled, doubled, [lambda kernel: 1.0], relative, limit=1.0, pairs=Pairs(1, 1))
+        golden_of(doubled, [lambda kernel: 1.0], relative)
 
 
 def test_a_kernel_returns_what_it_returns() -> None:

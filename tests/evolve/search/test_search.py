@@ -49,7 +49,7 @@ class InlinePool:
 
     def answers(self, timeout: float) -> Iterable[tuple[int, Evaluation]]:
         number, text = self._under_way.pop()
-        yield number, self._evaluator.evaluate(text, heldout=False, limit=1.0)
+        yield number, self._evaluator.evaluate(text, "ready", heldout=False, limit=1.0)
 
 
 def searching(
@@ -155,6 +155,8 @@ def test_known_programs_are_not_evaluated() -> None:
 def test_a_lucky_time_is_not_selected() -> None:
     program = Program("p", [Evaluation(Outcome.NO_ERROR, ratio, 1.0, 0.0) for ratio in (0.5, 1, 1)])
     assert program.evaluation.ratio == 1.0
+    program.evaluations.append(Evaluation(Outcome.RUN_TIMEOUT))
+    assert program.evaluation.ran, "the machine was busy"
     program.evaluations.append(Evaluation(Outcome.RUNTIME_DEVICE))
     assert not program.evaluation.ran
 
@@ -172,7 +174,9 @@ def test_a_front_has_no_program_that_another_beats() -> None:
 
 
 def _evaluate(edits: tuple[Edit, ...]) -> Evaluation:
-    return WordsEvaluator(TEXT.split()).evaluate(Words(TEXT).apply(edits), heldout=False, limit=1.0)
+    return WordsEvaluator(TEXT.split()).evaluate(
+        Words(TEXT).apply(edits), "ready", heldout=False, limit=1.0
+    )
 
 
 def test_minimising_keeps_what_matters() -> None:
@@ -193,7 +197,9 @@ def test_minimising_drops_what_gains_less_than_times_vary() -> None:
     words = Words(long)
 
     def evaluate(edits: tuple[Edit, ...]) -> Evaluation:
-        return WordsEvaluator(long.split()).evaluate(words.apply(edits), heldout=False, limit=1.0)
+        return WordsEvaluator(long.split()).evaluate(
+            words.apply(edits), "ready", heldout=False, limit=1.0
+        )
 
     assert minimized(words, [Edit("delete", "7")], evaluate) == ()
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 _LINE = 64
-_PATTERN = 0xA5
+# As a number of any kind of float it is NaN: what is read beside an array spoils the result.
+_PATTERN = 0xFF
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -42,7 +44,8 @@ class Guarded:
         return all(bool((zone == _PATTERN).all()) for zone in self._zones)
 
     def view(self, array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-        """An array of this memory, with shape, type and contents of another one of its size."""
-        found = self.bytes.view(array.dtype).reshape(array.shape)
+        """An array of this memory, with all that another one of its size has."""
+        order: Literal["C", "F"] = "F" if array.flags.fnc else "C"
+        found = self.bytes.view(array.dtype).reshape(array.shape, order=order)
         found[...] = array
         return found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.errors import UsageError, unknown_name
+from tunesmith.errors import UsageError, describe, unknown_name
 
 Array = npt.NDArray[Any]
 
@@ -40,12 +42,15 @@ class CallOnce:
     def told(self) -> bytes:
         """What tells it from others."""
         return b"".join(
-            each.dtype.str.encode() + str(each.shape).encode() + each.tobytes()
+            f"{each.dtype.str} {each.shape} {each.strides} ".encode() + each.tobytes()
             for each in map(np.asarray, self.arguments)
         )
 
     def __call__(self, kernel: Kernel) -> Any:
-        given = [each.copy() if isinstance(each, np.ndarray) else each for each in self.arguments]
+        given = [
+            each.copy(order="K") if isinstance(each, np.ndarray) else each
+            for each in self.arguments
+        ]
         returned = kernel(*given)
         arrays = [each for each in given if isinstance(each, np.ndarray)]
         if returned is None:
@@ -161,10 +166,39 @@ class Tests:
 
     @property
     def digest(self) -> str:
-        """What tells them from others."""
-        import cloudpickle
+        """What tells them from others: of functions, their code and all of their modules.
 
+        Raises ``UsageError`` for a test that cannot be sent to another process.
+        """
         told = hashlib.sha256()
-        for test in (*self.search, *self.heldout, self.error_of):
-            told.update(test.told() if isinstance(test, CallOnce) else cloudpickle.dumps(test))
+        for group in (self.search, self.heldout, [self.error_of]):
+            told.update(f"{len(group)} tests ".encode())
+            for test in group:
+                each = test.told() if isinstance(test, CallOnce) else _told(test)
+                told.update(f"{len(each)} bytes ".encode() + each)
         return told.hexdigest()[:16]
+
+
+def _told(function: Any) -> bytes:
+    """What tells a function, or an object that is called as one, from others. Another text of its
+    module makes it another one, as what it calls may be there."""
+    import cloudpickle
+
+    module = sys.modules.get(function.__module__)
+    try:
+        source = inspect.getsource(module) if module is not None else ""
+    except (OSError, TypeError):  # of what was typed in
+        source = ""
+    code = getattr(function, "__code__", None)
+    known = [source, getattr(function, "__qualname__", type(function).__qualname__)]
+    if code is None:
+        state: Any = function
+    else:
+        cells = [each.cell_contents for each in function.__closure__ or ()]
+        state = cells, function.__defaults__, function.__kwdefaults__
+        if not source:
+            state = function
+    try:
+        return repr(known).encode() + bytes(cloudpickle.dumps(state))
+    except Exception as error:
+        raise UsageError(f"a test cannot be sent to another process: {describe(error)}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from tunesmith.measure.processes.pool_worker import packed
 from tunesmith.measure.processes.spawned import SpawnedProcess
 
 _PREPARE_TIMEOUT = 300.0
+# Seconds that a variant's process may take to end.
+_GRACE = 10.0
 
 
 @dataclass(frozen=True)
@@ -57,13 +60,14 @@ class EvaluationPool:
         self.timeout = settings.timeout  # of the tests of the search, which the search may lower
         self._busy: set[int] = set()
         self._ended = False
+        self._alone = itertools.count(-1, -1)  # numbers that no one else has
         self._server = SpawnedProcess(
             "tunesmith.evolve.evaluation.server",
             str(os.getpid()),
             environment={"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         )
-        self._server.send({"subject": packed(subject), "memory_limit": settings.memory_limit})
         try:
+            self._server.send({"subject": packed(subject), "memory_limit": settings.memory_limit})
             self._wait_until_ready()
         except BaseException:
             self._stop()
@@ -128,20 +132,27 @@ class EvaluationPool:
 
         Raises ``TunesmithError`` if the process died.
         """
-        for message in self._receive(timeout):
-            number = int(message["number"])  # type: ignore[call-overload]
-            self._busy.discard(number)
-            yield number, Evaluation.from_json(message)
+        found = [
+            (int(message["number"]), Evaluation.from_json(message))  # type: ignore[call-overload]
+            for message in self._receive(timeout)
+        ]
+        # All at once: who is interrupted does not come for the others.
+        self._busy.difference_update(number for number, _ in found)
+        yield from found
 
     def forget(self) -> None:
         """Wait for all that is being evaluated, and drop what comes of it."""
-        while self._busy:
+        until = time.monotonic() + self.settings.timeout + _GRACE
+        while self._busy and time.monotonic() < until:
             for _ in self.answers(1.0):
                 pass
+        self._busy.clear()
 
     def evaluate(self, text: str, *, limit: float, heldout: bool = False) -> Evaluation:
         """Evaluate one variant, alone: nothing else may be under way."""
-        self.submit(0, text, limit=limit, heldout=heldout)
+        own = next(self._alone)
+        self.submit(own, text, limit=limit, heldout=heldout)
         while True:
-            for _, found in self.answers(1.0):
-                return found
+            for number, found in self.answers(1.0):
+                if number == own:
+                    return found

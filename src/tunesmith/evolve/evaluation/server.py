@@ -19,6 +19,7 @@ from typing import Any
 
 from tunesmith.errors import TunesmithError, describe
 from tunesmith.evolve.evaluation.evaluation import Evaluation
+from tunesmith.evolve.evaluation.preparing import prepared
 from tunesmith.evolve.evaluation.subject import Evaluator
 from tunesmith.measure.failure import (
     FailedTrialError,
@@ -59,11 +60,15 @@ class _Run:
 
 
 class EvaluationServer:
-    """Evaluates what the client sends until it is gone. ``memory_limit`` is the number of bytes
+    """Evaluates what the client sends until it is gone. ``ready`` is what the evaluator prepared,
+    ``memory_limit`` is the number of bytes
     that a child may allocate."""
 
-    def __init__(self, evaluator: Evaluator, client: Channel, memory_limit: int) -> None:
+    def __init__(
+        self, evaluator: Evaluator, ready: Any, client: Channel, memory_limit: int
+    ) -> None:
         self._evaluator = evaluator
+        self._ready = ready
         self._client = client
         self._memory_limit = memory_limit
         self._runs: list[_Run] = []
@@ -107,7 +112,10 @@ class EvaluationServer:
         """The body of a child."""
         try:
             found = self._evaluator.evaluate(
-                message["text"], heldout=message["heldout"], limit=float(message["limit"])
+                message["text"],
+                self._ready,
+                heldout=message["heldout"],
+                limit=float(message["limit"]),
             )
         except FailedTrialError as error:
             found = Evaluation(error.outcome, message=str(error))
@@ -143,14 +151,16 @@ def main(descriptor: int, parent: int) -> int:
             client.wait()
             messages = client.receive()
         (first,) = messages
+        memory_limit = int(first["memory_limit"])
         try:
             evaluator: Evaluator = unpacked(first["subject"]).evaluator()
+            crash_silently()
+            ready = prepared(evaluator, memory_limit)
         except (TunesmithError, Exception) as error:
             client.send({"kind": "failed", "message": describe(error)})
             return 1
-        crash_silently()
         client.send({"kind": "ready"})
-        EvaluationServer(evaluator, client, int(first["memory_limit"])).serve(parent)
+        EvaluationServer(evaluator, ready, client, memory_limit).serve(parent)
     return 0
 
 

@@ -15,7 +15,11 @@ class Evaluator(Protocol):
     """Runs variants of a program beside the original. It lives in a process of its own, which makes
     a child for each variant: one that crashes, hangs or writes anywhere costs itself alone."""
 
-    def evaluate(self, text: str, *, heldout: bool, limit: float) -> Evaluation:
+    def prepare(self) -> Any:
+        """What evaluations need to know of the original, which is run for it in a child of its own.
+        It can be pickled. What is raised is wrong with the original, or with its tests."""
+
+    def evaluate(self, text: str, prepared: Any, *, heldout: bool, limit: float) -> Evaluation:
         """Build a variant, and run the tests, or those that the search never sees.
 
         A variant whose error is above the limit need not be timed well. What it raises costs the

@@ -1,4 +1,4 @@
-"""Tests of two kernels in turn: how much faster the one is than the other, and how wrong."""
+"""Tests of two kernels: how wrong the one is, and how much faster than the other."""
 
 from __future__ import annotations
 
@@ -13,28 +13,44 @@ import numpy as np
 
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.evolve.evaluation.guards import Guarded
-from tunesmith.evolve.evaluation.harness import ErrorOf, Test, as_outputs, checked_error
+from tunesmith.evolve.evaluation.harness import (
+    ErrorOf,
+    Outputs,
+    Test,
+    Tests,
+    as_outputs,
+    checked_error,
+)
 
 Call = Callable[[Sequence[Any]], Any]
 """A kernel as it is called by the machine's own conventions, which takes all arguments at once."""
+
+# A test with so many calls needs no run to warm up: the first call is a small part of it.
+_MANY_CALLS = 8
 
 
 class OutOfBoundsError(TunesmithError):
     """A kernel wrote beside its arrays."""
 
 
+class TamperedError(TunesmithError):
+    """A kernel changed what a test goes on with."""
+
+
 class GuardedKernel:
-    """Calls a kernel with copies of its arrays that have guard zones, and adds up the ``seconds``
-    that it takes, without the copying, and the ``cpu_seconds``, those of the processor."""
+    """Calls a kernel with copies of its arrays that have guard zones. It counts the ``calls``, and
+    adds up the ``seconds`` that they take, without the copying, and the ``cpu_seconds``, those of
+    the processor."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
         self._memory: dict[tuple[int, int], Guarded] = {}
-        self.seconds = self.cpu_seconds = 0.0
+        self.reset()
 
     def reset(self) -> None:
         """Begin to count anew."""
         self.seconds = self.cpu_seconds = 0.0
+        self.calls = 0
 
     def __call__(self, *arguments: Any) -> Any:
         """Raises ``OutOfBoundsError`` if the kernel wrote beside an array."""
@@ -47,6 +63,7 @@ class GuardedKernel:
         returned = self._call(guarded)
         self.seconds += time.perf_counter() - begun
         self.cpu_seconds += time.process_time() - cpu_begun
+        self.calls += 1
         for number, (each, copy) in enumerate(zip(arguments, guarded, strict=True)):
             if isinstance(each, np.ndarray):
                 if not self._memory[number, each.nbytes].intact:
@@ -64,7 +81,7 @@ class GuardedKernel:
 @dataclass(frozen=True)
 class Pairs:
     """How often tests are repeated: at least so many pairs of runs, and more as long as all of them
-    take no more than so many seconds."""
+    take no more than so many seconds. A test that takes longer than that has one pair."""
 
     least: int = 3
     most: int = 300
@@ -73,6 +90,64 @@ class Pairs:
 
 PAIRS = Pairs()
 """What there is unless it is said."""
+
+
+@dataclass(frozen=True)
+class Golden:
+    """What tests of the original gave: the ``outputs`` of each, their own ``errors``, and the
+    ``seconds`` of the processor."""
+
+    outputs: Sequence[Outputs]
+    errors: Sequence[float]
+    seconds: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Goldens:
+    """Those of the search, and those of the tests that it never sees."""
+
+    search: Golden
+    heldout: Golden
+
+
+def goldens_of(call: Call, tests: Tests) -> Goldens:
+    """What the tests of the original give, in a process where nothing else has run.
+
+    Raises ``UsageError`` for tests that say nothing, or do not repeat, and what they raise.
+    """
+    return Goldens(
+        *(golden_of(call, each, tests.error_of) for each in (tests.search, tests.heldout))
+    )
+
+
+def golden_of(call: Call, tests: Sequence[Test], error_of: ErrorOf) -> Golden:
+    """What some tests give: see ``goldens_of``."""
+    kernel = GuardedKernel(call)
+    outputs, errors, seconds = [], [], []
+    for test in tests:
+        kernel.reset()
+        first, second = _checked(test(kernel)), _checked(test(kernel))
+        error, again = (checked_error(error_of(each, first)) for each in (first, second))
+        if not math.isfinite(error):
+            raise UsageError("the error of the original itself is no number")
+        if error != again:
+            raise UsageError(
+                f"two runs of the original differ by {abs(again - error):.3g}: make the tests "
+                "repeat exactly, with a fixed seed"
+            )
+        outputs.append(first)
+        errors.append(error)
+        seconds.append(kernel.cpu_seconds / 2)
+    if not any(seconds):
+        raise UsageError("no test calls the kernel")
+    return Golden(outputs, errors, seconds)
+
+
+def _checked(value: Any) -> list[Any]:
+    outputs = as_outputs(value)
+    if not outputs or any(each.dtype == object for each in outputs):
+        raise UsageError("a test must return what is compared: arrays or numbers")
+    return outputs
 
 
 @dataclass(frozen=True)
@@ -90,56 +165,78 @@ def compare(
     variant: Call,
     tests: Sequence[Test],
     error_of: ErrorOf,
+    golden: Golden,
     *,
     limit: float,
     pairs: Pairs,
 ) -> Compared:
-    """Run tests of two kernels in turn. Where the error is above the limit, the tests after it are
-    left out, and times are of one pair; as they are of tests that take longer than ``pairs`` allow.
-    Of one pair times are those of the processor: the median over many pairs can do without what a
-    busy machine adds, one pair cannot.
+    """How wrong a variant is by the ``golden`` outputs, and the ratio of its time to the original's
+    in runs of both in turn.
 
-    Raises ``OutOfBoundsError`` if the variant wrote beside an array, and what the tests raise.
+    The variant is the first to run in this process, so that it finds nothing that the original left
+    in memory. Where its error is above the limit the tests after it are left out, as is the timing;
+    the error is infinite then, unless it was the last test. Raises ``OutOfBoundsError`` if the
+    variant wrote beside an array, ``TamperedError`` if the original does not give what it gave
+    before, and what the tests raise.
     """
     ours, theirs = GuardedKernel(variant), GuardedKernel(original)
-    worst, least, times, lasted = -math.inf, -math.inf, [], []
-    for test in tests:
+    own = max(golden.errors)
+    worst, firsts = -math.inf, []
+    for number, (test, right) in enumerate(zip(tests, golden.outputs, strict=True), 1):
+        ours.reset()
         begun = time.perf_counter()
-        seconds, outputs = [], []
-        for kernel in (theirs, ours):
-            kernel.reset()
-            outputs.append(as_outputs(test(kernel)))
-            seconds.append([kernel.cpu_seconds])
-        worst = max(worst, checked_error(error_of(outputs[1], outputs[0])))
-        least = max(least, checked_error(error_of(outputs[0], outputs[0])))
-        times.append((seconds[1], seconds[0]))
-        lasted.append(time.perf_counter() - begun)
+        outputs = as_outputs(test(ours))
+        firsts.append((ours.cpu_seconds, ours.calls, time.perf_counter() - begun))
+        worst = max(worst, checked_error(error_of(outputs, right)))
         if worst > limit:
-            break
-    if worst <= limit:
-        # The first run of a short test is slower than others: of those it does not count.
-        times = [
-            first if long > pairs.seconds else _times(test, ours, theirs, pairs)
-            for test, first, long in zip(tests, times, lasted, strict=True)
-        ]
+            spent = sum(first[0] for first in firsts)
+            ratio = spent / max(sum(golden.seconds[:number]), 1e-9)
+            return Compared(ratio, spent, worst if number == len(tests) else math.inf, own)
+    times = []
+    for number, (test, first) in enumerate(zip(tests, firsts, strict=True)):
+        theirs.reset()
+        again = as_outputs(test(theirs))
+        if checked_error(error_of(again, golden.outputs[number])) != golden.errors[number]:
+            raise TamperedError("after it the original gives something else: it changed the test")
+        times.append(_times(test, ours, theirs, first, pairs))
     before, after = ([statistics.median(sides[side]) for sides in times] for side in (1, 0))
-    if not sum(before):
-        raise UsageError("no test calls the kernel")
-    ratio = sum(_ratio(*sides) * own for sides, own in zip(times, before, strict=True) if own > 0)
-    return Compared(ratio / sum(before), sum(after), worst, least)
+    ratio = sum(
+        _ratio(*sides) * own_ for sides, own_ in zip(times, before, strict=True) if own_ > 0
+    )
+    return Compared(ratio / sum(before), sum(after), worst, own)
 
 
 def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
     return statistics.median(mine / other for mine, other in zip(ours, theirs, strict=True))
 
 
+Times = tuple[list[float], list[float]]
+
+
 def _times(
-    test: Test, ours: GuardedKernel, theirs: GuardedKernel, pairs: Pairs
-) -> tuple[list[float], list[float]]:
-    """The seconds of both kernels in each pair of runs; who is first alternates."""
-    found: tuple[list[float], list[float]] = ([], [])
+    test: Test,
+    ours: GuardedKernel,
+    theirs: GuardedKernel,
+    first: tuple[float, int, float],
+    pairs: Pairs,
+) -> Times:
+    """The seconds of both kernels in each pair of runs; each of them has run once before.
+
+    Of a single pair, that of a long test, they are the seconds of the processor: a median over many
+    pairs can do without what a busy machine adds, one pair cannot.
+    """
+    cpu_seconds, calls, lasted = first
+    if lasted > pairs.seconds:
+        if calls < _MANY_CALLS:
+            for kernel in (ours, theirs):
+                kernel.reset()
+                test(kernel)
+            cpu_seconds = ours.cpu_seconds
+        return [cpu_seconds], [theirs.cpu_seconds]
+    found: Times = ([], [])
     begun = time.perf_counter()
     while len(found[0]) < pairs.most:
+        # Who is first alternates.
         for side in (0, 1) if len(found[0]) % 2 else (1, 0):
             kernel = (ours, theirs)[side]
             kernel.reset()

@@ -52,27 +52,55 @@ class CConvention:
         function = ctypes.CFUNCTYPE(result, *map(c_type, self.arguments))(address)
 
         def call(arguments: Sequence[Any]) -> Any:
-            if len(arguments) != len(self.arguments):
-                raise UsageError(
-                    f"the kernel takes {len(self.arguments)} arguments, not {len(arguments)}"
-                )
+            _check_count(arguments, self.arguments)
             return function(*(_pointer(each) for each in arguments))
 
         return call
 
 
+def _check_count(given: Sequence[Any], wanted: Sequence[Any]) -> None:
+    if len(given) != len(wanted):
+        raise UsageError(f"the kernel takes {len(wanted)} arguments, not {len(given)}")
+
+
 def _pointer(value: Any) -> Any:
-    return value.ctypes.data if isinstance(value, np.ndarray) else value
+    if not isinstance(value, np.ndarray):
+        return value
+    if not value.flags.forc:
+        raise UsageError("a kernel takes arrays without gaps: give it a copy of this one")
+    return value.ctypes.data
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """An array as Numba knows it: ``layout`` is C, F, or A for any."""
+
+    dtype: str
+    rank: int
+    layout: str
+
+    def fits(self, value: Any) -> bool:
+        """Whether it is such an array."""
+        if not isinstance(value, np.ndarray):
+            return False
+        orders = {"C": value.flags.c_contiguous, "F": value.flags.f_contiguous}
+        return (str(value.dtype), value.ndim) == (self.dtype, self.rank) and orders.get(
+            self.layout, True
+        )
+
+    def __str__(self) -> str:
+        order = {"C": " in C's order", "F": " in Fortran's order"}.get(self.layout, "")
+        return f"array of {self.dtype} with {self.rank} dimensions{order}"
 
 
 @dataclass(frozen=True)
 class NumbaConvention:
     """What Numba's compiled functions take: where to put the result and an exception, and then each
     array by its meta data. ``result`` is the type of the result for ``ctypes`` by name, empty for
-    none; ``scalars`` those of the arguments, empty for arrays.
+    none; ``arguments`` are what it was compiled for.
     """
 
-    scalars: tuple[str, ...]
+    arguments: tuple[str | ArrayType, ...]
     result: str
 
     def bound(self, address: int) -> Call:
@@ -80,10 +108,13 @@ class NumbaConvention:
 
         def call(arguments: Sequence[Any]) -> Any:
             nonlocal function
+            _check_count(arguments, self.arguments)
             flat = [
                 each
-                for value, type_ in zip(arguments, self.scalars, strict=True)
-                for each in _flat(value, type_)
+                for number, (value, type_) in enumerate(
+                    zip(arguments, self.arguments, strict=True), 1
+                )
+                for each in _flat(number, value, type_)
             ]
             returned = getattr(ctypes, self.result)() if self.result else ctypes.c_void_p()
             raised = ctypes.c_void_p()
@@ -102,11 +133,14 @@ class NumbaConvention:
         return call
 
 
-def _flat(value: Any, type_: str) -> Iterator[Any]:
-    """The arguments that one of Python becomes."""
-    if type_:
+def _flat(number: int, value: Any, type_: str | ArrayType) -> Iterator[Any]:
+    """The arguments that one of Python becomes. Raises ``UsageError`` for one of another type: the
+    machine code would take it for what it is not."""
+    if isinstance(type_, str):
         yield getattr(ctypes, type_)(value)
         return
+    if not type_.fits(value):
+        raise UsageError(f"argument {number} must be an {type_}: the kernel was compiled for that")
     yield from (ctypes.c_void_p(), ctypes.c_void_p())  # it belongs to nobody whom Numba knows
     yield from (ctypes.c_int64(value.size), ctypes.c_int64(value.itemsize))
     yield ctypes.c_void_p(value.ctypes.data)

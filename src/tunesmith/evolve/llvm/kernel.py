@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,8 +11,17 @@ from typing import Any
 
 from tunesmith.errors import UsageError
 from tunesmith.evolve.evaluation.evaluation import Evaluation
-from tunesmith.evolve.evaluation.harness import CallOnce, Test, Tests
-from tunesmith.evolve.evaluation.timing import PAIRS, Call, Compared, Pairs, compare
+from tunesmith.evolve.evaluation.harness import CallOnce, Tests
+from tunesmith.evolve.evaluation.timing import (
+    PAIRS,
+    Call,
+    Compared,
+    Golden,
+    Goldens,
+    Pairs,
+    compare,
+    goldens_of,
+)
 from tunesmith.evolve.llvm.build import Machine, object_file, simplified
 from tunesmith.evolve.llvm.calling import Convention
 from tunesmith.evolve.llvm.numba_compile import numba_code
@@ -21,6 +29,9 @@ from tunesmith.evolve.llvm.representation import LLVMCode
 from tunesmith.measure.failure import FailedTrialError
 from tunesmith.measure.identity import digest
 from tunesmith.measurement import Outcome
+
+# How often two builds of an original are compared.
+_LOOKS = 3
 
 
 @dataclass(frozen=True)
@@ -161,36 +172,61 @@ def _built(subject: LLVMSubject, text: str, *, optimized: bool = False) -> tuple
     return machine, subject.convention.bound(machine.address)
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """Whether the ``other`` build is the original, and what that gives."""
+
+    other: bool
+    goldens: Goldens
+
+
 class LLVMEvaluator:
-    """Builds variants, and runs them beside the original."""
+    """Builds variants, and runs them beside the original.
+
+    This process builds the original, and never runs it: a child has nothing of it in its memory.
+    """
 
     def __init__(self, subject: LLVMSubject) -> None:
         self._subject = subject
-        self._original = _built(subject, subject.representation.apply([]))
+        self._builds = [_built(subject, subject.representation.apply([]))]
         if subject.other is not None:
-            other = _built(subject, subject.other, optimized=True)
-            # Tests that fail are told of later, when they are run in a process of their own.
-            with contextlib.suppress(Exception):
-                if self._compared(other[1], subject.tests.search, math.inf).ratio < 1:
-                    self._original = other
+            self._builds.append(_built(subject, subject.other, optimized=True))
 
-    def _compared(self, variant: Call, tests: Sequence[Test], limit: float) -> Compared:
-        subject = self._subject
+    def prepare(self) -> Prepared:
+        tests = self._subject.tests
+        own = goldens_of(self._builds[0][1], tests)
+        if len(self._builds) == 1:
+            return Prepared(False, own)
+        other = self._builds[1][1]
+        ratios = []
+        for _ in range(_LOOKS):
+            found = self._compared(other, own.search, heldout=False, limit=0.0)
+            if found.error > found.original_error:  # the builds differ in the last bits
+                return Prepared(False, own)
+            ratios.append(found.ratio)
+        if statistics.median(ratios) >= 1:
+            return Prepared(False, own)
+        return Prepared(True, goldens_of(other, tests))
+
+    def _compared(
+        self, variant: Call, golden: Golden, *, heldout: bool, limit: float, other: bool = False
+    ) -> Compared:
+        tests = self._subject.tests
         return compare(
-            self._original[1],
+            self._builds[other][1],
             variant,
-            tests,
-            subject.tests.error_of,
+            tests.heldout if heldout else tests.search,
+            tests.error_of,
+            golden,
             limit=limit,
-            pairs=subject.pairs,
+            pairs=self._subject.pairs,
         )
 
-    def evaluate(self, text: str, *, heldout: bool, limit: float) -> Evaluation:
-        subject = self._subject
+    def evaluate(self, text: str, prepared: Prepared, *, heldout: bool, limit: float) -> Evaluation:
         try:
-            _machine, variant = _built(subject, text)
+            _machine, variant = _built(self._subject, text)
         except (UsageError, RuntimeError) as error:
             raise FailedTrialError(Outcome.COMPILE_HOST, str(error)) from error
-        tests = subject.tests.heldout if heldout else subject.tests.search
-        found = self._compared(variant, tests, limit)
+        golden = prepared.goldens.heldout if heldout else prepared.goldens.search
+        found = self._compared(variant, golden, heldout=heldout, limit=limit, other=prepared.other)
         return Evaluation.of(found)

@@ -16,7 +16,7 @@ from typing import Any
 
 from tunesmith.errors import MissingDependencyError, UsageError, describe
 from tunesmith.evolve.llvm.build import reduced, simplified
-from tunesmith.evolve.llvm.calling import NumbaConvention
+from tunesmith.evolve.llvm.calling import ArrayType, NumbaConvention
 
 _TIMEOUT = 120.0
 # Lines of the source alone: else values would stay in memory, and calls would not be inlined.
@@ -68,14 +68,14 @@ def numba_code(
         words = ran.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
         named = f"{plain.__name__}({', '.join(map(str, types))})"
         raise UsageError(f"Numba cannot compile {named}: {words[-1]}")
-    text, mangled, scalars, result = pickle.loads(ran.stdout)
+    text, mangled, taken, result = pickle.loads(ran.stdout)
     entry = str(plain.__name__)
     optimized, own_name, _ = _compiled(plain, options, types)
     return NumbaCode(
         simplified(text, mangled, entry),
         reduced(optimized, own_name, entry),
         entry,
-        NumbaConvention(scalars, result),
+        NumbaConvention(taken, result),
     )
 
 
@@ -98,23 +98,29 @@ def main() -> int:
     plain, options, types = pickle.load(sys.stdin.buffer)
     try:
         text, entry, returns = _compiled(plain, {**options, **_LINES}, types)
-        scalars = tuple(_scalar(each) for each in types)
-        result = "" if returns == numba.types.none else _scalar(returns)
-        if returns != numba.types.none and not result:
+        arguments = tuple(_argument(each) for each in types)
+        if isinstance(returns, numba.types.Array):
             raise UsageError(f"it returns a {returns}: a kernel returns a number or nothing")
+        result = "" if returns == numba.types.none else _scalar(returns)
     except Exception as error:
         print(describe(error), file=sys.stderr)
         return 1
-    sys.stdout.buffer.write(pickle.dumps((text, entry, scalars, result)))
+    sys.stdout.buffer.write(pickle.dumps((text, entry, arguments, result)))
     return 0
 
 
-def _scalar(type_: Any) -> str:
-    """The name of the type of ``ctypes`` for a number; empty for an array."""
+def _argument(type_: Any) -> str | ArrayType:
     import numba
 
     if isinstance(type_, numba.types.Array):
-        return ""
+        return ArrayType(str(type_.dtype), type_.ndim, type_.layout)
+    return _scalar(type_)
+
+
+def _scalar(type_: Any) -> str:
+    """The name of the type of ``ctypes`` for a number."""
+    import numba
+
     if type_ == numba.types.boolean:
         return "c_bool"
     if isinstance(type_, numba.types.Integer):

@@ -11,7 +11,7 @@ from typing import Any
 from tunesmith.errors import UsageError
 from tunesmith.evolve.evaluation.evaluation import Evaluation
 from tunesmith.evolve.evaluation.harness import Tests
-from tunesmith.evolve.evaluation.timing import PAIRS, Pairs, compare
+from tunesmith.evolve.evaluation.timing import PAIRS, Goldens, Pairs, compare, goldens_of
 from tunesmith.evolve.mlir.library import compiled, loaded
 from tunesmith.evolve.mlir.representation import StableHLOCode
 from tunesmith.measure.failure import FailedTrialError
@@ -89,7 +89,11 @@ class StableHLOEvaluator:
         self._subject = subject
         self._original = compiled(subject.representation.apply([]))
 
-    def evaluate(self, text: str, *, heldout: bool, limit: float) -> Evaluation:
+    def prepare(self) -> Goldens:
+        subject = self._subject
+        return goldens_of(loaded(self._original, subject.name), subject.tests)
+
+    def evaluate(self, text: str, prepared: Goldens, *, heldout: bool, limit: float) -> Evaluation:
         subject = self._subject
         try:
             variant = compiled(text)
@@ -100,6 +104,7 @@ class StableHLOEvaluator:
             loaded(variant, subject.name),
             subject.tests.heldout if heldout else subject.tests.search,
             subject.tests.error_of,
+            prepared.heldout if heldout else prepared.search,
             limit=limit,
             pairs=subject.pairs,
         )

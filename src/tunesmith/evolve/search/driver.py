@@ -115,6 +115,12 @@ class Driver:
             self._submit(_Job(individual.program, text), individual.edits)
             self._finish(deque())
 
+    def abandon(self) -> None:
+        """Forget what is being evaluated, and what waits for it: nobody will hear of it."""
+        self._queue.clear()
+        self._waiting.clear()
+        self._running.clear()
+
     def _finish(self, ended: deque[Individual | None]) -> None:
         """Wait for what is being evaluated."""
         while self._running:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from tunesmith.evolve.edit import Edit
 from tunesmith.evolve.evaluation.evaluation import Evaluation
+from tunesmith.measurement import Outcome
+
+_LATE = frozenset({Outcome.BUILD_TIMEOUT, Outcome.RUN_TIMEOUT})
 
 
 @dataclass
@@ -18,16 +21,20 @@ class Program:
 
     @property
     def evaluation(self) -> Evaluation:
-        """The last one, with the median of the times of all: one lucky time is not selected."""
-        last = self.evaluations[-1]
-        if not last.ran:
-            return last
+        """That of all: the median of the times, so that one lucky time is not selected, and the
+        largest error. What crashed once has failed; what took too long, which happens on a busy
+        machine, has failed if that was so more often than not."""
+        ran = [each for each in self.evaluations if each.ran]
+        late = [each for each in self.evaluations if each.outcome in _LATE]
+        if len(late) > len(ran) or len(ran) + len(late) < len(self.evaluations):
+            return next(each for each in reversed(self.evaluations) if not each.ran)
         return Evaluation(
-            last.outcome,
-            statistics.median(each.ratio for each in self.evaluations if each.ran),
-            statistics.median(each.seconds for each in self.evaluations if each.ran),
-            max(each.error for each in self.evaluations if each.ran),
-            last.message,
+            ran[-1].outcome,
+            statistics.median(each.ratio for each in ran),
+            statistics.median(each.seconds for each in ran),
+            max(each.error for each in ran),
+            ran[-1].message,
+            ran[-1].original_error,
         )
 
 

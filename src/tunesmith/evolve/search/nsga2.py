@@ -64,6 +64,7 @@ class Search:
         settings: SearchSettings,
     ) -> None:
         self._driver = driver
+        self._error_limit = error_limit
         self._settings = settings
         self._variation = Variation(representation, error_limit, settings.tries)
         self._original = original
@@ -97,6 +98,7 @@ class Search:
         elites = selected([*self.population, *known], max(1, round(self._settings.elites * count)))
         seldom = [it for it in elites if len(it.program.evaluations) < self._settings.looks]
         self._driver.again(seldom)
+        elites = [it for it in elites if it.program.evaluation.within(self._error_limit)]
         chances = self._chances(count - len(elites))
         parents = self._parents()
         settings = self._settings
