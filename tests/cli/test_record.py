@@ -202,8 +202,8 @@ def test_an_output_on_a_full_disk(
 
 
 def test_a_store_that_fails(command: Command, tmp_path: Path, store: Path) -> None:
-    words = [*WORDS, "--sample", "2", "--store", store, "-o", tmp_path / "a.json"]
-    command(*words, "--seconds", "1e-6")
+    words = [*WORDS, "--sample", "20", "--store", store, "-o", tmp_path / "a.json"]
+    command(*words, "--seconds", "1e-6")  # some are under way, and are recorded
     with closing(sqlite3.connect(store)) as connection:
         connection.execute(
             "CREATE TRIGGER full BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, 'full'); END"
