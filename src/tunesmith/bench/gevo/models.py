@@ -9,6 +9,7 @@ import numpy as np
 
 from tunesmith.bench.gevo.case import Case, Tested, extra_error
 from tunesmith.bench.gevo.digits import digits
+from tunesmith.bench.gevo.residual import residual_block
 from tunesmith.errors import MissingDependencyError
 from tunesmith.evolve.evaluation.timing import Pairs
 from tunesmith.evolve.mlir.model import StableHLOModule
@@ -196,19 +197,10 @@ def _trained_cnn() -> list[Any]:
     torch.manual_seed(0)
     nn = torch.nn
 
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.first = nn.Conv2d(_CHANNELS, _CHANNELS, 3, padding=1)
-            self.second = nn.Conv2d(_CHANNELS, _CHANNELS, 3, padding=1)
-
-        def forward(self, x: Any) -> Any:
-            return nn.functional.relu(x + self.second(nn.functional.relu(self.first(x))))
-
     network = nn.Sequential(
         nn.Conv2d(1, _CHANNELS, 3, padding=1),
         nn.ReLU(),
-        *(Block() for _ in range(_BLOCKS)),
+        *(residual_block(torch, _CHANNELS) for _ in range(_BLOCKS)),
         nn.MaxPool2d(2),
         nn.Flatten(),
         nn.Linear(_CHANNELS * 16, 10),

@@ -12,6 +12,7 @@ import numpy as np
 
 from tunesmith.bench.gevo.case import Case, Tested, extra_error
 from tunesmith.bench.gevo.digits import digits
+from tunesmith.bench.gevo.residual import residual_block
 from tunesmith.errors import MissingDependencyError
 from tunesmith.evolve.llvm.kernel import NumbaKernel
 from tunesmith.evolve.search.nsga2 import SearchSettings
@@ -77,21 +78,12 @@ class Training:
 def _network(torch: Any) -> Any:
     nn = torch.nn
 
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.first = nn.Conv2d(_CHANNELS, _CHANNELS, 3, padding=1)
-            self.second = nn.Conv2d(_CHANNELS, _CHANNELS, 3, padding=1)
-
-        def forward(self, x: Any) -> Any:
-            return nn.functional.relu(x + self.second(nn.functional.relu(self.first(x))))
-
     return nn.Sequential(
         nn.Conv2d(1, _CHANNELS, 3, padding=1),
         nn.ReLU(),
-        Block(),
+        residual_block(torch, _CHANNELS),
         nn.MaxPool2d(2),
-        Block(),
+        residual_block(torch, _CHANNELS),
         nn.AdaptiveAvgPool2d(2),
         nn.Flatten(),
         nn.Linear(4 * _CHANNELS, 10),

@@ -191,13 +191,10 @@ def _told(function: Any) -> bytes:
         source = ""
     code = getattr(function, "__code__", None)
     known = [source, getattr(function, "__qualname__", type(function).__qualname__)]
-    if code is None:
-        state: Any = function
-    else:
+    state: Any = function
+    if code is not None and source:  # which has the code: a pickle of it is not always the same
         cells = [each.cell_contents for each in function.__closure__ or ()]
         state = cells, function.__defaults__, function.__kwdefaults__
-        if not source:
-            state = function
     try:
         return repr(known).encode() + bytes(cloudpickle.dumps(state))
     except Exception as error:
