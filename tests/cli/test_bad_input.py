@@ -110,7 +110,10 @@ USAGE = [
     ("models remove --store none.db", "no store at "),
     ("bench train-model none.json.gz", "none.json.gz is no training set"),
     ("bench gather none.json.gz", "none.json.gz is no training set"),
-    ("bench autotvm --part figure", "unknown part 'figure': known: diversity, model, model-replay,"),
+    (
+        "bench autotvm --part figure",
+        "unknown part 'figure': known: diversity, model, model-replay,",
+    ),
     ("bench autotvm --part product --repeats 2", "product has one run of each operator"),
     ("bench autotvm --part product --data none", "there is no training set in none"),
     ("bench autotvm --part transfer --data none", "there is no recorded space in none"),

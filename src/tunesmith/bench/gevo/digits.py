@@ -11,9 +11,9 @@ from tunesmith.errors import MissingDependencyError
 
 
 @cache
-def digits(seed: int) -> tuple[Any, Any, Any, Any]:
-    """Images, shape (count, 1, 8, 8), from 0 to 1, and their classes: two thirds to learn from,
-    and the others. Which are which depends on the seed."""
+def digits(seed: int, learned: float = 2 / 3) -> tuple[Any, Any, Any, Any]:
+    """Images, shape (count, 1, 8, 8), from 0 to 1, and their classes: a share to learn from, two
+    thirds, and the others. Which are which depends on the seed."""
     try:
         from sklearn import datasets
     except ImportError as error:
@@ -24,5 +24,5 @@ def digits(seed: int) -> tuple[Any, Any, Any, Any]:
     order = np.random.default_rng(seed).permutation(len(classes))
     x = (images[order] / 16.0).astype(np.float32).reshape(-1, 1, 8, 8)
     y = classes[order].astype(np.int64)
-    split = 2 * len(y) // 3
+    split = int(len(y) * learned)
     return x[:split], y[:split], x[split:], y[split:]
