@@ -180,7 +180,7 @@ class PredictCNN:
             told = np.asarray(kernel(images, *self._weights))
             if np.isfinite(told).all():
                 right += int((told.argmax(axis=1) == classes).sum())
-        return right / self._classes.size
+        return right / int(self._classes.size)
 
 
 def _mlp_train() -> Tested:
@@ -221,8 +221,8 @@ CASES = (
         "cnn-predict",
         "Prediction by a convolutional network",
         "Four residual blocks of two convolutions each, batches of 64 digits; the error is the "
-        "accuracy that is lost. The network has learned with stochastic depth (Huang et al., 2016): "
-        "a block is left out of a step with a chance of 0.2.",
+        "accuracy that is lost. It has learned with stochastic depth (Huang et al., 2016): a block "
+        "is left out of a step with a chance of 0.2.",
         _cnn_predict,
         0.05,
         "1.9 times as fast at 2 points of accuracy at most",
