@@ -13,6 +13,7 @@ from typing import Any
 
 from tunesmith.bench.autotvm.parts import PARTS
 from tunesmith.bench.autotvm.product import AT
+from tunesmith.bench.compare.measured import TRIALS
 from tunesmith.bench.pages.figure_files import (
     WAY_OUT,
     make_folder,
@@ -81,6 +82,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         product=together([row["origin"] for row in product]) if product else None,
         speed=together([row["origin"] for row in speed]) if speed else None,
         shares=SHARES,
+        source_trials=TRIALS,
         brief=_brief,
     )
     write_texts(folder, {f"{NAME}.md": page})
