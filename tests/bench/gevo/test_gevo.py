@@ -45,6 +45,17 @@ def test_the_original_passes_its_own_tests(name: str) -> None:
             assert found.error == 0.0
 
 
+@pytest.mark.parametrize("name", ["mlp-train", "cnn-predict"])
+def test_a_model_has_learned_digits(name: str) -> None:
+    for package in NEEDS[name]:
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    tested = CASES[name].make()
+    subject = tested.program.subject(Tests.of(tested.tests, tested.heldout, tested.error_of))
+    original = subject.callable(subject.representation.apply([]))
+    for test in (*tested.tests, *tested.heldout):
+        assert test(original) > 0.8, "one digit in ten is right by chance"
+
+
 def test_lost_accuracy_is_an_error_and_a_gain_is_less_than_none() -> None:
     assert extra_error([0.9, 0.8], [0.95, 0.8]) == pytest.approx(0.05)
     assert extra_error([0.99], [0.95]) == pytest.approx(-0.04)

@@ -8,9 +8,23 @@ import numpy as np
 
 from tunesmith.errors import MissingDependencyError
 
-# A block is left out of a step of training so often.
+_EPOCHS, _BATCH, _RATE = 30, 64, 2e-3
 _LEFT_OUT = 0.2
-_EPOCHS = 30
+
+
+def torch_on_one_thread() -> Any:
+    """PyTorch, whose threads would wait for each other where cores are busy.
+
+    Raises ``MissingDependencyError`` where it is not installed.
+    """
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingDependencyError(
+            "this case needs PyTorch: pip install 'tunesmith[neural]'"
+        ) from error
+    torch.set_num_threads(1)
+    return torch
 
 
 def residual_block(torch: Any, channels: int) -> Any:
@@ -35,15 +49,10 @@ def trained_network(x: Any, y: Any, channels: int, blocks: int) -> list[Any]:
     classes: kernels and biases of the first convolution, of the two of each block, and of the last
     layer, shape (channels * 16, 10).
 
-    Raises ``MissingDependencyError`` without PyTorch.
+    A block is left out of a step with a chance of 0.2: stochastic depth (Huang, Sun, Liu, Sedra and
+    Weinberger, 2016). Raises ``MissingDependencyError`` without PyTorch.
     """
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingDependencyError(
-            "the case cnn-predict needs PyTorch: pip install 'tunesmith[neural]'"
-        ) from error
-    torch.set_num_threads(1)  # several would wait for each other where cores are busy
+    torch = torch_on_one_thread()
     torch.manual_seed(0)
     chance = np.random.default_rng(0)
     nn = torch.nn
@@ -52,11 +61,11 @@ def trained_network(x: Any, y: Any, channels: int, blocks: int) -> list[Any]:
     residual = nn.ModuleList(residual_block(torch, channels) for _ in range(blocks))
     last = nn.Sequential(nn.MaxPool2d(2), nn.Flatten(), nn.Linear(channels * 16, 10))
     parameters = [each for part in (first, residual, last) for each in part.parameters()]
-    optimizer = torch.optim.Adam(parameters, 2e-3)
+    optimizer = torch.optim.Adam(parameters, _RATE)
     images, classes = torch.from_numpy(x), torch.from_numpy(y)
     for epoch in range(_EPOCHS):
         order = torch.randperm(len(x), generator=torch.Generator().manual_seed(epoch))
-        for chosen in order.split(64):
+        for chosen in order.split(_BATCH):
             value = first(images[chosen])
             for block in residual:
                 value = value if chance.random() < _LEFT_OUT else block(value)

@@ -12,8 +12,7 @@ import numpy as np
 
 from tunesmith.bench.gevo.case import Case, Tested, extra_error
 from tunesmith.bench.gevo.digits import digits
-from tunesmith.bench.gevo.residual import residual_block
-from tunesmith.errors import MissingDependencyError
+from tunesmith.bench.gevo.residual import residual_block, torch_on_one_thread
 from tunesmith.evolve.llvm.kernel import NumbaKernel
 from tunesmith.evolve.search.nsga2 import SearchSettings
 
@@ -40,13 +39,7 @@ class Training:
 
     @cached_property
     def _torch(self) -> Any:
-        try:
-            import torch
-        except ImportError as error:
-            raise MissingDependencyError(
-                "the case sgd needs PyTorch: pip install 'tunesmith[neural]'"
-            ) from error
-        torch.set_num_threads(1)
+        torch = torch_on_one_thread()
         torch.use_deterministic_algorithms(True)
         return torch
 
