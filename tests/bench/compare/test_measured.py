@@ -22,6 +22,7 @@ def test_a_tuner_learns_of_other_workloads_beforehand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measured, "TRIALS", 8)
+    monkeypatch.setattr(measured, "EARLIER", ("random", "autotvm"))
     others = tuple(SearchProblem(f"of {n}", matmul(m=n, n=16, k=16), "cpu_tiled") for n in (16, 32))
     problem = SearchProblem("x", matmul(m=48, n=16, k=16), "cpu_tiled", others=others)
     search = tuner("autotvm", batch=4)
@@ -34,12 +35,13 @@ def test_a_tuner_learns_of_other_workloads_beforehand(
     results = comparison.saved()
     comparison.go(results, lambda _, words, __: told.append(words))
     assert not results.crashes
-    assert "of 16, random trials to learn from" in told
+    assert "of 16, earlier runs to learn from" in told
     with_model, without = results.traces.values()
     assert with_model.session != without.session
     with open_store(tmp_path / "tuning.db") as store:
         for other in others:
-            assert len(list(store.records(other.tuned.key))) == 8
+            assert len(list(store.records(other.tuned.key))) == 16
+            assert {each.tuner for each in store.sessions(other.tuned.key)} == {"random", "autotvm"}
         sessions = {each.uid: each for each in store.sessions(problem.tuned.key)}
     assert sessions[with_model.session].description["transfer"]["tasks"] == 2
     assert sessions[without.session].description["transfer"] is None

@@ -13,7 +13,7 @@ from typing import Any
 
 from tunesmith.bench.autotvm.parts import PARTS
 from tunesmith.bench.autotvm.product import AT
-from tunesmith.bench.compare.measured import TRIALS
+from tunesmith.bench.compare.measured import EARLIER, TRIALS
 from tunesmith.bench.pages.figure_files import (
     WAY_OUT,
     make_folder,
@@ -83,6 +83,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         speed=together([row["origin"] for row in speed]) if speed else None,
         shares=SHARES,
         source_trials=TRIALS,
+        earlier=EARLIER,
         brief=_brief,
     )
     write_texts(folder, {f"{NAME}.md": page})

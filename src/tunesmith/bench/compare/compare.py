@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tunesmith.bench.compare.measured import TRIALS, measure_run, model_of
+from tunesmith.bench.compare.measured import EARLIER, TRIALS, measure_run, model_of
 from tunesmith.bench.compare.pool import Pool
 from tunesmith.bench.compare.problems import MeasuredProblem, Problem, RecordedProblem
 from tunesmith.bench.compare.process import reason
@@ -184,7 +184,7 @@ class Comparison:
         if sources not in self._models:
 
             def tell(source: MeasuredProblem, share: float) -> None:
-                watch(results, f"{source.label}, random trials to learn from", share)
+                watch(results, f"{source.label}, earlier runs to learn from", share)
 
             self._models[sources] = model_of(sources, self._store, tell)
         return self._models[sources]
@@ -252,7 +252,8 @@ def _sources(run: Run) -> dict[str, Any]:
     if run.tuner.transfer is None:
         return {}
     if isinstance(run.problem, MeasuredProblem):
-        return {"sources": [each.identity for each in run.problem.sources], "trials": TRIALS}
+        sources = [each.identity for each in run.problem.sources]
+        return {"sources": sources, "trials": TRIALS, "earlier": EARLIER}
     return {"sources": [load_recording(path).digest for path in run.problem.sources]}
 
 

@@ -22,7 +22,11 @@ from tunesmith.tuners import tuner as tuner_by_name
 from tunesmith.tuning.tune import tune
 
 TRIALS = 500
-"""How many random trials of each other workload a model learns from."""
+"""The trials of each run that others learn from."""
+
+EARLIER = ("random", "autotvm", "autotvm", "autotvm")
+"""The tuners of the runs that a model learns from, of each other workload: what a store has of a
+workload that was searched at random, and then tuned a few times."""
 
 WatchOthers = Callable[[MeasuredProblem, float], None]
 """Is told of the workload that is tried, and of the share that is done."""
@@ -84,34 +88,38 @@ def measure_run(
 
 
 def model_of(sources: Sequence[MeasuredProblem], store: str, watch: WatchOthers) -> GlobalModel:
-    """A model of workloads, of which what the store lacks of random trials is measured.
+    """A model of workloads, of which what the store lacks of ``EARLIER`` runs is measured.
 
     It has learned from all that the store has of them, and from nothing else. Raises ``UsageError``
     where all trials failed, ``StoreError`` if the store failed, ``KeyboardInterrupt`` on Ctrl-C.
     """
     with open_store(store) as opened:
         for source in sources:
-            _try(source, opened, watch)
+            for number, name in enumerate(EARLIER):
+                _try(source, number, name, opened, watch)
         operators = {source.task.operator for source in sources}
         found = stored_set(opened)
     return learn([each for each in found.series if each.task.operator in operators], least=TRIALS)
 
 
-def _try(source: MeasuredProblem, store: Store, watch: WatchOthers) -> None:
+def _try(source: MeasuredProblem, number: int, name: str, store: Store, watch: WatchOthers) -> None:
+    """Let a tuner try a workload from nothing, unless the store has this run and those before."""
     tuned = source.tuned
     assert not isinstance(tuned, Task)
-    missing = TRIALS - len(list(store.records(tuned.key)))
+    missing = min(TRIALS, TRIALS * (number + 1) - len(list(store.records(tuned.key))))
     if missing <= 0:
         return
 
     def tell(progress: Progress) -> None:
-        watch(source, progress.trials / missing)
+        watch(source, (number + progress.trials / missing) / len(EARLIER))
 
     result = tune(
         tuned,
-        tuner_by_name("random"),
+        tuner_by_name(name),
         Budget(trials=missing),
         store=store,
+        seed=number,
+        fresh=True,
         prior=False,
         transfer=False,
         progress=tell,
