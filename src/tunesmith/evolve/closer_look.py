@@ -4,6 +4,7 @@ that do nothing, and on what the search has never seen."""
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,8 +13,9 @@ from tunesmith.evolve.evaluation.evaluation import Evaluation
 from tunesmith.evolve.evaluation.pool import EvaluationPool
 from tunesmith.evolve.evaluation.subject import Subject
 from tunesmith.evolve.front import Point
-from tunesmith.evolve.search.individual import Individual, Program
+from tunesmith.evolve.search.individual import Individual, Program, front
 from tunesmith.evolve.search.minimize import dependences, minimized
+from tunesmith.evolve.search.nsga2 import selected
 from tunesmith.measurement import Outcome
 
 MOST_POINTS = 12
@@ -23,38 +25,35 @@ MOST_POINTS = 12
 _LOOKS = 5
 
 
-def _spread(candidates: Sequence[Individual], most: int) -> Sequence[Individual]:
-    """So many of a front, at most, from one end to the other."""
-    if len(candidates) <= most:
-        return candidates
-    last = len(candidates) - 1
-    return [candidates[round(number * last / (most - 1))] for number in range(most)]
-
-
 @dataclass(frozen=True)
 class CloserLook:
     """Evaluates in the ``pool``, where nothing else may be under way. ``limit`` is how wrong a
     program may be, and ``original_error`` how wrong the original is. Where outputs must be the same
-    (``exact``) there is one point."""
+    (``exact``) there is one point. After so many ``seconds`` only programs of the front are still
+    looked at."""
 
     subject: Subject
     pool: EvaluationPool
     limit: float
     original_error: float
     exact: bool
+    seconds: float
 
     def points(
-        self, candidates: Sequence[Individual], *, ablation: bool, tell: Callable[[str], None]
+        self, known: Sequence[Individual], *, ablation: bool, tell: Callable[[str], None]
     ) -> list[Point]:
-        """The front of what candidates turn out to be, the fastest first. Those that should be best
-        come first; where there is one point, it is the best that holds on what is held out.
-        ``tell`` is told what is done; with ``ablation`` it is looked which edits depend on each
-        other."""
+        """The front of what the programs that are known turn out to be, the fastest first. Those of
+        their front are looked at, and as some of it fail or turn out alike, the next best.
+        Where there is one point, it is the best that holds on what is held out. ``tell`` is told
+        what is done; with ``ablation`` it is looked which edits depend on each other."""
         points: list[Point] = []
-        chosen = candidates[:MOST_POINTS] if self.exact else _spread(candidates, MOST_POINTS)
+        chosen, certain = self._chosen(known)
+        until = time.monotonic() + self.seconds
         with contextlib.suppress(KeyboardInterrupt):  # what was found so far is kept
             for number, individual in enumerate(chosen, 1):
                 if self.exact and points and points[0].ratio <= individual.objectives[0]:
+                    break
+                if number > certain and time.monotonic() >= until:
                     break
                 tell(f"looking closer at program {number} of {len(chosen)}")
                 edits = minimized(self.subject.representation, individual.edits, self._again)
@@ -67,6 +66,20 @@ class CloserLook:
             for number, point in enumerate(points)
             if all(point.error < faster.error for faster in points[:number])
         ]
+
+    def _chosen(self, known: Sequence[Individual]) -> tuple[list[Individual], int]:
+        """The programs to look at, those that should be best first, and how many of them are so
+        however long it takes."""
+        if self.exact:
+            return sorted(known, key=lambda it: it.objectives)[:MOST_POINTS], MOST_POINTS
+        better = [
+            each
+            for each in known
+            if each.objectives[0] < 1.0 or each.objectives[1] < self.original_error
+        ]
+        best = selected(front(better), MOST_POINTS)
+        others = selected([each for each in better if each not in best], MOST_POINTS - len(best))
+        return [*sorted(best, key=lambda it: it.objectives), *others], len(best)
 
     def _point(self, edits: tuple[Edit, ...], *, ablation: bool) -> Point | None:
         """None for what is no better than the original, looked at alone, or fails what it has not

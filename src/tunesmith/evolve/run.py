@@ -29,6 +29,8 @@ OBJECTIVES = ("time", "error")
 # The share of the time of a generation, and in the end of all, that goes to evaluating the front
 # again.
 _SURE_STEP, _SURE_END = 0.2, 0.1
+# The share of it in which programs beside the front are looked at closer, too.
+_CLOSER = 0.1
 # After so many generations without a program that is new there is hardly one left.
 _IDLE = 20
 # So many programs with one error do not look like chance.
@@ -254,8 +256,14 @@ class _Run:
                 self._progress(State(self._search.generation, self._history[-1], doing))
 
         tell("evaluating the front again")
-        found = self._sure_front(self._elapsed * _SURE_END)
-        if self._exact:
-            found = sorted(self._archive.individuals, key=lambda each: each.objectives)
-        look = CloserLook(self._subject, self._pool, self._limit, self._original_error, self._exact)
-        return look.points(found, ablation=ablation, tell=tell)
+        searched = self._elapsed
+        self._sure_front(searched * _SURE_END)
+        look = CloserLook(
+            self._subject,
+            self._pool,
+            self._limit,
+            self._original_error,
+            self._exact,
+            searched * _CLOSER,
+        )
+        return look.points(self._archive.individuals, ablation=ablation, tell=tell)
