@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -16,8 +17,8 @@ from tunesmith.evolve.search.nsga2 import SearchSettings
 from tunesmith.measurement import Outcome
 from tunesmith.store import Store, StoredEvaluation
 
-# How many evaluations are stored at a time.
-_BATCH = 16
+# How many evaluations are stored at a time, and how many seconds one waits for others.
+_BATCH, _WAIT = 16, 5.0
 _BY_LIMITS = frozenset({Outcome.BUILD_TIMEOUT, Outcome.RUN_TIMEOUT})
 
 
@@ -38,6 +39,7 @@ class Archive:
         self._limit = error_limit
         self._store = store
         self._unsaved: list[StoredEvaluation] = []
+        self._saved = time.monotonic()
         self._programs: dict[str, Program] = {}
         self._individuals: dict[str, Individual] = {}
         self.outcomes: Counter[str] = Counter()
@@ -108,13 +110,15 @@ class Archive:
                     datetime.now(UTC),
                 )
             )
-            if len(self._unsaved) >= _BATCH:
+            late = time.monotonic() - self._saved > _WAIT
+            if late or len(self._unsaved) >= _BATCH:
                 self._save()
 
     def _save(self) -> None:
         if self._store is not None:
             self._store.add_evaluations(self._session, self._unsaved)
             self._unsaved = []
+            self._saved = time.monotonic()
 
     def close(self, stopped: Stop) -> None:
         """Store what is left, and why the run ended."""
