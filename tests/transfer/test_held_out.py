@@ -32,6 +32,22 @@ def test_failed_favourites_are_worth_nothing() -> None:
     assert found.found[5] == 1.0
 
 
+def test_what_is_no_time_of_a_call_is_like_a_failure() -> None:
+    seconds = np.array([0.0, -1.0, np.inf, np.nan, 2.0, 1.0])
+    predicted = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    found = score(task(64), seconds, predicted)
+    assert found.correlation == pytest.approx(1.0)
+    assert found.found == {1: 1.0, 5: 1.0, 20: 1.0}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seconds", [[], [np.nan, 0.0], [1.0]])
+def test_nothing_to_compare_has_a_score_without_warnings(seconds: list[float]) -> None:
+    found = score(task(64), np.array(seconds), np.zeros(len(seconds)))
+    assert found.correlation == 0.0
+    assert all(0.0 <= share <= 1.0 for share in found.found.values())
+
+
 def test_tasks_with_few_valid_trials_have_no_score() -> None:
     assert scores([series(64, 15)], lambda each: -each.seconds) == []
     (only,) = scores([series(64, 30), series(96, 15)], lambda each: -np.nan_to_num(each.seconds))

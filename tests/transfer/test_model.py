@@ -135,6 +135,21 @@ def test_all_failed() -> None:
         learn(broken)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_what_is_no_time_of_a_call_teaches_like_a_failure() -> None:
+    def learned(value: float) -> GlobalModel:
+        known = [series(size) for size in SIZES]
+        for each in known:
+            each.seconds[:3] = value
+        return learn(known)
+
+    problem = problem_of(224)
+    configs = problem.space.sample_many(50, np.random.default_rng(0))
+    expected = learned(math.nan).log_speeds(problem, configs)
+    for value in (0.0, -1.0, math.inf):
+        np.testing.assert_array_equal(learned(value).log_speeds(problem, configs), expected)
+
+
 def test_constant_speeds_leave_the_estimates_as_they_are() -> None:
     known = []
     for size in SIZES:

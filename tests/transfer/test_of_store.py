@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.transfer.made_up import SIZES, TARGET, add_trials
-from tunesmith.errors import UsageError
+from tunesmith.errors import StoreError, UsageError
 from tunesmith.store import Store, open_store
 from tunesmith.target import Target
 from tunesmith.transfer import of_store
@@ -167,6 +168,49 @@ def test_without_xgboost_a_line_says_what_to_install(store: Store, monkeypatch: 
     lines: list[str] = []
     assert model_for(store, TARGET, tell=lines.append) is shipped_model(TARGET)
     assert "pip install 'tunesmith[models]'" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (StoreError("a record is damaged"), "a record is damaged"),
+        (ValueError("label must\nbe finite"), "ValueError: label must be finite"),
+        (RecursionError(), "RecursionError"),
+    ],
+)
+def test_whatever_goes_wrong_is_told_in_a_line(
+    store: Store, monkeypatch: Any, error: Exception, reason: str
+) -> None:
+    fill(store)
+
+    def failing(*_: Any, **__: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(of_store, "learn", failing)
+    lines: list[str] = []
+    assert model_for(store, TARGET, tell=lines.append) is shipped_model(TARGET)
+    assert lines[-1] == f"without a model of {store.name}: {reason}"
+
+
+def test_a_damaged_record_of_another_task(store: Store) -> None:
+    fill(store)
+    with sqlite3.connect(store.name) as connection:
+        connection.execute("UPDATE records SET run_seconds = 'no JSON' WHERE id = 7")
+    lines: list[str] = []
+    assert model_for(store, TARGET, tell=lines.append) is shipped_model(TARGET)
+    assert "without a model of" in lines[-1]
+    assert "\n" not in lines[-1]
+
+
+def test_ctrl_c_while_it_is_trained(store: Store, monkeypatch: Any) -> None:
+    fill(store)
+
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(of_store, "learn", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model_for(store, TARGET)
 
 
 def test_a_folder_that_cannot_be_made(store: Store) -> None:

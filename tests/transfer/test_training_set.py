@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ import pytest
 from tunesmith.errors import UsageError
 from tunesmith.machine import this_machine
 from tunesmith.measure.task.portfolio import joined, problems_of
-from tunesmith.measurement import Measurement
+from tunesmith.measurement import Measurement, Outcome
 from tunesmith.operators import conv2d, matmul
 from tunesmith.space import Config
 from tunesmith.store import Store, open_store
@@ -110,6 +113,100 @@ def test_what_is_no_training_set(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(UsageError, match="is no training set") as caught:
         read_training_set(path)
     assert "\n" not in str(caught.value)
+
+
+def whole() -> dict[str, Any]:
+    """What a file has inside."""
+    sketch = {"name": "s", "version": 1, "parameters": ["x"], "configs": [[1]], "seconds": [0.5]}
+    task = {
+        "operator": PRODUCT.operator.to_json(),
+        "target": PRODUCT.target.to_json(),
+        "networks": [],
+        "sketches": [sketch],
+    }
+    header = {"format": "tunesmith-training-set", "version": 2}
+    return {**header, "machine": {}, "versions": {}, "tasks": [task]}
+
+
+def broken(change: Callable[[Any], Any]) -> dict[str, Any]:
+    found = whole()
+    change(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        broken(lambda it: it.pop("tasks")),
+        broken(lambda it: it.update(tasks=5)),
+        broken(lambda it: it.update(machine=None)),
+        broken(lambda it: it["tasks"][0].update(operator="stencil")),
+        broken(lambda it: it["tasks"][0]["operator"].update(operator="stencil")),
+        broken(lambda it: it["tasks"][0].update(target={"kind": "cpu"})),
+        broken(lambda it: it["tasks"][0]["sketches"][0].update(configs=[[1, 2]])),
+        broken(lambda it: it["tasks"][0]["sketches"][0].update(seconds=[])),
+        broken(lambda it: it["tasks"][0]["sketches"][0].update(seconds=["\n fast"])),
+    ],
+)
+def test_a_set_that_is_malformed_inside(tmp_path: Path, content: dict[str, Any]) -> None:
+    path = tmp_path / "set"
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    with pytest.raises(UsageError, match=r"cannot be read .*: make it again") as caught:
+        read_training_set(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_no_time_of_a_call_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "set"
+    content = whole()
+    sketch = content["tasks"][0]["sketches"][0]
+    sketch.update(configs=[[n] for n in range(6)], seconds=[0.5, 0.0, -1.0, None, 1e999, 1e-3])
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    (only,) = read_training_set(path).series
+    np.testing.assert_array_equal(only.seconds, [0.5, *[np.nan] * 4, 1e-3])
+
+
+@pytest.mark.parametrize("times", [(), (0.0,), (-1.0,), (math.nan,), (math.inf,)])
+def test_a_valid_trial_without_a_time_is_a_failure(
+    tmp_path: Path, times: tuple[float, ...]
+) -> None:
+    with open_store(tmp_path / "t.db") as store:
+        problem = problems_of(PRODUCT)[0]
+        session = store.begin_session(
+            PRODUCT.key,
+            tuner="random",
+            seed=0,
+            description=problem.describe(),
+            target=PRODUCT.target.to_json(),
+            sketch=problem.sketch.name,
+            sketch_version=problem.sketch.version,
+        )
+        store.append(session, [Measurement(problem.default, Outcome.NO_ERROR, times)])
+        (only,) = stored_set(store).series
+    assert np.isnan(only.seconds).all()
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        {},
+        {"operator": "stencil", "target": "cpu"},
+        {"operator": ["stencil"], "target": None},
+        {"operator": {"operator": "matmul", "options": [1, 2]}, "target": {"kind": "cpu"}},
+        {"operator": {"operator": "matmul", "options": {"m": [], "n": 1, "k": 1}}, "target": {}},
+        {"operator": {"operator": {}, "options": {}}, "target": {}},
+        {"operator": PRODUCT.operator.to_json(), "target": "cpu"},
+        {"operator": PRODUCT.operator.to_json(), "target": {"kind": "tpu"}},
+    ],
+)
+def test_descriptions_of_another_shape_are_no_tasks(
+    tmp_path: Path, description: dict[str, Any]
+) -> None:
+    with open_store(tmp_path / "t.db") as store:
+        add(store, PRODUCT, 2)
+        other = store.begin_session("mine", tuner="random", seed=0, description=description)
+        store.append(other, [measured(Config.from_values({"x": 1}), 1.0)])
+        assert {each.task for each in stored_set(store).series} == {PRODUCT}
 
 
 def test_the_sets_of_the_project_can_be_read() -> None:

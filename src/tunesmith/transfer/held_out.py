@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.task import Task
-from tunesmith.transfer.training_set import Series
+from tunesmith.transfer.training_set import Series, timed
 
 Array = npt.NDArray[np.float64]
 
@@ -69,7 +69,7 @@ def scores(series: Sequence[Series], log_speeds: Callable[[Series], Array]) -> l
     found = []
     for task, those in by_task.items():
         seconds = np.concatenate([each.seconds for each in those])
-        if np.isfinite(seconds).sum() < _LEAST:
+        if timed(seconds).sum() < _LEAST:
             continue
         found.append(score(task, seconds, np.concatenate([log_speeds(each) for each in those])))
     return found
@@ -91,20 +91,26 @@ def summary(found: Sequence[Score]) -> dict[str, Any]:
 
 
 def score(task: Task, seconds: Array, predicted: Array) -> Score:
-    """The score of one task's trials, with NaN for those that failed."""
-    valid = np.isfinite(seconds)
+    """The score of one task's trials; what is no time of a call, such as NaN, is a failure."""
+    valid = timed(seconds)
     speeds = np.where(valid, 1.0 / np.where(valid, seconds, 1.0), 0.0)
+    fastest = float(speeds.max(initial=0.0)) or 1.0
     favourites = np.argsort(-predicted, kind="stable")
     best = np.argsort(-speeds, kind="stable")
     return Score(
         task,
         len(seconds),
         _rank_correlation(speeds[valid], predicted[valid]),
-        {n: float(speeds[favourites[:n]].max() / speeds.max()) for n in LOOKED_AT},
-        {n: len(set(favourites[:n]) & set(best[:n])) / min(n, len(seconds)) for n in LOOKED_AT},
+        {n: float(speeds[favourites[:n]].max(initial=0.0) / fastest) for n in LOOKED_AT},
+        {
+            n: len(set(favourites[:n]) & set(best[:n])) / max(1, min(n, len(seconds)))
+            for n in LOOKED_AT
+        },
     )
 
 
 def _rank_correlation(speeds: Array, predicted: Array) -> float:
+    if len(speeds) < 2:
+        return 0.0
     ranks = [np.argsort(np.argsort(each, kind="stable")) for each in (speeds, predicted)]
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

@@ -27,7 +27,7 @@ from tunesmith.problem import Problem
 from tunesmith.space import Config
 from tunesmith.task import Task
 from tunesmith.transfer.encoding import Encoding, Estimates, logs_of
-from tunesmith.transfer.training_set import Series
+from tunesmith.transfer.training_set import Series, timed
 from tunesmith.tuners.view import OfConfigs
 
 Array = npt.NDArray[np.float64]
@@ -212,10 +212,11 @@ def _targets(bases: Array, seconds: Array, tasks: npt.NDArray[np.int64]) -> tupl
     to be told apart; all trials of a task weigh as the root of their number. Tasks of which nothing
     is valid weigh nothing.
     """
-    corrections = bases - np.log2(seconds)
+    succeeded = timed(seconds)
+    corrections = bases - np.log2(np.where(succeeded, seconds, math.nan))
     values, weights = np.zeros(len(bases)), np.zeros(len(bases))
     for those in _members(tasks):
-        valid = those[np.isfinite(seconds[those])]
+        valid = those[succeeded[those]]
         if not len(valid):
             continue
         shares = seconds[valid].min() / seconds[valid]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError, system_reason
+from tunesmith.errors import TunesmithError, UsageError, describe, system_reason
 from tunesmith.store.versions import library_versions
 from tunesmith.target import Target
 from tunesmith.transfer.files import read_model, write_model
@@ -169,6 +169,18 @@ def model_for(
 
 
 def _usable(store: Store, scope: Scope, tell: Tell) -> GlobalModel | None:
+    """The model of a scope, or None; whatever goes wrong with it is told in a line, as a search can
+    do without."""
+    try:
+        return _own(store, scope, tell)
+    except TooFewTrialsError:
+        return None
+    except Exception as error:  # of the store, of a damaged record, of XGBoost
+        tell(f"without a model of {store.name}: {describe(error)}")
+        return None
+
+
+def _own(store: Store, scope: Scope, tell: Tell) -> GlobalModel | None:
     """The model of a scope; that of all targets is used only where somebody has trained it."""
     path = saved_models(store).get(scope.name)
     written = store.written()
@@ -183,13 +195,7 @@ def _usable(store: Store, scope: Scope, tell: Tell) -> GlobalModel | None:
             tell(f"the model of {store.name} is trained again: {stale}")
         except UsageError as error:
             tell(str(error))
-    try:
-        return train(store, scope, tell)
-    except TooFewTrialsError:
-        return None
-    except (UsageError, MissingDependencyError) as error:
-        tell(f"without a model of {store.name}: {error}")
-        return None
+    return train(store, scope, tell)
 
 
 def with_below(model: GlobalModel, scope: Scope) -> GlobalModel:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.errors import UsageError, describe
 from tunesmith.operators import Operator, parse_operator
 from tunesmith.space import Config
 from tunesmith.target import Target
@@ -22,6 +22,7 @@ from tunesmith.task import Task
 from tunesmith.whole_file import write_whole
 
 if TYPE_CHECKING:
+    from tunesmith.measurement import Measurement
     from tunesmith.store import Record, Store, TaskSummary
 
 Array = npt.NDArray[np.float64]
@@ -81,8 +82,7 @@ def stored_set(
         play_offs = store.records(summary.key, play_off=True)
         for record in chain(store.records(summary.key), play_offs):
             known = found.setdefault((record.sketch, record.sketch_version), {})
-            measurement = record.measurement
-            known[record.config] = measurement.seconds if measurement.valid else math.nan
+            known[record.config] = _seconds_of(record.measurement)
             last = record
         of_networks = frozenset((networks or {}).get(task.operator, ()))
         for (sketch, version), trials in found.items():
@@ -98,8 +98,13 @@ def task_of(summary: TaskSummary) -> Task | None:
     try:
         described = summary.description
         return Task(_operator(described["operator"]), _target(described["target"]))
-    except (KeyError, TunesmithError):
+    except Exception:  # whatever the description of somebody's own problem leads to
         return None
+
+
+def timed(seconds: Array) -> npt.NDArray[np.bool_]:
+    """Which of these are times of a call: numbers above 0 that are finite."""
+    return (seconds > 0.0) & (seconds < math.inf)
 
 
 def write_training_set(found: TrainingSet, path: Path) -> None:
@@ -121,18 +126,33 @@ def write_training_set(found: TrainingSet, path: Path) -> None:
 def read_training_set(path: Path) -> TrainingSet:
     """The inverse of ``write_training_set``.
 
-    Raises ``UsageError`` for a file that is none, or of another version, and for an operator that
-    does not exist any more.
+    Raises ``UsageError`` for a file that is none, of another version or damaged inside, and for an
+    operator that does not exist any more.
     """
     try:
         content = json.loads(gzip.decompress(path.read_bytes()))
-        is_ours = content["format"] == FORMAT
-    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is no training set: {error}") from error
-    if not is_ours or content.get("version") != VERSION:
+        is_ours = content["format"] == FORMAT and content.get("version") == VERSION
+    except Exception as error:  # whatever a broken file leads to
+        raise UsageError(f"{path} is no training set ({describe(error)}): make it again") from error
+    if not is_ours:
         raise UsageError(f"{path} is no training set of version {VERSION}: make it again")
-    series = [each for task in content["tasks"] for each in _series(task)]
-    return TrainingSet(content["machine"], content["versions"], series)
+    try:
+        series = [each for task in content["tasks"] for each in _series(task)]
+        return TrainingSet(dict(content["machine"]), dict(content["versions"]), series)
+    except Exception as error:
+        raise UsageError(
+            f"{path} is a training set that cannot be read ({describe(error)}): make it again"
+        ) from error
+
+
+def _seconds_of(measurement: Measurement) -> float:
+    """The seconds of a trial; NaN for one that failed, and for what is no time of a call, which
+    somebody's own measurer may have stored."""
+    try:
+        seconds = float(measurement.seconds)
+    except (TypeError, ValueError):  # such as that there is none
+        return math.nan
+    return seconds if 0.0 < seconds < math.inf else math.nan
 
 
 def _operator(described: Mapping[str, Any]) -> Operator:
@@ -173,15 +193,12 @@ def _series(described: Mapping[str, Any]) -> Iterator[Series]:
     networks = frozenset(described["networks"])
     for sketch in described["sketches"]:
         configs = [_config(sketch["parameters"], values) for values in sketch["configs"]]
-        seconds = [math.nan if each is None else each for each in sketch["seconds"]]
-        yield Series(
-            task,
-            sketch["name"],
-            sketch["version"],
-            configs,
-            np.array(seconds, dtype=np.float64),
-            networks,
-        )
+        found = [math.nan if each is None else float(each) for each in sketch["seconds"]]
+        if len(found) != len(configs):
+            raise ValueError(f"{len(configs)} configs have {len(found)} times")
+        seconds = np.array(found, dtype=np.float64)
+        seconds[~timed(seconds)] = math.nan
+        yield Series(task, str(sketch["name"]), int(sketch["version"]), configs, seconds, networks)
 
 
 def _config(names: Iterable[str], values: Iterable[Any]) -> Config:
