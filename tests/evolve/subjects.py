@@ -52,6 +52,7 @@ class WordsSubject:
     name: str = "words"
     digest: str = "of words"
     endings: tuple[str, ...] = (".txt",)
+    threads: int = 1
 
     @property
     def representation(self) -> Words:

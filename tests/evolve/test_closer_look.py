@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from tests.evolve.subjects import WordsSubject
-from tunesmith.evolve.closer_look import CloserLook
+from tunesmith.evolve.closer_look import CloserLook, front_of
 from tunesmith.evolve.edit import Edit
 from tunesmith.evolve.evaluation.evaluation import Evaluation
+from tunesmith.evolve.front import Point
 from tunesmith.evolve.search.individual import Individual, Program
 from tunesmith.measurement import Outcome
 
@@ -15,8 +18,11 @@ _TEXT = "a b c d e f g h"
 class _Pool:
     """Tells the truth: the time is the number of words, and the error is 0.1 without "a"."""
 
+    def __init__(self) -> None:
+        self.limits: list[tuple[bool, float]] = []
+
     def evaluate(self, text: str, *, limit: float, heldout: bool = False) -> Evaluation:
-        del limit, heldout
+        self.limits.append((heldout, limit))
         words = text.split()
         error = 0.0 if "a" in words else 0.1
         return Evaluation(Outcome.NO_ERROR, len(words) / 8, 1.0, error)
@@ -31,8 +37,12 @@ def _individual(deleted: str, ratio: float, error: float = 0.0) -> Individual:
 def _looked_at(*known: Individual, seconds: float = 60.0, exact: bool = False) -> list[str]:
     """The programs of the front, as the words that they are without."""
     look = CloserLook(WordsSubject(_TEXT), _Pool(), 0.5, 0.0, exact, seconds)  # type: ignore[arg-type] # all that it uses
-    points = look.points(known, ablation=False, tell=lambda _: None)
-    return ["".join(_TEXT.split()[int(edit.target)] for edit in point.edits) for point in points]
+    points: list[Point] = []
+    look.look(known, points, ablation=False, tell=lambda _: None)
+    return [
+        "".join(_TEXT.split()[int(edit.target)] for edit in point.edits)
+        for point in front_of(points)
+    ]
 
 
 _LUCKY = _individual("b", 0.1)
@@ -55,3 +65,11 @@ def test_what_does_not_seem_better_than_the_original_is_not_looked_at() -> None:
 def test_of_exact_programs_the_first_that_holds_is_the_point() -> None:
     assert _looked_at(_LUCKY, _BETTER, exact=True) == ["bcd"]
     assert _looked_at(_individual("bcd", 0.3), _individual("bc", 0.7), exact=True) == ["bcd"]
+
+
+def test_what_is_held_out_has_no_limit_unless_outputs_must_be_the_same() -> None:
+    for exact, limit in ((False, math.inf), (True, 0.5)):
+        pool = _Pool()
+        look = CloserLook(WordsSubject(_TEXT), pool, 0.5, 0.0, exact, 60.0)  # type: ignore[arg-type] # all that it uses
+        look.look([_BETTER], [], ablation=False, tell=lambda _: None)
+        assert set(pool.limits) == {(False, 0.5), (True, limit)}

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from tunesmith.budget import Budget, Stop
+from tunesmith.errors import StoreError
 from tunesmith.evolve.edit import Edit
 from tunesmith.evolve.evaluation.evaluation import Evaluation
 from tunesmith.evolve.evaluation.subject import Subject
@@ -43,6 +44,7 @@ class Archive:
         self._programs: dict[str, Program] = {}
         self._individuals: dict[str, Individual] = {}
         self.outcomes: Counter[str] = Counter()
+        self.doubts: list[str] = []
         if store is None:
             return
         key = f"evolve:{subject.name}:{subject.digest}"
@@ -59,10 +61,12 @@ class Archive:
 
     def _take(self, stored: StoredEvaluation) -> None:
         """An evaluation of an earlier run, but for those that other limits would change: of what
-        took too long or too much memory, and of what was so wrong that it was not tested to the
-        end."""
-        unfinished = stored.outcome is Outcome.NO_ERROR and not math.isfinite(stored.error)
-        if unfinished or stored.outcome in _BY_LIMITS:
+        took too long, and of what was so wrong that it was not tested to the end, or not timed, and
+        would not be too wrong now."""
+        ran = stored.outcome is Outcome.NO_ERROR
+        unfinished = ran and not math.isfinite(stored.error)
+        untimed = ran and not math.isfinite(stored.ratio) and stored.error <= self._limit
+        if unfinished or untimed or stored.outcome in _BY_LIMITS:
             return
         program = self._programs.setdefault(stored.program, Program(stored.program))
         program.evaluations.append(
@@ -115,13 +119,25 @@ class Archive:
                 self._save()
 
     def _save(self) -> None:
-        if self._store is not None:
+        """A store that fails ends no search: what comes after is not kept, which is a doubt."""
+        self._saved = time.monotonic()
+        if self._store is None:
+            return
+        try:
             self._store.add_evaluations(self._session, self._unsaved)
-            self._unsaved = []
-            self._saved = time.monotonic()
+        except StoreError as error:
+            self._give_up(error)
+        self._unsaved = []
+
+    def _give_up(self, error: StoreError) -> None:
+        self._store = None
+        self.doubts.append(f"another run does not go on from here: {error}")
 
     def close(self, stopped: Stop) -> None:
         """Store what is left, and why the run ended."""
         self._save()
         if self._store is not None:
-            self._store.finish_session(self._session, stopped=stopped.value)
+            try:
+                self._store.finish_session(self._session, stopped=stopped.value)
+            except StoreError as error:
+                self._give_up(error)

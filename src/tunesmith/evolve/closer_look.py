@@ -3,7 +3,7 @@ that do nothing, and on what the search has never seen."""
 
 from __future__ import annotations
 
-import contextlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,6 +25,15 @@ MOST_POINTS = 12
 _LOOKS = 5
 
 
+def front_of(points: Sequence[Point]) -> list[Point]:
+    """Those that no faster one is as right as; the fastest come first."""
+    return [
+        point
+        for number, point in enumerate(points)
+        if all(point.error < faster.error for faster in points[:number])
+    ]
+
+
 @dataclass(frozen=True)
 class CloserLook:
     """Evaluates in the ``pool``, where nothing else may be under way. ``limit`` is how wrong a
@@ -39,33 +48,32 @@ class CloserLook:
     exact: bool
     seconds: float
 
-    def points(
-        self, known: Sequence[Individual], *, ablation: bool, tell: Callable[[str], None]
-    ) -> list[Point]:
-        """The front of what the programs that are known turn out to be, the fastest first. Those of
-        their front are looked at, and as some of it fail or turn out alike, the next best.
-        Where there is one point, it is the best that holds on what is held out. ``tell`` is told
-        what is done; with ``ablation`` it is looked which edits depend on each other."""
-        points: list[Point] = []
+    def look(
+        self,
+        known: Sequence[Individual],
+        points: list[Point],
+        *,
+        ablation: bool,
+        tell: Callable[[str], None],
+    ) -> None:
+        """Look at the front of the programs that are known, and as some of it fail or turn out
+        alike, at the next best. Adds what holds to ``points``, the fastest first, so that these are
+        there when Ctrl-C ends it. Where there is one point, it is the best that holds on what is
+        held out. ``tell`` is told what is done; with ``ablation`` it is looked which edits depend
+        on each other."""
         chosen, certain = self._chosen(known)
         until = time.monotonic() + self.seconds
-        with contextlib.suppress(KeyboardInterrupt):  # what was found so far is kept
-            for number, individual in enumerate(chosen, 1):
-                if self.exact and points and points[0].ratio <= individual.objectives[0]:
-                    break
-                if number > certain and time.monotonic() >= until:
-                    break
-                tell(f"looking closer at program {number} of {len(chosen)}")
-                edits = minimized(self.subject.representation, individual.edits, self._again)
-                point = self._point(edits, ablation=ablation) if edits else None
-                if point is not None:
-                    points.append(point)
-                    points.sort(key=lambda point: (point.ratio, point.error))
-        return [
-            point
-            for number, point in enumerate(points)
-            if all(point.error < faster.error for faster in points[:number])
-        ]
+        for number, individual in enumerate(chosen, 1):
+            if self.exact and points and points[0].ratio <= individual.objectives[0]:
+                break
+            if number > certain and time.monotonic() >= until:
+                break
+            tell(f"looking closer at program {number} of {len(chosen)}")
+            edits = minimized(self.subject.representation, individual.edits, self._again)
+            point = self._point(edits, ablation=ablation) if edits else None
+            if point is not None:
+                points.append(point)
+                points.sort(key=lambda point: (point.ratio, point.error))
 
     def _chosen(self, known: Sequence[Individual]) -> tuple[list[Individual], int]:
         """The programs to look at, those that should be best first, and how many of them are so
@@ -110,7 +118,9 @@ class CloserLook:
         except InvalidEditError as error:
             return Evaluation(Outcome.INSTANTIATION_ERROR, message=str(error))
         program = Program("")
+        # What the limit is of is the original's error on the tests of the search, not on others.
+        limit = math.inf if heldout and not self.exact else self.limit
         for _ in range(looks):
-            found = self.pool.evaluate(text, limit=self.limit, heldout=heldout)
+            found = self.pool.evaluate(text, limit=limit, heldout=heldout)
             program.evaluations.append(found)
         return program.evaluation

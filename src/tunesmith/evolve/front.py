@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
@@ -64,14 +65,24 @@ class Point:
             raise UsageError(f"cannot write {target}: {error.strerror}") from error
 
     def to_json(self) -> dict[str, Any]:
-        """JSON-ready figures."""
+        """JSON-ready figures; an error that is infinite is None."""
         return {
             "speedup": self.speedup,
-            "error": self.error,
+            "error": _finite(self.error),
             "heldout_speedup": 1.0 / self.heldout_ratio,
-            "heldout_error": self.heldout_error,
+            "heldout_error": _finite(self.heldout_error),
             "edits": [edit.to_json() for edit in self.edits],
+            "words": self.subject.representation.describe(self.edits),
+            "difference": self.difference,
+            "dependences": [
+                {**asdict(each), "alone": _finite(each.alone), "together": _finite(each.together)}
+                for each in self.dependences or ()
+            ],
         }
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 @dataclass(frozen=True)

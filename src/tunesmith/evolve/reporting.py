@@ -28,6 +28,7 @@ def report_of(front: Front, *, exact: bool, commands: Sequence[str] = ()) -> Evo
             ("Machine", f"{machine['cpu']}, {machine['cores']} cores"),
             ("Software", versions),
             ("Stopped", front.stopped),
+            *(("Doubt", each) for each in front.doubts),
         ],
         commands,
     )

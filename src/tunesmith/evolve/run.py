@@ -13,7 +13,8 @@ from typing import Any
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.evolve.archive import Archive
-from tunesmith.evolve.closer_look import CloserLook
+from tunesmith.evolve.closer_look import CloserLook, front_of
+from tunesmith.evolve.edit import Edit
 from tunesmith.evolve.evaluation.harness import ErrorOf, Tests, exact, relative
 from tunesmith.evolve.evaluation.pool import EvaluationPool, EvaluationSettings
 from tunesmith.evolve.evaluation.subject import Evolvable, Subject
@@ -31,6 +32,8 @@ OBJECTIVES = ("time", "error")
 _SURE_STEP, _SURE_END = 0.2, 0.1
 # The share of it in which programs beside the front are looked at closer, too.
 _CLOSER = 0.1
+# Seconds without a word, at most, while programs are evaluated.
+_SILENCE = 1.0
 # After so many generations without a program that is new there is hardly one left.
 _IDLE = 20
 # So many programs with one error do not look like chance.
@@ -88,7 +91,8 @@ def evolve(
     if not error >= 0:
         raise UsageError(f"error must be 0 or more, not {error:g}")
     approximate = "error" in objectives
-    subject = program.subject(Tests.of(tests, heldout, metric if approximate else exact))
+    unseen = list(heldout)
+    subject = program.subject(Tests.of(tests, unseen, metric if approximate else exact))
     with contextlib.ExitStack() as stack:
         if store is not None and not isinstance(store, Store):
             store = stack.enter_context(open_store(store))
@@ -103,6 +107,10 @@ def evolve(
             fresh=fresh,
             progress=progress or (lambda _: None),
         )
+        if not unseen:
+            run.doubts.append(
+                "no test is held out, so the figures of those held out are of the same tests again"
+            )
         return run.go(ablation=ablation)
 
 
@@ -128,8 +136,10 @@ class _Run:
         self._progress = progress
         self._begun = time.monotonic()
         self._history: list[Generation] = []
-        original = self._checked_original()
-        self._original_error = original.program.evaluation.error
+        self._told = self._begun
+        self.doubts: list[str] = []
+        original = self._checked_original(error_limit or 0.0)
+        self._original_error = original.program.evaluation.original_error
         self._limit = self._original_error + (error_limit or 0.0)
         self._exact = error_limit is None
         self._archive = Archive(subject, store, self._limit, budget, settings, fresh=fresh)
@@ -137,7 +147,7 @@ class _Run:
             subject.representation,
             pool,
             self._limit,
-            self._archive.note,
+            self._note,
             [original.program, *self._archive.programs],
         )
         self._driver.stop = lambda: self._over() is not None
@@ -151,19 +161,22 @@ class _Run:
             with contextlib.suppress(KeyboardInterrupt):
                 stopped = self._generations()
             self._driver.abandon()
-            self._pool.forget()
-            points = self._finish(ablation=ablation and stopped is not Stop.INTERRUPTED)
+            try:
+                self._pool.forget()
+                self._finish(points, ablation=ablation and stopped is not Stop.INTERRUPTED)
+            except KeyboardInterrupt:  # what was looked at so far is kept
+                stopped = Stop.INTERRUPTED
         finally:
             self._archive.close(stopped)
         return Front(
             self._subject,
-            points,
+            front_of(points),
             self._driver.counts.evaluations,
             self._elapsed,
             stopped.value,
             self._history,
             self._archive.outcomes,
-            self._doubts(),
+            [*self.doubts, *self._archive.doubts, *self._doubts()],
         )
 
     def _doubts(self) -> list[str]:
@@ -181,8 +194,11 @@ class _Run:
     def _elapsed(self) -> float:
         return time.monotonic() - self._begun
 
-    def _checked_original(self) -> Individual:
-        """The original, run twice. Raises ``TunesmithError`` where it fails, or differs."""
+    def _checked_original(self, allowed: float) -> Individual:
+        """The original, run twice, which may be so much more wrong than before.
+
+        Raises ``TunesmithError`` where it fails, or differs.
+        """
         text = self._subject.representation.apply([])
         program = Program(digest(text))
         for _ in range(2):
@@ -191,7 +207,7 @@ class _Run:
             took = time.monotonic() - begun
             if not found.ran:
                 raise TunesmithError(f"the original fails its tests: {found.message}")
-            if found.error != found.original_error:
+            if found.error > found.original_error + allowed:
                 raise TunesmithError(
                     "the original, built again, differs by "
                     f"{abs(found.error - found.original_error):.3g}: allow an --error"
@@ -239,17 +255,28 @@ class _Run:
             return Stop.SECONDS
         return Stop.TRIALS if trials and self._driver.counts.evaluations >= trials else None
 
-    def _tell(self) -> None:
+    def _note(self, edits: tuple[Edit, ...], program: Program) -> None:
+        """Take in an evaluation. A generation may take minutes, so it is told of before its end."""
+        self._archive.note(edits, program)
+        if time.monotonic() - self._told >= _SILENCE:
+            self._told = time.monotonic()
+            self._progress(State(self._search.generation, self._now()))
+
+    def _now(self) -> Generation:
         counts = self._driver.counts
         valid = counts.valid / counts.evaluations if counts.evaluations else 1.0
         found = [each.objectives for each in front(self._archive.individuals)]
-        generation = Generation(self._elapsed, counts.evaluations, valid, found)
-        self._history.append(generation)
-        self._progress(State(self._search.generation, generation))
+        return Generation(self._elapsed, counts.evaluations, valid, found)
 
-    def _finish(self, *, ablation: bool) -> list[Point]:
-        """The front, looked at again. Where outputs must be the same there is one point, but the
-        fastest program may be wrong on what the search has not seen: then the next one counts."""
+    def _tell(self) -> None:
+        self._history.append(self._now())
+        self._told = time.monotonic()
+        self._progress(State(self._search.generation, self._history[-1]))
+
+    def _finish(self, points: list[Point], *, ablation: bool) -> None:
+        """Look at the front again: adds to points. Where outputs must be the same there is one, but
+        the fastest program may be wrong on what the search has not seen: then the next one
+        counts."""
 
         def tell(doing: str) -> None:
             if self._history:
@@ -266,4 +293,4 @@ class _Run:
             self._exact,
             searched * _CLOSER,
         )
-        return look.points(self._archive.individuals, ablation=ablation, tell=tell)
+        look.look(self._archive.individuals, points, ablation=ablation, tell=tell)

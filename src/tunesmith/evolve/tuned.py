@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,14 @@ from tunesmith.evolve.llvm.kernel import LLVMKernel
 
 if TYPE_CHECKING:
     from tunesmith.kernel.kernel import Kernel
+    from tunesmith.operators import Operator
 
 # What computes, behind the function that checks arguments; and what the threads of it do.
 _COMPUTE = "main_compute_"
+_ENTRY = "__tvm_ffi_main"
 _THREADS = re.compile(r"@(__tvm_parallel_lambda[\w.]*)\(")
+# The bytes of an argument of the function that checks them.
+_ARGUMENT = 16
 # Functions of TVM's runtime are called through variables, which it sets as it loads a kernel.
 _RUNTIME = re.compile(r"^@__(TVM\w+) = linkonce .*global ptr null.*$", re.MULTILINE)
 
@@ -46,10 +51,47 @@ def tuned_kernel(kernel: Kernel) -> tuple[LLVMKernel, list[tuple[Any, ...]]]:
         edited=_largest(text),
         libraries=_runtime(),
         name=kernel.operator.name,
+        # What is right on one thread may leave out the parts of others.
+        threads=len(os.sched_getaffinity(0)) if _THREADS.search(text) else 1,
     )
-    # The number of the device, where memory for intermediate results is allocated.
-    first = (0,) if f"@{_COMPUTE}(i32 %dev_id" in text else ()
-    return program, [(*first, *_arguments(kernel, seed)) for seed in (0, 1)]
+    order = _order(text)
+    return program, [_given(kernel.operator, seed, order) for seed in (0, 1)]
+
+
+def _order(text: str) -> list[int | None]:
+    """Which of the arguments of the operator, and the output behind them, each parameter is: their
+    order is the compiler's. None for the number of the device, for memory of intermediate results.
+    """
+    start = _definition(text, _ENTRY)
+    body = text[start : text.index("\n}", start)]
+    call = re.search(rf"@{_COMPUTE}\((.*)\)", body)
+    assert call is not None, "it is called"
+    made = dict(re.findall(r"^ *(%[\w.]+) = (.*)$", body, re.MULTILINE))
+    return [
+        _argument(each.split()[-1], made) if each.startswith("ptr") else None
+        for each in call.group(1).split(", ")
+    ]
+
+
+def _argument(value: str, made: Mapping[str, str]) -> int:
+    """The number of the argument that a value is read from, by what makes the values."""
+    waiting, seen = [value], set[str]()
+    while waiting:
+        definition = made.get(waiting.pop(), "")
+        place = re.search(r"%args, i64 (\d+)", definition)
+        if place is not None:
+            return int(place.group(1)) // _ARGUMENT
+        new = [each for each in re.findall(r"%[\w.]+", definition) if each not in seen]
+        seen.update(new)
+        waiting += new
+    return 0  # whose address is that of all
+
+
+def _given(operator: Operator, seed: int, order: Sequence[int | None]) -> tuple[Any, ...]:
+    """What a test gives the function: inputs, and zeros for the output."""
+    inputs: list[Any] = [np.ascontiguousarray(each) for each in operator.make_inputs(seed)]
+    arrays = [*inputs, np.zeros_like(operator.reference(*inputs))]
+    return tuple(0 if number is None else arrays[number] for number in order)
 
 
 def _largest(text: str) -> str:
@@ -68,14 +110,6 @@ def _definition(text: str, name: str) -> int:
     found = re.search(rf"^define [^\n]*@{re.escape(name)}\(", text, re.MULTILINE)
     assert found is not None, f"{name} is defined"
     return found.start()
-
-
-def _arguments(kernel: Kernel, seed: int) -> tuple[Any, ...]:
-    inputs: Sequence[Any] = [
-        np.ascontiguousarray(each) for each in kernel.operator.make_inputs(seed)
-    ]
-    output = kernel.operator.reference(*inputs)
-    return (*inputs, np.zeros_like(output))
 
 
 def _runtime() -> tuple[str, ...]:

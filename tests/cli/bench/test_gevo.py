@@ -31,3 +31,5 @@ def test_what_it_refuses(command: Command) -> None:
     assert ran.complaint.startswith("unknown case 'svn': did you mean svm")
     ran = command("bench", "gevo", "--seconds", 0)
     assert ran.complaint == "--seconds must be positive, not 0"
+    ran = command("bench", "gevo", "--quick")
+    assert ran.complaint.endswith("is for figures of long runs: name a folder for --quick by -o")

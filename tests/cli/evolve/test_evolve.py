@@ -74,6 +74,7 @@ def test_llvm_code_becomes_faster(folder: Path, command: Command) -> None:
     assert head.endswith("× faster than the original, with the same output")
     assert names.split() == ["speed-up", "error", "held", "out:", "speed-up", "error", "edits"]
     assert any(line.startswith("-") and "@waste" in line for line in ran.out.splitlines())
+    assert "edits of program 1:\n  " in ran.out
     assert "generation 0" in ran.err and "valid" in ran.err
     written = sorted(path.name for path in (folder / "out").iterdir())
     assert written[:2] == ["kernel-1.ll", "kernel-1.o"]
@@ -87,6 +88,7 @@ def test_one_json_object_and_on_from_there(folder: Path, command: Command) -> No
     first = command(*words(folder, "--trials", 100, "--json")).json
     assert first["stopped"] == "trials"
     assert first["points"][0]["speedup"] > 1.3
+    assert first["points"][0]["words"] and first["points"][0]["difference"]
     assert first["points"][0]["error"] == first["points"][0]["heldout_error"] == 0
     again = command(*words(folder, "--trials", 3, "--json")).json
     assert again["evaluations"] < 15
@@ -102,6 +104,7 @@ def test_a_numba_function_with_an_error_of_its_own(folder: Path, command: Comman
     assert ran.json["name"] == "double"
     assert ran.json["evaluations"] >= 30
     assert json.dumps(ran.json["outcomes"])
+    assert any(each.startswith("no test is held out") for each in ran.json["doubts"])
 
 
 def test_the_best_kernel_of_a_task(folder: Path, command: Command) -> None:
@@ -120,6 +123,26 @@ def test_the_best_kernel_of_a_task(folder: Path, command: Command) -> None:
     refused = command("evolve", *matmul, "--constant-weights", "--from-best", "--store", place)
     *_, complaint = refused.err.splitlines()
     assert complaint.startswith("tunesmith: a kernel whose weights are laid out beforehand")
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (["-o", "taken"], "cannot make the folder"),
+        (["--report", "nowhere/page.html"], "cannot write"),
+        (["--report", "."], "cannot write"),
+    ],
+)
+def test_places_that_cannot_be_written_are_told_before_the_search(
+    given: list[str], complaint: str, folder: Path, command: Command
+) -> None:
+    (folder / "taken").write_text("a file")
+    option, place = given
+    begun = time.monotonic()
+    ran = command(*words(folder, "--seconds", 600, option, folder / place))
+    assert ran.code == 2
+    assert ran.complaint.startswith(complaint)
+    assert time.monotonic() - begun < PATIENCE
 
 
 def test_ctrl_c_keeps_what_was_found(folder: Path) -> None:

@@ -64,6 +64,12 @@ def test_exact_is_to_the_last_bit() -> None:
 
 def test_integers_are_compared_without_overflow() -> None:
     assert absolute([np.array([0], np.uint8)], [np.array([255], np.uint8)]) == 255.0
+    large = np.array([2**60, 5], np.int64)
+    assert absolute([large + np.array([1, 0])], [large]) >= 1.0, (
+        "as floating-point numbers they are the same"
+    )
+    assert relative([large + np.array([1, 0])], [large]) > 0.0
+    assert absolute([large], [large.copy()]) == 0.0
 
 
 def test_a_tuple_is_a_call_whose_arrays_are_outputs() -> None:

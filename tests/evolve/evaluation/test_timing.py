@@ -252,3 +252,21 @@ def test_tests_that_never_call_the_kernel() -> None:
 def test_a_kernel_returns_what_it_returns() -> None:
     assert GuardedKernel(lambda arguments: arguments[0] + 1)(2) == 3
     assert math.isclose(GuardedKernel(lambda arguments: float(arguments[0].sum()))(np.ones(4)), 4.0)
+
+
+@pytest.mark.parametrize("pairs", [Pairs(3, 3, 1.0), Pairs(1, 1, 0.0)])
+def test_what_is_right_but_once_is_wrong(pairs: Pairs) -> None:
+    calls = []
+
+    def once(arguments: Sequence[Any]) -> None:
+        calls.append(1)
+        (doubled if len(calls) == 1 else wrong)(arguments)
+
+    found = compared(once, TEST, limit=0.1, pairs=pairs)
+    assert (found.error, found.ratio) == (math.inf, math.inf)
+    calls.clear()
+    assert compared(once, TEST, limit=0.9, pairs=pairs).error == pytest.approx(0.5)
+
+
+def test_what_is_not_timed_has_no_ratio() -> None:
+    assert compared(wrong, TEST, limit=0.1, pairs=Pairs(1, 1)).ratio == math.inf

@@ -114,3 +114,19 @@ def test_what_is_no_module_is_one_line() -> None:
     )
     with pytest.raises(UsageError, match="this is no StableHLO"):
         StableHLOCode(wrong, "main")
+
+
+def test_branches_that_use_values_of_outside_are_one_line() -> None:
+    text = """
+func.func @main(%x: tensor<f32>, %p: tensor<i1>) -> tensor<f32> {
+  %y = stablehlo.add %x, %x : tensor<f32>
+  %z = "stablehlo.if"(%p) ({
+    stablehlo.return %y : tensor<f32>
+  }, {
+    stablehlo.return %x : tensor<f32>
+  }) : (tensor<i1>) -> tensor<f32>
+  return %z : tensor<f32>
+}"""
+    with pytest.raises(UsageError, match="main' has operations that no edit can move") as error:
+        StableHLOCode(text, "main")
+    assert "\n" not in str(error.value)

@@ -237,3 +237,19 @@ def test_no_edit_that_changes_anything() -> None:
     words = Words("a")
     with pytest.raises(InvalidEditError, match="no valid edit in 7 tries"):
         random_edit(words, [Edit("delete", "0")], random.Random(0), tries=7)
+
+
+def test_where_there_are_few_valid_edits_those_are_found() -> None:
+    search, _, _ = searching(0.0, text="needed1 a")
+    search.begin()
+    assert [each.objectives for each in front(search.population)] == [(2 / 3, 0.0)]
+
+
+def test_a_population_that_has_died_out_begins_again() -> None:
+    search, _, _ = searching(0.0)
+    search.begin()
+    for each in search.population:
+        each.program.evaluations.append(Evaluation(Outcome.RUNTIME_DEVICE))
+    search.population = []
+    search.step()
+    assert search.population

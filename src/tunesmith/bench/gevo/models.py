@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tunesmith.bench.gevo.case import Case, Tested, extra_error
-from tunesmith.bench.gevo.digits import digits
+from tunesmith.bench.gevo.digits import all_digits, digits, divided
 from tunesmith.bench.gevo.residual import trained_network
 from tunesmith.evolve.evaluation.timing import Pairs
 from tunesmith.evolve.mlir.model import StableHLOModule
@@ -83,12 +83,13 @@ func.func @main(
 class TrainMLP:
     """Trains by steps of the kernel for so many epochs, and tells the accuracy on other digits."""
 
-    def __init__(self, seed: int, epochs: int = 3) -> None:
+    def __init__(self, seed: int, epochs: int = 3, *, heldout: bool = False) -> None:
         self._seed = seed
         self._epochs = epochs
+        self._heldout = heldout
 
     def __call__(self, kernel: Any) -> float:
-        x, y, others, right = digits(self._seed)
+        x, y, others, right = digits(self._seed, heldout=self._heldout)
         chance = np.random.default_rng(self._seed)
         weights = (
             chance.standard_normal((64, _HIDDEN), dtype=np.float32) / np.float32(8),
@@ -189,13 +190,14 @@ _DIVISION = 1
 
 def _mlp_train() -> Tested:
     module = StableHLOModule(_MLP_TRAIN, pairs=Pairs(1, 3, 0.5))
-    return Tested(module, [TrainMLP(0), TrainMLP(1)], [TrainMLP(2), TrainMLP(3)], extra_error)
+    heldout = [TrainMLP(seed, heldout=True) for seed in (2, 3)]
+    return Tested(module, [TrainMLP(0), TrainMLP(1)], heldout, extra_error)
 
 
 def _cnn_predict() -> Tested:
     # Half are left to search with and to hold out: what 256 digits alone chose was lucky on them,
     # and lost five points of accuracy on others.
-    x, y, others, right = digits(_DIVISION, 0.5)
+    x, y, others, right = divided(*all_digits(), _DIVISION, 0.5)
     weights = trained_network(x, y, _CHANNELS, _BLOCKS)
     searched = 9 * _IMAGES
     module = StableHLOModule(_CNN_PREDICT, pairs=Pairs(1, 5, 0.5))

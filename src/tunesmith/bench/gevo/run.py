@@ -72,11 +72,7 @@ def row_of(case: Case, front: Front, command: str) -> dict[str, Any]:
     }
 
 
-def _point(point: Point) -> dict[str, float]:
-    return {
-        "speedup": point.speedup,
-        "error": point.error,
-        "heldout_speedup": 1.0 / point.heldout_ratio,
-        "heldout_error": point.heldout_error,
-        "edits": len(point.edits),
-    }
+def _point(point: Point) -> dict[str, Any]:
+    found = point.to_json()
+    names = ("speedup", "error", "heldout_speedup", "heldout_error")
+    return {**{name: found[name] for name in names}, "edits": len(point.edits)}

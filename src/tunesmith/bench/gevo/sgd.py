@@ -34,8 +34,9 @@ class Training:
     """Trains a network of two residual blocks on digits, and tells the accuracy on others: one
     number. ``seed`` decides the first parameters and which digits are which."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, heldout: bool = False) -> None:
         self._seed = seed
+        self._heldout = heldout
 
     @cached_property
     def _torch(self) -> Any:
@@ -44,13 +45,14 @@ class Training:
         return torch
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_seed": self._seed}
+        return {"_seed": self._seed, "_heldout": self._heldout}
 
     def __call__(self, kernel: Any) -> float:
         torch = self._torch
         torch.manual_seed(self._seed)
         network = _network(torch)
-        x, y, others, right = (torch.from_numpy(each) for each in digits(self._seed))
+        chosen_digits = digits(self._seed, heldout=self._heldout)
+        x, y, others, right = map(torch.from_numpy, chosen_digits)
         parameters = np.concatenate([_flat(each) for each in network.parameters()])
         momentum = np.zeros_like(parameters)
         _put(network, parameters)
@@ -102,7 +104,7 @@ def _sgd() -> Tested:
     return Tested(
         NumbaKernel(momentum_sgd, types=types, options={"error_model": "numpy"}),
         [Training(0), Training(1)],
-        [Training(2), Training(3)],
+        [Training(seed, heldout=True) for seed in (2, 3)],
         extra_error,
     )
 

@@ -73,7 +73,7 @@ def _data(name: str) -> tuple[Any, Any]:
         from sklearn import datasets
     except ImportError as error:
         raise MissingDependencyError(
-            "the case svm needs scikit-learn: pip install 'tunesmith[evolve-models]'"
+            "the case svm needs scikit-learn: pip install 'tunesmith[evolve]'"
         ) from error
     features, classes = getattr(datasets, f"load_{name}")(return_X_y=True)
     scaled = (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-9)

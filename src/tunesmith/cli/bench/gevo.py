@@ -26,13 +26,25 @@ def gevo(
     seed: Annotated[int, Option(help="Seed of all that is left to chance.")] = 0,
     store: opt.StoreLocation = None,
     output: Annotated[
-        Path, Option("-o", "--output", help="Folder for evolve.md, evolve.json and the picture.")
-    ] = opt.FIGURES,
+        Path | None,
+        Option(
+            "-o",
+            "--output",
+            help=f"Folder for evolve.md, evolve.json and the picture; default: {opt.FIGURES}, "
+            "of --quick none.",
+        ),
+    ] = None,
     as_json: opt.Json = False,
 ) -> None:
     """Evolve kernels and models, and write down how fast and how wrong they become."""
     if seconds is not None and not seconds > 0:
         raise UsageError(f"--seconds must be positive, not {seconds:g}")
+    if output is None:
+        if quick:
+            raise UsageError(
+                f"{opt.FIGURES} is for figures of long runs: name a folder for --quick by -o"
+            )
+        output = opt.FIGURES
     from tunesmith.bench.gevo.cases import CASES
     from tunesmith.bench.gevo.gpu import ARCHITECTURE, check_edits
     from tunesmith.bench.gevo.page import read_evolve, with_row, write_evolve
@@ -67,8 +79,12 @@ def gevo(
                 front = evolve_case(
                     CASES[name], seconds=limit, seed=seed, store=opened, progress=tell
                 )
-            figures = with_row(figures, row_of(CASES[name], front, command_line()))
+            interrupted = front.stopped == Stop.INTERRUPTED.value
+            if interrupted and any(row["case"] == name for row in figures["rows"]):
+                remark(f"the figures of {name} in {output} stay: this run was not done")
+            else:
+                figures = with_row(figures, row_of(CASES[name], front, command_line()))
             page = write_evolve(output, figures)
-            if front.stopped == Stop.INTERRUPTED.value:
+            if interrupted:
                 raise KeyboardInterrupt
     print_page(figures, page, as_json=as_json, written=output / "evolve.md")

@@ -20,7 +20,7 @@ from tunesmith.cli.output import (
     remark,
     remarks,
 )
-from tunesmith.errors import UsageError, describe
+from tunesmith.errors import TunesmithError, UsageError, describe
 
 if TYPE_CHECKING:
     from tunesmith.evolve.front import Front
@@ -65,6 +65,7 @@ def evolve(
 ) -> None:
     """Make a function faster by evolution: random edits of its code, as far as its tests allow."""
     wanted, tests, heldout, error_of = choice.subject(test, entry)
+    _can_write(output, report)
     from tunesmith.budget import Budget
     from tunesmith.evolve import reporting
     from tunesmith.evolve.evaluation.pool import EvaluationSettings
@@ -97,30 +98,46 @@ def evolve(
             fresh=fresh,
             progress=tell,
         )
-    files = _written(front, output)
-    if report is not None:
-        from tunesmith.reports.evolve.page import write_evolve_report
+    try:
+        files = _written(front, output)
+        if report is not None:
+            from tunesmith.reports.evolve.page import write_evolve_report
 
-        shown = reporting.report_of(front, exact=exact, commands=[command_line()])
-        write_evolve_report(shown, report)
+            shown = reporting.report_of(front, exact=exact, commands=[command_line()])
+            write_evolve_report(shown, report)
+    except TunesmithError:  # what was found is told anyway
+        _print(front, [], None, as_json=as_json)
+        raise
     _print(front, files, report, as_json=as_json)
     if front.stopped == Stop.INTERRUPTED.value:
         raise KeyboardInterrupt
 
 
+def _can_write(folder: Path | None, report: Path | None) -> None:
+    """Raises ``UsageError`` for what could not be written in the end: better now than then."""
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot make the folder {folder}: {describe(error)}") from error
+    if report is not None and (report.is_dir() or not report.absolute().parent.is_dir()):
+        raise UsageError(f"cannot write {report}: it must be a file in a folder that exists")
+
+
 def _written(front: Front, folder: Path | None) -> list[Path]:
     if folder is None:
         return []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {folder}: {describe(error)}") from error
     files = []
     for number, point in enumerate(front, 1):
         for ending in point.subject.endings:
             files.append(folder / f"{front.subject.name}-{number}{ending}")
             point.save(files[-1])
     return files
+
+
+def _cut(line: str) -> str:
+    """The page, JSON and the files have all of what is cut: a function's head may be very long."""
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 
 
 def _print(front: Front, files: list[Path], report: Path | None, *, as_json: bool) -> None:
@@ -147,9 +164,12 @@ def _print(front: Front, files: list[Path], report: Path | None, *, as_json: boo
     print_text(f"{front.subject.name}: {headline(shown)}")
     if front:
         console().print(front_table(shown.programs))
-        # The page and the files have all of what is cut here: a function's head may be very long.
+        for number, program in enumerate(shown.programs, 1):
+            print_text(f"edits of program {number}:")
+            for words in (*program.edits, *program.remarks):
+                print_text(_cut(f"  {words}"))
         for line in front[0].difference:
-            print_text(line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…")
+            print_text(_cut(line))
     else:
         remark("allow a larger --error, or more --seconds: what was found so far is kept")
     for doubt in front.doubts:

@@ -116,8 +116,10 @@ def _largest(outputs: Outputs, golden: Outputs, of: Callable[[Array, Array], Arr
         kind = np.complex128 if np.iscomplexobj(other) else np.float64
         ours, theirs = each.astype(kind), other.astype(kind)
         with np.errstate(all="ignore"):
-            shares = of(np.abs(ours - theirs), np.abs(theirs))
-            same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+            # Large integers that differ may be the same floating-point number.
+            same = (each == other) | (np.isnan(ours) & np.isnan(theirs))
+            apart = np.abs(ours - theirs)
+            shares = of(np.where(apart == 0.0, 1.0, apart), np.abs(theirs))
         shares = np.where(same, 0.0, np.where(np.isfinite(shares), shares, np.inf))
         found.append(float(shares.max(initial=0.0)))
     return max(found)

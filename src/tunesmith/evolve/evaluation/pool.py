@@ -25,7 +25,7 @@ _GRACE = 10.0
 class EvaluationSettings:
     """The limits of a variant: ``timeout`` in seconds for building it and all its tests, at most,
     and ``memory_limit`` in bytes. ``workers`` are evaluated at a time, None: as many as there are
-    cores.
+    cores for.
 
     Raises ``UsageError`` for a value that makes no sense.
     """
@@ -42,10 +42,9 @@ class EvaluationSettings:
         if self.workers is not None and self.workers < 1:
             raise UsageError(f"at least one worker is needed, not {self.workers}")
 
-    @property
-    def slots(self) -> int:
-        """How many variants are evaluated at a time."""
-        return self.workers or len(os.sched_getaffinity(0))
+    def slots(self, threads: int) -> int:
+        """How many variants of so many threads each are evaluated at a time."""
+        return self.workers or max(1, len(os.sched_getaffinity(0)) // threads)
 
 
 class EvaluationPool:
@@ -58,16 +57,26 @@ class EvaluationPool:
     def __init__(self, subject: Subject, settings: EvaluationSettings) -> None:
         self.settings = settings
         self.timeout = settings.timeout  # of the tests of the search, which the search may lower
+        self._slots = settings.slots(subject.threads)
         self._busy: set[int] = set()
         self._ended = False
         self._alone = itertools.count(-1, -1)  # numbers that no one else has
         self._server = SpawnedProcess(
             "tunesmith.evolve.evaluation.server",
             str(os.getpid()),
-            environment={"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            environment={
+                "OMP_NUM_THREADS": "1",
+                "OPENBLAS_NUM_THREADS": "1",
+                "TVM_NUM_THREADS": str(subject.threads),
+            },
         )
+        first = {
+            "subject": packed(subject),
+            "memory_limit": settings.memory_limit,
+            "threads": subject.threads,
+        }
         try:
-            self._server.send({"subject": packed(subject), "memory_limit": settings.memory_limit})
+            self._server.send(first)
             self._wait_until_ready()
         except BaseException:
             self._stop()
@@ -107,7 +116,7 @@ class EvaluationPool:
     @property
     def free(self) -> int:
         """How many more variants can be evaluated right away."""
-        return self.settings.slots - len(self._busy)
+        return self._slots - len(self._busy)
 
     @property
     def busy(self) -> int:

@@ -25,8 +25,8 @@ _TIMEOUT = 240.0
 _PART = 1 << 18
 
 
-def prepared(evaluator: Evaluator, memory_limit: int) -> Any:
-    """What an evaluator prepares.
+def prepared(evaluator: Evaluator, memory_limit: int, threads: int) -> Any:
+    """What an evaluator prepares, with so many bytes and threads.
 
     Raises ``TunesmithError`` where the original fails its tests, or these make no sense.
     """
@@ -45,7 +45,7 @@ def prepared(evaluator: Evaluator, memory_limit: int) -> Any:
         while channel.unsent:
             channel.wait()
 
-    child = Child(prepare, memory_limit, threads=1)
+    child = Child(prepare, memory_limit, threads)
     told: dict[str, Any] = {}
     packed = bytearray()
     for message in _messages(child):

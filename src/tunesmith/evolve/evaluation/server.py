@@ -61,16 +61,16 @@ class _Run:
 
 class EvaluationServer:
     """Evaluates what the client sends until it is gone. ``ready`` is what the evaluator prepared,
-    ``memory_limit`` is the number of bytes
-    that a child may allocate."""
+    ``memory_limit`` is the number of bytes that a child may allocate with ``threads`` threads."""
 
     def __init__(
-        self, evaluator: Evaluator, ready: Any, client: Channel, memory_limit: int
+        self, evaluator: Evaluator, ready: Any, client: Channel, memory_limit: int, threads: int
     ) -> None:
         self._evaluator = evaluator
         self._ready = ready
         self._client = client
         self._memory_limit = memory_limit
+        self._threads = threads
         self._runs: list[_Run] = []
         self._selector = selectors.DefaultSelector()
 
@@ -102,7 +102,7 @@ class EvaluationServer:
             self._start(message)
 
     def _start(self, message: Message) -> None:
-        child = Child(partial(self._evaluate, message), self._memory_limit, threads=1)
+        child = Child(partial(self._evaluate, message), self._memory_limit, self._threads)
         timeout = float(message["timeout"])
         run = _Run(message["number"], child, time.monotonic() + timeout, timeout)
         self._runs.append(run)
@@ -151,16 +151,16 @@ def main(descriptor: int, parent: int) -> int:
             client.wait()
             messages = client.receive()
         (first,) = messages
-        memory_limit = int(first["memory_limit"])
+        memory_limit, threads = int(first["memory_limit"]), int(first["threads"])
         try:
             evaluator: Evaluator = unpacked(first["subject"]).evaluator()
             crash_silently()
-            ready = prepared(evaluator, memory_limit)
+            ready = prepared(evaluator, memory_limit, threads)
         except (TunesmithError, Exception) as error:
             client.send({"kind": "failed", "message": describe(error)})
             return 1
         client.send({"kind": "ready"})
-        EvaluationServer(evaluator, ready, client, memory_limit).serve(parent)
+        EvaluationServer(evaluator, ready, client, memory_limit, threads).serve(parent)
     return 0
 
 

@@ -42,6 +42,10 @@ class Subject(Protocol):
     def digest(self) -> str:
         """Of the original and the tests: evaluations of others say nothing of these."""
 
+    @property
+    def threads(self) -> int:
+        """How many threads it runs on: so many cores are left to each of its variants."""
+
     def evaluator(self) -> Evaluator:
         """Who runs it. Raises ``TunesmithError`` for a program that cannot be built."""
 

@@ -175,8 +175,9 @@ def compare(
     in runs of both in turn.
 
     The variant is the first to run in this process, so that it finds nothing that the original left
-    in memory. Where its error is above the limit the tests after it are left out, as is the timing;
-    the error is infinite then, unless it was the last test. Raises ``OutOfBoundsError`` if the
+    in memory. Its last run is checked as its first one is: what is right but once is wrong. Where
+    its error is above the limit the tests after it are left out, as is the timing; the ratio is
+    infinite then, and the error, unless it was the last test. Raises ``OutOfBoundsError`` if the
     variant wrote beside an array, ``TamperedError`` if the original does not give what it gave
     before, and what the tests raise.
     """
@@ -191,15 +192,19 @@ def compare(
         worst = max(worst, checked_error(error_of(outputs, right)))
         if worst > limit:
             spent = sum(first[0] for first in firsts)
-            ratio = spent / max(sum(golden.seconds[:number]), 1e-9)
-            return Compared(ratio, spent, worst if number == len(tests) else math.inf, own)
+            return Compared(math.inf, spent, worst if number == len(tests) else math.inf, own)
     times = []
     for number, (test, first) in enumerate(zip(tests, firsts, strict=True)):
         theirs.reset()
         again = as_outputs(test(theirs))
         if checked_error(error_of(again, golden.outputs[number])) != golden.errors[number]:
             raise TamperedError("after it the original gives something else: it changed the test")
-        times.append(_times(test, ours, theirs, first, pairs))
+        found, last = _times(test, ours, theirs, first, pairs)
+        times.append(found)
+        if last is not None:
+            worst = max(worst, checked_error(error_of(last, golden.outputs[number])))
+    if worst > limit:
+        return Compared(math.inf, sum(sum(found[0]) for found in times), math.inf, own)
     before, after = ([statistics.median(sides[side]) for sides in times] for side in (1, 0))
     ratio = sum(
         _ratio(*sides) * own_ for sides, own_ in zip(times, before, strict=True) if own_ > 0
@@ -220,20 +225,23 @@ def _times(
     theirs: GuardedKernel,
     first: tuple[float, int, float],
     pairs: Pairs,
-) -> Times:
-    """The seconds of both kernels in each pair of runs; each of them has run once before.
+) -> tuple[Times, Outputs | None]:
+    """The seconds of both kernels in each pair of runs, and what the last one of ``ours`` gave,
+    None where there was no other; each of them has run once before.
 
     Of a single pair, that of a long test, they are the seconds of the processor: a median over many
     pairs can do without what a busy machine adds, one pair cannot.
     """
     cpu_seconds, calls, lasted = first
+    last: Any = None
     if lasted > pairs.seconds:
         if calls < _MANY_CALLS:
-            for kernel in (ours, theirs):
-                kernel.reset()
-                test(kernel)
+            ours.reset()
+            last = test(ours)
+            theirs.reset()
+            test(theirs)
             cpu_seconds = ours.cpu_seconds
-        return [cpu_seconds], [theirs.cpu_seconds]
+        return ([cpu_seconds], [theirs.cpu_seconds]), None if last is None else as_outputs(last)
     found: Times = ([], [])
     begun = time.perf_counter()
     while len(found[0]) < pairs.most:
@@ -241,8 +249,9 @@ def _times(
         for side in (0, 1) if len(found[0]) % 2 else (1, 0):
             kernel = (ours, theirs)[side]
             kernel.reset()
-            test(kernel)
+            returned = test(kernel)
             found[side].append(kernel.seconds)
+            last = last if side else returned
         if len(found[0]) >= pairs.least and time.perf_counter() - begun > pairs.seconds:
             break
-    return found
+    return found, as_outputs(last)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib import metadata
 from typing import Any
 
 import numpy as np
 
 from tunesmith.errors import MissingDependencyError, UsageError, one_line
+
+
+def version() -> str:
+    """IREE's compiler's, of which it depends how fast a module is."""
+    return metadata.version("iree-base-compiler")
 
 
 def checked(text: str) -> str:
@@ -21,7 +27,7 @@ def checked(text: str) -> str:
         from iree.compiler import ir
     except ImportError as error:
         raise MissingDependencyError(
-            "evolving a module of StableHLO needs IREE: pip install 'tunesmith[evolve-models]'"
+            "evolving a module of StableHLO needs IREE: pip install 'tunesmith[evolve]'"
         ) from error
     with _context():
         try:

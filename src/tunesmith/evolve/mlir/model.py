@@ -12,7 +12,7 @@ from tunesmith.errors import UsageError
 from tunesmith.evolve.evaluation.evaluation import Evaluation
 from tunesmith.evolve.evaluation.harness import Tests
 from tunesmith.evolve.evaluation.timing import PAIRS, Goldens, Pairs, compare, goldens_of
-from tunesmith.evolve.mlir.library import compiled, loaded
+from tunesmith.evolve.mlir.library import compiled, loaded, version
 from tunesmith.evolve.mlir.representation import StableHLOCode
 from tunesmith.measure.failure import FailedTrialError
 from tunesmith.measure.identity import digest
@@ -48,10 +48,11 @@ class StableHLOSubject:
     representation: StableHLOCode
     tests: Tests
     pairs: Pairs
+    threads: int = 1
 
     @cached_property
     def digest(self) -> str:
-        return digest([self.representation.digest, self.tests.digest])
+        return digest([self.representation.digest, self.tests.digest, version()])
 
     def evaluator(self) -> StableHLOEvaluator:
         return StableHLOEvaluator(self)

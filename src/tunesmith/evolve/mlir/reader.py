@@ -34,7 +34,7 @@ def read_module(text: str, entry: str) -> Module:
     """The module of a text; ``entry`` is the function that is edited.
 
     Raises ``UsageError`` for a text that does not parse or verify, where there is no such function,
-    and for one with several blocks.
+    and for one with several blocks, or with operations that cannot be written anew.
     """
     generic = checked(text)
     functions = {found.group(1): found for found in _FUNCTION.finditer(generic)}
@@ -54,7 +54,12 @@ def read_module(text: str, entry: str) -> Module:
     ]
     *body, returns = operations
     function = Function(arguments, list(body), returns, [each.identity for each in body])
-    return Module(generic[:start] + head, function, generic[end:], entry)
+    module = Module(generic[:start] + head, function, generic[end:], entry)
+    try:
+        checked(module.text(function))
+    except UsageError as error:  # such as branches that use values from outside of them
+        raise UsageError(f"the function '{entry}' has operations that no edit can move") from error
+    return module
 
 
 def _split(own: list[str]) -> list[str]:

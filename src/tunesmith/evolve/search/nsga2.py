@@ -119,7 +119,8 @@ class Search:
     def _parents(self) -> Iterator[tuple[Individual, Individual]]:
         """Winners of tournaments, in pairs."""
         chance = random.Random(f"{self._settings.seed}:{self.generation}:parents")
-        ranks = _ranks(self.population)
+        # Where nothing is left that is valid, the search begins at the original again.
+        ranks = _ranks(self.population or [self._original])
         while True:
             yield _tournament(ranks, chance), _tournament(ranks, chance)
 

@@ -27,13 +27,15 @@ class Variation:
     tries: int
 
     def mutated(self, individual: Individual, random: random.Random, times: int = 1) -> Trying:
-        """With so many random edits more, each of which leaves it valid."""
+        """With so many random edits more, each of which leaves it valid; with fewer where there
+        are no more of these."""
+        found = None
         for _ in range(times):
-            mutant = yield from self._mutated(individual, random)
+            mutant = yield from self._mutated(found or individual, random)
             if mutant is None:
-                return None
-            individual = mutant
-        return individual
+                break
+            found = mutant
+        return found
 
     def _mutated(self, individual: Individual, random: random.Random) -> Trying:
         for _ in range(self.tries):
