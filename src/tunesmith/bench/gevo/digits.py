@@ -14,7 +14,7 @@ Digits = tuple[Any, Any, Any, Any]
 to test with."""
 
 # The share of all digits that no test of a search has, and of the others that is learned from.
-_RESERVED, _LEARNED = 0.25, 0.75
+_RESERVED, _LEARNED = 0.15, 0.8
 
 
 @cache
