@@ -42,8 +42,7 @@ from tunesmith.sketches.tir.weights import WEIGHT, has_constant_weights
 from tunesmith.store import Store
 from tunesmith.target import Target
 from tunesmith.task import Task
-from tunesmith.transfer.model import GlobalModel
-from tunesmith.transfer.of_store import model_for
+from tunesmith.transfer.of_store import Transfer, model_for
 from tunesmith.tuners import Tuner
 
 
@@ -127,7 +126,7 @@ class Network:
         store: Store,
         *,
         seed: int = 0,
-        transfer: bool | GlobalModel = True,
+        transfer: Transfer = True,
         settings: MeasureSettings | None = None,
         measurers: Measurers | None = None,
         progress: Callable[[NetworkProgress], None] | None = None,
@@ -145,9 +144,9 @@ class Network:
         max_weights_growth: float = MAX_WEIGHTS_GROWTH,
         contenders: int = CONTENDERS,
         seed: int = 0,
-        transfer: bool | GlobalModel = True,
+        transfer: Transfer = True,
         progress: Callable[[BuildState], None] = lambda _: None,
-        say: Callable[[str], None] = lambda _: None,
+        say: Callable[[str], None] | None = None,
     ) -> CompiledNetwork:
         """Compile the network with the best programs of a store, and the model's picks for others.
 
@@ -159,8 +158,8 @@ class Network:
         ``unchecked`` of the result says so. The same ``seed`` makes the same picks, and with
         ``transfer`` these are corrected by a model of other tasks, as in ``tunesmith.tune``.
         ``progress`` hears how far the build is, ``say`` gets a line about each program that cannot
-        be compiled (the next best takes its place), and if the weights cannot be kept within the
-        limit.
+        be compiled (the next best takes its place), if the weights cannot be kept within the limit,
+        and about what is wrong with a model of other tasks, which is logged without it.
 
         Raises ``UsageError`` for a growth or contenders below 1 and like ``Kernel.build``, and
         ``TunesmithError`` if there is no program for a task, or the relative error is above
@@ -180,7 +179,7 @@ class Network:
             seed,
             max_weights_growth,
             progress,
-            say,
+            say or (lambda _: None),
             contenders=contenders,
             in_place=in_place if self._can_be_timed else None,
             model=model_for(store, self.target, transfer, say),

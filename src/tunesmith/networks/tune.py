@@ -18,7 +18,7 @@ from tunesmith.progress import Progress
 from tunesmith.store import Run, Store
 from tunesmith.task import Task
 from tunesmith.transfer.model import GlobalModel
-from tunesmith.transfer.of_store import model_for
+from tunesmith.transfer.of_store import Transfer, model_for
 from tunesmith.tuners import Tuner
 from tunesmith.tuning.result import Result
 from tunesmith.tuning.tune import tune
@@ -93,7 +93,7 @@ class HowToTune:
     seed: int = 0
     settings: MeasureSettings | None = None
     measurers: Measurers | None = None
-    transfer: bool | GlobalModel = True
+    transfer: Transfer = True
 
 
 def tune_tasks(

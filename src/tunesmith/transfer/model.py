@@ -36,7 +36,7 @@ GROWTH = Growth(rounds=200, depth=5, rate=0.1, rows=0.8, columns=0.5, least_weig
 """How the trees grow. Chosen by what they find for networks that they have not seen."""
 
 LEAST_TRIALS = 500
-"""With fewer trials of other tasks there is nothing to learn from."""
+"""With fewer trials there is nothing to learn from, however many of them are looked at."""
 
 # Corrections are not larger than this, in powers of two: what is far off says little.
 _LARGEST = 1.5
@@ -134,19 +134,28 @@ def learn(
     origin: Mapping[str, Any] | None = None,
     below: GlobalModel | None = None,
     least: int = LEAST_TRIALS,
+    most: int | None = None,
 ) -> GlobalModel:
     """Learn from series. Those of unknown sketches or other versions are left out.
 
-    What is learned corrects the model ``below``, if there is one. Raises ``TooFewTrialsError`` for
-    fewer than ``least`` trials, ``UsageError`` where all failed, and ``MissingDependencyError``
-    without XGBoost.
+    What is learned corrects the model ``below``, if there is one. Of a series ``most`` trials are
+    looked at, drawn at random. Raises ``TooFewTrialsError`` for fewer than ``least`` trials, those
+    not looked at included, ``UsageError`` where all failed, and ``MissingDependencyError`` without
+    XGBoost.
     """
     model = BoostedTrees(0, "regression", growth)  # whose complaint is due now
     known: list[tuple[Series, TaskProblem]] = []
+    there = 0
     for each in series:
         problem = problem_of(each)
         if problem is not None:
-            known.append((each, problem))
+            known.append((each if most is None else each.at_most(most), problem))
+            there += len(each.configs)
+    if there < least:
+        raise TooFewTrialsError(
+            f"a model of other tasks needs {least} trials of sketches as they are now, and there "
+            f"are {there}: tune more"
+        )
     encoding = Encoding.of((each.task, each.sketch, each.configs) for each, _ in known)
     features, bases, seconds, tasks = [], [], [], []
     numbers: dict[Task, int] = {}
@@ -156,18 +165,13 @@ def learn(
         bases.append(-_log_speeds(problem, each.configs, estimates, below))
         seconds.append(each.seconds)
         tasks.append(np.full(len(each.configs), numbers.setdefault(each.task, len(numbers))))
-    count = sum(map(len, seconds))
-    if count < least:
-        raise TooFewTrialsError(
-            f"a model of other tasks needs {least} trials of sketches as they are now, and there "
-            f"are {count}: tune more"
-        )
     values, weights = _targets(*map(np.concatenate, (bases, seconds, tasks)))
     if not weights.any():
         raise UsageError("there is nothing to learn from: every trial failed")
     model = BoostedTrees(len(encoding.names), "regression", growth)
     model.fit(np.concatenate(features), values, weights=weights)
     sketches = {each.sketch: each.sketch_version for each, _ in known}
+    count = sum(map(len, seconds))
     return GlobalModel(
         encoding, model.trees(), sketches, count, len(numbers), dict(origin or {}), below
     )

@@ -6,7 +6,7 @@ import gzip
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,14 @@ class Series:
     configs: Sequence[Config]
     seconds: Array
     networks: frozenset[str] = frozenset()
+
+    def at_most(self, count: int) -> Series:
+        """So many of its trials, drawn at random, the same each time; all where it has no more."""
+        if len(self.configs) <= count:
+            return self
+        kept = np.random.default_rng(0).choice(len(self.configs), count, replace=False)
+        configs = [self.configs[place] for place in kept.tolist()]
+        return replace(self, configs=configs, seconds=self.seconds[kept])
 
 
 @dataclass(frozen=True)

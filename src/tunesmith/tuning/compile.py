@@ -14,8 +14,7 @@ from tunesmith.space import Config
 from tunesmith.store import open_store
 from tunesmith.task import Task
 from tunesmith.transfer.favourite import favourite
-from tunesmith.transfer.model import GlobalModel
-from tunesmith.transfer.of_store import Tell, model_for
+from tunesmith.transfer.of_store import Tell, Transfer, model_for
 
 if TYPE_CHECKING:
     from tunesmith.kernel.kernel import Kernel
@@ -35,7 +34,7 @@ def compile(
     *,
     store: Store | str | Path | None = None,
     sketch: str | Iterable[str] | None = None,
-    transfer: bool | GlobalModel = True,
+    transfer: Transfer = True,
 ) -> Kernel:
     """The kernel of a task: the best that the store knows, by default the user's store.
 
@@ -59,13 +58,14 @@ def choose(
     problems: Sequence[TaskProblem],
     store: Store | None,
     *,
-    transfer: bool | GlobalModel = True,
-    tell: Tell = lambda _: None,
+    transfer: Transfer = True,
+    tell: Tell | None = None,
 ) -> Choice:
     """The best config that a store has of a task with some of its sketches, or the favourite."""
     by_sketch = {(it.sketch.name, it.sketch.version): it for it in problems}
     record = None if store is None else store.best(problems[0].key, among=by_sketch)
     if record is not None:
         return Choice(by_sketch[record.sketch, record.sketch_version], record.config, True)
-    model = model_for(store, problems[0].task.target, transfer, tell)
+    target, key = problems[0].task.target, problems[0].key
+    model = model_for(store, target, transfer, tell, key=key)
     return Choice(*favourite(problems, model), False)

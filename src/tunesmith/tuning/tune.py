@@ -19,7 +19,7 @@ from tunesmith.progress import Progress
 from tunesmith.store import open_store
 from tunesmith.task import Task
 from tunesmith.transfer.model import GlobalModel
-from tunesmith.transfer.of_store import model_for
+from tunesmith.transfer.of_store import Transfer, model_for
 from tunesmith.tuners import Tuner
 from tunesmith.tuners import tuner as tuner_by_name
 from tunesmith.tuning.result import Result
@@ -43,7 +43,7 @@ class TunesItself(Protocol[T_co]):
         store: Store,
         *,
         seed: int,
-        transfer: bool | GlobalModel,
+        transfer: Transfer,
         settings: MeasureSettings | None,
         measurers: Measurers | None,
         progress: Callable[[Any], None] | None,
@@ -64,7 +64,7 @@ def tune(
     sketch: str | Iterable[str] | None = None,
     without_sketches: Iterable[str] = (),
     prior: bool = True,
-    transfer: bool | GlobalModel = True,
+    transfer: Transfer = True,
     settings: MeasureSettings | None = None,
     measurers: Measurers | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -80,7 +80,7 @@ def tune(
     *,
     store: Store | str | Path | None = None,
     seed: int = 0,
-    transfer: bool | GlobalModel = True,
+    transfer: Transfer = True,
     settings: MeasureSettings | None = None,
     measurers: Measurers | None = None,
     progress: Callable[[Any], None] | None = None,
@@ -98,7 +98,7 @@ def tune(
     sketch: str | Iterable[str] | None = None,
     without_sketches: Iterable[str] = (),
     prior: bool = True,
-    transfer: bool | GlobalModel = True,
+    transfer: Transfer = True,
     settings: MeasureSettings | None = None,
     measurers: Measurers | None = None,
     progress: Callable[[Any], None] | None = None,
@@ -116,7 +116,7 @@ def tune(
     of ``without_sketches``; each has a search of its own, and most trials go to those that are
     ahead. With ``prior`` a search begins with configs that the sketch's model of the machine likes,
     and with ``transfer`` that is corrected by a model of other tasks: one of the store's trials if
-    it has enough, else the one that ships (``model_for``), or the one that is given.
+    it has enough, else the one that ships (``model_for``), or the one that is given or named.
     ``measurers`` measure a task, on this machine unless they are given; its records are filed under
     the machine that they name.
 
@@ -187,12 +187,12 @@ def tune(
         return run.go(fresh=fresh, prior=prior)
 
 
-def _model(transfer: bool | GlobalModel, problem: Measurable, store: Store) -> GlobalModel | None:
+def _model(transfer: Transfer, problem: Measurable, store: Store) -> GlobalModel | None:
     """The model of other tasks, if there are any: a function or a command has none."""
     first = problem.alternatives[0]
     if not isinstance(first, TaskProblem):
         return None
-    return model_for(store, first.task.target, transfer)
+    return model_for(store, first.task.target, transfer, key=problem.key)
 
 
 def _opened(

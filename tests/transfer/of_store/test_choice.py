@@ -1,58 +1,35 @@
-"""Models of a store's trials: when they are trained, kept, used and done without."""
+"""The model that a task gets: when one is trained, kept, used and done without."""
 
 from __future__ import annotations
 
-import gzip
-import json
+import logging
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.transfer.made_up import SIZES, TARGET, add_trials
+from tests.transfer.made_up import SIZES, TARGET, add_trials, task
+from tests.transfer.of_store.filled import OTHER, change, fill, scope_of
 from tunesmith.errors import StoreError, UsageError
-from tunesmith.store import Store, open_store
-from tunesmith.target import Target
-from tunesmith.transfer import of_store
+from tunesmith.store import Store
 from tunesmith.transfer.model import TooFewTrialsError
 from tunesmith.transfer.of_store import (
     Scope,
+    choice,
     folder_of,
-    held_out_scores,
     model_for,
     saved_models,
     train,
+    training,
 )
 from tunesmith.transfer.shipped import shipped_model
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
-OTHER = Target(mcpu="haswell", cores=2)
 HERE = Scope(TARGET)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with open_store(tmp_path / "t.db") as opened:
-        yield opened
-
-
-def fill(store: Store, target: Target = TARGET) -> None:
-    for size in SIZES:
-        add_trials(store, size, target=target)
-
-
-def change(path: Path, **values: Any) -> None:
-    found = json.loads(gzip.decompress(path.read_bytes()))
-    found["origin"].update(values)
-    path.write_bytes(gzip.compress(json.dumps(found).encode()))
-
-
-def scope_of(model: Any) -> str | None:
-    return None if model is None else model.described["scope"]
 
 
 def test_with_few_trials_the_shipped_model_is_used(store: Store) -> None:
@@ -72,13 +49,13 @@ def test_with_enough_a_model_is_trained_and_saved_beside_the_store(store: Store)
     assert list(saved_models(store)) == ["cpu-znver4"]
     assert folder_of(store) == Path(f"{store.name}.models")
     assert len(lines) == 1
-    assert lines[0].startswith("learning from 500 trials")
+    assert lines[0].startswith("learning from 600 trials")
 
 
 def test_it_is_read_again_while_little_is_new(store: Store, monkeypatch: Any) -> None:
     fill(store)
     model_for(store, TARGET)
-    monkeypatch.setattr(of_store, "train", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr(choice, "train", lambda *_: pytest.fail("trained again"))
     add_trials(store, 224, 100)
     assert scope_of(model_for(store, TARGET)) == "cpu-znver4"
 
@@ -107,9 +84,36 @@ def test_trials_of_another_target_do_not_count(store: Store) -> None:
     fill(store, OTHER)
     lines: list[str] = []
     assert model_for(store, TARGET, tell=lines.append) is shipped_model(TARGET)
-    assert "learning from 0 trials" in lines[0]
+    assert lines == []
     with pytest.raises(TooFewTrialsError):
         train(store, HERE)
+
+
+def test_trials_are_counted_before_some_of_a_series_are_left_out(store: Store) -> None:
+    for size in SIZES[:2]:
+        add_trials(store, size, 260)
+    model = model_for(store, TARGET)
+    assert scope_of(model) == "cpu-znver4"
+    assert model is not None
+    assert (model.trials, model.tasks) == (200, 2)
+
+
+def test_trials_of_the_task_itself_are_not_those_of_others(store: Store) -> None:
+    add_trials(store, 64, 520)
+    add_trials(store, 96, 120)
+    for _ in range(2):
+        assert model_for(store, TARGET, key=task(64).key) is shipped_model(TARGET)
+    assert scope_of(model_for(store, TARGET, key=task(96).key)) == "cpu-znver4"
+
+
+def test_enough_trials_that_teach_nothing_are_told_of_each_time(store: Store) -> None:
+    fill(store)
+    with sqlite3.connect(store.name) as connection:
+        connection.execute("UPDATE series SET sketch_version = 0")
+    for _ in range(2):
+        lines: list[str] = []
+        assert model_for(store, TARGET, tell=lines.append) is shipped_model(TARGET)
+        assert "needs 500 trials of sketches as they are now, and there are 0" in lines[-1]
 
 
 def test_all_targets_when_asked(store: Store) -> None:
@@ -119,15 +123,6 @@ def test_all_targets_when_asked(store: Store) -> None:
     assert scope_of(model) == "all"
     assert model is not None
     assert model.below is None
-
-
-def test_a_choice_of_operators_and_sketches(store: Store) -> None:
-    fill(store)
-    with pytest.raises(TooFewTrialsError):
-        train(store, Scope(TARGET, operators=("conv2d",)))
-    with pytest.raises(TooFewTrialsError):
-        train(store, Scope(TARGET, sketches=("cpu_tiled",)))
-    assert train(store, Scope(TARGET, ("matmul",), ("cpu_gemm",))).trials == 500
 
 
 @pytest.mark.parametrize("broken", [b"", b"no gzip"])
@@ -170,6 +165,28 @@ def test_without_xgboost_a_line_says_what_to_install(store: Store, monkeypatch: 
     assert "pip install 'tunesmith[models]'" in lines[-1]
 
 
+def test_without_a_listener_a_warning_is_logged_once(
+    store: Store, monkeypatch: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    fill(store)
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    with caplog.at_level(logging.INFO, "tunesmith"):
+        for _ in range(2):
+            model_for(store, TARGET)
+    said = [(each.levelno, each.getMessage()) for each in caplog.records]
+    (warning,) = [text for level, text in said if level >= logging.WARNING]
+    assert warning.startswith("tunesmith: without a model of")
+    assert "pip install 'tunesmith[models]'" in warning
+    assert "learning from 600 trials" in said[0][1]
+
+
+def test_normal_use_logs_no_warning(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    fill(store)
+    for _ in range(2):
+        model_for(store, TARGET)
+    assert not caplog.records
+
+
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
@@ -186,7 +203,7 @@ def test_whatever_goes_wrong_is_told_in_a_line(
     def failing(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(of_store, "learn", failing)
+    monkeypatch.setattr(training, "learn", failing)
     lines: list[str] = []
     assert model_for(store, TARGET, tell=lines.append) is shipped_model(TARGET)
     assert lines[-1] == f"without a model of {store.name}: {reason}"
@@ -208,39 +225,70 @@ def test_ctrl_c_while_it_is_trained(store: Store, monkeypatch: Any) -> None:
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(of_store, "learn", interrupted)
+    monkeypatch.setattr(training, "learn", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model_for(store, TARGET)
 
 
-def test_a_folder_that_cannot_be_made(store: Store) -> None:
+def test_a_model_of_some_operators_is_for_those_who_ask_for_it(store: Store) -> None:
     fill(store)
-    place = folder_of(store)
-    assert place is not None
-    place.write_text("a file")
+    scope = Scope(TARGET, ("matmul",), ("cpu_gemm",))
+    train(store, scope)
+    assert list(saved_models(store)) == [scope.name] == ["cpu-znver4.matmul.cpu_gemm"]
+    asked = model_for(store, TARGET, scope.name)
+    assert scope_of(asked) == scope.name
+    assert asked is not None
+    assert asked.below is shipped_model(TARGET)
+    assert scope_of(model_for(store, TARGET)) == "cpu-znver4"
+    assert list(saved_models(store)) == ["cpu-znver4", scope.name]
+
+
+def test_a_model_by_name_is_used_instead_of_the_best(store: Store) -> None:
+    fill(store)
+    fill(store, OTHER)
+    for scope in (HERE, Scope(None), Scope(OTHER)):
+        train(store, scope)
+    assert scope_of(model_for(store, TARGET)) == "cpu-znver4"
+    for name in ("all", "cpu-haswell", "cpu-znver4"):
+        assert scope_of(model_for(store, TARGET, name)) == name
+
+
+def test_a_model_by_name_is_trained_again_of_the_same_trials(store: Store) -> None:
+    fill(store)
+    fill(store, OTHER)
+    name = Scope(OTHER, ("matmul",)).name
+    train(store, Scope(OTHER, ("matmul",)))
+    change(saved_models(store)[name], versions={})
     lines: list[str] = []
-    assert scope_of(model_for(store, TARGET, tell=lines.append)) == "cpu-znver4"
-    assert "is not saved" in lines[-1]
+    model = model_for(store, TARGET, name, tell=lines.append)
+    assert "is trained again: it is of tunesmith None" in lines[0]
+    assert scope_of(model) == name
+    assert model is not None
+    assert (model.tasks, model.origin["choice"]["target"]["mcpu"]) == (5, "haswell")
 
 
-def test_a_store_without_a_file() -> None:
-    with open_store("sqlite://") as store:
-        fill(store)
-        assert folder_of(store) is None
-        assert scope_of(model_for(store, TARGET)) == "cpu-znver4"
-        assert saved_models(store) == {}
-
-
-def test_scores_are_of_tasks_that_were_held_out(store: Store) -> None:
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda path: path.unlink(), "unknown model 'all': known: all.matmul"),
+        (lambda path: path.write_bytes(b"no gzip"), "is no model"),
+        (lambda path: change(path, choice=None), "does not say what it learned from"),
+        (lambda path: change(path, choice={"target": {"kind": 5}}), "does not say what it learned"),
+    ],
+    ids=["not there", "broken", "without a choice", "another choice"],
+)
+def test_a_model_by_name_that_cannot_be_used(
+    store: Store, spoil: Callable[[Any], None], reason: str
+) -> None:
     fill(store)
-    add_trials(store, 224, 130)
-    rows = held_out_scores(store, HERE)
-    assert next(iter(rows)) == "estimates"
-    own = rows["own trials, held out"]
-    assert own["tasks"] == rows["estimates"]["tasks"] == 6
-    assert own["correlation"] > rows["estimates"]["correlation"]
+    for scope in (Scope(None), Scope(None, ("matmul",))):
+        train(store, scope)
+    spoil(saved_models(store)["all"])
+    with pytest.raises(UsageError, match=reason) as caught:
+        model_for(store, TARGET, "all")
+    assert "\n" not in str(caught.value)
 
 
-def test_scores_of_an_empty_store(store: Store) -> None:
-    with pytest.raises(UsageError, match="has no trials of tasks"):
-        held_out_scores(store, HERE)
+def test_a_name_without_a_store() -> None:
+    with pytest.raises(UsageError, match="unknown model 'all': there is none"):
+        model_for(None, TARGET, "all")

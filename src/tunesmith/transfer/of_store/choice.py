@@ -1,0 +1,119 @@
+"""The model that a task gets: the one that was asked for, or the best that there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tunesmith.errors import UsageError, describe, unknown_name
+from tunesmith.target import Target
+from tunesmith.transfer.files import read_model
+from tunesmith.transfer.model import LEAST_TRIALS, GlobalModel
+from tunesmith.transfer.of_store.heard import Heard, Tell
+from tunesmith.transfer.of_store.saved import saved_models, scope_of, why_stale, with_below
+from tunesmith.transfer.of_store.scope import Scope
+from tunesmith.transfer.of_store.training import train
+from tunesmith.transfer.shipped import shipped_model
+from tunesmith.transfer.training_set import task_of
+
+if TYPE_CHECKING:
+    from tunesmith.store import Store
+
+Transfer = bool | str | GlobalModel
+"""Whether to use a model of other tasks; the name of one of the store's; or the model itself."""
+
+
+def model_for(
+    store: Store | None,
+    target: Target,
+    transfer: Transfer = True,
+    tell: Tell | None = None,
+    *,
+    key: str | None = None,
+) -> GlobalModel | None:
+    """What there is to transfer to a task for a target: the best model there is, or None.
+
+    That is one of the store's own trials, trained now if enough is new, or else the shipped one;
+    unless ``transfer`` is False, names a model of the store, or is a model itself. ``key`` is that
+    of the task, if there is one: its trials are not those of other tasks, which a first training
+    needs. Whatever is wrong with a model is told in a line, and it is done without.
+
+    Raises ``UsageError`` for a name that the store does not have, and for a model by name that
+    cannot be used or trained again.
+    """
+    if isinstance(transfer, GlobalModel):
+        return transfer
+    heard = Heard(tell)
+    if isinstance(transfer, str):
+        return _named(store, transfer, heard)
+    if not transfer:
+        return None
+    if store is not None:
+        for scope in (Scope(target), Scope(None)):
+            model = _usable(store, scope, key, heard)
+            if model is not None:
+                return model
+    try:
+        return shipped_model(target)
+    except UsageError as error:
+        heard.warn(str(error))
+        return None
+
+
+def _named(store: Store | None, name: str, heard: Heard) -> GlobalModel:
+    saved = {} if store is None else saved_models(store)
+    if store is None or name not in saved:
+        raise unknown_name("model", name, saved, listed_by="tunesmith models list")
+    model = read_model(saved[name])
+    scope = scope_of(model)
+    return _as_saved(model, scope, store, heard) or train(store, scope, heard.tell)
+
+
+def _usable(store: Store, scope: Scope, key: str | None, heard: Heard) -> GlobalModel | None:
+    """The model of a scope, or None; whatever goes wrong with it is told in a line, as a search can
+    do without."""
+    try:
+        return _own(store, scope, key, heard)
+    except Exception as error:  # of the store, of a damaged record, of XGBoost
+        heard.warn(f"without a model of {store.name}: {describe(error)}")
+        return None
+
+
+def _own(store: Store, scope: Scope, key: str | None, heard: Heard) -> GlobalModel | None:
+    """The model of a scope; that of all targets is used only where somebody has trained it."""
+    path = saved_models(store).get(scope.name)
+    if path is None:
+        if scope.target is None or not _has_enough(store, scope, key):
+            return None
+    else:
+        try:
+            model = _as_saved(read_model(path), scope, store, heard)
+            if model is not None:
+                return model
+        except UsageError as error:
+            heard.warn(str(error))
+    return train(store, scope, heard.tell)
+
+
+def _as_saved(model: GlobalModel, scope: Scope, store: Store, heard: Heard) -> GlobalModel | None:
+    """A model of the store as it was saved; None, and a line, where it has to be trained again."""
+    stale = why_stale(model, store.written())
+    if stale:
+        heard.inform(f"the model {scope.name} of {store.name} is trained again: {stale}")
+        return None
+    try:
+        return with_below(model, scope)
+    except UsageError as error:
+        heard.inform(str(error))
+        return None
+
+
+def _has_enough(store: Store, scope: Scope, key: str | None) -> bool:
+    """Whether a store has enough trials of other tasks than the one of the key."""
+    if store.written() < LEAST_TRIALS:  # which is quick, and most often all that it takes
+        return False
+    count = 0
+    for summary in store.tasks():
+        if summary.key != key:
+            task = task_of(summary)
+            count += summary.trials if task is not None and scope.has(task) else 0
+    return count >= LEAST_TRIALS

@@ -1,0 +1,84 @@
+"""The files of a store's models, and whether one may be used as it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tunesmith.errors import UsageError
+from tunesmith.store.versions import library_versions
+from tunesmith.transfer.model import GlobalModel
+from tunesmith.transfer.of_store.scope import Scope
+from tunesmith.transfer.shipped import shipped_model
+
+if TYPE_CHECKING:
+    from tunesmith.store import Store
+
+# A model is trained again when the store has grown by this share, and by so many trials.
+_GROWTH = 0.25
+_MORE = 250
+
+# The libraries whose versions decide how fast a config is.
+_DECISIVE = ("tunesmith", "apache-tvm")
+
+
+def folder_of(store: Store) -> Path | None:
+    """The folder of a store's models, which may not exist yet; None for a store without a file."""
+    return None if store.file is None else store.file.with_name(f"{store.file.name}.models")
+
+
+def saved_models(store: Store) -> dict[str, Path]:
+    """The files of a store's models, by the names of their scopes."""
+    folder = folder_of(store)
+    found = [] if folder is None else sorted(folder.glob("*.json.gz"))
+    return {path.name.removesuffix(".json.gz"): path for path in found}
+
+
+def scope_of(model: GlobalModel) -> Scope:
+    """What a model that was saved learned from. Raises ``UsageError`` where it does not say."""
+    try:
+        return Scope.from_json(model.origin["choice"])
+    except (AttributeError, KeyError, TypeError, UsageError) as error:
+        name = model.origin.get("scope")
+        raise UsageError(
+            f"the model '{name}' does not say what it learned from: train it again"
+        ) from error
+
+
+def with_below(model: GlobalModel, scope: Scope) -> GlobalModel:
+    """A model as read from a file, with the one that it corrects.
+
+    Raises ``UsageError`` where that is not the same any more.
+    """
+    below = below_of(scope)
+    if model.origin.get("below") != identity(below):
+        raise UsageError("the model is of another version of the shipped one: train it again")
+    return replace(model, below=below)
+
+
+def why_stale(model: GlobalModel, written: int) -> str:
+    """Why a store's model is not used as it is; empty if it is.
+
+    ``written`` is how many records the store has by now.
+    """
+    then, now = model.origin.get("versions", {}), library_versions()
+    for name in _DECISIVE:
+        if then.get(name) != now.get(name):
+            return f"it is of {name} {then.get(name)}"
+    new = written - int(model.origin.get("written", 0))
+    if new < 0:
+        return "the store is another one"
+    if new > _MORE and new > _GROWTH * model.origin["written"]:
+        return f"{new:,} trials are new"
+    return ""
+
+
+def below_of(scope: Scope) -> GlobalModel | None:
+    """The model that one of a scope corrects."""
+    return None if scope.target is None else shipped_model(scope.target)
+
+
+def identity(model: GlobalModel | None) -> str | None:
+    """What tells a shipped model from others; None for none."""
+    return None if model is None else str(model.origin.get("date", ""))

@@ -1,0 +1,86 @@
+"""Trains a model of a store's trials, and says how good one would be."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tunesmith.errors import system_reason
+from tunesmith.store.versions import library_versions
+from tunesmith.transfer.files import write_model
+from tunesmith.transfer.held_out import Score, folds, scores, summary
+from tunesmith.transfer.model import LEAST_TRIALS, GlobalModel, learn, predicted, problem_of
+from tunesmith.transfer.of_store.heard import Heard, Tell
+from tunesmith.transfer.of_store.saved import below_of, folder_of, identity
+from tunesmith.transfer.of_store.scope import Scope
+from tunesmith.transfer.training_set import stored_set
+
+if TYPE_CHECKING:
+    from tunesmith.store import Store
+
+# A task's sketch teaches by so many trials at most, drawn at random: more say little that is new.
+_MOST_OF_SERIES = 100
+
+# Into so many parts tasks are put, each of which is held out in turn.
+_FOLDS = 5
+
+
+def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
+    """Learn from a store's trials, and save the model beside the store.
+
+    Raises ``UsageError`` for a store with too few trials, or of which all failed, and
+    ``MissingDependencyError`` without XGBoost. A model that cannot be saved is told of.
+    """
+    heard = Heard(tell)
+    written = store.written()
+    found = stored_set(store)
+    series = [each for each in found.series if scope.chosen(each)]
+    count = sum(len(each.configs) for each in series)
+    heard.inform(
+        f"learning from {count:,} trials of {store.name}, at most {_MOST_OF_SERIES} of a series"
+    )
+    origin = {
+        "store": store.name,
+        "written": written,
+        "machine": dict(found.machine),
+        "versions": library_versions(),
+        "scope": scope.name,
+        "choice": scope.to_json(),
+        "below": identity(below_of(scope)),
+    }
+    model = learn(series, origin=origin, below=below_of(scope), most=_MOST_OF_SERIES)
+    folder = folder_of(store)
+    if folder is None:
+        heard.warn(f"the model is not kept, as {store.name} has no file beside which it could be")
+        return model
+    try:
+        folder.mkdir(exist_ok=True)
+        write_model(model, folder / f"{scope.name}.json.gz")
+    except OSError as error:
+        heard.warn(f"the model is not saved in {folder} ({system_reason(error)})")
+    return model
+
+
+def held_out_scores(
+    store: Store, scope: Scope, tell: Tell | None = None
+) -> dict[str, dict[str, Any]]:
+    """How good the estimates, the shipped model and one of the store's trials are on tasks that the
+    latter has not learned from; summaries as ``held_out.summary`` has them.
+
+    Raises like ``train``.
+    """
+    heard = Heard(tell)
+    chosen = [each for each in stored_set(store).series if scope.chosen(each)]
+    series = [each for each in chosen if problem_of(each) is not None]
+    below = below_of(scope)
+    found: list[Score] = []
+    parts = folds(series, _FOLDS)
+    for number, (learned, tested) in enumerate(parts, 1):
+        heard.inform(f"tasks held out: part {number} of {len(parts)}")
+        taught = [series[place] for place in learned]
+        model = learn(taught, below=below, least=LEAST_TRIALS // 2, most=_MOST_OF_SERIES)
+        found += scores([series[place] for place in tested], partial(predicted, model))
+    rows = {"estimates": summary(scores(series, partial(predicted, None)))}
+    if below is not None:
+        rows["shipped model"] = summary(scores(series, partial(predicted, below)))
+    return {**rows, "own trials, held out": summary(found)}

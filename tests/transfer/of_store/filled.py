@@ -1,0 +1,30 @@
+"""Trials for a store, and models as a test sees them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.transfer.made_up import SIZES, TARGET, add_trials
+from tunesmith.store import Store
+from tunesmith.target import Target
+
+OTHER = Target(mcpu="haswell", cores=2)
+"""Of another processor than the tasks of a test."""
+
+
+def fill(store: Store, target: Target = TARGET) -> None:
+    for size in SIZES:
+        add_trials(store, size, target=target)
+
+
+def change(path: Path, **values: Any) -> None:
+    found = json.loads(gzip.decompress(path.read_bytes()))
+    found["origin"].update(values)
+    path.write_bytes(gzip.compress(json.dumps(found).encode()))
+
+
+def scope_of(model: Any) -> str | None:
+    return None if model is None else model.described["scope"]

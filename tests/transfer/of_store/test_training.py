@@ -1,0 +1,94 @@
+"""Models of a store's trials: what they learn from, where they are kept, how good they are."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from tests.transfer.made_up import TARGET, add_trials
+from tests.transfer.of_store.filled import OTHER, fill, scope_of
+from tunesmith.errors import UsageError
+from tunesmith.store import Store, open_store
+from tunesmith.target import Target
+from tunesmith.transfer.model import TooFewTrialsError
+from tunesmith.transfer.of_store import (
+    Scope,
+    folder_of,
+    held_out_scores,
+    model_for,
+    saved_models,
+    train,
+)
+
+pytest.importorskip("xgboost", reason="XGBoost is not installed")
+
+HERE = Scope(TARGET)
+
+
+def test_a_choice_of_operators_and_sketches(store: Store) -> None:
+    fill(store)
+    with pytest.raises(TooFewTrialsError):
+        train(store, Scope(TARGET, operators=("conv2d",)))
+    with pytest.raises(TooFewTrialsError):
+        train(store, Scope(TARGET, sketches=("cpu_tiled",)))
+    assert train(store, Scope(TARGET, ("matmul",), ("cpu_gemm",))).trials == 500
+
+
+def test_a_folder_that_cannot_be_made(store: Store) -> None:
+    fill(store)
+    place = folder_of(store)
+    assert place is not None
+    place.write_text("a file")
+    lines: list[str] = []
+    assert scope_of(model_for(store, TARGET, tell=lines.append)) == "cpu-znver4"
+    assert "is not saved" in lines[-1]
+
+
+def test_a_store_without_a_file(caplog: pytest.LogCaptureFixture) -> None:
+    with open_store("sqlite://") as store:
+        fill(store)
+        assert folder_of(store) is None
+        for _ in range(2):
+            assert scope_of(model_for(store, TARGET)) == "cpu-znver4"
+        assert saved_models(store) == {}
+    (line,) = caplog.records
+    assert line.levelno == logging.WARNING
+    assert "the model is not kept, as " in line.getMessage()
+
+
+def test_scores_are_of_tasks_that_were_held_out(store: Store) -> None:
+    fill(store)
+    add_trials(store, 224, 130)
+    rows = held_out_scores(store, HERE)
+    assert next(iter(rows)) == "estimates"
+    own = rows["own trials, held out"]
+    assert own["tasks"] == rows["estimates"]["tasks"] == 6
+    assert own["correlation"] > rows["estimates"]["correlation"]
+
+
+def test_scores_of_an_empty_store(store: Store) -> None:
+    with pytest.raises(UsageError, match="has no trials of tasks"):
+        held_out_scores(store, HERE)
+
+
+def test_the_names_of_scopes() -> None:
+    assert Scope(None).name == "all"
+    assert Scope(None, ("dense",)).name == "all.dense"
+    assert Scope(TARGET, ("matmul", "dense", "dense")).name == "cpu-znver4.dense+matmul"
+    assert Scope(TARGET, (), ("cpu_tiled",)).name == "cpu-znver4.cpu_tiled"
+    assert Scope(Target("cuda", arch="sm_90")).name == "cuda-sm_90"
+
+
+@pytest.mark.parametrize(
+    "scope",
+    [Scope(None), Scope(OTHER, ("dense",), ("cpu_tiled",)), Scope(Target("cuda", arch="sm_90"))],
+)
+def test_scopes_as_data(scope: Scope) -> None:
+    again = Scope.from_json(scope.to_json())
+    assert (again.name, again.to_json()) == (scope.name, scope.to_json())
+
+
+def test_a_scope_of_this_processor_names_it() -> None:
+    target = Scope(Target()).to_json()["target"]
+    assert target == {"kind": "cpu", "mcpu": Target().processor}
