@@ -108,6 +108,15 @@ USAGE = [
     ("models train --operator conv", "unknown operator 'conv': did you mean conv2d?"),
     ("models score --sketch cpu_row", "unknown sketch 'cpu_row': did you mean cpu_rows"),
     ("models remove --store none.db", "no store at "),
+    (f"tune {MATMUL} --trials 1 --model dense", "unknown model 'dense': there is none"),
+    (f"tune {MATMUL} --no-transfer --model all", "--no-transfer uses no model, and --model names"),
+    (f"build {MATMUL} -o k.so --model all", "unknown model 'all': there is none"),
+    (f"build {MATMUL} -o k.so --no-transfer --model all", "--no-transfer uses no model, and --mod"),
+    ("network tune --zoo alexnet --no-transfer --model all", "--no-transfer uses no model, and"),
+    (
+        "network build --zoo alexnet -o n.so --no-transfer --model all",
+        "--no-transfer uses no model",
+    ),
     ("bench train-model none.json.gz", "none.json.gz is no training set"),
     ("bench gather none.json.gz", "none.json.gz is no training set"),
     (

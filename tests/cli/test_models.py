@@ -56,12 +56,31 @@ def test_scores(command: Command, filled: Path) -> None:
     assert rows["own trials, held out"]["tasks"] == 5
 
 
+def test_a_model_of_some_operators_is_used_by_name(
+    command: Command, filled: Path, tmp_path: Path
+) -> None:
+    words = ("--store", filled, "--mcpu", MCPU)
+    command("models", "train", *words, "--operator", "matmul", "--sketch", "cpu_gemm")
+    name = f"cpu-{MCPU}.matmul.cpu_gemm"
+    (first, *_) = command("models", "list", "--store", filled, "--json").json["models"]
+    assert (first["name"], first["state"]) == (name, "ready")
+    product = ("matmul", "--m", 40, "--n", 40, "--k", 40, *words)
+    shown = command("show", *product, "--model", name)
+    assert shown.code == 0
+    assert "learning from" not in shown.err
+    assert Path(f"{filled}.models").exists()
+    assert len(list(Path(f"{filled}.models").iterdir())) == 1
+    refused = command("build", *product, "-o", tmp_path / "k.so", "--model", "all")
+    assert refused.complaint == f"unknown model 'all': known: {name}"
+    assert command("models", "remove", name, "--store", filled).out.startswith("removed ")
+
+
 def test_too_few_trials(command: Command, store: Path) -> None:
     with open_store(store) as opened:
         add_trials(opened, 64)
     refused = command("models", "train", "--store", store, "--mcpu", MCPU)
     assert refused.code == 2
-    assert "needs 500 trials of sketches as they are now, and there are 100" in refused.err
+    assert "needs 500 trials of sketches as they are now, and there are 120" in refused.err
     unknown = command("models", "remove", "x", "--store", store)
     assert unknown.complaint == "unknown model 'x': there is none"
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer import Option
 
+from tunesmith.errors import UsageError
+
 if TYPE_CHECKING:  # NumPy comes with it, and help has to do without
     from tunesmith.problem import MeasureSettings
 
@@ -44,6 +46,10 @@ Workloads = Annotated[
 ]
 Prior = Annotated[bool, Option(help="Begin with what a model likes.")]
 Transfer = Annotated[bool, Option(help="Correct what the model likes by trials of other tasks.")]
+ModelName = Annotated[
+    str | None,
+    Option("--model", help="Correct it by this model of the store; default: the best there is."),
+]
 Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
 
 _PASS_REST = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -74,6 +80,18 @@ class MeasureOptions:
         given = asdict(self) | others
         given["min_repeat_time"] = given.pop("min_repeat_ms") / 1e3
         return MeasureSettings(**given)
+
+
+def transfer_of(transfer: bool, model: str | None) -> bool | str:
+    """What ``--transfer`` and ``--model`` say together.
+
+    Raises ``UsageError`` for a model that is not to be used.
+    """
+    if model is None:
+        return transfer
+    if not transfer:
+        raise UsageError("--no-transfer uses no model, and --model names one: leave one out")
+    return model
 
 
 def add_commands(group: typer.Typer, *commands: Callable[..., None]) -> None:

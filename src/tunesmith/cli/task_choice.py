@@ -150,6 +150,7 @@ class ConfigChoice(SketchChoice):
         ),
     ] = None
     transfer: opt.Transfer = True
+    model: opt.ModelName = None
 
     def chosen(self) -> tuple[TaskProblem, Config]:
         """The config that ``--config`` asks for, with the problem of its sketch.
@@ -159,6 +160,7 @@ class ConfigChoice(SketchChoice):
         is needed. Raises ``UsageError`` for a store that does not exist, or a text that is no
         config of any problem's space.
         """
+        transfer = opt.transfer_of(self.transfer, self.model)
         problems = self.problems()
         from tunesmith.space import Config
 
@@ -178,7 +180,7 @@ class ConfigChoice(SketchChoice):
 
         with contextlib.ExitStack() as stack:
             store = self._opened(stack)
-            found = choose(problems, store, transfer=self.transfer, tell=remark)
+            found = choose(problems, store, transfer=transfer, tell=remark)
         if not found.is_measured:
             remark(
                 f"nothing is recorded for {problems[0].key} on this machine: this is what the "

@@ -85,6 +85,11 @@ class TaskSearchOptions(SearchOptions):
     target_gflops: Annotated[float | None, Option(help="Stop when a config is this fast.")] = None
     prior: opt.Prior = True
     transfer: opt.Transfer = True
+    model: opt.ModelName = None
+
+    def check(self) -> None:
+        super().check()
+        opt.transfer_of(self.transfer, self.model)
 
     def budget(self) -> Budget:
         return replace(super().budget(), target_gflops=self.target_gflops)
@@ -161,7 +166,7 @@ def tune(
             opened,
             settings,
             prior=options.prior,
-            transfer=_model(options, task, opened),
+            transfer=_model(options, task, problem.key, opened),
             measurers=measurers,
         )
         compared = _compare(result) if peers else {}
@@ -208,11 +213,12 @@ def search(
         )
 
 
-def _model(options: TaskSearchOptions, task: Task, store: Store) -> GlobalModel | bool:
+def _model(options: TaskSearchOptions, task: Task, key: str, store: Store) -> GlobalModel | bool:
     """The model of other tasks, chosen here so that what is wrong with one is told."""
     from tunesmith.transfer.of_store import model_for
 
-    return model_for(store, task.target, options.transfer, remark) or False
+    transfer = opt.transfer_of(options.transfer, options.model)
+    return model_for(store, task.target, transfer, remark, key=key) or False
 
 
 def _compare(result: Result) -> Mapping[str, float]:

@@ -32,9 +32,11 @@ def build(
         Option(help="Programs of each task that are timed inside of the network.", min=1),
     ] = 4,
     transfer: opt.Transfer = True,
+    learned: opt.ModelName = None,
     as_json: opt.Json = False,
 ) -> None:
     """Build a network with programs of the store, and picks of the model, that are best there."""
+    chosen = opt.transfer_of(transfer, learned)
     given = arrays_of(inputs) if inputs else None
     network = choice.network()
     from tunesmith.cli.network.progress import BuildLines
@@ -47,7 +49,7 @@ def build(
             limit=limit,
             max_weights_growth=max_weights_growth,
             contenders=contenders,
-            transfer=transfer,
+            transfer=chosen,
             progress=lines.update,
             say=lines.print,
         )

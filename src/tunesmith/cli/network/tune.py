@@ -21,6 +21,7 @@ def tune(
     tuner: Annotated[str, Option(help="The search algorithm.")] = "auto",
     seed: Annotated[int, Option(help="The same seed makes the same proposals.")] = 0,
     transfer: opt.Transfer = True,
+    learned: opt.ModelName = None,
     report: Annotated[Path | None, Option(help="Also write the HTML page to this file.")] = None,
     as_json: opt.Json = False,
 ) -> None:
@@ -28,6 +29,7 @@ def tune(
     from tunesmith.budget import Budget
 
     budget, settings = Budget(seconds=seconds), measure.settings()  # complain before the import
+    chosen = opt.transfer_of(transfer, learned)
     if report is not None:
         choice.check_one_batch()
     choice.check_measurable()
@@ -37,22 +39,25 @@ def tune(
     from tunesmith.reports.format import counted
     from tunesmith.reports.networks.tables import tuned_table
     from tunesmith.store import open_store
+    from tunesmith.transfer.of_store import model_for
     from tunesmith.tuning.result import check_stored
     from tunesmith.tuning.tune import tune as run
 
     layers = counted(len(network.layers), "layer")
     remark(f"{layers} of {counted(len(network.tasks), 'task')}")
-    with open_store(store) as opened, NetworkLines(remarks()) as lines:
-        result = run(
-            network,
-            tuner,
-            budget,
-            store=opened,
-            seed=seed,
-            transfer=transfer,
-            settings=settings,
-            progress=lines.update,
-        )
+    with open_store(store) as opened:
+        transferred = model_for(opened, network.target, chosen, remark) or False
+        with NetworkLines(remarks()) as lines:
+            result = run(
+                network,
+                tuner,
+                budget,
+                store=opened,
+                seed=seed,
+                transfer=transferred,
+                settings=settings,
+                progress=lines.update,
+            )
     if as_json:
         print_json(summary(result))
     else:
