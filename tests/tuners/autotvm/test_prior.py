@@ -98,6 +98,25 @@ def test_the_first_batch_is_what_it_likes(features: str) -> None:
     assert np.median([*map(total, second)]) < np.median([*map(total, random)])
 
 
+def test_what_was_tried_before_counts_more_than_its_favourites() -> None:
+    """A run that is resumed with many trials asks its own model at once."""
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    wrong = view(-1.0)
+    search = AutoTVM(batch=32, chains=16, steps=40).start_on(wrong, 0)
+    search.observe([judge(config) for config in sample(200)])
+    batch = search.propose(32)
+    favourites, _ = GlobalPrior(wrong).favourites(200, 0)
+    assert np.median([*map(total, batch)]) < np.median([*map(total, sample(200))])
+    assert np.median([*map(total, batch)]) < min(map(total, favourites))
+
+
+def test_fewer_trials_than_a_batch_leave_it_the_first_word() -> None:
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    search = AutoTVM(batch=32, chains=16, steps=40).start_on(view(), 0)
+    search.observe([judge(config) for config in sample(31)])
+    assert np.median([*map(total, search.propose(32))]) < min(map(total, sample(200)))
+
+
 def test_it_can_be_switched_off() -> None:
     pytest.importorskip("xgboost", reason="XGBoost is not installed")
     settings = AutoTVM(batch=16, transfer=False)

@@ -146,8 +146,10 @@ def test_the_next_batch_is_planned_while_results_are_pending() -> None:
     assert_fresh(DIGITS, search.propose(50))
 
 
-@pytest.mark.parametrize("seconds", [1.0, None])
-def test_without_a_difference_between_trials_configs_are_random(seconds: float | None) -> None:
+@pytest.mark.parametrize(("seconds", "which"), [(1.0, "are equally fast"), (None, "failed")])
+def test_without_a_difference_between_trials_configs_are_random(
+    seconds: float | None, which: str, caplog: pytest.LogCaptureFixture
+) -> None:
     search = start(batch=8)
 
     def same(config: Config) -> Measurement:
@@ -156,6 +158,10 @@ def test_without_a_difference_between_trials_configs_are_random(seconds: float |
     proposed = drive(search, 40, same)
     assert_fresh(DIGITS, proposed)
     assert search._chains is None
+    assert [each.getMessage() for each in caplog.records] == [
+        f"tunesmith: tuner 'autotvm': all trials {which}, so there is nothing to learn from: "
+        "configs are random until some differ"
+    ]
 
 
 def test_configs_of_others_count() -> None:
@@ -209,6 +215,20 @@ def test_configs_without_a_program_come_last() -> None:
     search = on_programs(programs)
     search.observe([of_a(config) for config in search.propose(40)])
     assert 3 not in {config["f"] for config in search.propose(40)}
+
+
+def test_features_of_no_program_are_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Programs):
+        def features(self, configs: Sequence[Config], kind: str) -> Array:
+            return np.full((len(configs), 2), math.nan)
+
+    search = on_programs(Broken())
+    for _ in range(3):
+        search.observe([of_a(config) for config in search.propose(40)])
+    assert [each.getMessage() for each in caplog.records] == [
+        "tunesmith: tuner 'autotvm': no program could be made yet, so nothing is learned from "
+        "context-relation features"
+    ]
 
 
 def test_a_problem_without_programs() -> None:

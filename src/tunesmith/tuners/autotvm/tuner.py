@@ -11,13 +11,14 @@ paper:
 - Making a program takes milliseconds, and the chains visit tens of thousands of configs. So with
   features of programs, the chains follow a second model, of the configuration, and the programs of
   only the best few hundred are made, for the model of the programs to choose from.
-- A model of other tasks (equation 4) takes as long, and joins in there, too. Before there are
-  trials, the first batch is what it likes. While it has weight, the local model learns what it gets
-  wrong, which is a regression.
+- A model of other tasks (equation 4) takes as long, and joins in there, too. While there is less
+  than a batch of trials, those of earlier runs included, the first batch is what it likes. While it
+  has weight, the local model learns what it gets wrong, which is a regression.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from dataclasses import dataclass
 from typing import ClassVar
@@ -42,6 +43,8 @@ from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 from tunesmith.tuners.view import View
 
 Array = npt.NDArray[np.float64]
+
+_LOGGER = logging.getLogger("tunesmith")
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,7 @@ class AutoTVMSearch(Search):
         self._keys: dict[Config, int] = {}  # of the seen ones
         self._batch: deque[Config | None] = deque()  # None: a random one
         self._first = True
+        self._said: set[str] = set()
         self._prior = GlobalPrior(view) if settings.transfer and view.has_transferred else None
 
     def next_config(self) -> Config | None:
@@ -140,10 +144,17 @@ class AutoTVMSearch(Search):
         settings = self.settings
         speeds = np.array(self._speeds)
         wanted = settings.batch - round(settings.epsilon * settings.batch)
-        if self._prior is not None and self._first:
+        if self._prior is not None and self._first and len(speeds) < settings.batch:
             self._first = False
             rows, scores = self._liked(self._prior)
-        elif len(speeds) < settings.batch or not np.ptp(speeds) > 0.0:
+        elif len(speeds) < settings.batch:
+            return [None]
+        elif not np.ptp(speeds) > 0.0:
+            which = "are equally fast" if speeds.max() > 0.0 else "failed"
+            self._say(
+                f"all trials {which}, so there is nothing to learn from: configs are random until "
+                "some differ"
+            )
             return [None]
         else:
             rows, scores = self._candidates(speeds / speeds.max())
@@ -197,6 +208,8 @@ class AutoTVMSearch(Search):
         else:
             judge.learn(_filled(known), values, prior.values(self._configs))
             scores = judge.worth(_filled(features), prior.values(configs))
+        if np.isnan(known).any(axis=1).all():
+            self._say(f"no program could be made yet, so nothing is learned from {kind} features")
         # A config without a program would be a failed trial.
         return np.where(np.isnan(features).any(axis=1), scores.min(initial=0.0), scores)
 
@@ -215,6 +228,12 @@ class AutoTVMSearch(Search):
         joined = np.concatenate([rows, self._rows.of(new)])
         _, first = np.unique(self._rows.keys(joined), return_index=True)
         return joined[np.sort(first)]
+
+    def _say(self, text: str) -> None:
+        """Log a line, once in a search."""
+        if text not in self._said:
+            self._said.add(text)
+            _LOGGER.warning("tunesmith: tuner '%s': %s", self.settings.name, text)
 
     def _known(self) -> Keys:
         """The keys of all seen configs."""
