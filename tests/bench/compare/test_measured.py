@@ -18,6 +18,32 @@ from tunesmith.tuners import tuner
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
 
+def test_an_interrupted_run_goes_on_with_other_configs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measured, "TRIALS", 12)
+    monkeypatch.setattr(measured, "EARLIER", ("random",))
+    source = SearchProblem("x", matmul(m=48, n=32, k=64), "cpu_tiled")
+    store = str(tmp_path / "tuning.db")
+
+    def interrupt(_: object, share: float) -> None:
+        if share >= 0.4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measured.model_of([source], store, interrupt)
+    with open_store(store) as opened:
+        assert 0 < opened.count(source.tuned.key) < 12
+    measured.model_of([source], store, lambda *_: None)
+    with open_store(store) as opened:
+        records = list(opened.records(source.tuned.key))
+        seeds = [each.seed for each in opened.sessions(source.tuned.key)]
+    assert len(records) == 12
+    # The default alone is tried first by every run.
+    assert len({record.config for record in records}) >= 11
+    assert len(set(seeds)) == 2
+
+
 def test_a_tuner_learns_of_other_workloads_beforehand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -103,12 +103,17 @@ def model_of(sources: Sequence[MeasuredProblem], store: str, watch: WatchOthers)
 
 
 def _try(source: MeasuredProblem, number: int, name: str, store: Store, watch: WatchOthers) -> None:
-    """Let a tuner try a workload from nothing, unless the store has this run and those before."""
+    """Let a tuner try a workload from nothing, unless the store has this run and those before.
+
+    What is left of a run that was interrupted has another seed, or it would try the same again.
+    """
     tuned = source.tuned
     assert not isinstance(tuned, Task)
-    missing = min(TRIALS, TRIALS * (number + 1) - len(list(store.records(tuned.key))))
+    there = store.count(tuned.key)
+    missing = min(TRIALS, TRIALS * (number + 1) - there)
     if missing <= 0:
         return
+    seed = number if there == TRIALS * number else len(EARLIER) + there
 
     def tell(progress: Progress) -> None:
         watch(source, (number + progress.trials / missing) / len(EARLIER))
@@ -118,7 +123,7 @@ def _try(source: MeasuredProblem, number: int, name: str, store: Store, watch: W
         tuner_by_name(name),
         Budget(trials=missing),
         store=store,
-        seed=number,
+        seed=seed,
         fresh=True,
         prior=False,
         transfer=False,
