@@ -51,6 +51,17 @@ def small(**options: object) -> TreeGRU:
     return TreeGRU(12, **settings)  # type: ignore[arg-type] # by name
 
 
+@pytest.mark.parametrize(
+    ("has_gpu", "asked", "expected"),
+    [(True, None, "cuda"), (False, None, "cpu"), (True, "cpu", "cpu")],
+)
+def test_it_takes_the_gpu_that_there_is(
+    monkeypatch: pytest.MonkeyPatch, has_gpu: bool, asked: str | None, expected: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
+    assert small(device=asked)._device == expected
+
+
 @pytest.mark.parametrize("objective", ["rank", "regression"])
 def test_it_learns_from_all_loops(objective: str) -> None:
     features, values = nests(200, seed=0)

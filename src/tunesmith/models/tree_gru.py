@@ -33,7 +33,8 @@ class TreeGRU:
 
     Features are the rows of ``loops``, outermost first, one after the other; rows of zeros are
     loops that do not exist. If ``loops`` does not divide the number of features, they count as one
-    row. It is trained for ``steps`` of 64 points. ``device`` is PyTorch's.
+    row. It is trained for ``steps`` of 64 points. ``device`` is PyTorch's; None: the GPU, if PyTorch
+    can use one.
 
     With the objective ``rank`` predictions have the order of the values, but neither their unit nor
     their scale. Raises ``UsageError`` for another objective than ``rank`` and ``regression``,
@@ -53,7 +54,7 @@ class TreeGRU:
         slots: int = 8,
         steps: int = 200,
         learning_rate: float = 2e-3,
-        device: str = "cpu",
+        device: str | None = None,
     ) -> None:
         if objective not in self.objectives:
             raise UsageError(f"the objective must be rank or regression, not {objective!r}")
@@ -64,7 +65,7 @@ class TreeGRU:
         self._sizes = embedding, hidden, slots
         self._steps = steps
         self._learning_rate = learning_rate
-        self._device = device
+        self._device = device or ("cuda" if self._torch.cuda.is_available() else "cpu")
         self._weights: dict[str, Any] = {}
         self._centre: Array = np.zeros(self._row)
         self._deviation: Array = np.ones(self._row)
