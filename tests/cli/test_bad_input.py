@@ -123,6 +123,7 @@ USAGE = [
         "bench autotvm --part figure",
         "unknown part 'figure': known: diversity, model, model-replay,",
     ),
+    ("bench autotvm --part diversity --quick", "docs/benchmarks is for figures of long runs: name"),
     ("bench autotvm --part product --repeats 2", "product has one run of each operator"),
     ("bench autotvm --part product --data none", "there is no training set in none"),
     ("bench autotvm --part transfer --data none", "there is no recorded space in none"),

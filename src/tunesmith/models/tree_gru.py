@@ -33,8 +33,8 @@ class TreeGRU:
 
     Features are the rows of ``loops``, outermost first, one after the other; rows of zeros are
     loops that do not exist. If ``loops`` does not divide the number of features, they count as one
-    row. It is trained for ``steps`` of 64 points. ``device`` is PyTorch's; None: the GPU, if PyTorch
-    can use one.
+    row. It is trained for ``steps`` of 64 points. ``device`` is PyTorch's; None: the GPU, if there
+    is one that PyTorch can use.
 
     With the objective ``rank`` predictions have the order of the values, but neither their unit nor
     their scale. Raises ``UsageError`` for another objective than ``rank`` and ``regression``,

@@ -5,20 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tunesmith.bench.autotvm.figures import part_figures
-from tunesmith.bench.autotvm.page import read_models, summary, write_models
+from tunesmith.bench.autotvm.page import read_models, summary, write_models, write_models_page
 from tunesmith.bench.autotvm.parts import PARTS, Line
-from tunesmith.bench.autotvm.product import dearest, networks_of
+from tunesmith.bench.autotvm.product import (
+    ProductSettings,
+    dearest,
+    networks_of,
+    of_most_trials,
+    size_of,
+)
 from tunesmith.bench.compare.runs import CompareSettings
+from tunesmith.bench.pages.figure_files import read_figures
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.transfer.training_set import read_training_set
 
 ROOT = Path(__file__).parents[3]
 RECORDED = ROOT / "data" / "replay"
+FIGURES = ROOT / "docs" / "benchmarks"
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
@@ -77,12 +86,15 @@ def test_runs_become_figures_and_a_page(tmp_path: Path) -> None:
     assert first["trials_to_95"] <= random["trials_to_95"] <= 40
     assert first["ratios"]["random"] <= 1.0
     assert 0.5 < random["best"] <= first["best"] <= 1.0
+    assert 0.0 <= first["never_catches_up"]["random"] < 0.5
+    assert figures["earlier"] == {"random": 256}
     assert list(pictures) == ["models-transfer.svg"]
     models = read_models(tmp_path)
     models["parts"]["transfer"] = figures
     page = write_models(tmp_path, models, pictures)
     assert "## Transfer from C1–C6 to C7, C8 and C9 (figure 8)" in page
     assert "| transfer |" in page
+    assert "of which they know 256 random configs each" in " ".join(page.split())
     assert "## The model that ships" in page
     assert read_models(tmp_path)["parts"] == models["parts"]
     assert (tmp_path / "models-transfer.svg").exists()
@@ -91,9 +103,64 @@ def test_runs_become_figures_and_a_page(tmp_path: Path) -> None:
 
 
 def test_the_product_has_a_summary() -> None:
-    rows = [{"untuned": share, "trials_5": 0.9, "trials_20": 1.0} for share in (0.5, 0.7, 0.8)]
+    rows = [row(share) for share in (0.5, 0.7, 0.8)]
     assert summary(rows)["untuned"] == {"median": 0.7, "least": 0.5}
     assert summary([]) == {}
+
+
+def row(share: float, trials: int = 500, seed: int = 0, **others: int) -> dict[str, Any]:
+    shares = {"untuned": share, "trials_5": share, "trials_20": share}
+    return {**shares, "trials": trials, "seed": seed, **others}
+
+
+def test_rows_of_quick_runs_stay_apart() -> None:
+    full, short = row(0.9), row(0.7, 480, limit=500)
+    rows = [row(0.1, 96), full, row(0.2, seed=1), short]
+    assert of_most_trials(rows) == [full, short]
+    assert of_most_trials(rows[:1]) == rows[:1]
+    assert of_most_trials([]) == []
+    assert ProductSettings(96).size == size_of(rows[0])
+
+
+def test_the_page_shows_those_with_the_most_trials(tmp_path: Path) -> None:
+    figures = read_figures(FIGURES / "models.json", bool)
+    assert figures is not None
+    quick = {**figures["product"][0], "trials": 96, "network": "a quick one", "untuned": 0.01}
+    figures["product"].append(quick)
+    page = write_models(tmp_path, figures, {})
+    assert "a quick one" not in page
+    assert "15 operators of 14 networks." in page
+    again = read_models(tmp_path)
+    assert again["product"][-1] == quick
+    assert again["summary"] == figures["summary"]
+
+
+def test_the_page_of_figures_without_what_is_new(tmp_path: Path) -> None:
+    """How often a line never catches up, and what is learned from, are not in files of old."""
+    figures = read_figures(FIGURES / "models.json", bool)
+    assert figures is not None
+    old = figures["parts"]["transfer"]
+    old.pop("earlier", None)
+    for line in old["lines"]:
+        line.pop("never_catches_up", None)
+    assert "transfer 98 %, random 130 %." in write_models_page(tmp_path, figures)
+    for line in old["lines"]:
+        line["never_catches_up"] = {"from nothing": 0.25}
+    page = write_models_page(tmp_path, figures)
+    assert "transfer 98 % (25 % of the pairs never)," in " ".join(page.split())
+
+
+def test_representations_are_shown_by_problem(tmp_path: Path) -> None:
+    figures = read_figures(FIGURES / "models.json", bool)
+    assert figures is not None
+    figures["parts"] = {"representation": figures["parts"]["representation"]}
+    page = write_models_page(tmp_path, figures)
+    for problem in ("layers/C7", "layers/matmul-1024"):
+        assert f"On {problem}:\n" in page
+    for line in figures["parts"]["representation"]["lines"]:
+        line["catches_up"] = {}
+    page = write_models_page(tmp_path, figures)
+    assert "The speed that a run from nothing ends with" not in page
 
 
 def test_the_dearest_operators_of_a_network_are_of_different_kinds() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,11 +13,16 @@ import numpy as np
 from tunesmith.bench.autotvm.parts import Part
 from tunesmith.bench.compare.charts import speed_trials_chart
 from tunesmith.bench.compare.compare import Comparison
+from tunesmith.bench.compare.measured import EARLIER, TRIALS
+from tunesmith.bench.compare.recorded_task import TAUGHT
 from tunesmith.bench.compare.runs import Results
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.summary import WANTED_SHARE, Cell, Summary, mean, summarise
 from tunesmith.bench.pages.charts import svg_texts
 from tunesmith.bench.pages.provenance import origin_now
+
+Key = tuple[str, int]
+Pair = tuple[Trace, Trace]
 
 REFERENCES = ("random", "GA", "from nothing")
 """The lines that others are compared with, run by run of the same seed."""
@@ -29,7 +34,8 @@ def part_figures(
     """The figures, which are JSON-ready, and the pictures by the names of their files.
 
     Figures have the ``settings``, ``runs`` done and planned, a row for each line, a ``cell`` for
-    each line on each problem, ``crashes``, ``pictures``, and the ``origin``.
+    each line on each problem, ``crashes``, ``pictures``, the ``origin``, and ``earlier``, the runs
+    that those which transfer learn from.
     """
     summary = summarise(results)
     name = f"models-{part.name}.svg"
@@ -41,21 +47,33 @@ def part_figures(
         "settings": asdict(comparison.settings),
         "runs": {"done": len(results.traces), "planned": len(comparison.runs())},
         "problems": [problem.label for problem in summary.problems],
-        "lines": lines(summary, comparison.settings.trials or part.trials),
+        "lines": lines(results, summary, comparison.settings.trials or part.trials),
         "cells": [cell.row() for cell in summary.cells if cell.traces],
         "crashes": summary.crashes,
         "pictures": list(pictures),
+        "earlier": _earlier(part),
     }
     return figures, pictures
 
 
-def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
+def _earlier(part: Part) -> dict[str, Any]:
+    """What those that transfer learn from, of each source: so many ``trials`` of a run by each of
+    ``tuners``, or so many ``random`` configs of a recorded space; empty where nobody does."""
+    if not part.sources:
+        return {}
+    return {"trials": TRIALS, "tuners": list(EARLIER)} if part.measured else {"random": TAUGHT}
+
+
+def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]]:
     """A row for each line: the median ``trials_to_95`` over problems, of medians over runs, where a
     run that never comes so far counts as its ``limit``; the share of runs that ``reached`` it; the
     mean ``best`` share and its ``best_error``; ``thinking``, the share of the time, and
     ``thinking_ms`` a config; the ``ratios`` of trials to those of each reference, and what share of
-    its trials a line needs to come as far as each (``catches_up``): medians over problems and
-    seeds."""
+    its trials a line needs to come as far as each (``catches_up``): medians over pairs of runs of
+    the same problem and repeat, of which ``never_catches_up`` has the share that did not within the
+    limit."""
+    optima = {cell.problem.label: cell.optimum for cell in summary.cells}
+    runs = {label: _runs(results, label) for label in summary.labels}
     cells = {(cell.tuner.label, cell.problem.label): cell for cell in summary.cells if cell.traces}
     found = []
     for label in summary.labels:
@@ -66,6 +84,12 @@ def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
         shares = [float(cell.best.mean()) for cell in own.values()]
         errors = [float(cell.best.std() / np.sqrt(len(cell.best))) for cell in own.values()]
         times = [cell.time for cell in own.values()]
+        pairs = {
+            other: _pairs(runs[label], runs[other])
+            for other in REFERENCES
+            if other != label and runs.get(other)
+        }
+        shares_of = {other: _shares(each, limit) for other, each in pairs.items()}
         found.append(
             {
                 "line": label,
@@ -76,54 +100,61 @@ def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
                 "best_error": float(np.sqrt(np.square(errors).sum())) / len(errors),
                 "thinking": mean(each["search"] / sum(each.values()) for each in times),
                 "thinking_ms": mean(cell.thinking_ms for cell in own.values()),
-                "ratios": {
-                    other: _ratio(own, _of(cells, other), limit)
-                    for other in REFERENCES
-                    if other != label and _of(cells, other)
-                },
-                "catches_up": {
-                    other: _catches_up(own, _of(cells, other), limit)
-                    for other in REFERENCES
-                    if other != label and _of(cells, other)
-                },
+                "ratios": {other: _ratio(each, optima, limit) for other, each in pairs.items()},
+                "catches_up": {other: _median(each) for other, (each, _) in shares_of.items()},
+                "never_catches_up": {other: never for other, (_, never) in shares_of.items()},
             }
         )
     return found
 
 
-def _of(cells: Mapping[tuple[str, str], Cell], label: str) -> dict[str, Cell]:
-    return {problem: cell for (tuner, problem), cell in cells.items() if tuner == label}
+def _runs(results: Results, label: str) -> dict[Key, Trace]:
+    """The traces of a line, by problem and repeat."""
+    return {
+        (run.problem.label, run.repeat): trace
+        for run, trace in results.traces.items()
+        if run.tuner.label == label
+    }
 
 
-def _ratio(own: Mapping[str, Cell], others: Mapping[str, Cell], limit: int) -> float | None:
-    """Of trials to 95 %, over all pairs of runs of the same problem and seed."""
-    ratios = [
-        first / second
-        for problem, cell in own.items()
-        if problem in others
-        for first, second in zip(
-            _all_to_95(cell, limit), _all_to_95(others[problem], limit), strict=False
-        )
-    ]
-    return statistics.median(ratios) if ratios else None
+def _pairs(own: Mapping[Key, Trace], others: Mapping[Key, Trace]) -> dict[Key, Pair]:
+    """The runs of two lines on the same problem with the same seed."""
+    return {key: (trace, others[key]) for key, trace in own.items() if key in others}
 
 
-def _catches_up(own: Mapping[str, Cell], others: Mapping[str, Cell], limit: int) -> float | None:
-    """The trials to the speed that a run of the others ended with, as a share of its own to that:
-    the median over pairs of runs of the same problem and seed."""
-    shares = [
-        _to(first, second.best[-1], limit) / _to(second, second.best[-1], limit)
-        for problem, cell in own.items()
-        if problem in others
-        for first, second in zip(cell.traces, others[problem].traces, strict=False)
-        if len(second.best)
-    ]
-    return statistics.median(shares) if shares else None
+def _ratio(pairs: Mapping[Key, Pair], optima: Mapping[str, float], limit: int) -> float | None:
+    """Of trials to 95 %."""
+    return _median(
+        [
+            _to_95(first, optima[problem], limit) / _to_95(second, optima[problem], limit)
+            for (problem, _), (first, second) in pairs.items()
+        ]
+    )
+
+
+def _shares(pairs: Mapping[Key, Pair], limit: int) -> tuple[list[float], float | None]:
+    """For each pair the trials to the speed that the second run ended with, as a share of its own
+    to that, where one that never comes so far counts as the limit; and the share of those."""
+    valid = [each for each in pairs.values() if len(each[1].best) and math.isfinite(each[1].found)]
+    shares, never = [], 0
+    for first, second in valid:
+        wanted = second.best[-1]
+        shares.append(_to(first, wanted, limit) / _to(second, wanted, limit))
+        never += not (first.best <= wanted).any()
+    return shares, never / len(valid) if valid else None
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return statistics.median(values) if values else None
 
 
 def _all_to_95(cell: Cell, limit: int) -> list[int]:
     """The trials of each run until ``WANTED_SHARE`` of the optimum."""
-    return [_to(trace, cell.optimum / WANTED_SHARE, limit) for trace in cell.traces]
+    return [_to_95(trace, cell.optimum, limit) for trace in cell.traces]
+
+
+def _to_95(trace: Trace, optimum: float, limit: int) -> int:
+    return _to(trace, optimum / WANTED_SHARE, limit)
 
 
 def _to(trace: Trace, seconds: float, limit: int) -> int:

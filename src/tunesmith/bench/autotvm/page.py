@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.bench.autotvm.parts import PARTS
-from tunesmith.bench.autotvm.product import AT
-from tunesmith.bench.compare.measured import EARLIER, TRIALS
+from tunesmith.bench.autotvm.product import AT, of_most_trials, size_of
+from tunesmith.bench.compare.recorded_task import TAUGHT
 from tunesmith.bench.pages.figure_files import (
     WAY_OUT,
     make_folder,
@@ -26,11 +26,15 @@ from tunesmith.bench.pages.templates import markdown
 from tunesmith.errors import TunesmithError
 from tunesmith.networks.reporting.brief import brief
 from tunesmith.operators import parse_operator
+from tunesmith.reports.format import percent
 from tunesmith.target import Target
 from tunesmith.transfer.shipped import shipped_model
 
 NAME = "models"
 FORMAT = 1
+
+REFERENCE = "from nothing"
+"""The line without a model of other spaces, where some have one."""
 
 Figures = dict[str, Any]
 
@@ -60,7 +64,7 @@ def write_models(folder: Path, figures: Figures, pictures: Mapping[str, str]) ->
     shipped = shipped_model(Target())
     written = {
         **figures,
-        "summary": summary(figures["product"]),
+        "summary": summary(of_most_trials(figures["product"])),
         "shipped": None if shipped is None else _shipped(shipped.origin, shipped),
     }
     write_figures(folder, NAME, written)
@@ -73,18 +77,21 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
 
     Raises ``TunesmithError`` where that is impossible.
     """
-    parts, product, speed = figures["parts"], figures["product"], figures["speed"]
+    parts, speed = figures["parts"], figures["speed"]
+    product = of_most_trials(figures["product"])
     page = markdown(
         "autotvm/page.md.jinja",
         figures=figures,
         parts=[(part, parts[name]) for name, part in PARTS.items() if name in parts],
         circumstances={name: together([it["origin"]]) for name, it in parts.items()},
-        product=together([row["origin"] for row in product]) if product else None,
+        product=product,
+        product_trials=size_of(product[0])[0] if product else 0,
+        product_circumstances=together([row["origin"] for row in product]) if product else None,
         speed=together([row["origin"] for row in speed]) if speed else None,
         shares=SHARES,
-        source_trials=TRIALS,
-        earlier=EARLIER,
+        taught=TAUGHT,
         brief=_brief,
+        caught_up=_caught_up,
     )
     write_texts(folder, {f"{NAME}.md": page})
     return page
@@ -93,6 +100,18 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
 def _brief(row: Mapping[str, Any]) -> str:
     described = row["operator"]
     return brief(parse_operator(described["operator"], described["options"]))
+
+
+def _caught_up(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How soon each line comes as far as a run from nothing, in words."""
+    found = []
+    for row in lines:
+        share = row["catches_up"].get(REFERENCE)
+        never = row.get("never_catches_up", {}).get(REFERENCE)
+        if share is not None:
+            words = "" if never is None else f" ({percent(never, 0)} of the pairs never)"
+            found.append(f"{row['line']} {percent(share, 0)}{words}")
+    return found
 
 
 def _shipped(origin: Mapping[str, Any], model: Any) -> dict[str, Any]:

@@ -52,7 +52,8 @@ class Line:
 class Part:
     """An experiment, by recorded spaces or measured: ``recorded`` are folders of recorded spaces,
     ``measured`` workloads; the tuners that transfer learn from ``sources``, which are of the same
-    kind. ``claim`` is what the paper says."""
+    kind. ``claim`` is what the paper says, ``note`` what is different here. With ``by_problem`` the
+    page has a table for each problem."""
 
     name: str
     title: str
@@ -63,6 +64,8 @@ class Part:
     recorded: Sequence[str] = ()
     measured: Sequence[str] = ()
     sources: Sequence[str] = ()
+    note: str = ""
+    by_problem: bool = False
 
     def only(self, names: Sequence[str]) -> Part:
         """With those of its lines alone that are named; with all where none is.
@@ -175,6 +178,7 @@ PARTS: dict[str, Part] = {
             trials=320,
             repeats=16,
             recorded=_ALL,
+            note="The lines here are of trees alone, with features of configs and of programs.",
         ),
         Part(
             "diversity",
@@ -256,6 +260,7 @@ PARTS: dict[str, Part] = {
             repeats=32,
             recorded=("layers/C7", "layers/matmul-1024"),
             sources=_SOURCES,
+            by_problem=True,
         ),
     )
 }

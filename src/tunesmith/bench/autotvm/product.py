@@ -35,6 +35,7 @@ AT = (5, 20)
 _ROUNDS = 7
 
 Row = dict[str, Any]
+Size = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,24 @@ class ProductSettings:
     trials: int = 500
     operators: int = 2
     seed: int = 0
+
+    @property
+    def size(self) -> Size:
+        """What rows have to have in common to be beside each other."""
+        return self.trials, self.seed
+
+
+def size_of(row: Mapping[str, Any]) -> Size:
+    """The trials that the run of a row may have had, and its seed."""
+    return row.get("limit", row["trials"]), row["seed"]
+
+
+def of_most_trials(rows: Sequence[Row]) -> list[Row]:
+    """The rows of one size: that with the most trials, and of the lowest seed."""
+    if not rows:
+        return []
+    size = max(map(size_of, rows), key=lambda each: (each[0], -each[1]))
+    return [row for row in rows if size_of(row) == size]
 
 
 def held_out(series: Sequence[Series], network: str) -> GlobalModel:
@@ -83,20 +102,21 @@ def measure_product(
 ) -> Iterator[Row]:
     """The row of each operator that ``known`` rows lack.
 
-    A row has the ``network``, the ``workload``, and shares of the best that the run found: of what
-    the model likes most (``untuned``), and of the best of the first trials, ``trials_5`` and so on.
+    A row has the ``network``, the ``workload``, the ``limit`` of trials and the ``seed``; and
+    shares of the best that the run found: of what the model likes most (``untuned``), and of the
+    best of the first trials, ``trials_5`` and so on.
     Raises ``UsageError`` for an unknown network, ``KeyboardInterrupt`` if Ctrl-C ended a run.
     """
     there = [each for each in series if problem_of(each) is not None]
     for name in networks:
         if name not in networks_of(there):
             raise UsageError(f"no training set has a network '{name}'")
-    done = {(row["network"], row["workload"], row["trials"]) for row in known}
+    done = {(row["network"], row["workload"]) for row in known if size_of(row) == settings.size}
     for network in networks:
         wanted = [
             operator
             for operator in dearest(there, network, settings.operators)
-            if (network, operator.label, settings.trials) not in done
+            if (network, operator.label) not in done
         ]
         model = held_out(there, network) if wanted else None
         for operator in wanted:
@@ -140,6 +160,7 @@ def _row(
         "operator": operator.to_json(),
         "origin": origin_now(),
         "seed": settings.seed,
+        "limit": settings.trials,
         "trials": len(records),
         "valid": sum(record.measurement.valid for record in records),
         "seconds": result.time["total"],

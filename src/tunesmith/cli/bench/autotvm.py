@@ -66,6 +66,10 @@ def autotvm(
 
     if part not in {*PARTS, PRODUCT, SPEED}:
         raise unknown_name("part", part, [*PARTS, PRODUCT, SPEED])
+    if quick and output == opt.FIGURES:
+        raise UsageError(
+            f"{opt.FIGURES} is for figures of long runs: name a folder for --quick by -o"
+        )
     if part == SPEED:
         _speed(output, as_json=as_json)
         return
@@ -147,7 +151,7 @@ def _product(
     as_json: bool,
 ) -> None:
     from tunesmith.bench.autotvm.page import read_models, write_models
-    from tunesmith.bench.autotvm.product import measure_product, networks_of
+    from tunesmith.bench.autotvm.product import measure_product, networks_of, size_of
     from tunesmith.transfer.training_set import read_training_set
 
     folder = data or Path("data/training")
@@ -157,7 +161,11 @@ def _product(
     series = [each for path in files for each in read_training_set(path).series]
     figures: dict[str, Any] = read_models(output)
     if fresh:
-        figures["product"] = []
+        figures["product"] = [
+            row
+            for row in figures["product"]
+            if size_of(row) != settings.size or (names and row["network"] not in names)
+        ]
 
     def watch(network: str, operator: Operator) -> Callable[[Progress], None]:
         remark(f"{network}: {operator.label}")

@@ -1,0 +1,78 @@
+"""The rows of an experiment's lines: runs are compared in pairs of the same problem and repeat."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from tests.bench.compare.runs import MEASURED, trace
+from tunesmith.bench.autotvm.figures import lines
+from tunesmith.bench.compare.runs import Results, Run
+from tunesmith.bench.compare.simulated_trace import Trace
+from tunesmith.bench.compare.summary import summarise
+from tunesmith.bench.compare.tuners import TunerChoice
+from tunesmith.tuners import tuner
+
+LIMIT = 4
+
+
+def rows_of(traces: Mapping[str, Mapping[int, Trace]]) -> dict[str, Any]:
+    """The rows of lines, each with its traces by repeat, on one workload."""
+    choices = {name: TunerChoice(name, tuner("random")) for name in traces}
+    results = Results([MEASURED], list(choices.values()))
+    for name, of_repeats in traces.items():
+        for repeat, each in of_repeats.items():
+            results.traces[Run(MEASURED, choices[name], repeat)] = each
+    return {row["line"]: row for row in lines(results, summarise(results), LIMIT)}
+
+
+def found_at(place: int, best: float = 1e-3) -> Trace:
+    """Four trials, of which this one is the best."""
+    return trace(*[best if number == place else 3e-3 for number in range(1, LIMIT + 1)])
+
+
+def test_pairs_have_the_same_repeat() -> None:
+    """A run that is missing moves no other one."""
+    rows = rows_of(
+        {
+            "transfer": {0: found_at(1), 2: found_at(2)},
+            "from nothing": {1: found_at(4), 2: found_at(4)},
+        }
+    )
+    assert rows["transfer"]["ratios"]["from nothing"] == 2 / 4
+    assert rows["transfer"]["catches_up"]["from nothing"] == 2 / 4
+    assert rows["transfer"]["never_catches_up"]["from nothing"] == 0.0
+
+
+def test_without_a_common_repeat_nothing_is_compared() -> None:
+    rows = rows_of({"transfer": {0: found_at(1)}, "from nothing": {1: found_at(4)}})
+    row = rows["transfer"]
+    for name in ("ratios", "catches_up", "never_catches_up"):
+        assert row[name] == {"from nothing": None}
+
+
+@pytest.mark.parametrize(
+    ("bests", "share", "never"),
+    [((1e-3, 1e-3), 1.0, 0.0), ((1e-3, 2e-3), 1.0, 0.5), ((2e-3, 2e-3), 1.0, 1.0)],
+)
+def test_those_that_never_catch_up_are_counted(
+    bests: Sequence[float], share: float, never: float
+) -> None:
+    rows = rows_of(
+        {
+            "transfer": {number: found_at(4, best) for number, best in enumerate(bests)},
+            "from nothing": {0: found_at(4), 1: found_at(4)},
+        }
+    )
+    assert rows["transfer"]["catches_up"]["from nothing"] == share
+    assert rows["transfer"]["never_catches_up"]["from nothing"] == never
+
+
+def test_nobody_has_to_catch_up_with_a_run_that_found_nothing() -> None:
+    nothing = trace(*[math.inf] * LIMIT)
+    rows = rows_of({"transfer": {0: found_at(1)}, "from nothing": {0: nothing}})
+    assert rows["transfer"]["catches_up"]["from nothing"] is None
+    assert rows["transfer"]["never_catches_up"]["from nothing"] is None
