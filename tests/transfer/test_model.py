@@ -17,6 +17,7 @@ from tunesmith.transfer.model import (
     estimates_of,
     learn,
     transferred_of,
+    unlearned,
 )
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
@@ -100,6 +101,18 @@ def test_one_model_corrects_another(model: GlobalModel) -> None:
     assert max(of_first.std(), of_both.std()) < 0.3 * of_estimates.std()
     assert not np.array_equal(of_both, of_first)
     assert second.described["below"] == model.described
+
+
+def test_a_model_that_has_learned_nothing() -> None:
+    problem = problem_of(224)
+    nothing = unlearned({problem.sketch.name: problem.sketch.version})
+    configs = problem.space.sample_many(20, np.random.default_rng(0))
+    said = transferred_of(problem, nothing)
+    assert said is not None
+    expected = -np.log2(problem.estimates(configs))
+    np.testing.assert_array_equal(np.asarray(said(configs)), expected)
+    assert transferred_of(problem, unlearned({})) is None
+    assert nothing.described["trials"] == 0
 
 
 def test_the_functions_of_a_problem(model: GlobalModel) -> None:

@@ -177,6 +177,12 @@ def learn(
     )
 
 
+def unlearned(sketches: Mapping[str, int]) -> GlobalModel:
+    """A model that has learned nothing, for sketches by their versions: it leaves their estimates
+    as they are."""
+    return GlobalModel(Encoding(()), Trees.of([]), dict(sketches), 0, 0, {"scope": "estimates"})
+
+
 def problem_of(series: Series) -> TaskProblem | None:
     """The problem of a series; None if its sketch is not there any more, or is another version."""
     try:

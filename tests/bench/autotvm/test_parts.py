@@ -150,6 +150,17 @@ def test_the_page_of_figures_without_what_is_new(tmp_path: Path) -> None:
     assert "transfer 98 % (25 % of the pairs never)," in " ".join(page.split())
 
 
+def test_a_line_is_explained_where_it_is(tmp_path: Path) -> None:
+    figures = read_figures(FIGURES / "models.json", bool)
+    assert figures is not None
+    rows = figures["parts"]["transfer-measured"]["lines"]
+    rows[:] = [row for row in rows if row["line"] != "estimates alone"]
+    assert "**estimates alone** is" not in write_models_page(tmp_path, figures)
+    rows.append({**rows[0], "line": "estimates alone"})
+    page = " ".join(write_models_page(tmp_path, figures).split())
+    assert "**estimates alone** is the same tuner with a model that has learned nothing" in page
+
+
 def test_representations_are_shown_by_problem(tmp_path: Path) -> None:
     figures = read_figures(FIGURES / "models.json", bool)
     assert figures is not None

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench.compare.records import record
 from tunesmith.bench.compare import measured
 from tunesmith.bench.compare.compare import Comparison
+from tunesmith.bench.compare.problems import RecordedProblem
 from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.tuners import TunerChoice
 from tunesmith.bench.papers.problem import SearchProblem
+from tunesmith.errors import UsageError
 from tunesmith.operators import matmul
 from tunesmith.store import open_store
 from tunesmith.tuners import tuner
@@ -42,6 +45,39 @@ def test_an_interrupted_run_goes_on_with_other_configs(
     # The default alone is tried first by every run.
     assert len({record.config for record in records}) >= 11
     assert len(set(seeds)) == 2
+
+
+def test_estimates_alone_need_no_other_workload(tmp_path: Path) -> None:
+    other = SearchProblem("of 16", matmul(m=16, n=16, k=16), "cpu_tiled")
+    problem = SearchProblem("x", matmul(m=48, n=16, k=16), "cpu_tiled", others=(other,))
+    search = tuner("autotvm", batch=4)
+    lines = [
+        TunerChoice("estimates alone", search, transfer="estimates"),
+        TunerChoice("from nothing", search),
+    ]
+    comparison = Comparison([problem], lines, CompareSettings(1, trials=4), tmp_path)
+    results = comparison.saved()
+    comparison.go(results, lambda *_: None)
+    assert not results.crashes
+    alone, without = results.traces.values()
+    with open_store(tmp_path / "tuning.db") as store:
+        assert [each.key for each in store.tasks()] == [problem.tuned.key]
+        sessions = {each.uid: each for each in store.sessions(problem.tuned.key)}
+        tried = {
+            each: {it.config for it in store.records(problem.tuned.key, session=sessions[each])}
+            for each in (alone.session, without.session)
+        }
+    said = sessions[alone.session].description["transfer"]
+    assert (said["trials"], said["scope"]) == (0, "estimates")
+    assert tried[alone.session] != tried[without.session]
+    assert len(comparison.saved().traces) == 2
+
+
+def test_recorded_spaces_have_no_estimates_alone(tmp_path: Path) -> None:
+    problem = RecordedProblem("one", record(tmp_path))
+    line = TunerChoice("estimates alone", tuner("autotvm"), transfer="estimates")
+    with pytest.raises(UsageError, match="'estimates alone' is for workloads: of one it has no"):
+        Comparison([problem], [line], CompareSettings(1, trials=4), tmp_path / "runs")
 
 
 def test_a_tuner_learns_of_other_workloads_beforehand(

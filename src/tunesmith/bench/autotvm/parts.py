@@ -13,11 +13,10 @@ from pathlib import Path
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.problems import Problem, RecordedProblem
 from tunesmith.bench.compare.runs import CompareSettings
-from tunesmith.bench.compare.tuners import TunerChoice, choose_tuners
+from tunesmith.bench.compare.tuners import Transferred, TunerChoice, choose_tuners
 from tunesmith.bench.operators.workloads import RESNET
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.errors import UsageError, unknown_name
-from tunesmith.features.kinds import FeatureKind
 from tunesmith.operators import workload
 
 RECORDED = Path("data/replay")
@@ -36,11 +35,13 @@ _SMALL = "batch=32"
 @dataclass(frozen=True)
 class Line:
     """A tuner by the name that it has in the part's figures. ``transfer`` is the kind of features
-    by which it has a model of other spaces."""
+    by which it has a model of other spaces, or ``estimates`` for one that has learned nothing.
+    ``note`` says what it is, where the name does not."""
 
     name: str
     tuner: str
-    transfer: FeatureKind | None = None
+    transfer: Transferred | None = None
+    note: str = ""
 
     def choice(self) -> TunerChoice:
         """Raises ``MissingDependencyError`` where it needs what is not installed."""
@@ -236,6 +237,13 @@ PARTS: dict[str, Part] = {
             "With a model of earlier workloads tuning is 2 to 10 times as fast.",
             (
                 Line("transfer", "autotvm", "configuration"),
+                Line(
+                    "estimates alone",
+                    "autotvm",
+                    "estimates",
+                    "the same tuner with a model that has learned nothing, which is what the "
+                    "sketch estimates",
+                ),
                 Line("from nothing", "autotvm"),
                 Line("random", "random"),
             ),

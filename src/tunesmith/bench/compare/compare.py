@@ -13,7 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tunesmith.bench.compare.measured import EARLIER, TRIALS, measure_run, model_of
+from tunesmith.bench.compare.measured import (
+    EARLIER,
+    TRIALS,
+    estimates_alone,
+    measure_run,
+    model_of,
+)
 from tunesmith.bench.compare.pool import Pool
 from tunesmith.bench.compare.problems import MeasuredProblem, Problem, RecordedProblem
 from tunesmith.bench.compare.process import reason
@@ -180,6 +186,8 @@ class Comparison:
         if run.tuner.transfer is None:
             return None
         assert isinstance(run.problem, MeasuredProblem)
+        if run.tuner.transfer == "estimates":
+            return estimates_alone(run.problem)
         sources = tuple(run.problem.sources)
         if sources not in self._models:
 
@@ -249,7 +257,7 @@ class Comparison:
 
 def _sources(run: Run) -> dict[str, Any]:
     """What a tuner learns from beforehand; nothing for those that do not."""
-    if run.tuner.transfer is None:
+    if run.tuner.transfer in (None, "estimates"):
         return {}
     if isinstance(run.problem, MeasuredProblem):
         sources = [each.identity for each in run.problem.sources]
@@ -272,6 +280,10 @@ def _check_search(problem: Problem, tuner: TunerChoice) -> None:
         raise UsageError(
             f"tuner '{tuner.label}' has no estimates for {problem.label}: its sketch is not "
             "known, or has another version now"
+        )
+    if tuner.transfer == "estimates" and isinstance(problem, RecordedProblem):
+        raise UsageError(
+            f"tuner '{tuner.label}' is for workloads: of {problem.label} it has no estimates"
         )
     for view in problem.views():
         try:

@@ -11,11 +11,13 @@ from tunesmith.bench.compare.problems import MeasuredProblem
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError
+from tunesmith.measure.task.portfolio import problems_of
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.problem import Problem
 from tunesmith.progress import PHASES, Progress
 from tunesmith.store import Store, open_store
 from tunesmith.task import Task
-from tunesmith.transfer.model import GlobalModel, learn
+from tunesmith.transfer.model import GlobalModel, learn, unlearned
 from tunesmith.transfer.training_set import stored_set
 from tunesmith.tuners import Tuner
 from tunesmith.tuners import tuner as tuner_by_name
@@ -100,6 +102,14 @@ def model_of(sources: Sequence[MeasuredProblem], store: str, watch: WatchOthers)
         operators = {source.task.operator for source in sources}
         found = stored_set(opened)
     return learn([each for each in found.series if each.task.operator in operators], least=TRIALS)
+
+
+def estimates_alone(problem: MeasuredProblem) -> GlobalModel:
+    """A model that has learned nothing, for a workload: what its sketches estimate."""
+    tuned = problem.tuned
+    problems = problems_of(tuned, (), ()) if isinstance(tuned, Task) else tuned.alternatives
+    known = [each.sketch for each in problems if isinstance(each, TaskProblem)]
+    return unlearned({sketch.name: sketch.version for sketch in known})
 
 
 def _try(source: MeasuredProblem, number: int, name: str, store: Store, watch: WatchOthers) -> None:

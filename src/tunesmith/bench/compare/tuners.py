@@ -23,6 +23,9 @@ REFERENCE = "genetic"
 MULTIPLIERS = range(2, 101)
 """How many configs a trial of a tuner may have."""
 
+Transferred = FeatureKind | Literal["estimates"]
+"""What a tuner has of other tasks: a model by these features, or one that has learned nothing."""
+
 Sees = Literal["space", "estimates", "model"]
 _SEEN: dict[str, Sees] = {"estimates": "estimates", "model": "model"}
 
@@ -38,15 +41,16 @@ class TunerChoice:
     With a ``multiplier`` it may try so many configs a trial, in so many times the seconds: its
     clock, and its count of trials, run so many times as slow ("Learning to Optimize Tensor
     Programs", figure 4: two evaluations a trial in Random × 2). With ``transfer``, a kind of
-    features, it has a model of the sources of a recorded space. ``sees`` is what it may look at of
-    a recorded space whose sketch is known, beside the space: the sketch's estimates, as they are or
-    corrected by the model that ships.
+    features, it has a model of the problem's sources; with ``estimates``, for workloads alone, one
+    that has learned nothing. ``sees`` is what it may look at of a recorded space whose sketch is
+    known, beside the space: the sketch's estimates, as they are or corrected by the model that
+    ships.
     """
 
     label: str
     tuner: Tuner
     multiplier: int = 1
-    transfer: FeatureKind | None = None
+    transfer: Transferred | None = None
     sees: Sees = "space"
 
     @cached_property
