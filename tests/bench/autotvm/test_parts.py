@@ -22,6 +22,7 @@ from tunesmith.bench.autotvm.product import (
 )
 from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.pages.figure_files import read_figures
+from tunesmith.bench.pages.provenance import own_version
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.transfer.training_set import read_training_set
 
@@ -89,6 +90,9 @@ def test_runs_become_figures_and_a_page(tmp_path: Path) -> None:
     assert 0.0 <= first["never_catches_up"]["random"] < 0.5
     assert figures["earlier"] == {"random": 256}
     assert list(pictures) == ["models-transfer.svg"]
+    own = own_version()
+    assert {trace.version for trace in results.traces.values()} == {own}
+    assert figures["origin"]["versions"]["tunesmith"] == own
     models = read_models(tmp_path)
     models["parts"]["transfer"] = figures
     page = write_models(tmp_path, models, pictures)
@@ -100,6 +104,11 @@ def test_runs_become_figures_and_a_page(tmp_path: Path) -> None:
     assert (tmp_path / "models-transfer.svg").exists()
     again = part.comparison(problems, CompareSettings(3, trials=40), tmp_path / "r").saved()
     assert len(again.traces) == 6
+    first_run, second_run, *_ = again.traces
+    again.traces[first_run] = replace(again.traces[first_run], version="0.0.1")
+    again.traces[second_run] = replace(again.traces[second_run], version="")
+    figures, _ = part_figures(part, comparison, again, "tunesmith bench autotvm")
+    assert figures["origin"]["versions"]["tunesmith"] == f"0.0.1 or {own}"
 
 
 def test_the_product_has_a_summary() -> None:

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from tests.bench.compare.records import record
-from tunesmith.bench.compare import tuners
+from tunesmith.bench.compare.code import digest_of, sources_of
 from tunesmith.bench.compare.problems import MeasuredProblem, RecordedProblem, choose_problems
 from tunesmith.bench.compare.tuners import TunerChoice, choose_tuners, reference_of
 from tunesmith.errors import UsageError
 from tunesmith.tuners import Genetic, Grid, Random, Search, Tuner
+
+PROGRAMS = (
+    "tunesmith.features.program",
+    "tunesmith.features.program.context",
+    "tunesmith.features.program.vectors",
+    "tunesmith.compiler.loop_nest",
+)
+TRANSFER = (
+    "tunesmith.transfer.model",
+    "tunesmith.transfer.encoding",
+    "tunesmith.bench.compare.recorded_task",
+)
 
 
 def refusal(*texts: str) -> str:
@@ -120,7 +132,7 @@ def test_code_is_that_of_a_package_as_far_as_it_is_imported(
     import strange_tuners.climb  # type: ignore[import-not-found]
 
     def code() -> str:
-        return tuners._code_of(strange_tuners.climb.Climb)
+        return digest_of(sources_of(strange_tuners.climb.__name__))
 
     before = code()
     assert code() == before
@@ -158,7 +170,7 @@ def test_code_is_that_of_the_whole_package_above_the_tuner_s(
     import curious.tuners.climb  # type: ignore[import-not-found]
 
     def code() -> str:
-        return tuners._code_of(curious.tuners.climb.Climb)
+        return digest_of(sources_of(curious.tuners.climb.__name__))
 
     before = code()
     (package / "models/other.py").write_text("x = 1\n")
@@ -176,15 +188,54 @@ def test_code_is_that_of_the_whole_package_above_the_tuner_s(
 
 def test_the_code_of_our_tuners_has_the_spaces_and_models_that_they_use() -> None:
     (auto,) = choose_tuners(["auto"])
-    names = set(tuners._sources(type(auto.tuner).__module__))
+    names = set(auto.sources)
     assert names >= {
         *("tunesmith.tuners.auto", "tunesmith.space.space", "tunesmith.features.coordinates"),
         *("tunesmith.models.gaussian_process", "tunesmith.measurement"),
     }
     assert "tunesmith.tuners.nose" not in names
     assert not [name for name in names if name.startswith(("tunesmith.bench", "tunesmith.cli"))]
-    theirs = set(tuners._sources(Local.__module__))
+    theirs = set(sources_of(Local.__module__))
     assert theirs >= {Local.__module__, "tunesmith.tuners.random"}, "what is built on ours"
+
+
+@pytest.mark.parametrize(
+    ("text", "transfer", "more"),
+    [
+        ("autotvm", None, {"tunesmith.models.boosted_trees", "tunesmith.models.trees"}),
+        ("autotvm:model=tree-gru", None, {"tunesmith.models.tree_gru", "tunesmith.models.pytorch"}),
+        (
+            "autotvm:model=knn,features=loop-context",
+            None,
+            {"tunesmith.models.knn", *PROGRAMS},
+        ),
+        ("autotvm:model=knn", "configuration", {"tunesmith.models.boosted_trees", *TRANSFER}),
+        ("autotvm:model=knn", "context-relation", {*PROGRAMS, *TRANSFER}),
+        ("autotvm:model=knn", "estimates", set(TRANSFER)),
+    ],
+)
+def test_the_code_has_what_the_options_name(text: str, transfer: Any, more: set[str]) -> None:
+    (chosen,) = choose_tuners([text])
+    names = set(replace(chosen, transfer=transfer).sources)
+    assert names >= more
+    (plain,) = choose_tuners(["autotvm:model=gaussian-process"])
+    known = {*PROGRAMS, *TRANSFER, *(f"tunesmith.models.{name}" for name in ("knn", "tree_gru"))}
+    assert not set(plain.sources) & known
+    assert not {name for name in names if name.startswith(("tunesmith.sketches", "tunesmith.cli"))}
+
+
+def test_a_change_of_a_cost_model_is_another_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    trees, other = "autotvm", "autotvm:model=gaussian-process"
+    before = {text: choose_tuners([text])[0].identity for text in (trees, other)}
+    read = Path.read_bytes
+
+    def changed(path: Path) -> bytes:
+        return read(path) + (b"x = 1\n" if path.name == "boosted_trees.py" else b"")
+
+    monkeypatch.setattr(Path, "read_bytes", changed)
+    after = {text: choose_tuners([text])[0].identity for text in (trees, other)}
+    assert before[trees] != after[trees]
+    assert before[other] == after[other]
 
 
 @dataclass(frozen=True)

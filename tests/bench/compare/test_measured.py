@@ -12,6 +12,7 @@ from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.problems import RecordedProblem
 from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.tuners import TunerChoice
+from tunesmith.bench.pages.provenance import own_version
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.errors import UsageError
 from tunesmith.operators import matmul
@@ -70,7 +71,9 @@ def test_estimates_alone_need_no_other_workload(tmp_path: Path) -> None:
     said = sessions[alone.session].description["transfer"]
     assert (said["trials"], said["scope"]) == (0, "estimates")
     assert tried[alone.session] != tried[without.session]
-    assert len(comparison.saved().traces) == 2
+    saved = comparison.saved().traces
+    assert {trace.version for trace in saved.values()} == {own_version()}
+    assert len(saved) == 2
 
 
 def test_recorded_spaces_have_no_estimates_alone(tmp_path: Path) -> None:

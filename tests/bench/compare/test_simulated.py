@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -199,10 +199,11 @@ def test_what_was_measured_again_counts_in_the_end() -> None:
 
 
 def test_a_trace_is_kept_in_a_file(tmp_path: Path) -> None:
-    path, trace = tmp_path / "run.npz", some_trace()
+    path, trace = tmp_path / "run.npz", replace(some_trace(), version="1.2+abc")
     save_trace(path, trace, "it")
     found = load_trace(path, "it")
     assert found is not None
+    assert found.version == found.unslowed.version == "1.2+abc"
     for name in ("ended", "seconds", "outcomes", "costs"):
         assert getattr(found, name).tolist() == getattr(trace, name).tolist()
         assert getattr(found, name).dtype == getattr(trace, name).dtype

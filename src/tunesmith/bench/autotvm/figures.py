@@ -19,7 +19,7 @@ from tunesmith.bench.compare.runs import Results
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.summary import WANTED_SHARE, Cell, Summary, mean, summarise
 from tunesmith.bench.pages.charts import svg_texts
-from tunesmith.bench.pages.provenance import origin_now
+from tunesmith.bench.pages.provenance import origin_now, together
 
 Key = tuple[str, int]
 Pair = tuple[Trace, Trace]
@@ -42,7 +42,7 @@ def part_figures(
     pictures = svg_texts({name: lambda: speed_trials_chart(summary)}) if results.traces else {}
     figures = {
         "part": part.name,
-        "origin": origin_now(),
+        "origin": _origin(results),
         "command": command,
         "settings": asdict(comparison.settings),
         "runs": {"done": len(results.traces), "planned": len(comparison.runs())},
@@ -54,6 +54,16 @@ def part_figures(
         "earlier": _earlier(part),
     }
     return figures, pictures
+
+
+def _origin(results: Results) -> dict[str, Any]:
+    """Where figures come from: this machine, now, and all versions that did the runs; those of old
+    do not say, and count as this one's."""
+    now = origin_now()
+    own = now["versions"]["tunesmith"]
+    made_by = {trace.version or own for trace in results.traces.values()} or {own}
+    each = [{**now, "versions": {**now["versions"], "tunesmith": it}} for it in sorted(made_by)]
+    return {**now, **together(each)}
 
 
 def _earlier(part: Part) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from tunesmith.bench.compare.settle import settled
 from tunesmith.bench.compare.simulated_trace import Trace, load_trace, save_trace
 from tunesmith.bench.compare.tuners import TunerChoice
 from tunesmith.bench.pages.figure_files import make_folder
+from tunesmith.bench.pages.provenance import own_version
 from tunesmith.budget import Budget
 from tunesmith.errors import StoreError, TunesmithError, UsageError, system_reason
 from tunesmith.measure.identity import digest
@@ -65,6 +66,7 @@ class Comparison:
         self.settings = settings
         self._folder = folder / _RUNS
         self._store = store or str(folder / "tuning.db")
+        self._version = own_version()  # now: files may change while it runs
         self._models: dict[tuple[MeasuredProblem, ...], GlobalModel] = {}
         self._check()
 
@@ -173,7 +175,7 @@ class Comparison:
                 watch=lambda share: watch(results, _words(run), share),
                 model=self._model(results, run, watch),
             )
-            save_trace(self._path(run), trace, self._identity(run))
+            save_trace(self._path(run), replace(trace, version=self._version), self._identity(run))
         except StoreError:
             raise
         except Exception as error:
@@ -229,6 +231,7 @@ class Comparison:
             "trials": trials,
             "path": str(self._path(run)),
             "identity": self._identity(run),
+            "version": self._version,
         }
 
     def _patience(self, run: Run) -> float:

@@ -16,6 +16,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def main() -> None:
 def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
     """Do a job: ``tuner`` and ``options``, the ``record``, ``seed``, the limits ``seconds`` and
     ``trials`` (None: no limit), and the ``path`` and ``identity`` of the trace. With ``sources``,
-    other records, the tuner has a model of these, by ``transfer``, a kind of features."""
+    other records, the tuner has a model of these, by ``transfer``, a kind of features. The trace
+    says that ``version`` made it."""
     try:
         algorithm = _tuner(job["tuner"], json.dumps(job["options"]))
         trace = simulate(
@@ -56,6 +58,7 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
     except Exception as error:
         return {"crash": reason(error)}
     try:
+        trace = replace(trace, version=job.get("version", ""))
         save_trace(Path(job["path"]), trace, job["identity"])
     except TunesmithError as error:
         return {"failure": str(error)}

@@ -32,6 +32,7 @@ class Trace:
     run's best config takes, in seconds, infinite where nothing valid was found. ``multiplier`` is
     how many configs count as a trial. ``settled`` tells together with which other runs ``found``
     was measured; empty for alone. ``session`` is the ``uid`` of the run's session in its store.
+    ``version`` is that of Tunesmith that did the run; empty where traces of old do not say.
     """
 
     ended: Floats
@@ -44,6 +45,7 @@ class Trace:
     multiplier: int = 1
     settled: str = ""
     session: str = ""
+    version: str = ""
 
     @classmethod
     def of(
@@ -130,6 +132,7 @@ def save_trace(path: Path, trace: Trace, identity: str) -> None:
         "found": found,
         "settled": trace.settled,
         "session": trace.session,
+        "version": trace.version,
     }
     packed = io.BytesIO()
     np.savez_compressed(
@@ -165,6 +168,7 @@ def load_trace(path: Path, identity: str) -> Trace | None:
                 math.inf if about["found"] is None else about["found"],
                 settled=about.get("settled", ""),
                 session=about.get("session", ""),
+                version=about.get("version", ""),
             )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
         return None

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import re
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
+from tunesmith.bench.compare.code import Sources, digest_of, sources_of
 from tunesmith.errors import UsageError, unknown_name
 from tunesmith.features.kinds import FeatureKind
+from tunesmith.models.registry import MODELS
 from tunesmith.tuners import Tuner, parse_options
 from tunesmith.tuners import tuner as tuner_by_name
 
@@ -29,9 +26,22 @@ Transferred = FeatureKind | Literal["estimates"]
 Sees = Literal["space", "estimates", "model"]
 _SEEN: dict[str, Sees] = {"estimates": "estimates", "model": "model"}
 
-_COMMENT = re.compile(r"#.*|\\\n")
-_IMPORT = re.compile(r"\b(?:from[ \t]+([.\w]+)[ \t]+import\b(\s*\([^)]*\)|.*)|import[ \t]+(.*))")
-_NAME = re.compile(r"\w+(?:\.\w+)*")
+_OF_PROGRAMS = {"loop-context", "context-relation"}
+
+# What features of programs are made by, but for the operators and sketches, whose versions count.
+_FEATURES = (
+    "tunesmith.features.program",
+    "tunesmith.compiler.loop_nest",
+    "tunesmith.compiler.index_points",
+)
+
+# What a model of other tasks is made by.
+_TRANSFER = (
+    "tunesmith.transfer.model",
+    "tunesmith.transfer.encoding",
+    "tunesmith.bench.compare.recorded_task",
+)
+_TRANSFER_NEEDS = ("tunesmith.models", "tunesmith.features.estimate_parts")
 
 
 @dataclass(frozen=True)
@@ -56,12 +66,28 @@ class TunerChoice:
     @cached_property
     def identity(self) -> dict[str, Any]:
         """JSON-ready; a change of it means that runs of before are of another search."""
-        code = _code_of(type(self.tuner))
+        code = digest_of(self.sources)
         found = {"name": self.tuner.name, "options": asdict(self.tuner), "code": code}
         if self.transfer is not None:
             found["transfer"] = self.transfer
         if self.sees != "space":
             found["sees"] = self.sees
+        return found
+
+    @property
+    def sources(self) -> Sources:
+        """The code that decides what it proposes: of the tuner with all that it imports, and of the
+        cost model, of the features of programs and of the model of other tasks, if it has them."""
+        found = sources_of(type(self.tuner).__module__)
+        model, features = (getattr(self.tuner, name, None) for name in ("model", "features"))
+        if isinstance(model, str) and model in MODELS.names():
+            found |= sources_of(MODELS.get(model).__module__)
+        if {features, self.transfer} & _OF_PROGRAMS:
+            for module in _FEATURES:
+                found |= sources_of(module, _FEATURES)
+        if self.transfer is not None:
+            for module in _TRANSFER:
+                found |= sources_of(module, (*_TRANSFER, *_TRANSFER_NEEDS))
         return found
 
 
@@ -112,64 +138,3 @@ def _multiplied(text: str) -> tuple[str, int]:
 def reference_of(labels: Sequence[str]) -> str:
     """Whom the others are compared with: AutoTVM's GA, or the first where that is not there."""
     return REFERENCE if REFERENCE in labels else labels[0]
-
-
-def _code_of(kind: type) -> str:
-    """A digest of the source of a class's module, and of what that imports of ``_sources``."""
-    digest = hashlib.sha256()
-    for name, source in sorted(_sources(kind.__module__).items()):
-        digest.update(name.encode() + b"\0" + source)
-    return digest.hexdigest()[:16]
-
-
-def _sources(module: str) -> dict[str, bytes]:
-    """The sources of a module and of all that it imports, directly or not and wherever in the code,
-    from its own top-level package and from ours, whose spaces and models tuners build on."""
-    followed = {module.partition(".")[0], __name__.partition(".")[0]}
-    sources: dict[str, bytes] = {}
-    waiting, seen = [module], {module}
-    while waiting:
-        name = waiting.pop()
-        file = _file(name)
-        if file is not None:
-            sources[name] = file.read_bytes()
-            package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-            found = set(_imports(sources[name].decode("utf-8", "replace"), package)) - seen
-            new = {each for each in found if each.partition(".")[0] in followed}
-            waiting += new
-            seen |= new
-    return sources
-
-
-def _file(name: str) -> Path | None:
-    """The source of a module of a package that is imported; None where there is no such module."""
-    top, *rest = name.split(".")
-    package = sys.modules.get(top)
-    folders = getattr(package, "__path__", None)
-    if folders is None:  # a module by itself
-        file = getattr(package, "__file__", None)
-        return Path(file) if file and file.endswith(".py") and not rest else None
-    for folder in folders:
-        place = Path(folder, *rest)
-        for source in (place / "__init__.py", place.with_suffix(".py")):
-            if source.is_file():
-                return source
-    return None
-
-
-def _imports(source: str, package: str) -> Iterator[str]:
-    """The names that may be modules, of all that a source imports.
-
-    Text that only looks like an import gives names that are no modules, or a module too many. It is
-    ten times as fast as parsing, and a comparison waits for it.
-    """
-    for origin, names, modules in _IMPORT.findall(_COMMENT.sub(" ", source)):
-        if modules:
-            yield from _NAME.findall(modules)
-            continue
-        try:
-            base = importlib.util.resolve_name(origin, package)
-        except ImportError:  # above the top
-            continue
-        yield base
-        yield from (f"{base}.{name}" for name in _NAME.findall(names))

@@ -1,0 +1,86 @@
+"""The code that makes a run: sources, followed by what they import."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+_COMMENT = re.compile(r"#.*|\\\n")
+_IMPORT = re.compile(r"\b(?:from[ \t]+([.\w]+)[ \t]+import\b(\s*\([^)]*\)|.*)|import[ \t]+(.*))")
+_NAME = re.compile(r"\w+(?:\.\w+)*")
+
+Sources = dict[str, bytes]
+"""Of modules by their names."""
+
+
+def digest_of(sources: Mapping[str, bytes]) -> str:
+    """A digest of sources."""
+    digest = hashlib.sha256()
+    for name, source in sorted(sources.items()):
+        digest.update(name.encode() + b"\0" + source)
+    return digest.hexdigest()[:16]
+
+
+def sources_of(module: str, within: Collection[str] = ()) -> Sources:
+    """The sources of a module and of all that it imports, directly or not and wherever in the code,
+    of the packages and modules ``within``.
+
+    By default these are its own top-level package and ours, whose spaces and models tuners build
+    on.
+    """
+    followed = within or {module.partition(".")[0], __name__.partition(".")[0]}
+    sources: Sources = {}
+    waiting, seen = [module], {module}
+    while waiting:
+        name = waiting.pop()
+        file = _file(name)
+        if file is not None:
+            sources[name] = file.read_bytes()
+            package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+            found = set(_imports(sources[name].decode("utf-8", "replace"), package)) - seen
+            new = {each for each in found if _is_within(each, followed)}
+            waiting += new
+            seen |= new
+    return sources
+
+
+def _is_within(name: str, followed: Collection[str]) -> bool:
+    return any(name == each or name.startswith(f"{each}.") for each in followed)
+
+
+def _file(name: str) -> Path | None:
+    """The source of a module of a package that is imported; None where there is no such module."""
+    top, *rest = name.split(".")
+    package = sys.modules.get(top)
+    folders = getattr(package, "__path__", None)
+    if folders is None:  # a module by itself
+        file = getattr(package, "__file__", None)
+        return Path(file) if file and file.endswith(".py") and not rest else None
+    for folder in folders:
+        place = Path(folder, *rest)
+        for source in (place / "__init__.py", place.with_suffix(".py")):
+            if source.is_file():
+                return source
+    return None
+
+
+def _imports(source: str, package: str) -> Iterator[str]:
+    """The names that may be modules, of all that a source imports.
+
+    Text that only looks like an import gives names that are no modules, or a module too many. It is
+    ten times as fast as parsing, and a comparison waits for it.
+    """
+    for origin, names, modules in _IMPORT.findall(_COMMENT.sub(" ", source)):
+        if modules:
+            yield from _NAME.findall(modules)
+            continue
+        try:
+            base = importlib.util.resolve_name(origin, package)
+        except ImportError:  # above the top
+            continue
+        yield base
+        yield from (f"{base}.{name}" for name in _NAME.findall(names))
