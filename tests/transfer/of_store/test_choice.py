@@ -146,6 +146,8 @@ def test_a_broken_file_is_told_of_and_replaced(store: Store, broken: bytes) -> N
         ({"versions": {"apache-tvm": "0.1"}}, "it is of tunesmith None"),
         ({"below": "of long ago"}, "another version of the shipped one"),
         ({"written": 10_000}, "the store is another one"),
+        ({"written": "many"}, "it does not say what it learned from"),
+        ({"versions": None}, "it does not say what it learned from"),
     ],
 )
 def test_a_model_of_another_version(store: Store, values: dict[str, Any], reason: str) -> None:
@@ -170,21 +172,22 @@ def test_without_a_listener_a_warning_is_logged_once(
 ) -> None:
     fill(store)
     monkeypatch.setitem(sys.modules, "xgboost", None)
-    with caplog.at_level(logging.INFO, "tunesmith"):
-        for _ in range(2):
-            model_for(store, TARGET)
-    said = [(each.levelno, each.getMessage()) for each in caplog.records]
-    (warning,) = [text for level, text in said if level >= logging.WARNING]
-    assert warning.startswith("tunesmith: without a model of")
-    assert "pip install 'tunesmith[models]'" in warning
-    assert "learning from 600 trials" in said[0][1]
+    for _ in range(2):
+        model_for(store, TARGET)
+    (warning,) = caplog.records
+    assert warning.levelno == logging.WARNING
+    assert warning.getMessage().startswith("tunesmith: without a model of")
+    assert "pip install 'tunesmith[models]'" in warning.getMessage()
 
 
 def test_normal_use_logs_no_warning(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     fill(store)
-    for _ in range(2):
-        model_for(store, TARGET)
-    assert not caplog.records
+    with caplog.at_level(logging.INFO, "tunesmith"):
+        for _ in range(2):
+            model_for(store, TARGET)
+    (line,) = caplog.records
+    assert line.levelno == logging.INFO
+    assert line.getMessage().startswith("tunesmith: learning from 600 trials of")
 
 
 @pytest.mark.parametrize(
@@ -287,6 +290,20 @@ def test_a_model_by_name_that_cannot_be_used(
     with pytest.raises(UsageError, match=reason) as caught:
         model_for(store, TARGET, "all")
     assert "\n" not in str(caught.value)
+
+
+def test_a_model_by_name_that_cannot_be_trained_again(store: Store, monkeypatch: Any) -> None:
+    fill(store)
+    train(store, Scope(None))
+    change(saved_models(store)["all"], versions={})
+
+    def failing(*_: Any, **__: Any) -> Any:
+        raise ValueError("label must\nbe finite")
+
+    monkeypatch.setattr(training, "learn", failing)
+    reason = r"'all' of .* cannot be trained again \(ValueError: label must be finite\)"
+    with pytest.raises(UsageError, match=reason):
+        model_for(store, TARGET, "all")
 
 
 def test_a_name_without_a_store() -> None:

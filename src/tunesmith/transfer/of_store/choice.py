@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tunesmith.errors import UsageError, describe, unknown_name
+from tunesmith.errors import TunesmithError, UsageError, describe, unknown_name
 from tunesmith.target import Target
 from tunesmith.transfer.files import read_model
 from tunesmith.transfer.model import LEAST_TRIALS, GlobalModel
@@ -65,7 +65,14 @@ def _named(store: Store | None, name: str, heard: Heard) -> GlobalModel:
         raise unknown_name("model", name, saved, listed_by="tunesmith models list")
     model = read_model(saved[name])
     scope = scope_of(model)
-    return _as_saved(model, scope, store, heard) or train(store, scope, heard.tell)
+    try:
+        return _as_saved(model, scope, store, heard) or train(store, scope, heard.tell)
+    except TunesmithError:
+        raise
+    except Exception as error:  # of a damaged record, of XGBoost
+        raise UsageError(
+            f"the model '{name}' of {store.name} cannot be trained again ({describe(error)})"
+        ) from error
 
 
 def _usable(store: Store, scope: Scope, key: str | None, heard: Heard) -> GlobalModel | None:

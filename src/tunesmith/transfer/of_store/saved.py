@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,14 +63,17 @@ def why_stale(model: GlobalModel, written: int) -> str:
 
     ``written`` is how many records the store has by now.
     """
-    then, now = model.origin.get("versions", {}), library_versions()
+    then, now = model.origin.get("versions"), library_versions()
+    before = model.origin.get("written")
+    if not isinstance(then, Mapping) or not isinstance(before, int):
+        return "it does not say what it learned from"
     for name in _DECISIVE:
         if then.get(name) != now.get(name):
             return f"it is of {name} {then.get(name)}"
-    new = written - int(model.origin.get("written", 0))
+    new = written - before
     if new < 0:
         return "the store is another one"
-    if new > _MORE and new > _GROWTH * model.origin["written"]:
+    if new > _MORE and new > _GROWTH * before:
         return f"{new:,} trials are new"
     return ""
 

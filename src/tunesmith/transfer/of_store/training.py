@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tunesmith.errors import system_reason
+from tunesmith.models.boosted_trees import BoostedTrees
 from tunesmith.store.versions import library_versions
 from tunesmith.transfer.files import write_model
 from tunesmith.transfer.held_out import Score, folds, scores, summary
@@ -32,6 +33,7 @@ def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
     ``MissingDependencyError`` without XGBoost. A model that cannot be saved is told of.
     """
     heard = Heard(tell)
+    BoostedTrees(0)  # whose complaint is due before all of a store is read
     written = store.written()
     found = stored_set(store)
     series = [each for each in found.series if scope.chosen(each)]
