@@ -9,7 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from tunesmith.features.config_rows import ConfigRows
 from tunesmith.measurement import Measurement
+from tunesmith.models import cost_model
+from tunesmith.models.gaussian_process import GaussianProcess
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.testing.trials import measured
 from tunesmith.tuners import View
@@ -33,6 +36,11 @@ def view(sign: float = 1.0) -> View:
     return View(DIGITS, transferred=lambda configs: 3.0 + sign * speeds(configs))
 
 
+def prior_of(view: View) -> GlobalPrior:
+    rows = ConfigRows(DIGITS)
+    return GlobalPrior(view, rows, GaussianProcess(rows.coordinates.count))
+
+
 def judge(config: Config) -> Measurement:
     return measured(config, total(config))
 
@@ -44,7 +52,7 @@ def sample(count: int) -> list[Config]:
 def test_it_takes_on_the_scale_of_the_values() -> None:
     configs = sample(32)
     values = 10.0 + 5.0 * speeds(configs)
-    prior = GlobalPrior(view())
+    prior = prior_of(view())
     prior.learn(configs, values)
     weight = 2.0 ** (-32 / 64)
     expected = weight * (values - values.mean())
@@ -52,7 +60,7 @@ def test_it_takes_on_the_scale_of_the_values() -> None:
 
 
 def test_its_weight_halves_with_each_batch_and_ends() -> None:
-    prior = GlobalPrior(view())
+    prior = prior_of(view())
     spreads = []
     for count in (64, 128, 256, 320):
         configs = sample(count)
@@ -64,7 +72,7 @@ def test_its_weight_halves_with_each_batch_and_ends() -> None:
 
 def test_what_has_the_order_the_wrong_way_round_says_nothing() -> None:
     configs = sample(32)
-    prior = GlobalPrior(view(-1.0))
+    prior = prior_of(view(-1.0))
     prior.learn(configs, speeds(configs))
     assert not prior.counts
     assert (prior.values(configs) == 0.0).all()
@@ -72,16 +80,40 @@ def test_what_has_the_order_the_wrong_way_round_says_nothing() -> None:
 
 def test_what_says_the_same_of_all_adds_nothing() -> None:
     configs = sample(32)
-    prior = GlobalPrior(View(DIGITS, transferred=lambda each: np.ones(len(each))))
+    prior = prior_of(View(DIGITS, transferred=lambda each: np.ones(len(each))))
     prior.learn(configs, speeds(configs))
     assert not prior.counts
 
 
 def test_its_favourites_are_good() -> None:
-    configs, said = GlobalPrior(view()).favourites(20, 0)
+    prior = prior_of(view())
+    prior.look(0)
+    configs, said = prior.favourites(20)
     assert len(configs) == 20
     np.testing.assert_allclose(said, 3.0 + speeds(configs))
     assert max(map(total, configs)) < min(map(total, sample(500)))
+
+
+def test_it_looks_once_and_knows_what_was_tried() -> None:
+    prior = prior_of(view())
+    prior.look(0)
+    first, _ = prior.favourites(30)
+    prior.look(1)
+    again, _ = prior.favourites(20, without=set(first[:10]))
+    assert again == first[10:30]
+
+
+def test_the_quick_copy_says_about_the_same() -> None:
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    rows = ConfigRows(DIGITS)
+    quick = cost_model("boosted-trees", rows.coordinates.count, "regression")
+    prior = GlobalPrior(view(), rows, quick)
+    configs = sample(100)
+    assert (prior.quick_values(rows.features(rows.of(configs))) == 0.0).all()
+    prior.look(0)
+    prior.learn(configs, speeds(configs))
+    said, exact = prior.quick_values(rows.features(rows.of(configs))), prior.values(configs)
+    assert np.corrcoef(said, exact)[0, 1] > 0.8
 
 
 @pytest.mark.parametrize("features", ["configuration"])
@@ -105,7 +137,9 @@ def test_what_was_tried_before_counts_more_than_its_favourites() -> None:
     search = AutoTVM(batch=32, chains=16, steps=40).start_on(wrong, 0)
     search.observe([judge(config) for config in sample(200)])
     batch = search.propose(32)
-    favourites, _ = GlobalPrior(wrong).favourites(200, 0)
+    prior = prior_of(wrong)
+    prior.look(0)
+    favourites, _ = prior.favourites(200)
     assert np.median([*map(total, batch)]) < np.median([*map(total, sample(200))])
     assert np.median([*map(total, batch)]) < min(map(total, favourites))
 
@@ -126,7 +160,7 @@ def test_it_can_be_switched_off() -> None:
 
 def test_a_wrong_model_is_overcome() -> None:
     pytest.importorskip("xgboost", reason="XGBoost is not installed")
-    search = AutoTVM(batch=32, chains=16, steps=40).start_on(view(-1.0), 0)
+    search = AutoTVM(batch=32, chains=16, steps=80).start_on(view(-1.0), 0)
     for _ in range(4):
         configs = search.propose(32)
         search.observe([judge(config) for config in configs])

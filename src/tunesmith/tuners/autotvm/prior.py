@@ -6,11 +6,14 @@ weight halves with every batch, and below a twentieth it is left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Container, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.features.config_rows import ConfigRows
+from tunesmith.models import CostModel
 from tunesmith.space import Config
 from tunesmith.tuners.starts import StartFinder
 from tunesmith.tuners.view import View
@@ -29,11 +32,16 @@ class GlobalPrior:
     """What a model of other tasks says, in the unit of the values that a local one learns.
 
     Its predictions are right but for a constant and a scale: both are fitted to what was observed.
+    They take too long for the chains, so ``quick``, a model of the configuration, learns from it
+    what it says of the configs among which its favourites were found.
     """
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, rows: ConfigRows, quick: CostModel) -> None:
         self._view = view
+        self._rows = rows
+        self._quick = quick
         self._known: dict[Config, float] = {}
+        self._has_looked = False
         self._offset = 0.0
         self._scale = 0.0
 
@@ -63,12 +71,29 @@ class GlobalPrior:
         added: Array = self._scale * (self._said(configs) - self._offset)
         return added
 
-    def favourites(self, count: int, seed: int) -> tuple[list[Config], Array]:
-        """Up to ``count`` configs that it likes most, and their logarithms of speeds."""
-        view = View(self._view.space, lambda configs: np.exp2(-self._said(configs)))
-        starts = sorted(_FINDER.estimated(view, seed), key=lambda start: start.estimate)[:count]
-        configs = [start.config for start in starts]
-        return configs, self._said(configs)
+    def quick_values(self, features: Array) -> Array:
+        """About what it adds for configs of these features, shape (configs, features)."""
+        if not self.counts:
+            return np.zeros(len(features))
+        added: Array = self._scale * (self._quick.predict(features).means - self._offset)
+        return added
+
+    def look(self, seed: int) -> None:
+        """Look for its favourites, once: among random configs, and around the best of these."""
+        if self._has_looked:
+            return
+        self._has_looked = True
+        _FINDER.estimated(View(self._view.space, lambda it: np.exp2(-self._said(it))), seed)
+        configs = [config for config, said in self._known.items() if math.isfinite(said)]
+        self._quick.fit(self._rows.features(self._rows.of(configs)), self._said(configs))
+
+    def favourites(self, count: int, without: Container[Config] = ()) -> tuple[list[Config], Array]:
+        """Up to ``count`` of the configs that it was asked about, those that it likes most, and
+        their logarithms of speeds."""
+        liked = [config for config in self._known if config not in without]
+        said = self._said(liked)
+        best = np.argsort(-said, kind="stable")[:count]
+        return [liked[place] for place in best.tolist()], said[best]
 
     def _said(self, configs: Sequence[Config]) -> Array:
         new = list(dict.fromkeys(config for config in configs if config not in self._known))

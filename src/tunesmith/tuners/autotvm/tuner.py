@@ -11,15 +11,18 @@ paper:
 - Making a program takes milliseconds, and the chains visit tens of thousands of configs. So with
   features of programs, the chains follow a second model, of the configuration, and the programs of
   only the best few hundred are made, for the model of the programs to choose from.
-- A model of other tasks (equation 4) takes as long, and joins in there, too. While there is less
-  than a batch of trials, those of earlier runs included, the first batch is what it likes. While it
-  has weight, the local model learns what it gets wrong, which is a regression.
+- A model of other tasks (equation 4) takes as long, and joins in there, too; the chains follow a
+  quick copy of it. While there is less than a batch of trials, those of earlier runs included, the
+  first batch is what it likes. While it has weight, the local models learn what it gets wrong,
+  which is a regression, and batches are smaller: what it likes is alike, so few tell enough.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -65,11 +68,16 @@ class AutoTVM(Tuner):
     objective: Objective | None = option(
         None, "what the model learns, if it has a choice; none: its default"
     )
+    transfer_batch: int = option(
+        16, "configs planned at a time, at most, while a model of other tasks has weight"
+    )
     transfer: bool = option(True, "whether to use a model of other tasks, if the run has one")
     acquisition: Acquisition = option("mean", "what a config is worth, by the model's prediction")
 
     def check(self) -> None:
-        self.require_least(1, "batch", "diversity_ratio", "chains", "steps", "programs")
+        self.require_least(
+            1, "batch", "diversity_ratio", "chains", "steps", "programs", "transfer_batch"
+        )
         self.require_share("epsilon")
         self.require(
             0.0 <= self.diversity_weight < np.inf,
@@ -122,7 +130,11 @@ class AutoTVMSearch(Search):
         self._batch: deque[Config | None] = deque()  # None: a random one
         self._first = True
         self._said: set[str] = set()
-        self._prior = GlobalPrior(view) if settings.transfer and view.has_transferred else None
+        self._prior: GlobalPrior | None = None
+        if settings.transfer and view.has_transferred:
+            count = self._rows.coordinates.count
+            quick, self._local = (settings.made_model(count, regression=True) for _ in range(2))
+            self._prior = GlobalPrior(view, self._rows, quick)
 
     def next_config(self) -> Config | None:
         if not self._batch:
@@ -143,11 +155,15 @@ class AutoTVMSearch(Search):
         """The next batch."""
         settings = self.settings
         speeds = np.array(self._speeds)
-        wanted = settings.batch - round(settings.epsilon * settings.batch)
-        if self._prior is not None and self._first and len(speeds) < settings.batch:
+        prior = self._prior
+        size = least = settings.batch
+        if prior is not None and (prior.counts or len(speeds) < size):
+            size = min(size, settings.transfer_batch)
+            least = max(2, size // 2)
+        if prior is not None and self._first and len(speeds) < size:
             self._first = False
-            rows, scores = self._liked(self._prior)
-        elif len(speeds) < settings.batch:
+            rows, scores = self._liked(prior, settings.diversity_ratio * size)
+        elif len(speeds) < least:
             return [None]
         elif not np.ptp(speeds) > 0.0:
             which = "are equally fast" if speeds.max() > 0.0 else "failed"
@@ -157,32 +173,31 @@ class AutoTVMSearch(Search):
             )
             return [None]
         else:
-            rows, scores = self._candidates(speeds / speeds.max())
+            rows, scores = self._candidates(speeds / speeds.max(), size)
+        wanted = size - round(settings.epsilon * size)
         chosen = diverse(rows, scores, wanted, settings.diversity_weight)
         planned: list[Config | None] = [*self._rows.configs(rows[chosen])]
-        random = settings.batch - len(planned)
+        random = size - len(planned)
         for place in sorted(self.rng.integers(len(planned) + 1, size=random).tolist()):
             planned.insert(place, None)
         return planned
 
-    def _candidates(self, values: Array) -> tuple[Rows, Array]:
-        """The best rows by the model and their scores, λ for each config of a batch.
+    def _candidates(self, values: Array, size: int) -> tuple[Rows, Array]:
+        """The best rows by the model and their scores, λ for each config of a batch of that size.
 
         ``values`` are what the model learns of the observed configs.
         """
         settings, of = self.settings, self._rows
         if self._chains is None:
             self._chains = Chains(of, settings.chains, self.rng)
-        judge = _Judge(self._model, settings.acquisition)
-        judge.learn(of.features(of.of(self._configs)), values)
-        keep = settings.diversity_ratio * settings.batch
-        if self._prior is not None:
-            self._prior.learn(self._configs, values)
-        prior = self._prior if self._prior is not None and self._prior.counts else None
+        keep = settings.diversity_ratio * size
+        prior = self._weighty(values)
+        worth = self._quick_worth(values, prior)
         chosen_again = settings.features != "configuration" or prior is not None
         best = self._chains.run(
-            lambda rows: judge.worth(of.features(rows)),
-            settings.steps,
+            lambda rows: worth(of.features(rows)),
+            # The chains go on from batch to batch: for small ones they move less.
+            math.ceil(settings.steps * min(1.0, 2.0 * size / settings.batch)),
             max(keep, settings.programs) if chosen_again else keep,
             self._known(),
         )
@@ -194,6 +209,25 @@ class AutoTVMSearch(Search):
         scores = self._scores(rows, values, prior)
         order = np.argsort(-scores, kind="stable")[:keep]
         return rows[order], scores[order]
+
+    def _weighty(self, values: Array) -> GlobalPrior | None:
+        """The model of other tasks, fitted to the values; None where there is none of weight."""
+        prior = self._prior
+        if prior is None:
+            return None
+        prior.look(int(self.rng.integers(1 << 32)))
+        prior.learn(self._configs, values)
+        return prior if prior.counts else None
+
+    def _quick_worth(self, values: Array, prior: GlobalPrior | None) -> Callable[[Array], Array]:
+        """What configs are worth by their features, which takes the chains no time."""
+        known = self._rows.features(self._rows.of(self._configs))
+        judge = _Judge(self._model if prior is None else self._local, self.settings.acquisition)
+        if prior is None:
+            judge.learn(known, values)
+            return judge.worth
+        judge.learn(known, values, prior.quick_values(known))
+        return lambda features: judge.worth(features, prior.quick_values(features))
 
     def _scores(self, rows: Rows, values: Array, prior: GlobalPrior | None) -> Array:
         """What rows are worth, by a model of the features and the prior."""
@@ -213,18 +247,15 @@ class AutoTVMSearch(Search):
         # A config without a program would be a failed trial.
         return np.where(np.isnan(features).any(axis=1), scores.min(initial=0.0), scores)
 
-    def _liked(self, prior: GlobalPrior) -> tuple[Rows, Array]:
+    def _liked(self, prior: GlobalPrior, keep: int) -> tuple[Rows, Array]:
         """What a model of other tasks likes most, and its scores."""
-        settings = self.settings
-        keep = settings.diversity_ratio * settings.batch
-        configs, scores = prior.favourites(keep, int(self.rng.integers(1 << 32)))
+        prior.look(int(self.rng.integers(1 << 32)))
+        configs, scores = prior.favourites(keep)
         return self._rows.of(configs), scores / (float(scores.std()) or 1.0)
 
     def _with_liked(self, rows: Rows, prior: GlobalPrior) -> Rows:
         """Rows, and those that a model of other tasks likes that were not tried yet."""
-        seed = int(self.rng.integers(1 << 32))
-        configs, _ = prior.favourites(2 * self.settings.programs, seed)
-        new = [config for config in configs if config not in self.seen][: self.settings.programs]
+        new, _ = prior.favourites(self.settings.programs, without=self.seen)
         joined = np.concatenate([rows, self._rows.of(new)])
         _, first = np.unique(self._rows.keys(joined), return_index=True)
         return joined[np.sort(first)]
