@@ -15,6 +15,7 @@ from tests.transfer.made_up import SIZES, TARGET, add_trials, task
 from tests.transfer.of_store.filled import OTHER, change, fill, scope_of
 from tunesmith.errors import StoreError, UsageError
 from tunesmith.store import Store
+from tunesmith.target import Target
 from tunesmith.transfer.model import TooFewTrialsError
 from tunesmith.transfer.of_store import (
     Scope,
@@ -304,6 +305,13 @@ def test_a_model_by_name_that_cannot_be_trained_again(store: Store, monkeypatch:
     reason = r"'all' of .* cannot be trained again \(ValueError: label must be finite\)"
     with pytest.raises(UsageError, match=reason):
         model_for(store, TARGET, "all")
+
+
+def test_a_model_by_name_of_another_kind_of_target(store: Store) -> None:
+    fill(store)
+    train(store, HERE)
+    with pytest.raises(UsageError, match="'cpu-znver4' learned of cpu, whose sketches are others"):
+        model_for(store, Target("cuda", arch="sm_90"), "cpu-znver4")
 
 
 def test_a_name_without_a_store() -> None:

@@ -37,14 +37,14 @@ def model_for(
     of the task, if there is one: its trials are not those of other tasks, which a first training
     needs. Whatever is wrong with a model is told in a line, and it is done without.
 
-    Raises ``UsageError`` for a name that the store does not have, and for a model by name that
-    cannot be used or trained again.
+    Raises ``UsageError`` for a name that the store does not have, and for a model by name that is
+    of another kind of target, or cannot be used or trained again.
     """
     if isinstance(transfer, GlobalModel):
         return transfer
     heard = Heard(tell)
     if isinstance(transfer, str):
-        return _named(store, transfer, heard)
+        return _named(store, transfer, target, heard)
     if not transfer:
         return None
     if store is not None:
@@ -59,12 +59,17 @@ def model_for(
         return None
 
 
-def _named(store: Store | None, name: str, heard: Heard) -> GlobalModel:
+def _named(store: Store | None, name: str, target: Target, heard: Heard) -> GlobalModel:
     saved = {} if store is None else saved_models(store)
     if store is None or name not in saved:
         raise unknown_name("model", name, saved, listed_by="tunesmith models list")
     model = read_model(saved[name])
     scope = scope_of(model)
+    if scope.target is not None and scope.target.kind != target.kind:
+        raise UsageError(
+            f"the model '{name}' learned of {scope.target.kind}, whose sketches are others than "
+            f"those for {target.kind}: name another, or all"
+        )
     try:
         return _as_saved(model, scope, store, heard) or train(store, scope, heard.tell)
     except TunesmithError:
