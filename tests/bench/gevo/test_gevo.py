@@ -12,6 +12,7 @@ import pytest
 from tunesmith.bench.gevo import exact_kernels, svm
 from tunesmith.bench.gevo.case import extra_error
 from tunesmith.bench.gevo.cases import CASES
+from tunesmith.bench.gevo.edits import drawn_edits
 from tunesmith.bench.gevo.gpu import KERNEL, check_edits, ptx
 from tunesmith.bench.gevo.page import read_evolve, with_row, write_evolve
 from tunesmith.bench.gevo.run import evolve_case, row_of
@@ -144,7 +145,10 @@ def test_a_page_has_the_fronts(tmp_path: Path) -> None:
         **{"tries": 9, "valid": 8, "programs": 7, "emitted": 7, "assembled": None},
         **{"milliseconds": 1.0, "architecture": "sm_80", "origin": origin},
     }
-    page = write_evolve(tmp_path, {"format": 1, "rows": [row, nothing], "gpu": gpu})
+    edits = [{"case": "svm", "tries": 50, "valid": 40, "milliseconds": 3.25, "origin": origin}]
+    figures = {"format": 1, "rows": [row, nothing], "edits": edits, "gpu": gpu}
+    page = write_evolve(tmp_path, figures)
+    assert "| svm | 50 | 80 % | 3.2 |" in page
     assert "- `delete %v1`" in page
     assert "Nothing faster was found in 10 evaluations." in page
     assert "of 9 edits 8 were" in page
@@ -155,6 +159,14 @@ def read_origin() -> dict[str, Any]:
     from tunesmith.bench.pages.provenance import origin_now
 
     return dict(origin_now())
+
+
+@pytest.mark.parametrize("name", ["svm", "stencil", "mlp-train"])
+def test_most_edits_of_real_programs_are_valid(name: str) -> None:
+    for package in NEEDS.get(name, ()):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    (found,) = drawn_edits([CASES[name]], 60)
+    assert found["valid"] >= 36, "six in ten"
 
 
 def test_edits_of_code_for_gpus() -> None:

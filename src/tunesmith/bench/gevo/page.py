@@ -65,7 +65,7 @@ def write_evolve_page(folder: Path, figures: Mapping[str, Any]) -> str:
 
     Raises ``TunesmithError`` where that is impossible.
     """
-    rows = figures["rows"]
+    rows, edits = figures["rows"], figures.get("edits") or []
     drawn = svg_texts({CHART: lambda: _fronts(rows)})
     page = markdown(
         "gevo/page.md.jinja",
@@ -73,6 +73,8 @@ def write_evolve_page(folder: Path, figures: Mapping[str, Any]) -> str:
         rows=rows,
         cases=CASES,
         circumstances=together([row["origin"] for row in rows]) if rows else None,
+        edits=edits,
+        edits_circumstances=together([row["origin"] for row in edits]) if edits else None,
         gpu_circumstances=together([figures["gpu"]["origin"]]) if figures["gpu"] else None,
         charts=list(drawn),
     )

@@ -11,7 +11,7 @@ from tunesmith.cli import options as opt
 from tunesmith.cli.output import command_line, print_page, remark, remarks
 from tunesmith.errors import UsageError, unknown_name
 
-GPU = "gpu"
+GPU, EDITS = "gpu", "edits"
 _SECONDS, _QUICK_SECONDS = 1800.0, 20.0
 _TRIES, _QUICK_TRIES = 500, 50
 
@@ -19,7 +19,7 @@ _TRIES, _QUICK_TRIES = 500, 50
 def gevo(
     *,
     case: Annotated[
-        list[str] | None, Option(help="Only this case, or gpu; repeatable; default: all.")
+        list[str] | None, Option(help="Only this case, or edits, or gpu; repeatable; default: all.")
     ] = None,
     seconds: Annotated[float | None, Option(help="Of each case; default: 1800.")] = None,
     quick: Annotated[bool, Option("--quick", help="Twenty seconds a case.")] = False,
@@ -46,6 +46,7 @@ def gevo(
             )
         output = opt.FIGURES
     from tunesmith.bench.gevo.cases import CASES
+    from tunesmith.bench.gevo.edits import drawn_edits
     from tunesmith.bench.gevo.gpu import ARCHITECTURE, check_edits
     from tunesmith.bench.gevo.page import read_evolve, with_row, write_evolve
     from tunesmith.bench.gevo.run import evolve_case, row_of
@@ -56,19 +57,25 @@ def gevo(
     from tunesmith.reports.evolve.live import EvolveProgress
     from tunesmith.store import open_store
 
-    names = case or [*CASES, GPU]
+    known = [*CASES, EDITS, GPU]
+    names = case or known
     for name in names:
-        if name not in {*CASES, GPU}:
-            raise unknown_name("case", name, [*CASES, GPU])
+        if name not in known:
+            raise unknown_name("case", name, known)
     figures = read_evolve(output)
+    tries = _QUICK_TRIES if quick else _TRIES
     limit = seconds or (_QUICK_SECONDS if quick else _SECONDS)
     with open_store(store) as opened:
         for name in names:
             remark(f"{name}:")
             if name == GPU:
-                checked = check_edits(_QUICK_TRIES if quick else _TRIES, seed)
+                checked = check_edits(tries, seed)
                 origin = origin_now()
                 figures["gpu"] = {**checked, "architecture": ARCHITECTURE, "origin": origin}
+                page = write_evolve(output, figures)
+                continue
+            if name == EDITS:
+                figures["edits"] = list(drawn_edits([*CASES.values()], tries, seed))
                 page = write_evolve(output, figures)
                 continue
             with EvolveProgress(remarks(), limit, None) as live:
