@@ -152,14 +152,20 @@ def test_an_error_that_is_always_the_same_is_told_of() -> None:
     harmless = evolve(
         WordsProgram("a b c d e f g"),
         [()],
+        heldout=[()],
         evaluation=EVALUATION,
         search=SEARCH,
         budget=Budget(trials=60),
     )
     (doubt,) = harmless.doubts
     assert re.match(r"each of \d+ different programs has the same error: do the tests", doubt)
-    assert not run(error=1.0).doubts
-    assert not run(error=0.0).doubts, "some were too wrong"
+    assert not run(error=1.0, heldout=[()]).doubts
+    assert not run(error=0.0, heldout=[()]).doubts, "some were too wrong"
+
+
+def test_without_tests_held_out_a_doubt_says_so() -> None:
+    (doubt,) = run(error=1.0).doubts
+    assert doubt.startswith("no test is held out")
 
 
 @pytest.mark.parametrize("moment", [5, 40, 75])
