@@ -215,9 +215,11 @@ class AutoTVMSearch(Search):
         prior = self._prior
         if prior is None:
             return None
-        prior.look(int(self.rng.integers(1 << 32)))
         prior.learn(self._configs, values)
-        return prior if prior.counts else None
+        if not prior.counts:
+            return None
+        prior.look(int(self.rng.integers(1 << 32)))
+        return prior
 
     def _quick_worth(self, values: Array, prior: GlobalPrior | None) -> Callable[[Array], Array]:
         """What configs are worth by their features, which takes the chains no time."""
