@@ -19,6 +19,7 @@ from tunesmith.bench.autotvm.product import (
     networks_of,
     of_most_trials,
     size_of,
+    without,
 )
 from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.pages.figure_files import read_figures
@@ -120,6 +121,36 @@ def test_the_product_has_a_summary() -> None:
 def row(share: float, trials: int = 500, seed: int = 0, **others: int) -> dict[str, Any]:
     shares = {"untuned": share, "trials_5": share, "trials_20": share}
     return {**shares, "trials": trials, "seed": seed, **others}
+
+
+def test_what_the_model_is_worth(tmp_path: Path) -> None:
+    """Where the same operators were run with the estimates alone, the page compares."""
+    figures = read_figures(FIGURES / "models.json", bool)
+    assert figures is not None
+    rows = figures["product"]
+    for each in rows:
+        each.pop("estimates_alone", None)
+    assert "What the model is worth" not in write_models_page(tmp_path, figures)
+    assert "estimates_alone" not in summary(rows)
+    for each, share in zip(rows[:4], (0.4, 0.5, 0.6, 0.7), strict=False):
+        each.update(row(0.6), estimates_alone={"untuned": share, "trials_5": 0.6, "trials_20": 1})
+    page = " ".join(write_models_page(tmp_path, figures).split())
+    assert "`auto` once more on 4 operators of these" in page
+    assert "| with the model, median | 60 % | 60 % | 60 % |" in page
+    assert "| with the estimates alone, median | 55 % | 60 % | 100 % |" in page
+    assert "| with the estimates alone, least | 40 % | 60 % | 100 % |" in page
+    assert "| operators that are faster with the model, by 2 % or more | 2 | 0 | 0 |" in page
+    assert "| slower | 1 | 0 | 4 |" in page
+    assert summary(rows)["estimates_alone"]["untuned"] == {"median": 0.55, "least": 0.4}
+
+
+def test_a_run_that_is_done_again_takes_the_place_of_its_row() -> None:
+    old, other = row(0.5), row(0.6)
+    for each, name in ((old, "a"), (other, "b")):
+        each.update(network="n", workload=name)
+    new = {**old, "untuned": 0.9}
+    assert without([old, other], new) == [other]
+    assert without([old, other], {**new, "seed": 1}) == [old, other]
 
 
 def test_rows_of_quick_runs_stay_apart() -> None:

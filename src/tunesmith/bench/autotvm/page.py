@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.bench.autotvm.parts import PARTS
-from tunesmith.bench.autotvm.product import AT, of_most_trials, size_of
+from tunesmith.bench.autotvm.product import ALONE, SHARES, of_most_trials, size_of
 from tunesmith.bench.compare.recorded_task import TAUGHT
 from tunesmith.bench.pages.figure_files import (
     WAY_OUT,
@@ -38,7 +38,8 @@ REFERENCE = "from nothing"
 
 Figures = dict[str, Any]
 
-SHARES = ("untuned", *(f"trials_{count}" for count in AT))
+# Speeds that differ by less are as good as equal.
+_APART = 1.02
 
 
 def read_models(folder: Path) -> Figures:
@@ -89,12 +90,32 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         product_circumstances=together([row["origin"] for row in product]) if product else None,
         speed=together([row["origin"] for row in speed]) if speed else None,
         shares=SHARES,
+        worth=_worth(product),
         taught=TAUGHT,
         brief=_brief,
         caught_up=_caught_up,
     )
     write_texts(folder, {f"{NAME}.md": page})
     return page
+
+
+def _worth(product: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How the model does beside the estimates alone, over the rows that have both."""
+    rows = [row for row in product if ALONE in row]
+    if not rows:
+        return None
+    arms = {"with the model": rows, "with the estimates alone": [row[ALONE] for row in rows]}
+    found = {}
+    for what, of in (("median", statistics.median), ("least", min)):
+        for name, arm in arms.items():
+            found[f"{name}, {what}"] = [percent(of(row[it] for row in arm), 0) for it in SHARES]
+    ratios = {it: [row[it] / row[ALONE][it] for row in rows] for it in SHARES}
+    least = percent(_APART - 1.0, 0)
+    found[f"operators that are faster with the model, by {least} or more"] = [
+        str(sum(ratio >= _APART for ratio in of)) for of in ratios.values()
+    ]
+    found["slower"] = [str(sum(ratio <= 1.0 / _APART for ratio in of)) for of in ratios.values()]
+    return {"operators": len(rows), "rows": found}
 
 
 def _brief(row: Mapping[str, Any]) -> str:
@@ -125,9 +146,16 @@ def _shipped(origin: Mapping[str, Any], model: Any) -> dict[str, Any]:
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The median and the least share of each kind over the rows of the product."""
+    """The median and the least share of each kind over the rows of the product; those of the
+    estimates alone are of the rows that have them."""
     if not rows:
         return {}
+    alone = [row[ALONE] for row in rows if ALONE in row]
+    found = _of_shares(rows)
+    return {**found, ALONE: _of_shares(alone)} if alone else found
+
+
+def _of_shares(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         share: {
             "median": statistics.median(row[share] for row in rows),

@@ -1,13 +1,14 @@
 """What a user of a network that nobody has tuned gets: without a trial, after five, after twenty.
 
 Each network is held out as a whole: the model that helps has not seen an operator of it. Then
-its dearest operators are tuned with 500 trials, by the default tuner with all that it has.
+its dearest operators are tuned with 500 trials, by the default tuner with all that it has. To see
+what the model is worth, the first trials are done once more with the sketches' estimates alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tunesmith.bench.pages.curves import improvements
@@ -20,16 +21,23 @@ from tunesmith.measurement import Candidate
 from tunesmith.operators import Operator
 from tunesmith.problem import MeasureSettings
 from tunesmith.progress import Progress
-from tunesmith.store import open_store
+from tunesmith.store import Record, open_store
 from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.transfer.favourite import favourite
-from tunesmith.transfer.model import GlobalModel, learn, problem_of
+from tunesmith.transfer.model import GlobalModel, learn, problem_of, unlearned
 from tunesmith.transfer.training_set import Series
+from tunesmith.tuning.result import Found
 from tunesmith.tuning.tune import tune
 
 AT = (5, 20)
 """The numbers of trials that a row has a share for."""
+
+SHARES = ("untuned", *(f"trials_{count}" for count in AT))
+"""The names of these shares, beside that of what is liked most without a trial."""
+
+ALONE = "estimates_alone"
+"""Where a row has the shares of a run with the sketches' estimates and no model."""
 
 # In so many rounds those that are compared take turns.
 _ROUNDS = 7
@@ -51,6 +59,10 @@ class ProductSettings:
         """What rows have to have in common to be beside each other."""
         return self.trials, self.seed
 
+    def at_most(self, trials: int) -> ProductSettings:
+        """The same with no more trials than that."""
+        return replace(self, trials=min(trials, self.trials))
+
 
 def size_of(row: Mapping[str, Any]) -> Size:
     """The trials that the run of a row may have had, and its seed."""
@@ -63,6 +75,15 @@ def of_most_trials(rows: Sequence[Row]) -> list[Row]:
         return []
     size = max(map(size_of, rows), key=lambda each: (each[0], -each[1]))
     return [row for row in rows if size_of(row) == size]
+
+
+def without(rows: Sequence[Row], row: Row) -> list[Row]:
+    """Rows without that of the same run as a new one."""
+    return [each for each in rows if _identity(each) != _identity(row)]
+
+
+def _identity(row: Row) -> tuple[str, str, Size]:
+    return row["network"], row["workload"], size_of(row)
 
 
 def held_out(series: Sequence[Series], network: str) -> GlobalModel:
@@ -104,19 +125,20 @@ def measure_product(
 
     A row has the ``network``, the ``workload``, the ``limit`` of trials and the ``seed``; and
     shares of the best that the run found: of what the model likes most (``untuned``), and of the
-    best of the first trials, ``trials_5`` and so on.
+    best of the first trials, ``trials_5`` and so on. ``estimates_alone`` has the same shares of a
+    run that has no model.
     Raises ``UsageError`` for an unknown network, ``KeyboardInterrupt`` if Ctrl-C ended a run.
     """
     there = [each for each in series if problem_of(each) is not None]
     for name in networks:
         if name not in networks_of(there):
             raise UsageError(f"no training set has a network '{name}'")
-    done = {(row["network"], row["workload"]) for row in known if size_of(row) == settings.size}
+    done = {_identity(row) for row in known if ALONE in row}
     for network in networks:
         wanted = [
             operator
             for operator in dearest(there, network, settings.operators)
-            if (network, operator.label) not in done
+            if (network, operator.label, settings.size) not in done
         ]
         model = held_out(there, network) if wanted else None
         for operator in wanted:
@@ -132,7 +154,49 @@ def _row(
     progress: Callable[[Progress], None],
 ) -> Row:
     task = Task(operator, Target())
-    with open_store("sqlite://") as store, LocalMeasurers() as measurers:
+    alone = unlearned(model.sketches)
+    with LocalMeasurers() as measurers:
+        run = _run(task, model, settings, measurers, progress)
+        few = _run(task, alone, settings.at_most(AT[-1]), measurers, progress)
+        of_model, of_estimates = _compared(task, model, run), _compared(task, alone, few)
+        found = [*of_model.values(), *of_estimates.values(), run.best.measurement.candidate]
+        share = _shares(task, found, measurers)
+    records = run.records
+    curve = improvements([record.measurement.throughput for record in records])
+    return {
+        "network": network,
+        "workload": operator.label,
+        "operator": operator.to_json(),
+        "origin": origin_now(),
+        "seed": settings.seed,
+        "limit": settings.trials,
+        "trials": len(records),
+        "valid": sum(record.measurement.valid for record in records),
+        "seconds": run.seconds,
+        "best_seconds": run.best.seconds,
+        **{name: share[candidate] for name, candidate in of_model.items()},
+        ALONE: {name: share[candidate] for name, candidate in of_estimates.items()},
+        "curve": curve,
+    }
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The records of a run in their order, the best one, and how long it took in seconds."""
+
+    records: Sequence[Record]
+    best: Found
+    seconds: float
+
+
+def _run(
+    task: Task,
+    model: GlobalModel,
+    settings: ProductSettings,
+    measurers: LocalMeasurers,
+    progress: Callable[[Progress], None],
+) -> _Run:
+    with open_store("sqlite://") as store:
         result = tune(
             task,
             budget=Budget(trials=settings.trials),
@@ -146,28 +210,18 @@ def _row(
             raise KeyboardInterrupt
         assert result.session is not None
         if result.best is None:
-            raise TunesmithError(f"nothing valid was found for {operator.label}")
+            raise TunesmithError(f"nothing valid was found for {task.operator.label}")
         records = list(store.records(task.key, session=result.session))
-        found = [record.measurement for record in records]
-        compared = {"untuned": _favourite(task, model)}
-        for count in AT:
-            compared[f"trials_{count}"] = min(found[:count], key=lambda it: it.seconds).candidate
-        shares = _shares(task, compared, result.best.measurement.candidate, measurers)
-    curve = improvements([record.measurement.throughput for record in records])
-    return {
-        "network": network,
-        "workload": operator.label,
-        "operator": operator.to_json(),
-        "origin": origin_now(),
-        "seed": settings.seed,
-        "limit": settings.trials,
-        "trials": len(records),
-        "valid": sum(record.measurement.valid for record in records),
-        "seconds": result.time["total"],
-        "best_seconds": result.best.seconds,
-        **shares,
-        "curve": curve,
-    }
+        return _Run(records, result.best, result.time["total"])
+
+
+def _compared(task: Task, model: GlobalModel, run: _Run) -> dict[str, Candidate]:
+    """What a model likes most, and the best of the first trials, by the names of the shares."""
+    compared = {SHARES[0]: _favourite(task, model)}
+    for name, count in zip(SHARES[1:], AT, strict=True):
+        found = [record.measurement for record in run.records[:count]]
+        compared[name] = min(found, key=lambda it: it.seconds).candidate
+    return compared
 
 
 def _favourite(task: Task, model: GlobalModel) -> Candidate:
@@ -176,15 +230,14 @@ def _favourite(task: Task, model: GlobalModel) -> Candidate:
 
 
 def _shares(
-    task: Task, compared: Mapping[str, Candidate], best: Candidate, measurers: LocalMeasurers
-) -> dict[str, float]:
-    """The speeds of candidates as shares of that of the fastest of all, which ought to be ``best``;
-    all are measured again in turn, as single trials are noisy."""
-    candidates = list(dict.fromkeys([*compared.values(), best]))
+    task: Task, candidates: Sequence[Candidate], measurers: LocalMeasurers
+) -> dict[Candidate, float]:
+    """The speeds of candidates as shares of that of the fastest of them; all are measured again in
+    turn, as single trials are noisy."""
     measurer = measurers.measurer(joined(problems_of(task)).job(MeasureSettings()))
     try:
-        measured = {it.candidate: it for it in measurer.play_off(candidates, _ROUNDS)}
+        measured = measurer.play_off(list(dict.fromkeys(candidates)), _ROUNDS)
     finally:
         measurer.close()
-    least = min(it.seconds for it in measured.values())
-    return {name: least / measured[it].seconds for name, it in compared.items()}
+    least = min(it.seconds for it in measured)
+    return {it.candidate: least / it.seconds for it in measured}

@@ -151,7 +151,7 @@ def _product(
     as_json: bool,
 ) -> None:
     from tunesmith.bench.autotvm.page import read_models, write_models
-    from tunesmith.bench.autotvm.product import measure_product, networks_of, size_of
+    from tunesmith.bench.autotvm.product import measure_product, networks_of, size_of, without
     from tunesmith.transfer.training_set import read_training_set
 
     folder = data or Path("data/training")
@@ -175,7 +175,7 @@ def _product(
     for row in measure_product(
         series, names or networks_of(series), settings, known=figures["product"], watch=watch
     ):
-        figures["product"].append(row)
+        figures["product"] = [*without(figures["product"], row), row]
         page = write_models(output, figures, {})
     page = page or write_models(output, figures, {})
     print_page(figures, page, as_json=as_json, written=output / "models.md")
