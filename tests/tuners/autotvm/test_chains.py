@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 
@@ -103,6 +105,16 @@ def test_the_first_moves_are_nearly_free_and_the_last_ones_go_up_alone() -> None
     search = Chains(rows, 50, np.random.default_rng(0))
     search.run(lambda visited: 1e3 * total(visited), steps=100, keep=2, known=NONE)
     assert (search.states == 1).all()
+
+
+def test_chains_that_start_cold_only_go_up() -> None:
+    _, search = chains(DIGITS)
+    means = []
+    for _ in range(5):
+        means.append(total(search.states))
+        search.run(total, steps=20, keep=10, known=NONE, hottest=0.0)
+    assert all((after >= before).all() for before, after in pairwise(means))
+    assert means[-1].mean() > means[0].mean()
 
 
 def test_offers_that_are_no_better_change_nothing() -> None:

@@ -1,9 +1,9 @@
 """Parallel simulated annealing on a model ("Learning to Optimize Tensor Programs", section 3.3).
 
 The paper gives neither temperatures nor moves; these are AutoTVM's: a move gives one random
-parameter a random value, the temperature falls linearly from 1 to 0, and chains stop when the best
-configs on their way no longer change. Scores are in units of their deviation, so that temperatures
-mean the same for every model.
+parameter a random value, the temperature falls linearly to 0, by default from 1, and chains stop
+when the best configs on their way no longer change. Scores are in units of their deviation, so that
+temperatures mean the same for every model.
 """
 
 from __future__ import annotations
@@ -37,10 +37,13 @@ class Chains:
         starts = rows.of(rows.space.sample_many(count, rng))
         self.states: Rows = starts[np.arange(count) % len(starts)]
 
-    def run(self, score: Score, steps: int, keep: int, known: Keys) -> Best:
+    def run(
+        self, score: Score, steps: int, keep: int, known: Keys, *, hottest: float = 1.0
+    ) -> Best:
         """Move ``steps`` times, and return the ``keep`` best configs on the way.
 
-        Configs with ``known`` keys are passed through, but not returned.
+        Configs with ``known`` keys are passed through, but not returned. The first temperature is
+        ``hottest``: chains that go on soon, from where they are, need not forget it.
         """
         best = Best(self._rows, keep, known)
         states, scores = self.states, score(self.states)
@@ -55,7 +58,7 @@ class Chains:
                 last_news = step
             elif step - last_news >= _VAIN_STEPS:
                 break
-            temperature = 1.0 - step / steps + _COLDEST
+            temperature = hottest * (1.0 - step / steps) + _COLDEST
             chance = np.exp(np.minimum((found - scores[allowed]) / temperature, 0.0))
             accepted = self._rng.random(len(allowed)) < chance
             changed = allowed[accepted]

@@ -33,14 +33,15 @@ from tunesmith.errors import UsageError
 from tunesmith.features.config_rows import ConfigRows, Keys, Rows
 from tunesmith.features.kinds import FeatureKind
 from tunesmith.measurement import Measurement
-from tunesmith.models import CostModel, Prediction, cost_model
-from tunesmith.models.acquisition import Acquisition, acquire
+from tunesmith.models import CostModel, cost_model
+from tunesmith.models.acquisition import Acquisition
 from tunesmith.models.cost_model import Objective
 from tunesmith.models.ensemble import BootstrapEnsemble
 from tunesmith.models.registry import objectives_of
 from tunesmith.space import Config, Space
 from tunesmith.tuners.autotvm.chains import Chains
 from tunesmith.tuners.autotvm.diversity import diverse
+from tunesmith.tuners.autotvm.judge import Judge
 from tunesmith.tuners.autotvm.prior import GlobalPrior
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 from tunesmith.tuners.view import View
@@ -194,12 +195,14 @@ class AutoTVMSearch(Search):
         prior = self._weighty(values)
         worth = self._quick_worth(values, prior)
         chosen_again = settings.features != "configuration" or prior is not None
+        # The chains go on from batch to batch: for small ones they move less, and less far.
+        share = size / settings.batch
         best = self._chains.run(
             lambda rows: worth(of.features(rows)),
-            # The chains go on from batch to batch: for small ones they move less.
-            math.ceil(settings.steps * min(1.0, 2.0 * size / settings.batch)),
+            math.ceil(settings.steps * share),
             max(keep, settings.programs) if chosen_again else keep,
             self._known(),
+            hottest=share,
         )
         if not chosen_again:
             return best.rows, best.scores
@@ -224,7 +227,7 @@ class AutoTVMSearch(Search):
     def _quick_worth(self, values: Array, prior: GlobalPrior | None) -> Callable[[Array], Array]:
         """What configs are worth by their features, which takes the chains no time."""
         known = self._rows.features(self._rows.of(self._configs))
-        judge = _Judge(self._model if prior is None else self._local, self.settings.acquisition)
+        judge = Judge(self._model if prior is None else self._local, self.settings.acquisition)
         if prior is None:
             judge.learn(known, values)
             return judge.worth
@@ -236,7 +239,7 @@ class AutoTVMSearch(Search):
         configs, kind = self._rows.configs(rows), self.settings.features
         known = self._view.features(self._configs, kind)
         model = self.settings.made_model(known.shape[1], regression=prior is not None)
-        judge = _Judge(model, self.settings.acquisition)
+        judge = Judge(model, self.settings.acquisition)
         features = self._view.features(configs, kind)
         if prior is None:
             judge.learn(_filled(known), values)
@@ -275,30 +278,6 @@ class AutoTVMSearch(Search):
             keys = self._rows.keys(self._rows.of(new)).tolist()
             self._keys.update(zip(new, keys, strict=True))
         return np.fromiter(self._keys.values(), dtype=np.uint64, count=len(self._keys))
-
-
-class _Judge:
-    """Says what configs are worth, by their features, in deviations of the predictions."""
-
-    def __init__(self, model: CostModel, acquisition: Acquisition) -> None:
-        self._model = model
-        self._acquisition = acquisition
-        self._best = 0.0
-        self._scale = 1.0
-
-    def learn(self, features: Array, values: Array, prior: Array | float = 0.0) -> None:
-        """Learn the values, shape (n,), of features, shape (n, features), of which ``prior`` is
-        known."""
-        self._model.fit(features, values - prior)
-        known = self._model.predict(features).means + prior
-        self._best = float(known.max())
-        self._scale = float(known.std()) or 1.0
-
-    def worth(self, features: Array, prior: Array | float = 0.0) -> Array:
-        """What features, shape (m, features), are worth; shape (m,)."""
-        means, deviations = self._model.predict(features)
-        prediction = Prediction(means + prior, deviations)
-        return acquire(self._acquisition, prediction, self._best) / self._scale
 
 
 def _filled(features: Array) -> Array:
