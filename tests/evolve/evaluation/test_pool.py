@@ -56,6 +56,44 @@ def test_tests_held_out_are_others() -> None:
         assert pool.evaluate("a", limit=1.0, heldout=True).ratio == 2.5 / 3
 
 
+def answer_of(pool: EvaluationPool, text: str, *, limit: float = 1.0) -> Evaluation:
+    """What comes of a text that is evaluated as the search does it."""
+    pool.submit(1, text, limit=limit)
+    while pool.busy:
+        for _, found in pool.answers(1.0):
+            return found
+    raise AssertionError
+
+
+def test_the_same_machine_code_is_run_once() -> None:
+    """Words with a capital letter are no part of it, and would take time."""
+    with EvaluationPool(WordsSubject("a b"), SETTINGS) as pool:
+        first, same = answer_of(pool, "a"), answer_of(pool, "a Noise")
+        assert (first.ratio, first.repeated) == (2 / 3, False)
+        assert (same.ratio, same.repeated) == (2 / 3, True)
+        assert first.code == same.code != ""
+        again = pool.evaluate("a Noise", limit=1.0)
+        assert (again.ratio, again.repeated) == (3 / 3, False)
+        heldout = pool.evaluate("a Noise", limit=1.0, heldout=True)
+        assert (heldout.ratio, heldout.repeated) == (3.5 / 3, False)
+        other = answer_of(pool, "b Noise")
+        assert (other.ratio, other.repeated) == (3 / 3, False)
+
+
+def test_what_was_not_tested_to_the_end_is_run_again() -> None:
+    with EvaluationPool(WordsSubject("a b"), SETTINGS) as pool:
+        assert answer_of(pool, "a", limit=0.5).ratio == 2 / 3
+        assert answer_of(pool, "a Noise", limit=0.7).ratio == 3 / 3
+        lower = answer_of(pool, "a More Noise", limit=0.6)
+        assert (lower.ratio, lower.repeated) == (3 / 3, True)
+
+
+def test_what_failed_is_run_again() -> None:
+    with EvaluationPool(WordsSubject("a b"), SETTINGS) as pool:
+        for _ in range(2):
+            assert answer_of(pool, "raise").message == "ValueError: of its own"
+
+
 def test_a_subject_that_cannot_be_built() -> None:
     with pytest.raises(TunesmithError, match=r"^it cannot be built$"):
         EvaluationPool(WordsSubject("unbuildable"), SETTINGS)

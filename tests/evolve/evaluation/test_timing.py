@@ -94,6 +94,28 @@ def test_of_a_single_pair_only_the_time_of_the_processor_counts() -> None:
     assert once.seconds < 0.25, "it slept for twice as long, and that does not count"
 
 
+def test_what_is_clearly_slower_is_not_timed_to_the_end() -> None:
+    calls: list[str] = []
+
+    def counted(kernel: Call) -> Call:
+        def call(arguments: Sequence[Any]) -> None:
+            calls.append("")
+            kernel(arguments)
+
+        return call
+
+    compared(counted(slow), TEST, pairs=Pairs(3, 40, 60.0))
+    assert len(calls) == 1 + 10
+    calls.clear()
+    compared(counted(slow), TEST, pairs=Pairs(15, 40, 60.0))
+    assert len(calls) == 1 + 15, "as many as are wanted at least"
+    calls.clear()
+    golden = golden_of(slow, [TEST], relative)
+    fast = counted(doubled)
+    compare(slow, fast, [TEST], relative, golden, limit=1.0, pairs=Pairs(3, 40, 60.0))
+    assert len(calls) == 1 + 40
+
+
 def test_an_error_may_be_negative() -> None:
     def gain(outputs: Any, golden: Any) -> float:
         return float(golden[0][0] - outputs[0][0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -31,7 +32,8 @@ class InlinePool:
     def __init__(self, text: str = TEXT, slots: int = 3) -> None:
         self._evaluator = WordsEvaluator(text.split())
         self._slots = slots
-        self._under_way: list[tuple[int, str]] = []
+        self._under_way: list[tuple[int, str, bool]] = []
+        self._codes: set[str] = set()
         self.texts: list[str] = []
 
     @property
@@ -42,14 +44,20 @@ class InlinePool:
     def busy(self) -> int:
         return len(self._under_way)
 
-    def submit(self, number: int, text: str, *, limit: float, heldout: bool = False) -> None:
+    def submit(
+        self, number: int, text: str, *, limit: float, heldout: bool = False, again: bool = False
+    ) -> None:
         assert self.free > 0
-        self._under_way.append((number, text))
+        self._under_way.append((number, text, again))
         self.texts.append(text)
 
     def answers(self, timeout: float) -> Iterable[tuple[int, Evaluation]]:
-        number, text = self._under_way.pop()
-        yield number, self._evaluator.evaluate(text, "ready", heldout=False, limit=1.0)
+        number, text, again = self._under_way.pop()
+        built = self._evaluator.build(text)
+        repeated = built.code in self._codes and not again
+        self._codes.add(built.code)
+        found = self._evaluator.evaluate(built, "ready", heldout=False, limit=1.0)
+        yield number, replace(found, code=built.code, repeated=repeated)
 
 
 def searching(
@@ -70,6 +78,26 @@ def test_it_drops_all_words_that_nobody_needs() -> None:
     (best,) = front(search.population)
     assert best.objectives == (4 / 11, 0.0)
     assert len(pool.texts) == len(set(pool.texts)), "each program once"
+
+
+def test_texts_of_the_same_machine_code_are_one_program() -> None:
+    """Words with a capital letter do nothing."""
+    _, driver, _ = searching(1.0, text="needed x Pad More")
+    found: list[Program] = []
+
+    def ask(*targets: str) -> Trying:
+        program = yield tuple(Edit("delete", target) for target in targets)
+        found.append(program)
+        return Individual((), program)
+
+    for targets in ("1", "12", "12", "13"):
+        list(driver.drive([ask(*targets)]))
+    assert all(each is found[0] for each in found)
+    assert len(found[0].evaluations) == 1
+    counts = driver.counts
+    assert (counts.evaluations, counts.same, counts.known) == (1, 2, 1)
+    driver.again([Individual((Edit("delete", "1"), Edit("delete", "2")), found[0])])
+    assert len(found[0].evaluations) == 2, "asked for again it is run"
 
 
 def test_a_front_trades_time_for_errors() -> None:
@@ -173,10 +201,13 @@ def test_a_front_has_no_program_that_another_beats() -> None:
     assert front([]) == []
 
 
+def evaluated(original: str, text: str) -> Evaluation:
+    evaluator = WordsEvaluator(original.split())
+    return evaluator.evaluate(evaluator.build(text), "ready", heldout=False, limit=1.0)
+
+
 def _evaluate(edits: tuple[Edit, ...]) -> Evaluation:
-    return WordsEvaluator(TEXT.split()).evaluate(
-        Words(TEXT).apply(edits), "ready", heldout=False, limit=1.0
-    )
+    return evaluated(TEXT, Words(TEXT).apply(edits))
 
 
 def test_minimising_keeps_what_matters() -> None:
@@ -197,9 +228,7 @@ def test_minimising_drops_what_gains_less_than_times_vary() -> None:
     words = Words(long)
 
     def evaluate(edits: tuple[Edit, ...]) -> Evaluation:
-        return WordsEvaluator(long.split()).evaluate(
-            words.apply(edits), "ready", heldout=False, limit=1.0
-        )
+        return evaluated(long, words.apply(edits))
 
     assert minimized(words, [Edit("delete", "7")], evaluate) == ()
 

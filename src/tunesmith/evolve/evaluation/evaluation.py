@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from tunesmith.evolve.evaluation.timing import Compared
@@ -16,7 +16,9 @@ class Evaluation:
     """``ratio`` is the time of the tests by that of the original, ``seconds`` the time itself:
     medians over pairs of runs of both. ``error`` is the largest of all tests. All are infinite for
     a program that failed, and ``message`` says why in one line. ``original_error`` is that of the
-    original beside it, by the same measure.
+    original beside it, by the same measure. ``code`` tells its machine code from
+    others, empty where there is none; what is ``repeated`` was not run: it is of another program
+    with the same code.
     """
 
     outcome: Outcome
@@ -25,6 +27,8 @@ class Evaluation:
     error: float = math.inf
     message: str = ""
     original_error: float = 0.0
+    code: str = field(default="", compare=False)
+    repeated: bool = field(default=False, compare=False)
 
     @classmethod
     def of(cls, compared: Compared) -> Self:
@@ -55,4 +59,10 @@ class Evaluation:
             name: math.inf if value[name] is None else float(value[name])
             for name in ("ratio", "seconds", "error", "original_error")
         }
-        return cls(Outcome(value["outcome"]), message=str(value["message"]), **numbers)
+        return cls(
+            Outcome(value["outcome"]),
+            message=str(value["message"]),
+            code=str(value["code"]),
+            repeated=bool(value["repeated"]),
+            **numbers,
+        )

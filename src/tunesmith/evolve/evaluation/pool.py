@@ -123,14 +123,20 @@ class EvaluationPool:
         """How many are being evaluated."""
         return len(self._busy)
 
-    def submit(self, number: int, text: str, *, limit: float, heldout: bool = False) -> None:
-        """Have a variant evaluated; ``number`` tells the answer from others."""
+    def submit(
+        self, number: int, text: str, *, limit: float, heldout: bool = False, again: bool = False
+    ) -> None:
+        """Have a variant evaluated; ``number`` tells the answer from others.
+
+        One whose machine code was evaluated before is not run, but ``again``.
+        """
         self._busy.add(number)
         self._server.send(
             {
                 "number": number,
                 "text": text,
                 "heldout": heldout,
+                "again": again or heldout,
                 "limit": limit,
                 "timeout": self.settings.timeout if heldout else self.timeout,
             }
@@ -158,9 +164,9 @@ class EvaluationPool:
         self._busy.clear()
 
     def evaluate(self, text: str, *, limit: float, heldout: bool = False) -> Evaluation:
-        """Evaluate one variant, alone: nothing else may be under way."""
+        """Run one variant, alone, whatever is known of it: nothing else may be under way."""
         own = next(self._alone)
-        self.submit(own, text, limit=limit, heldout=heldout)
+        self.submit(own, text, limit=limit, heldout=heldout, again=True)
         while True:
             for number, found in self.answers(1.0):
                 if number == own:

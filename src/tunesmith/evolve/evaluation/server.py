@@ -1,5 +1,8 @@
 """The process that runs variants: it prepares the original, and forks a child for each variant.
 
+Many edits change the text of a program and not what the compiler makes of it. So a variant whose
+machine code is known already is not run: another measurement would tell of noise alone.
+
 Started by ``pool`` as ``python -m tunesmith.evolve.evaluation.server DESCRIPTOR PARENT``. It has a
 single thread. It ends when its client is gone, and its children with it.
 """
@@ -7,13 +10,14 @@ single thread. It ends when its client is gone, and its children with it.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import selectors
 import signal
 import socket
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -39,19 +43,21 @@ _LOOK_UP = 1.0
 
 @dataclass
 class _Run:
-    """A variant that is being evaluated, until when, and what it said of itself."""
+    """A variant that is being evaluated: what the client said, until when, and what it said of
+    itself."""
 
-    number: int
+    message: Message
     child: Child
     deadline: float
-    timeout: float
     answer: dict[str, Any] | None = field(default=None)
     timed_out: bool = False
 
     def evaluation(self, status: int, words: str, memory_limit: int) -> Evaluation:
         """What came of it, by its own words or by how it ended."""
         if self.timed_out:
-            return Evaluation(Outcome.RUN_TIMEOUT, message=f"not done after {self.timeout:g} s")
+            return Evaluation(
+                Outcome.RUN_TIMEOUT, message=f"not done after {self.message['timeout']:g} s"
+            )
         if self.answer is not None:
             return Evaluation.from_json(self.answer)
         if tells_no_memory(words):
@@ -72,6 +78,8 @@ class EvaluationServer:
         self._memory_limit = memory_limit
         self._threads = threads
         self._runs: list[_Run] = []
+        # What came of the tests of the search by machine code, and how wrong it might have been.
+        self._known: dict[str, tuple[float, Evaluation]] = {}
         self._selector = selectors.DefaultSelector()
 
     def serve(self, parent: int) -> None:
@@ -103,20 +111,23 @@ class EvaluationServer:
 
     def _start(self, message: Message) -> None:
         child = Child(partial(self._evaluate, message), self._memory_limit, self._threads)
-        timeout = float(message["timeout"])
-        run = _Run(message["number"], child, time.monotonic() + timeout, timeout)
+        run = _Run(message, child, time.monotonic() + float(message["timeout"]))
         self._runs.append(run)
         self._selector.register(child.handle, selectors.EVENT_READ, partial(self._on_exit, run))
 
     def _evaluate(self, message: Message, channel: Channel) -> None:
         """The body of a child."""
+        code, limit = "", float(message["limit"])
         try:
-            found = self._evaluator.evaluate(
-                message["text"],
-                self._ready,
-                heldout=message["heldout"],
-                limit=float(message["limit"]),
-            )
+            built = self._evaluator.build(message["text"])
+            code = built.code
+            was, found = self._known.get(code, (-math.inf, None))
+            if found is None or was < limit or message["again"]:
+                found = self._evaluator.evaluate(
+                    built, self._ready, heldout=message["heldout"], limit=limit
+                )
+            else:
+                found = replace(found, repeated=True)
         except FailedTrialError as error:
             found = Evaluation(error.outcome, message=str(error))
         except MemoryError:
@@ -124,20 +135,27 @@ class EvaluationServer:
             found = Evaluation(Outcome.RUNTIME_DEVICE, message=message_)
         except Exception as error:
             found = Evaluation(Outcome.RUNTIME_DEVICE, message=describe(error))
-        channel.send(found.to_json())
+        channel.send(replace(found, code=code).to_json())
         while channel.unsent:
             channel.wait()
+
+    def _know(self, found: Evaluation, limit: float) -> None:
+        was, _ = self._known.get(found.code, (-math.inf, None))
+        if found.code and found.ran and limit > was:
+            self._known[found.code] = limit, found
 
     def _on_exit(self, run: _Run) -> None:
         with contextlib.suppress(ChannelClosedError, GarbledError, KeyError, ValueError):
             for answer in run.child.channel.receive():
-                Evaluation.from_json(answer)  # a variant may have written anything
+                found = Evaluation.from_json(answer)  # a variant may have written anything
+                if not run.message["heldout"] and not run.timed_out:
+                    self._know(found, float(run.message["limit"]))
                 run.answer = answer
         self._selector.unregister(run.child.handle)
         self._runs.remove(run)
         ended = run.child.reap()
         found = run.evaluation(ended.status, ended.last_line, self._memory_limit)
-        self._client.send({"kind": "evaluated", "number": run.number, **found.to_json()})
+        self._client.send({"kind": "evaluated", "number": run.message["number"], **found.to_json()})
 
 
 def main(descriptor: int, parent: int) -> int:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from tunesmith.evolve.evaluation.evaluation import Evaluation
 from tunesmith.evolve.evaluation.harness import Tests
 from tunesmith.evolve.representation import Representation
+
+
+@dataclass(frozen=True)
+class Built:
+    """A variant that can be run. Programs of the same ``code`` are the same to the machine."""
+
+    program: Any
+    code: str
 
 
 class Evaluator(Protocol):
@@ -19,11 +28,17 @@ class Evaluator(Protocol):
         """What evaluations need to know of the original, which is run for it in a child of its own.
         It can be pickled. What is raised is wrong with the original, or with its tests."""
 
-    def evaluate(self, text: str, prepared: Any, *, heldout: bool, limit: float) -> Evaluation:
-        """Build a variant, and run the tests, or those that the search never sees.
+    def build(self, text: str) -> Built:
+        """Build a variant.
 
-        A variant whose error is above the limit need not be timed well. What it raises costs the
-        variant: ``FailedTrialError`` says of which class, anything else is a failed run.
+        What it raises costs the variant: ``FailedTrialError`` says of which class, anything else is
+        a failed run. The same is true of ``evaluate``.
+        """
+
+    def evaluate(self, built: Built, prepared: Any, *, heldout: bool, limit: float) -> Evaluation:
+        """Run the tests, or those that the search never sees.
+
+        A variant whose error is above the limit need not be timed well.
         """
 
 

@@ -28,6 +28,9 @@ Call = Callable[[Sequence[Any]], Any]
 # A test with so many calls needs no run to warm up: the first call is a small part of it.
 _MANY_CALLS = 8
 
+# What is so much slower after so many pairs of runs is of no use: nothing better will come of more.
+_FIRST_LOOK, _CLEARLY_SLOWER = 10, 1.25
+
 
 class OutOfBoundsError(TunesmithError):
     """A kernel wrote beside its arrays."""
@@ -81,7 +84,8 @@ class GuardedKernel:
 @dataclass(frozen=True)
 class Pairs:
     """How often tests are repeated: at least so many pairs of runs, and more as long as all of them
-    take no more than so many seconds. A test that takes longer than that has one pair."""
+    take no more than so many seconds. A test that takes longer than that has one pair. What
+    is clearly slower is not timed to the end."""
 
     least: int = 3
     most: int = 300
@@ -253,5 +257,7 @@ def _times(
             found[side].append(kernel.seconds)
             last = last if side else returned
         if len(found[0]) >= pairs.least and time.perf_counter() - begun > pairs.seconds:
+            break
+        if len(found[0]) == max(_FIRST_LOOK, pairs.least) and _ratio(*found) > _CLEARLY_SLOWER:
             break
     return found, as_outputs(last)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from tunesmith.errors import MissingDependencyError, UsageError, one_line
+
+_FOR_DEBUGGERS = (b".debug", b".rela.debug")
+_ZEROS = (b".bss", b".tbss")
 
 
 def llvm() -> Any:
@@ -118,9 +122,9 @@ def _alone(text: str, entry: str, name: str | None) -> Any:
 class Machine:
     """A module as machine code; ``address`` is that of its function ``entry``.
 
-    It is there for as long as this object. ``libraries`` are files of shared libraries that it
-    needs; what is ``optimized`` already is taken as it is. Raises ``UsageError`` for what does not
-    parse.
+    It is there for as long as this object; ``code`` is a digest of it. ``libraries`` are files of
+    shared libraries that it needs; what is ``optimized`` already is taken as it is. Raises
+    ``UsageError`` for what does not parse.
     """
 
     def __init__(
@@ -132,8 +136,24 @@ class Machine:
         if not optimized:
             optimize(module)
         self._engine = llvm().create_mcjit_compiler(module, target_machine())
+        objects: list[bytes] = []
+        self._engine.set_object_cache(lambda _, made: objects.append(bytes(made)))
         self._engine.finalize_object()
+        assert objects, "MCJIT tells of what it has made"
+        self.code = hashlib.sha256(b"".join(map(_what_runs, objects))).hexdigest()
         self.address = int(self._engine.get_function_address(entry))
+
+
+def _what_runs(made: bytes) -> bytes:
+    """The sections of an object file, without those for debuggers alone."""
+    found = []
+    for section in llvm().ObjectFileRef.from_data(made).sections():
+        name = section.name() or b""
+        # What begins as zeros has a size and no content.
+        if not name.startswith(_FOR_DEBUGGERS):
+            content = b"" if not name or name.startswith(_ZEROS) else section.data()
+            found.append(b"%b %d %b" % (name, section.size(), content))
+    return b"".join(found)
 
 
 def object_file(text: str) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 from tunesmith.errors import UsageError
 from tunesmith.evolve.evaluation.evaluation import Evaluation
 from tunesmith.evolve.evaluation.harness import CallOnce, Tests
+from tunesmith.evolve.evaluation.subject import Built
 from tunesmith.evolve.evaluation.timing import (
     PAIRS,
     Call,
@@ -227,11 +228,17 @@ class LLVMEvaluator:
             pairs=self._subject.pairs,
         )
 
-    def evaluate(self, text: str, prepared: Prepared, *, heldout: bool, limit: float) -> Evaluation:
+    def build(self, text: str) -> Built:
         try:
-            _machine, variant = _built(self._subject, text)
+            machine, call = _built(self._subject, text)
         except (UsageError, RuntimeError) as error:
             raise FailedTrialError(Outcome.COMPILE_HOST, str(error)) from error
+        return Built((machine, call), machine.code)
+
+    def evaluate(
+        self, built: Built, prepared: Prepared, *, heldout: bool, limit: float
+    ) -> Evaluation:
+        _machine, variant = built.program
         golden = prepared.goldens.heldout if heldout else prepared.goldens.search
         found = self._compared(variant, golden, heldout=heldout, limit=limit, other=prepared.other)
         return Evaluation.of(found)

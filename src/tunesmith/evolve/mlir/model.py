@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from typing import Any
 from tunesmith.errors import UsageError
 from tunesmith.evolve.evaluation.evaluation import Evaluation
 from tunesmith.evolve.evaluation.harness import Tests
+from tunesmith.evolve.evaluation.subject import Built
 from tunesmith.evolve.evaluation.timing import PAIRS, Goldens, Pairs, compare, goldens_of
 from tunesmith.evolve.mlir.library import compiled, loaded, version
 from tunesmith.evolve.mlir.representation import StableHLOCode
@@ -94,15 +96,20 @@ class StableHLOEvaluator:
         subject = self._subject
         return goldens_of(loaded(self._original, subject.name), subject.tests)
 
-    def evaluate(self, text: str, prepared: Goldens, *, heldout: bool, limit: float) -> Evaluation:
-        subject = self._subject
+    def build(self, text: str) -> Built:
         try:
             variant = compiled(text)
         except UsageError as error:
             raise FailedTrialError(Outcome.COMPILE_HOST, str(error)) from error
+        return Built(variant, hashlib.sha256(variant).hexdigest())
+
+    def evaluate(
+        self, built: Built, prepared: Goldens, *, heldout: bool, limit: float
+    ) -> Evaluation:
+        subject = self._subject
         found = compare(
             loaded(self._original, subject.name),
-            loaded(variant, subject.name),
+            loaded(built.program, subject.name),
             subject.tests.heldout if heldout else subject.tests.search,
             subject.tests.error_of,
             prepared.heldout if heldout else prepared.search,

@@ -28,7 +28,9 @@ class Pool(Protocol):
     @property
     def busy(self) -> int: ...
 
-    def submit(self, number: int, text: str, *, limit: float, heldout: bool = False) -> None: ...
+    def submit(
+        self, number: int, text: str, *, limit: float, heldout: bool = False, again: bool = False
+    ) -> None: ...
 
     def answers(self, timeout: float) -> Iterable[tuple[int, Evaluation]]: ...
 
@@ -36,11 +38,12 @@ class Pool(Protocol):
 @dataclass
 class Counts:
     """How many ``evaluations`` there were, how many of them ``valid``, how many programs were
-    ``known`` already."""
+    ``known`` already, and how many had the machine code of another one (``same``)."""
 
     evaluations: int = 0
     valid: int = 0
     known: int = 0
+    same: int = 0
 
 
 @dataclass
@@ -54,7 +57,8 @@ class _Job:
 
 class Driver:
     """Programs by digest, and who runs those that are new. ``programs`` are those known from
-    before; ``on_evaluated`` is told of each new one, with its edits."""
+    before; ``on_evaluated`` is told of each new one, with its edits. Texts of the same machine code
+    are one program."""
 
     def __init__(
         self,
@@ -69,6 +73,12 @@ class Driver:
         self._limit = error_limit
         self._tell = on_evaluated
         self.programs = {program.digest: program for program in programs}
+        self._of_code = {
+            evaluation.code: program
+            for program in self.programs.values()
+            for evaluation in program.evaluations
+            if evaluation.code
+        }
         self.counts = Counts()
         self.stop: Callable[[], bool] = lambda: False
         self._numbers = itertools.count(1)
@@ -112,7 +122,7 @@ class Driver:
         """Evaluate the programs of individuals once more, each alone on the machine."""
         for individual in {each.program.digest: each for each in individuals}.values():
             text = self._representation.apply(individual.edits)
-            self._submit(_Job(individual.program, text), individual.edits)
+            self._submit(_Job(individual.program, text), individual.edits, again=True)
             self._finish(deque())
 
     def abandon(self) -> None:
@@ -127,21 +137,27 @@ class Driver:
             for number, evaluation in self._pool.answers(_WAIT):
                 self._take(number, evaluation, ended)
 
-    def _submit(self, job: _Job, edits: tuple[Edit, ...]) -> None:
+    def _submit(self, job: _Job, edits: tuple[Edit, ...], *, again: bool = False) -> None:
         number = next(self._numbers)
         self._running[number] = job, edits
-        self._pool.submit(number, job.text, limit=self._limit)
+        self._pool.submit(number, job.text, limit=self._limit, again=again)
 
     def _take(self, number: int, evaluation: Evaluation, ended: deque[Individual | None]) -> None:
         job, edits = self._running.pop(number)
-        job.program.evaluations.append(evaluation)
         self._waiting.pop(job.program.digest, None)
-        self.programs[job.program.digest] = job.program
-        self.counts.evaluations += 1
-        self.counts.valid += evaluation.within(self._limit)
-        self._tell(edits, job.program)
+        program = job.program
+        if evaluation.code:
+            program = self._of_code.setdefault(evaluation.code, program)
+        self.programs[job.program.digest] = program
+        if evaluation.repeated and program.evaluations:
+            self.counts.same += 1
+        else:
+            program.evaluations.append(evaluation)
+            self.counts.evaluations += 1
+            self.counts.valid += evaluation.within(self._limit)
+            self._tell(edits, program)
         for variation in job.waiting:
-            self._advance(variation, job.program, ended)
+            self._advance(variation, program, ended)
 
     def _advance(
         self, variation: Trying, program: Program | None, ended: deque[Individual | None]
