@@ -165,11 +165,12 @@ def test_rows_of_quick_runs_stay_apart() -> None:
 def test_the_page_shows_those_with_the_most_trials(tmp_path: Path) -> None:
     figures = read_figures(FIGURES / "models.json", bool)
     assert figures is not None
-    quick = {**figures["product"][0], "trials": 96, "network": "a quick one", "untuned": 0.01}
+    quick = {**figures["product"][0], "limit": 96, "network": "a quick one", "untuned": 0.01}
     figures["product"].append(quick)
     page = write_models(tmp_path, figures, {})
     assert "a quick one" not in page
-    assert "15 operators of 14 networks." in page
+    assert "14 operators of 14 networks." in page
+    assert "--part product --operators 1`" in page
     again = read_models(tmp_path)
     assert again["product"][-1] == quick
     assert again["summary"] == figures["summary"]

@@ -7,6 +7,7 @@ made anew of all of them.
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         product_circumstances=together([row["origin"] for row in product]) if product else None,
         speed=together([row["origin"] for row in speed]) if speed else None,
         shares=SHARES,
+        operators=max(Counter(row["network"] for row in product).values(), default=0),
         worth=_worth(product),
         taught=TAUGHT,
         brief=_brief,

@@ -124,7 +124,7 @@ def measure_product(
     """The row of each operator that ``known`` rows lack.
 
     A row has the ``network``, the ``workload``, the ``limit`` of trials and the ``seed``; and
-    shares of the best that the run found: of what the model likes most (``untuned``), and of the
+    shares of the best that was found: of what the model likes most (``untuned``), and of the
     best of the first trials, ``trials_5`` and so on. ``estimates_alone`` has the same shares of a
     run that has no model.
     Raises ``UsageError`` for an unknown network, ``KeyboardInterrupt`` if Ctrl-C ended a run.
@@ -156,8 +156,8 @@ def _row(
     task = Task(operator, Target())
     alone = unlearned(model.sketches)
     with LocalMeasurers() as measurers:
-        run = _run(task, model, settings, measurers, progress)
         few = _run(task, alone, settings.at_most(AT[-1]), measurers, progress)
+        run = _run(task, model, settings, measurers, progress)
         of_model, of_estimates = _compared(task, model, run), _compared(task, alone, few)
         found = [*of_model.values(), *of_estimates.values(), run.best.measurement.candidate]
         share = _shares(task, found, measurers)
