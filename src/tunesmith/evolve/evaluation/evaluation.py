@@ -16,9 +16,9 @@ class Evaluation:
     """``ratio`` is the time of the tests by that of the original, ``seconds`` the time itself:
     medians over pairs of runs of both. ``error`` is the largest of all tests. All are infinite for
     a program that failed, and ``message`` says why in one line. ``original_error`` is that of the
-    original beside it, by the same measure. ``code`` tells its machine code from
-    others, empty where there is none; what is ``repeated`` was not run: it is of another program
-    with the same code.
+    original beside it, by the same measure. ``code`` is a digest of its machine code,
+    empty where there is none; what is ``repeated`` was not run: it is of another program with the
+    same code.
     """
 
     outcome: Outcome

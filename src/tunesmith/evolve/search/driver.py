@@ -38,12 +38,11 @@ class Pool(Protocol):
 @dataclass
 class Counts:
     """How many ``evaluations`` there were, how many of them ``valid``, how many programs were
-    ``known`` already, and how many had the machine code of another one (``same``)."""
+    ``known`` already, by their text or their machine code."""
 
     evaluations: int = 0
     valid: int = 0
     known: int = 0
-    same: int = 0
 
 
 @dataclass
@@ -150,7 +149,7 @@ class Driver:
             program = self._of_code.setdefault(evaluation.code, program)
         self.programs[job.program.digest] = program
         if evaluation.repeated and program.evaluations:
-            self.counts.same += 1
+            self.counts.known += 1
         else:
             program.evaluations.append(evaluation)
             self.counts.evaluations += 1
