@@ -120,7 +120,18 @@ def test_the_best_kernel_of_a_task(folder: Path, command: Command) -> None:
     assert ran.json["evaluations"] >= 10
     refused = command("evolve", *matmul, "--from-best", "--test", folder / "tests.py")
     assert refused.complaint.startswith("a tuned kernel has tests and an entry of its own")
-    refused = command("evolve", *matmul, "--constant-weights", "--from-best", "--store", place)
+
+
+def test_a_kernel_whose_weights_are_laid_out_beforehand_is_refused(
+    folder: Path, command: Command
+) -> None:
+    place = folder / "records.db"
+    shape = ("--ci", 8, "--co", 8, "--h", 8, "--w", 8, "--kernel", 3, "--cores", 1)
+    conv2d = ("conv2d", *shape, "--constant-weights", "--store", place)
+    # It transforms the weights, whatever its config.
+    tuned = command("tune", *conv2d, "--sketch", "cpu_winograd", "--trials", 1, "--no-prior")
+    assert tuned.code == 0, tuned.err
+    refused = command("evolve", *conv2d, "--from-best")
     *_, complaint = refused.err.splitlines()
     assert complaint.startswith("tunesmith: a kernel whose weights are laid out beforehand")
 

@@ -6,7 +6,7 @@ import ctypes
 import math
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,15 +15,28 @@ import pytest
 from tunesmith.errors import UsageError
 from tunesmith.evolve.evaluation.harness import CallOnce, ErrorOf, Test, absolute, relative
 from tunesmith.evolve.evaluation.timing import (
-    Call,
+    Bind,
     Compared,
     GuardedKernel,
     OutOfBoundsError,
     Pairs,
+    Run,
     TamperedError,
+    clocked,
     compare,
     golden_of,
 )
+
+Function = Callable[[Sequence[Any]], Any]
+
+
+def bound(function: Function) -> Bind:
+    """A kernel in Python."""
+
+    def bind(arguments: Sequence[Any]) -> Run:
+        return lambda: clocked(lambda: function(arguments))
+
+    return bind
 
 
 def doubled(arguments: Sequence[Any]) -> None:
@@ -35,7 +48,9 @@ def wrong(arguments: Sequence[Any]) -> None:
 
 
 def slow(arguments: Sequence[Any]) -> None:
-    time.sleep(0.002)
+    ends = time.process_time() + 0.002
+    while time.process_time() < ends:
+        pass
     arguments[0][...] *= 2
 
 
@@ -48,11 +63,13 @@ TEST = CallOnce((np.ones(5),))
 
 
 def compared(
-    variant: Call, *tests: Test, error_of: ErrorOf = relative, **settings: Any
+    variant: Function, *tests: Test, error_of: ErrorOf = relative, **settings: Any
 ) -> Compared:
     """With the kernel that doubles as the original."""
-    golden = golden_of(doubled, tests, error_of)
-    return compare(doubled, variant, tests, error_of, golden, **{"limit": 1.0, **settings})
+    golden = golden_of(bound(doubled), tests, error_of)
+    return compare(
+        bound(doubled), bound(variant), tests, error_of, golden, **{"limit": 1.0, **settings}
+    )
 
 
 def test_a_slower_kernel_has_a_larger_ratio() -> None:
@@ -83,9 +100,7 @@ def test_what_is_too_wrong_in_one_test_is_spared_the_others() -> None:
     assert len(ran) == 2, "of the original alone"
 
 
-def test_of_a_single_pair_only_the_time_of_the_processor_counts() -> None:
-    """What another process takes from it would be noise."""
-
+def test_what_passes_while_others_have_the_processor_does_not_count() -> None:
     def sleeps(arguments: Sequence[Any]) -> None:
         time.sleep(0.5)
         doubled(arguments)
@@ -97,7 +112,7 @@ def test_of_a_single_pair_only_the_time_of_the_processor_counts() -> None:
 def test_what_is_clearly_slower_is_not_timed_to_the_end() -> None:
     calls: list[str] = []
 
-    def counted(kernel: Call) -> Call:
+    def counted(kernel: Function) -> Function:
         def call(arguments: Sequence[Any]) -> None:
             calls.append("")
             kernel(arguments)
@@ -110,9 +125,9 @@ def test_what_is_clearly_slower_is_not_timed_to_the_end() -> None:
     compared(counted(slow), TEST, pairs=Pairs(15, 40, 60.0))
     assert len(calls) == 1 + 15, "as many as are wanted at least"
     calls.clear()
-    golden = golden_of(slow, [TEST], relative)
+    golden = golden_of(bound(slow), [TEST], relative)
     fast = counted(doubled)
-    compare(slow, fast, [TEST], relative, golden, limit=1.0, pairs=Pairs(3, 40, 60.0))
+    compare(bound(slow), bound(fast), [TEST], relative, golden, limit=1.0, pairs=Pairs(3, 40, 60.0))
     assert len(calls) == 1 + 40
 
 
@@ -168,7 +183,7 @@ def test_the_original_is_no_slower_for_being_first() -> None:
     """Memory that is used for the first time is slow: it must not make a gain of the same code."""
     memory: dict[str, Any] = {}
 
-    def scratch(name: str) -> Call:
+    def scratch(name: str) -> Function:
         def call(arguments: Sequence[Any]) -> None:
             kept = memory.setdefault(name, np.empty(4_000_000))
             kept[...] = arguments[0][0]
@@ -176,13 +191,13 @@ def test_the_original_is_no_slower_for_being_first() -> None:
 
         return call
 
-    golden = golden_of(doubled, [TEST], relative)
+    golden = golden_of(bound(doubled), [TEST], relative)
     ratios = []
     for _ in range(5):
         memory.clear()
         found = compare(
-            scratch("original"),
-            scratch("variant"),
+            bound(scratch("original")),
+            bound(scratch("variant")),
             [TEST],
             relative,
             golden,
@@ -203,9 +218,11 @@ def test_a_variant_finds_nothing_that_the_original_left() -> None:
     def lazy(arguments: Sequence[Any]) -> None:
         arguments[0][...] = left[0] if left else 0.0
 
-    golden = golden_of(original, [TEST], relative)
+    golden = golden_of(bound(original), [TEST], relative)
     left.clear()  # as in another process
-    found = compare(original, lazy, [TEST], relative, golden, limit=1.0, pairs=Pairs(1, 1))
+    found = compare(
+        bound(original), bound(lazy), [TEST], relative, golden, limit=1.0, pairs=Pairs(1, 1)
+    )
     assert found.error == 1.0
 
 
@@ -224,9 +241,11 @@ def test_a_variant_that_changes_the_test_is_found_out() -> None:
         copies(arguments)
         arguments[0][...] = 0.0
 
-    golden = golden_of(copies, [test], relative)
+    golden = golden_of(bound(copies), [test], relative)
     with pytest.raises(TamperedError, match="it changed the test"):
-        compare(copies, spoils, [test], relative, golden, limit=0.0, pairs=Pairs(1, 1))
+        compare(
+            bound(copies), bound(spoils), [test], relative, golden, limit=0.0, pairs=Pairs(1, 1)
+        )
 
 
 def test_tests_of_the_original_that_say_nothing() -> None:
@@ -239,9 +258,9 @@ def test_tests_of_the_original_that_say_nothing() -> None:
 
     for test in (silent, empty):
         with pytest.raises(UsageError, match="a test must return what is compared"):
-            golden_of(doubled, [test], relative)
+            golden_of(bound(doubled), [test], relative)
     with pytest.raises(UsageError, match="the error of the original itself is no number"):
-        golden_of(doubled, [TEST], lambda *_: math.nan)
+        golden_of(bound(doubled), [TEST], lambda *_: math.nan)
     counter = iter(range(10))
 
     def unsteady(kernel: Any) -> float:
@@ -249,7 +268,7 @@ def test_tests_of_the_original_that_say_nothing() -> None:
         return float(next(counter))
 
     with pytest.raises(UsageError, match="two runs of the original differ by 1: make the tests"):
-        golden_of(doubled, [unsteady], absolute)
+        golden_of(bound(doubled), [unsteady], absolute)
 
 
 def test_calls_count_and_not_what_the_test_does_beside() -> None:
@@ -260,25 +279,36 @@ def test_calls_count_and_not_what_the_test_does_beside() -> None:
         time.sleep(0.01)
         return array
 
-    kernel = GuardedKernel(doubled)
+    kernel = GuardedKernel(bound(doubled))
     begun = time.perf_counter()
     assert test(kernel).tolist() == [16.0] * 3
     assert 0 < kernel.seconds <= time.perf_counter() - begun - 0.01, "all but the sleep, at most"
 
 
+def test_seconds_are_those_that_a_call_tells() -> None:
+    def bind(arguments: Sequence[Any]) -> Run:
+        return lambda: (arguments[0][0], 0.25)
+
+    kernel = GuardedKernel(bind)
+    assert [kernel(np.ones(1)), kernel(np.zeros(1))] == [1.0, 0.0]
+    assert (kernel.seconds, kernel.calls) == (0.5, 2)
+
+
 def test_writing_beside_an_array_fails() -> None:
     with pytest.raises(OutOfBoundsError, match="wrote beside an array"):
-        GuardedKernel(outside)(np.ones(5))
+        GuardedKernel(bound(outside))(np.ones(5))
 
 
 def test_tests_that_never_call_the_kernel() -> None:
     with pytest.raises(UsageError, match="no test calls the kernel"):
-        golden_of(doubled, [lambda kernel: 1.0], relative)
+        golden_of(bound(doubled), [lambda kernel: 1.0], relative)
 
 
 def test_a_kernel_returns_what_it_returns() -> None:
-    assert GuardedKernel(lambda arguments: arguments[0] + 1)(2) == 3
-    assert math.isclose(GuardedKernel(lambda arguments: float(arguments[0].sum()))(np.ones(4)), 4.0)
+    assert GuardedKernel(bound(lambda arguments: arguments[0] + 1))(2) == 3
+    assert math.isclose(
+        GuardedKernel(bound(lambda arguments: float(arguments[0].sum())))(np.ones(4)), 4.0
+    )
 
 
 @pytest.mark.parametrize("pairs", [Pairs(3, 3, 1.0), Pairs(1, 1, 0.0)])

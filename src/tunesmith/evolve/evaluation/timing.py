@@ -22,8 +22,26 @@ from tunesmith.evolve.evaluation.harness import (
     checked_error,
 )
 
-Call = Callable[[Sequence[Any]], Any]
-"""A kernel as it is called by the machine's own conventions, which takes all arguments at once."""
+Run = Callable[[], tuple[Any, float]]
+"""A call of a kernel: what it returned, and its seconds."""
+
+Bind = Callable[[Sequence[Any]], Run]
+"""A kernel. It is given all arguments of a call, and makes of them what the machine's own
+conventions want. Of a small kernel that takes longer than the call, so it is not timed."""
+
+
+def clocked(call: Callable[[], Any]) -> tuple[Any, float]:
+    """What a function returned, and its seconds by Python's clocks: the time of the processor where
+    that is less than what passed, as after an interruption."""
+    cpu_begun = time.process_time()
+    begun = time.perf_counter()
+    returned = call()
+    passed = time.perf_counter() - begun
+    return returned, min(passed, time.process_time() - cpu_begun)
+
+
+REVISION = 2
+"""Counts the ways to time: ratios by another one are not compared with these."""
 
 # A test with so many calls needs no run to warm up: the first call is a small part of it.
 _MANY_CALLS = 8
@@ -42,17 +60,16 @@ class TamperedError(TunesmithError):
 
 class GuardedKernel:
     """Calls a kernel with copies of its arrays that have guard zones. It counts the ``calls``, and
-    adds up the ``seconds`` that they take, without the copying, and the ``cpu_seconds``, those of
-    the processor."""
+    adds up the ``seconds`` that they take, without what is done to their arguments."""
 
-    def __init__(self, call: Call) -> None:
-        self._call = call
+    def __init__(self, bind: Bind) -> None:
+        self._bind = bind
         self._memory: dict[tuple[int, int], Guarded] = {}
         self.reset()
 
     def reset(self) -> None:
         """Begin to count anew."""
-        self.seconds = self.cpu_seconds = 0.0
+        self.seconds = 0.0
         self.calls = 0
 
     def __call__(self, *arguments: Any) -> Any:
@@ -61,11 +78,8 @@ class GuardedKernel:
             self._guarded(number, each) if isinstance(each, np.ndarray) else each
             for number, each in enumerate(arguments)
         ]
-        cpu_begun = time.process_time()
-        begun = time.perf_counter()
-        returned = self._call(guarded)
-        self.seconds += time.perf_counter() - begun
-        self.cpu_seconds += time.process_time() - cpu_begun
+        returned, seconds = self._bind(guarded)()
+        self.seconds += seconds
         self.calls += 1
         for number, (each, copy) in enumerate(zip(arguments, guarded, strict=True)):
             if isinstance(each, np.ndarray):
@@ -99,7 +113,7 @@ PAIRS = Pairs()
 @dataclass(frozen=True)
 class Golden:
     """What tests of the original gave: the ``outputs`` of each, their own ``errors``, and the
-    ``seconds`` of the processor."""
+    ``seconds`` of its calls."""
 
     outputs: Sequence[Outputs]
     errors: Sequence[float]
@@ -114,20 +128,20 @@ class Goldens:
     heldout: Golden
 
 
-def goldens_of(call: Call, tests: Tests) -> Goldens:
+def goldens_of(bind: Bind, tests: Tests) -> Goldens:
     """What the tests of the original give, in a process where nothing else has run.
 
     Raises ``UsageError`` for tests that say nothing, or do not repeat, and what they raise.
     """
-    search = golden_of(call, tests.search, tests.error_of)
+    search = golden_of(bind, tests.search, tests.error_of)
     if tests.heldout is tests.search:  # where none are held out
         return Goldens(search, search)
-    return Goldens(search, golden_of(call, tests.heldout, tests.error_of))
+    return Goldens(search, golden_of(bind, tests.heldout, tests.error_of))
 
 
-def golden_of(call: Call, tests: Sequence[Test], error_of: ErrorOf) -> Golden:
+def golden_of(bind: Bind, tests: Sequence[Test], error_of: ErrorOf) -> Golden:
     """What some tests give: see ``goldens_of``."""
-    kernel = GuardedKernel(call)
+    kernel = GuardedKernel(bind)
     outputs, errors, seconds = [], [], []
     for test in tests:
         kernel.reset()
@@ -142,7 +156,7 @@ def golden_of(call: Call, tests: Sequence[Test], error_of: ErrorOf) -> Golden:
             )
         outputs.append(first)
         errors.append(error)
-        seconds.append(kernel.cpu_seconds / 2)
+        seconds.append(kernel.seconds / 2)
     if not any(seconds):
         raise UsageError("no test calls the kernel")
     return Golden(outputs, errors, seconds)
@@ -166,8 +180,8 @@ class Compared:
 
 
 def compare(
-    original: Call,
-    variant: Call,
+    original: Bind,
+    variant: Bind,
     tests: Sequence[Test],
     error_of: ErrorOf,
     golden: Golden,
@@ -192,7 +206,7 @@ def compare(
         ours.reset()
         begun = time.perf_counter()
         outputs = as_outputs(test(ours))
-        firsts.append((ours.cpu_seconds, ours.calls, time.perf_counter() - begun))
+        firsts.append((ours.seconds, ours.calls, time.perf_counter() - begun))
         worst = max(worst, checked_error(error_of(outputs, right)))
         if worst > limit:
             spent = sum(first[0] for first in firsts)
@@ -231,12 +245,8 @@ def _times(
     pairs: Pairs,
 ) -> tuple[Times, Outputs | None]:
     """The seconds of both kernels in each pair of runs, and what the last one of ``ours`` gave,
-    None where there was no other; each of them has run once before.
-
-    Of a single pair, that of a long test, they are the seconds of the processor: a median over many
-    pairs can do without what a busy machine adds, one pair cannot.
-    """
-    cpu_seconds, calls, lasted = first
+    None where there was no other; each of them has run once before."""
+    seconds, calls, lasted = first
     last: Any = None
     if lasted > pairs.seconds:
         if calls < _MANY_CALLS:
@@ -244,8 +254,8 @@ def _times(
             last = test(ours)
             theirs.reset()
             test(theirs)
-            cpu_seconds = ours.cpu_seconds
-        return ([cpu_seconds], [theirs.cpu_seconds]), None if last is None else as_outputs(last)
+            seconds = ours.seconds
+        return ([seconds], [theirs.seconds]), None if last is None else as_outputs(last)
     found: Times = ([], [])
     begun = time.perf_counter()
     while len(found[0]) < pairs.most:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from tunesmith.errors import UsageError
-from tunesmith.evolve.evaluation.timing import Call
+from tunesmith.evolve.evaluation.timing import Bind, Run
+from tunesmith.evolve.llvm.timed_call import timed_call
 
 _INTEGERS: dict[int, Any] = {
     1: ctypes.c_bool,
@@ -21,11 +23,14 @@ _INTEGERS: dict[int, Any] = {
     64: ctypes.c_int64,
 }
 
+# What Numba's functions tell when they return a value, and when they return None.
+_RETURNED = (0, -2)
+
 
 class Convention(Protocol):
-    """Makes a function of Python's arguments of one at an address."""
+    """Makes a function that Python can call of one at an address."""
 
-    def bound(self, address: int) -> Call: ...
+    def bound(self, address: int) -> Bind: ...
 
 
 def c_type(type_: str) -> Any:
@@ -47,15 +52,15 @@ class CConvention:
     arguments: tuple[str, ...]
     result: str
 
-    def bound(self, address: int) -> Call:
+    def bound(self, address: int) -> Bind:
         result = None if self.result == "void" else c_type(self.result)
-        function = ctypes.CFUNCTYPE(result, *map(c_type, self.arguments))(address)
+        call = timed_call(address, [*map(c_type, self.arguments)], result)
 
-        def call(arguments: Sequence[Any]) -> Any:
+        def bind(arguments: Sequence[Any]) -> Run:
             _check_count(arguments, self.arguments)
-            return function(*(_pointer(each) for each in arguments))
+            return partial(call, *map(_pointer, arguments))
 
-        return call
+        return bind
 
 
 def _check_count(given: Sequence[Any], wanted: Sequence[Any]) -> None:
@@ -103,34 +108,34 @@ class NumbaConvention:
     arguments: tuple[str | ArrayType, ...]
     result: str
 
-    def bound(self, address: int) -> Call:
-        function = None
+    def bound(self, address: int) -> Bind:
+        call: Callable[..., tuple[Any, float]] | None = None
 
-        def call(arguments: Sequence[Any]) -> Any:
-            nonlocal function
+        def bind(arguments: Sequence[Any]) -> Run:
+            nonlocal call
             _check_count(arguments, self.arguments)
+            pairs = zip(arguments, self.arguments, strict=True)
             flat = [
                 each
-                for number, (value, type_) in enumerate(
-                    zip(arguments, self.arguments, strict=True), 1
-                )
+                for number, (value, type_) in enumerate(pairs, 1)
                 for each in _flat(number, value, type_)
             ]
             returned = getattr(ctypes, self.result)() if self.result else ctypes.c_void_p()
             raised = ctypes.c_void_p()
-            if function is None:
-                kinds: list[Any] = [
-                    ctypes.c_void_p,
-                    ctypes.c_void_p,
-                    *(type(each) for each in flat),
-                ]
-                function = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(address)
-            status = function(ctypes.addressof(returned), ctypes.addressof(raised), *flat)
-            if status not in (0, -2):  # -2: it returned None
-                raise RuntimeError("the kernel raised an exception")
-            return returned.value if self.result else None
+            rooms = [ctypes.c_void_p(ctypes.addressof(each)) for each in (returned, raised)]
+            if call is None:
+                call = timed_call(address, [type(each) for each in [*rooms, *flat]], ctypes.c_int32)
+            called = partial(call, *rooms, *flat)
 
-        return call
+            def run() -> tuple[Any, float]:
+                status, seconds = called()
+                if status not in _RETURNED:
+                    raise RuntimeError("the kernel raised an exception")
+                return returned.value if self.result else None, seconds
+
+            return run
+
+        return bind
 
 
 def _flat(number: int, value: Any, type_: str | ArrayType) -> Iterator[Any]:

@@ -16,7 +16,8 @@ from tunesmith.evolve.evaluation.harness import CallOnce, Tests
 from tunesmith.evolve.evaluation.subject import Built
 from tunesmith.evolve.evaluation.timing import (
     PAIRS,
-    Call,
+    REVISION,
+    Bind,
     Compared,
     Golden,
     Goldens,
@@ -135,15 +136,15 @@ class LLVMSubject:
     @cached_property
     def digest(self) -> str:
         told = [self.representation.digest, self.tests.digest, llvm().llvm_version_info]
-        return digest([*told, self.threads] if self.threads > 1 else told)
+        return digest([*told, self.threads, REVISION])
 
     def evaluator(self) -> LLVMEvaluator:
         return LLVMEvaluator(self)
 
     def callable(self, text: str) -> Any:
         """A variant as a function of Python, which is called as the original is."""
-        machine, call = _built(self, text)
-        return LLVMFunction(self.name, machine, call)
+        machine, bind = _built(self, text)
+        return LLVMFunction(self.name, machine, bind)
 
     @property
     def endings(self) -> tuple[str, ...]:
@@ -165,16 +166,17 @@ class LLVMSubject:
 class LLVMFunction:
     """A variant that has passed its tests, called in this process without any guard."""
 
-    def __init__(self, name: str, machine: Machine, call: Call) -> None:
+    def __init__(self, name: str, machine: Machine, bind: Bind) -> None:
         self.__name__ = name
         self._machine = machine
-        self._call = call
+        self._bind = bind
 
     def __call__(self, *arguments: Any) -> Any:
-        return self._call(arguments)
+        returned, _seconds = self._bind(arguments)()
+        return returned
 
 
-def _built(subject: LLVMSubject, text: str, *, optimized: bool = False) -> tuple[Machine, Call]:
+def _built(subject: LLVMSubject, text: str, *, optimized: bool = False) -> tuple[Machine, Bind]:
     machine = Machine(text, subject.entry, subject.libraries, optimized=optimized)
     return machine, subject.convention.bound(machine.address)
 
@@ -215,7 +217,7 @@ class LLVMEvaluator:
         return Prepared(True, goldens_of(other, tests))
 
     def _compared(
-        self, variant: Call, golden: Golden, *, heldout: bool, limit: float, other: bool = False
+        self, variant: Bind, golden: Golden, *, heldout: bool, limit: float, other: bool = False
     ) -> Compared:
         tests = self._subject.tests
         return compare(
@@ -230,10 +232,10 @@ class LLVMEvaluator:
 
     def build(self, text: str) -> Built:
         try:
-            machine, call = _built(self._subject, text)
+            machine, bind = _built(self._subject, text)
         except (UsageError, RuntimeError) as error:
             raise FailedTrialError(Outcome.COMPILE_HOST, str(error)) from error
-        return Built((machine, call), machine.code)
+        return Built((machine, bind), machine.code)
 
     def evaluate(
         self, built: Built, prepared: Prepared, *, heldout: bool, limit: float

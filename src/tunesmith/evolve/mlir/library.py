@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import metadata
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tunesmith.errors import MissingDependencyError, UsageError, one_line
+from tunesmith.evolve.evaluation.timing import Bind, Run, clocked
 
 
 def version() -> str:
@@ -71,19 +72,24 @@ def _complaint(text: str) -> str:
     return one_line(told[0].partition("error:")[2] if told else text)
 
 
-def loaded(code: bytes, entry: str) -> Callable[[Sequence[Any]], Any]:
-    """A function of compiled code, which takes all arguments at once, and returns an array, or a
-    tuple of them."""
+def loaded(code: bytes, entry: str) -> Bind:
+    """A function of compiled code, which returns an array, or a tuple of them."""
     from iree import runtime
 
-    context = runtime.SystemContext(config=runtime.Config("local-sync"))
+    config = runtime.Config("local-sync")
+    context = runtime.SystemContext(config=config)
     context.add_vm_module(runtime.VmModule.copy_buffer(context.instance, code))
     function = context.modules.module[entry]
 
-    def call(arguments: Sequence[Any]) -> Any:
-        returned = function(*arguments)
-        if isinstance(returned, tuple | list):
-            return tuple(np.asarray(each) for each in returned)
-        return np.asarray(returned)
+    def bind(arguments: Sequence[Any]) -> Run:
+        given = [runtime.asdevicearray(config.device, each) for each in arguments]
 
-    return call
+        def run() -> tuple[Any, float]:
+            returned, seconds = clocked(lambda: function(*given))
+            if isinstance(returned, tuple | list):
+                return tuple(np.asarray(each) for each in returned), seconds
+            return np.asarray(returned), seconds
+
+        return run
+
+    return bind

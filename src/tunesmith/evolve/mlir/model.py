@@ -13,7 +13,7 @@ from tunesmith.errors import UsageError
 from tunesmith.evolve.evaluation.evaluation import Evaluation
 from tunesmith.evolve.evaluation.harness import Tests
 from tunesmith.evolve.evaluation.subject import Built
-from tunesmith.evolve.evaluation.timing import PAIRS, Goldens, Pairs, compare, goldens_of
+from tunesmith.evolve.evaluation.timing import PAIRS, REVISION, Goldens, Pairs, compare, goldens_of
 from tunesmith.evolve.mlir.library import compiled, loaded, version
 from tunesmith.evolve.mlir.representation import StableHLOCode
 from tunesmith.measure.failure import FailedTrialError
@@ -54,15 +54,15 @@ class StableHLOSubject:
 
     @cached_property
     def digest(self) -> str:
-        return digest([self.representation.digest, self.tests.digest, version()])
+        return digest([self.representation.digest, self.tests.digest, version(), REVISION])
 
     def evaluator(self) -> StableHLOEvaluator:
         return StableHLOEvaluator(self)
 
     def callable(self, text: str) -> Callable[..., Any]:
         """A variant as a function of Python, which takes arrays and returns them."""
-        call = loaded(compiled(text), self.name)
-        return lambda *arguments: call(arguments)
+        bind = loaded(compiled(text), self.name)
+        return lambda *arguments: bind(arguments)()[0]
 
     @property
     def endings(self) -> tuple[str, ...]:
