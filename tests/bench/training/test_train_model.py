@@ -45,7 +45,8 @@ def test_kinds_of_processor_are_held_out() -> None:
     figures = train_model([sets(), sets("haswell")]).figures
     assert set(figures["processors"]) == {"haswell", "znver4"}
     for each in figures["processors"].values():
-        assert each["model"]["tasks"] == 7
+        assert each["model"]["tasks"] == each["networks"]["tasks"] == 7
+        assert each["networks"]["correlation"] > each["estimates"]["correlation"]
 
 
 def test_one_model_is_for_one_kind_of_target() -> None:

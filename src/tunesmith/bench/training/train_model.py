@@ -44,12 +44,14 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
         raise UsageError(
             f"a model is for one kind of target, not for {' and '.join(sorted(kinds))}"
         )
+    by_network = _by_network(series, tell)
     figures: dict[str, Any] = {
         "estimates": summary(scores(series, partial(predicted, None))),
-        "networks": summary(_by_network(series, tell)),
+        "networks": summary(by_network),
         "processors": {
             name: {
                 "estimates": summary(scores(those, partial(predicted, None))),
+                "networks": summary([it for it in by_network if _processor(it) == name]),
                 "model": summary(found),
             }
             for name, those, found in _by_processor(series, tell)
@@ -68,9 +70,13 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
     return Trained(model, figures)
 
 
+def _processor(of: Series | Score) -> str:
+    return of.task.target.processor
+
+
 def _described(one: TrainingSet) -> dict[str, Any]:
     operators = {each.task.operator for each in one.series}
-    processors = sorted({each.task.target.processor for each in one.series})
+    processors = sorted({_processor(each) for each in one.series})
     return {
         "machine": one.machine.get("name") or one.machine.get("cpu", ""),
         "processors": processors,
@@ -94,12 +100,12 @@ def _by_processor(
     series: Sequence[Series], tell: Tell
 ) -> list[tuple[str, list[Series], list[Score]]]:
     """Each processor with its series, and the scores of a model of the others'."""
-    processors = sorted({each.task.target.processor for each in series})
+    processors = sorted({_processor(each) for each in series})
     found = []
     for processor in processors if len(processors) > 1 else ():
         tell(f"processor held out: {processor}")
-        own = [each for each in series if each.task.target.processor == processor]
-        others = [each for each in series if each.task.target.processor != processor]
+        own = [each for each in series if _processor(each) == processor]
+        others = [each for each in series if _processor(each) != processor]
         try:
             found.append((processor, own, scores(own, partial(predicted, learn(others)))))
         except TooFewTrialsError:

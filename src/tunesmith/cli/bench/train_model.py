@@ -44,6 +44,7 @@ def train_model(
     rows = {"estimates": figures["estimates"], "networks held out": figures["networks"]}
     for name, each in figures["processors"].items():
         rows[f"{name}: estimates"] = each["estimates"]
+        rows[f"{name}: networks held out"] = each["networks"]
         rows[f"{name} held out"] = each["model"]
     console().print(scores_table(rows))
     console().print(
