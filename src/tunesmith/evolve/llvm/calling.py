@@ -122,10 +122,11 @@ class NumbaConvention:
             ]
             returned = getattr(ctypes, self.result)() if self.result else ctypes.c_void_p()
             raised = ctypes.c_void_p()
-            rooms = [ctypes.c_void_p(ctypes.addressof(each)) for each in (returned, raised)]
             if call is None:
-                call = timed_call(address, [type(each) for each in [*rooms, *flat]], ctypes.c_int32)
-            called = partial(call, *rooms, *flat)
+                kinds: list[Any] = [ctypes.c_void_p, ctypes.c_void_p, *map(type, flat)]
+                call = timed_call(address, kinds, ctypes.c_int32)
+            # References, which keep what they point to.
+            called = partial(call, ctypes.byref(returned), ctypes.byref(raised), *flat)
 
             def run() -> tuple[Any, float]:
                 status, seconds = called()
