@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _COMPUTE = "main_compute_"
 _ENTRY = "__tvm_ffi_main"
 _THREADS = re.compile(r"@(__tvm_parallel_lambda[\w.]*)\(")
+# LLVM gives it a convention of its own, and hides it; it returns nothing where it cannot fail.
+_OWN_CALL = re.compile(rf"\b(?:internal )?fastcc (?=[^@\n]*@{_COMPUTE}\()")
 # The bytes of an argument of the function that checks them.
 _ARGUMENT = 16
 # Functions of TVM's runtime are called through variables, which it sets as it loads a kernel.
@@ -41,8 +43,7 @@ def tuned_kernel(kernel: Kernel) -> tuple[LLVMKernel, list[tuple[Any, ...]]]:
             "a kernel whose weights are laid out beforehand cannot be evolved: leave out "
             "--constant-weights"
         )
-    text = text.replace("fastcc i32 @main_compute_", "i32 @main_compute_")
-    text = text.replace(f"define internal i32 @{_COMPUTE}", f"define i32 @{_COMPUTE}")
+    text = _OWN_CALL.sub("", text)
     declared = "\n".join(f"declare i32 @{name}(...)" for name in _RUNTIME.findall(text))
     text = _RUNTIME.sub(r"@__\1 = internal constant ptr @\1", text)
     program = LLVMKernel(

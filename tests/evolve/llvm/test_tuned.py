@@ -12,7 +12,10 @@ import tunesmith as ts
 from tunesmith.evolve.evaluation.harness import Tests
 from tunesmith.evolve.evaluation.pool import EvaluationPool, EvaluationSettings
 from tunesmith.evolve.tuned import tuned_kernel
+from tunesmith.kernel.kernel import Kernel
+from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.operators import Operator
+from tunesmith.space.config import Config
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
@@ -50,7 +53,26 @@ def test_a_variant_that_is_right_on_one_thread_alone_is_wrong() -> None:
     ids=lambda operator: operator.name,
 )
 def test_arguments_are_given_in_the_order_of_the_compiler(operator: Operator) -> None:
-    program, tests = tuned_kernel(ts.compile(ts.Task(operator, ts.Target(cores=1))))
+    _check(operator, ts.compile(ts.Task(operator, ts.Target(cores=1))))
+
+
+def test_a_kernel_that_cannot_fail_returns_nothing() -> None:
+    operator = ts.operators.conv2d(ci=8, h=10, w=10, co=8, kernel=3)
+    config = {
+        **{"tile_f": (1, 1, 8), "tile_y": (1, 4, 2), "tile_x": (1, 1, 8)},
+        **{"tile_rc": (8, 1), "tile_ry": (3, 1), "tile_rx": (1, 3)},
+        **{"order_outer": ("f", "y", "x"), "order_middle": ("f", "y", "x")},
+        **{"order_reduction": ("ry", "rc", "rx"), "accumulate": "registers", "vectorize": "x"},
+        **{"parallel": 1, "unroll": 1, "pack_data": False, "pack_weight": False},
+    }
+    (problem,) = problems_of(ts.Task(operator, ts.Target(cores=1)), ["cpu_tiled"])
+    kernel = problem.kernel(Config(config))
+    assert re.search(r"^define .* void @main_compute_\(", kernel.source("ll"), re.M)
+    _check(operator, kernel)
+
+
+def _check(operator: Operator, kernel: Kernel) -> None:
+    program, tests = tuned_kernel(kernel)
     subject = program.subject(Tests.of(tests))
     call = subject.callable(subject.representation.apply([]))
     for seed, arguments in enumerate(tests):
