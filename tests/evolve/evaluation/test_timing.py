@@ -299,6 +299,24 @@ def test_writing_beside_an_array_fails() -> None:
         GuardedKernel(bound(outside))(np.ones(5))
 
 
+def test_the_same_array_twice_is_one_array() -> None:
+    def added(arguments: Sequence[Any]) -> None:
+        arguments[0][...] += 1
+        arguments[1][...] += arguments[0]
+
+    array = np.arange(3.0)
+    GuardedKernel(bound(added))(array, array[:])
+    assert array.tolist() == [2.0, 4.0, 6.0]
+
+
+@pytest.mark.parametrize("other", [slice(1, 4), slice(3, None, -1)])
+def test_arrays_that_share_a_part_of_their_memory(other: slice) -> None:
+    array = np.arange(4.0)
+    with pytest.raises(UsageError, match="two arrays of a call share a part of their memory"):
+        GuardedKernel(bound(doubled))(array, array[other])
+    assert array.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
 def test_tests_that_never_call_the_kernel() -> None:
     with pytest.raises(UsageError, match="no test calls the kernel"):
         golden_of(bound(doubled), [lambda kernel: 1.0], relative)

@@ -58,6 +58,10 @@ class TamperedError(TunesmithError):
     """A kernel changed what a test goes on with."""
 
 
+# An array that a kernel is given, the memory of its copy, and the copy.
+_Used = tuple[np.ndarray[Any, Any], Guarded, np.ndarray[Any, Any]]
+
+
 class GuardedKernel:
     """Calls a kernel with copies of its arrays that have guard zones. It counts the ``calls``, and
     adds up the ``seconds`` that they take, without what is done to their arguments."""
@@ -73,26 +77,39 @@ class GuardedKernel:
         self.calls = 0
 
     def __call__(self, *arguments: Any) -> Any:
-        """Raises ``OutOfBoundsError`` if the kernel wrote beside an array."""
-        guarded = [
-            self._guarded(number, each) if isinstance(each, np.ndarray) else each
-            for number, each in enumerate(arguments)
-        ]
-        returned, seconds = self._bind(guarded)()
+        """Raises ``OutOfBoundsError`` if the kernel wrote beside an array, and ``UsageError`` for
+        arrays that share a part of their memory; the same one may be given several times."""
+        copies: list[Any] = list(arguments)
+        used: list[_Used] = []
+        for number, array in enumerate(arguments):
+            if isinstance(array, np.ndarray):
+                guarded = self._memory_for(number, array, used)
+                copies[number] = guarded.view(array)
+                used.append((array, guarded, copies[number]))
+        returned, seconds = self._bind(copies)()
         self.seconds += seconds
         self.calls += 1
-        for number, (each, copy) in enumerate(zip(arguments, guarded, strict=True)):
-            if isinstance(each, np.ndarray):
-                if not self._memory[number, each.nbytes].intact:
-                    raise OutOfBoundsError("it wrote beside an array")
-                each[...] = copy
+        if not all(guarded.intact for _, guarded, _ in used):
+            raise OutOfBoundsError("it wrote beside an array")
+        for array, _, copy in used:
+            array[...] = copy
         return returned
 
-    def _guarded(self, number: int, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def _memory_for(
+        self, number: int, array: np.ndarray[Any, Any], used: Sequence[_Used]
+    ) -> Guarded:
+        """Where the copy of an argument is: where that of the same array is, if it came before."""
+        for other, guarded, _ in used:
+            if np.shares_memory(array, other):
+                if array.__array_interface__ != other.__array_interface__:
+                    raise UsageError(
+                        "two arrays of a call share a part of their memory: give it copies"
+                    )
+                return guarded
         key = number, array.nbytes
         if key not in self._memory:
             self._memory[key] = Guarded(array.nbytes)
-        return self._memory[key].view(array)
+        return self._memory[key]
 
 
 @dataclass(frozen=True)
