@@ -2,62 +2,25 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.evolve.evaluation.kernels_in_python import Function, bound, doubled, slow, wrong
 from tunesmith.errors import UsageError
 from tunesmith.evolve.evaluation.harness import CallOnce, ErrorOf, Test, absolute, relative
 from tunesmith.evolve.evaluation.timing import (
-    Bind,
     Compared,
-    GuardedKernel,
-    OutOfBoundsError,
     Pairs,
-    Run,
     TamperedError,
-    clocked,
     compare,
     golden_of,
 )
-
-Function = Callable[[Sequence[Any]], Any]
-
-
-def bound(function: Function) -> Bind:
-    """A kernel in Python."""
-
-    def bind(arguments: Sequence[Any]) -> Run:
-        return lambda: clocked(lambda: function(arguments))
-
-    return bind
-
-
-def doubled(arguments: Sequence[Any]) -> None:
-    arguments[0][...] *= 2
-
-
-def wrong(arguments: Sequence[Any]) -> None:
-    arguments[0][...] *= 3
-
-
-def slow(arguments: Sequence[Any]) -> None:
-    ends = time.process_time() + 0.002
-    while time.process_time() < ends:
-        pass
-    arguments[0][...] *= 2
-
-
-def outside(arguments: Sequence[Any]) -> None:
-    array = arguments[0]
-    ctypes.memset(array.ctypes.data + array.nbytes, 0, 1)
-
 
 TEST = CallOnce((np.ones(5),))
 
@@ -162,21 +125,73 @@ def test_what_is_too_wrong_is_not_timed_at_length() -> None:
     assert len(calls) == 1 + 51 + 2, "it has taken longer than nothing"
 
 
-def test_a_long_test_of_many_calls_needs_no_run_to_warm_up() -> None:
+def ten_times(kernel: Any) -> Any:
+    array = np.ones(3)
+    for _ in range(10):
+        kernel(array)
+    return array
+
+
+def test_calls_of_a_long_test_with_many_are_in_turn() -> None:
     calls = []
 
     def counted(arguments: Sequence[Any]) -> None:
         calls.append(1)
-        doubled(arguments)
+        slow(arguments)
 
-    def ten(kernel: Any) -> Any:
-        array = np.ones(3)
-        for _ in range(10):
+    found = compared(counted, ten_times, pairs=Pairs(50, 50, 0.0))
+    assert len(calls) == 10 + 10
+    assert found.ratio > 2
+    assert found.seconds > 0.02
+
+
+def test_more_calls_than_the_original_needs_are_slower() -> None:
+    """The test calls the kernel until the array is large enough."""
+
+    def until(kernel: Any) -> float:
+        array, calls = np.ones(3), 0
+        while array[0] < 2**10:
             kernel(array)
-        return array
+            calls += 1
+        return float(array[0] >= 2**10)
 
-    compared(counted, ten, pairs=Pairs(50, 50, 0.0))
-    assert len(calls) == 10
+    def seconds(factor: float) -> Function:
+        def call(arguments: Sequence[Any]) -> None:
+            ends = time.process_time() + 0.002
+            while time.process_time() < ends:
+                pass
+            arguments[0][...] *= factor
+
+        return call
+
+    golden = golden_of(bound(seconds(2.0)), [until], relative)
+    original, often = bound(seconds(2.0)), bound(seconds(2**0.25))
+    settings = {"limit": 0.0, "pairs": Pairs(1, 1, 0.0)}
+    found = compare(original, often, [until], relative, golden, **settings)  # type: ignore[arg-type]
+    assert found.ratio == pytest.approx(4.0, rel=0.3)
+
+
+def test_a_variant_of_many_calls_that_changes_the_test_is_found_out() -> None:
+    shared = np.ones(3)
+
+    def test(kernel: Any) -> Any:
+        out = np.zeros(3)
+        for _ in range(10):
+            kernel(shared, out)
+        return out
+
+    def added(arguments: Sequence[Any]) -> None:
+        arguments[1][...] += arguments[0]
+
+    def spoils(arguments: Sequence[Any]) -> None:
+        added(arguments)
+        arguments[0][...] = 1.0 + (arguments[1][0] == 10)
+
+    golden = golden_of(bound(added), [test], relative)
+    with pytest.raises(TamperedError, match="it changed the test"):
+        compare(
+            bound(added), bound(spoils), [test], relative, golden, limit=0.0, pairs=Pairs(1, 1, 0.0)
+        )
 
 
 def test_the_original_is_no_slower_for_being_first() -> None:
@@ -271,62 +286,9 @@ def test_tests_of_the_original_that_say_nothing() -> None:
         golden_of(bound(doubled), [unsteady], absolute)
 
 
-def test_calls_count_and_not_what_the_test_does_beside() -> None:
-    def test(kernel: Any) -> Any:
-        array = np.ones(3)
-        for _ in range(4):
-            kernel(array)
-        time.sleep(0.01)
-        return array
-
-    kernel = GuardedKernel(bound(doubled))
-    begun = time.perf_counter()
-    assert test(kernel).tolist() == [16.0] * 3
-    assert 0 < kernel.seconds <= time.perf_counter() - begun - 0.01, "all but the sleep, at most"
-
-
-def test_seconds_are_those_that_a_call_tells() -> None:
-    def bind(arguments: Sequence[Any]) -> Run:
-        return lambda: (arguments[0][0], 0.25)
-
-    kernel = GuardedKernel(bind)
-    assert [kernel(np.ones(1)), kernel(np.zeros(1))] == [1.0, 0.0]
-    assert (kernel.seconds, kernel.calls) == (0.5, 2)
-
-
-def test_writing_beside_an_array_fails() -> None:
-    with pytest.raises(OutOfBoundsError, match="wrote beside an array"):
-        GuardedKernel(bound(outside))(np.ones(5))
-
-
-def test_the_same_array_twice_is_one_array() -> None:
-    def added(arguments: Sequence[Any]) -> None:
-        arguments[0][...] += 1
-        arguments[1][...] += arguments[0]
-
-    array = np.arange(3.0)
-    GuardedKernel(bound(added))(array, array[:])
-    assert array.tolist() == [2.0, 4.0, 6.0]
-
-
-@pytest.mark.parametrize("other", [slice(1, 4), slice(3, None, -1)])
-def test_arrays_that_share_a_part_of_their_memory(other: slice) -> None:
-    array = np.arange(4.0)
-    with pytest.raises(UsageError, match="two arrays of a call share a part of their memory"):
-        GuardedKernel(bound(doubled))(array, array[other])
-    assert array.tolist() == [0.0, 1.0, 2.0, 3.0]
-
-
 def test_tests_that_never_call_the_kernel() -> None:
     with pytest.raises(UsageError, match="no test calls the kernel"):
         golden_of(bound(doubled), [lambda kernel: 1.0], relative)
-
-
-def test_a_kernel_returns_what_it_returns() -> None:
-    assert GuardedKernel(bound(lambda arguments: arguments[0] + 1))(2) == 3
-    assert math.isclose(
-        GuardedKernel(bound(lambda arguments: float(arguments[0].sum())))(np.ones(4)), 4.0
-    )
 
 
 @pytest.mark.parametrize("pairs", [Pairs(3, 3, 1.0), Pairs(1, 1, 0.0)])

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.evolve.evaluation.guards import Guarded
+from tunesmith.evolve.evaluation.calls import Bind, CallsInTurn, GuardedKernel
 from tunesmith.evolve.evaluation.harness import (
     ErrorOf,
     Outputs,
@@ -22,101 +20,25 @@ from tunesmith.evolve.evaluation.harness import (
     checked_error,
 )
 
-Run = Callable[[], tuple[Any, float]]
-"""A call of a kernel: what it returned, and its seconds."""
-
-Bind = Callable[[Sequence[Any]], Run]
-"""A kernel. It is given all arguments of a call, and makes of them what the machine's own
-conventions want. Of a small kernel that takes longer than the call, so it is not timed."""
-
-
-def clocked(call: Callable[[], Any]) -> tuple[Any, float]:
-    """What a function returned, and its seconds by Python's clocks: the time of the processor where
-    that is less than what passed, as after an interruption."""
-    cpu_begun = time.process_time()
-    begun = time.perf_counter()
-    returned = call()
-    passed = time.perf_counter() - begun
-    return returned, min(passed, time.process_time() - cpu_begun)
-
-
-REVISION = 2
+REVISION = 3
 """Counts the ways to time: ratios by another one are not compared with these."""
 
-# A test with so many calls needs no run to warm up: the first call is a small part of it.
+# In a long test with so many calls these are timed in turn, not the runs of the test.
 _MANY_CALLS = 8
 
 # What is so much slower after so many pairs of runs is of no use: nothing better will come of more.
 _FIRST_LOOK, _CLEARLY_SLOWER = 10, 1.25
 
 
-class OutOfBoundsError(TunesmithError):
-    """A kernel wrote beside its arrays."""
-
-
 class TamperedError(TunesmithError):
     """A kernel changed what a test goes on with."""
-
-
-# An array that a kernel is given, the memory of its copy, and the copy.
-_Used = tuple[np.ndarray[Any, Any], Guarded, np.ndarray[Any, Any]]
-
-
-class GuardedKernel:
-    """Calls a kernel with copies of its arrays that have guard zones. It counts the ``calls``, and
-    adds up the ``seconds`` that they take, without what is done to their arguments."""
-
-    def __init__(self, bind: Bind) -> None:
-        self._bind = bind
-        self._memory: dict[tuple[int, int], Guarded] = {}
-        self.reset()
-
-    def reset(self) -> None:
-        """Begin to count anew."""
-        self.seconds = 0.0
-        self.calls = 0
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Raises ``OutOfBoundsError`` if the kernel wrote beside an array, and ``UsageError`` for
-        arrays that share a part of their memory; the same one may be given several times."""
-        copies: list[Any] = list(arguments)
-        used: list[_Used] = []
-        for number, array in enumerate(arguments):
-            if isinstance(array, np.ndarray):
-                guarded = self._memory_for(number, array, used)
-                copies[number] = guarded.view(array)
-                used.append((array, guarded, copies[number]))
-        returned, seconds = self._bind(copies)()
-        self.seconds += seconds
-        self.calls += 1
-        if not all(guarded.intact for _, guarded, _ in used):
-            raise OutOfBoundsError("it wrote beside an array")
-        for array, _, copy in used:
-            array[...] = copy
-        return returned
-
-    def _memory_for(
-        self, number: int, array: np.ndarray[Any, Any], used: Sequence[_Used]
-    ) -> Guarded:
-        """Where the copy of an argument is: where that of the same array is, if it came before."""
-        for other, guarded, _ in used:
-            if np.shares_memory(array, other):
-                if array.__array_interface__ != other.__array_interface__:
-                    raise UsageError(
-                        "two arrays of a call share a part of their memory: give it copies"
-                    )
-                return guarded
-        key = number, array.nbytes
-        if key not in self._memory:
-            self._memory[key] = Guarded(array.nbytes)
-        return self._memory[key]
 
 
 @dataclass(frozen=True)
 class Pairs:
     """How often tests are repeated: at least so many pairs of runs, and more as long as all of them
-    take no more than so many seconds. A test that takes longer than that has one pair. What
-    is clearly slower is not timed to the end."""
+    take no more than so many seconds. A test that takes longer than that has one pair, or pairs
+    of calls if it has many. What is clearly slower is not timed to the end."""
 
     least: int = 3
     most: int = 300
@@ -223,56 +145,76 @@ def compare(
         ours.reset()
         begun = time.perf_counter()
         outputs = as_outputs(test(ours))
-        firsts.append((ours.seconds, ours.calls, time.perf_counter() - begun))
+        firsts.append(_First(ours.seconds, ours.calls, time.perf_counter() - begun))
         worst = max(worst, checked_error(error_of(outputs, right)))
         if worst > limit:
-            spent = sum(first[0] for first in firsts)
+            spent = sum(first.seconds for first in firsts)
             return Compared(math.inf, spent, worst if number == len(tests) else math.inf, own)
-    times = []
-    for number, (test, first) in enumerate(zip(tests, firsts, strict=True)):
+    timed = []
+    for test, first, right, error in zip(tests, firsts, golden.outputs, golden.errors, strict=True):
         theirs.reset()
-        again = as_outputs(test(theirs))
-        if checked_error(error_of(again, golden.outputs[number])) != golden.errors[number]:
+        in_turn = first.many_calls and first.lasted > pairs.seconds
+        kernel = CallsInTurn(ours, theirs) if in_turn else theirs
+        again = as_outputs(test(kernel))
+        if checked_error(error_of(again, right)) != error:
             raise TamperedError("after it the original gives something else: it changed the test")
+        if isinstance(kernel, CallsInTurn):
+            # What needs more calls than the original is slower by as much.
+            timed.append(_Timed(kernel.ratio * first.calls / kernel.calls, theirs.seconds))
+            continue
         found, last = _times(test, ours, theirs, first, pairs)
-        times.append(found)
-        if last is not None:
-            worst = max(worst, checked_error(error_of(last, golden.outputs[number])))
+        timed.append(_Timed(_ratio(*found), statistics.median(found[1])))
+        worst = max(worst, checked_error(error_of(last, right)))
+    before = sum(each.original for each in timed)
+    after = sum(each.ratio * each.original for each in timed)
     if worst > limit:
-        return Compared(math.inf, sum(sum(found[0]) for found in times), math.inf, own)
-    before, after = ([statistics.median(sides[side]) for sides in times] for side in (1, 0))
-    ratio = sum(
-        _ratio(*sides) * own_ for sides, own_ in zip(times, before, strict=True) if own_ > 0
-    )
-    return Compared(ratio / sum(before), sum(after), worst, own)
+        return Compared(math.inf, after, math.inf, own)
+    return Compared(after / before, after, worst, own)
+
+
+@dataclass(frozen=True)
+class _First:
+    """The first run of a test of a variant: the calls, their seconds, and those of the test."""
+
+    seconds: float
+    calls: int
+    lasted: float
+
+    @property
+    def many_calls(self) -> bool:
+        return self.calls >= _MANY_CALLS
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """How a variant compares in a test: its time as a share of the original's, which is in
+    seconds."""
+
+    ratio: float
+    original: float
 
 
 def _ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    return statistics.median(mine / other for mine, other in zip(ours, theirs, strict=True))
+    """In the median over pairs; a test that does not call the kernel is as fast as the other."""
+    pairs = zip(ours, theirs, strict=True)
+    return statistics.median(mine / other if other else 1.0 for mine, other in pairs)
 
 
 Times = tuple[list[float], list[float]]
 
 
 def _times(
-    test: Test,
-    ours: GuardedKernel,
-    theirs: GuardedKernel,
-    first: tuple[float, int, float],
-    pairs: Pairs,
-) -> tuple[Times, Outputs | None]:
-    """The seconds of both kernels in each pair of runs, and what the last one of ``ours`` gave,
-    None where there was no other; each of them has run once before."""
-    seconds, calls, lasted = first
+    test: Test, ours: GuardedKernel, theirs: GuardedKernel, first: _First, pairs: Pairs
+) -> tuple[Times, Outputs]:
+    """The seconds of both kernels in each pair of runs, and what the last one of ``ours`` gave;
+    each of them has run once before."""
     last: Any = None
-    if lasted > pairs.seconds:
-        if calls < _MANY_CALLS:
-            ours.reset()
-            last = test(ours)
-            theirs.reset()
-            test(theirs)
-            seconds = ours.seconds
-        return ([seconds], [theirs.seconds]), None if last is None else as_outputs(last)
+    if first.lasted > pairs.seconds:
+        ours.reset()
+        last = test(ours)
+        theirs.reset()
+        test(theirs)
+        return ([ours.seconds], [theirs.seconds]), as_outputs(last)
     found: Times = ([], [])
     begun = time.perf_counter()
     while len(found[0]) < pairs.most:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tunesmith.errors import UsageError
-from tunesmith.evolve.evaluation.timing import Bind, Run
+from tunesmith.evolve.evaluation.calls import Bind, Run
 from tunesmith.evolve.llvm.timed_call import timed_call
 
 _INTEGERS: dict[int, Any] = {

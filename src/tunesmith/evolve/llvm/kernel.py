@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import UsageError
+from tunesmith.evolve.evaluation.calls import Bind
 from tunesmith.evolve.evaluation.evaluation import Evaluation
 from tunesmith.evolve.evaluation.harness import CallOnce, Tests
 from tunesmith.evolve.evaluation.subject import Built
 from tunesmith.evolve.evaluation.timing import (
     PAIRS,
     REVISION,
-    Bind,
     Compared,
     Golden,
     Goldens,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tunesmith.errors import MissingDependencyError, UsageError, one_line
-from tunesmith.evolve.evaluation.timing import Bind, Run, clocked
+from tunesmith.evolve.evaluation.calls import Bind, Run, clocked
 
 
 def version() -> str:
