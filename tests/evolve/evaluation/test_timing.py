@@ -94,6 +94,24 @@ def test_what_is_clearly_slower_is_not_timed_to_the_end() -> None:
     assert len(calls) == 1 + 40
 
 
+def test_a_test_that_matters_less_is_timed_less() -> None:
+    small: list[str] = []
+
+    def call(arguments: Sequence[Any]) -> None:
+        if arguments[0].size > 1:
+            slow(arguments)
+        else:
+            small.append("")
+            doubled(arguments)
+
+    tests = [TEST, CallOnce((np.ones(1),))]
+    golden = golden_of(bound(call), tests, relative)
+    small.clear()
+    pairs = Pairs(3, 2000, 0.5)
+    compare(bound(doubled), bound(call), tests, relative, golden, limit=1.0, pairs=pairs)
+    assert 1 + 3 <= len(small) < 500, "in all of the seconds there are 2000"
+
+
 def test_an_error_may_be_negative() -> None:
     def gain(outputs: Any, golden: Any) -> float:
         return float(golden[0][0] - outputs[0][0])

@@ -6,7 +6,7 @@ import math
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tunesmith.errors import TunesmithError, UsageError
@@ -37,8 +37,9 @@ class TamperedError(TunesmithError):
 @dataclass(frozen=True)
 class Pairs:
     """How often tests are repeated: at least so many pairs of runs, and more as long as all of them
-    take no more than so many seconds. A test that takes longer than that has one pair, or pairs
-    of calls if it has many. What is clearly slower is not timed to the end."""
+    take no more than so many seconds; less of these go to a test that matters less, as the original
+    is done with it sooner than with others. A test that takes longer than that has one pair, or
+    pairs of calls if it has many. What is clearly slower is not timed to the end."""
 
     least: int = 3
     most: int = 300
@@ -150,10 +151,13 @@ def compare(
         if worst > limit:
             spent = sum(first.seconds for first in firsts)
             return Compared(math.inf, spent, worst if number == len(tests) else math.inf, own)
-    timed = []
-    for test, first, right, error in zip(tests, firsts, golden.outputs, golden.errors, strict=True):
+    timed, most = [], max(golden.seconds)
+    for test, first, right, error, takes in zip(
+        tests, firsts, golden.outputs, golden.errors, golden.seconds, strict=True
+    ):
         theirs.reset()
-        in_turn = first.many_calls and first.lasted > pairs.seconds
+        long = first.lasted > pairs.seconds
+        in_turn = long and first.calls >= _MANY_CALLS
         kernel = CallsInTurn(ours, theirs) if in_turn else theirs
         again = as_outputs(test(kernel))
         if checked_error(error_of(again, right)) != error:
@@ -162,7 +166,8 @@ def compare(
             # What needs more calls than the original is slower by as much.
             timed.append(_Timed(kernel.ratio * first.calls / kernel.calls, theirs.seconds))
             continue
-        found, last = _times(test, ours, theirs, first, pairs)
+        own_pairs = replace(pairs, seconds=pairs.seconds * takes / most)
+        found, last = _times(test, ours, theirs, own_pairs, long=long)
         timed.append(_Timed(_ratio(*found), statistics.median(found[1])))
         worst = max(worst, checked_error(error_of(last, right)))
     before = sum(each.original for each in timed)
@@ -179,10 +184,6 @@ class _First:
     seconds: float
     calls: int
     lasted: float
-
-    @property
-    def many_calls(self) -> bool:
-        return self.calls >= _MANY_CALLS
 
 
 @dataclass(frozen=True)
@@ -204,12 +205,12 @@ Times = tuple[list[float], list[float]]
 
 
 def _times(
-    test: Test, ours: GuardedKernel, theirs: GuardedKernel, first: _First, pairs: Pairs
+    test: Test, ours: GuardedKernel, theirs: GuardedKernel, pairs: Pairs, *, long: bool
 ) -> tuple[Times, Outputs]:
-    """The seconds of both kernels in each pair of runs, and what the last one of ``ours`` gave;
-    each of them has run once before."""
+    """The seconds of both kernels in each pair of runs, of which a ``long`` test has one, and what
+    the last one of ``ours`` gave; each of them has run once before."""
     last: Any = None
-    if first.lasted > pairs.seconds:
+    if long:
         ours.reset()
         last = test(ours)
         theirs.reset()
