@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import importlib
 import pickle
 import select
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -26,14 +28,18 @@ _PART = 1 << 18
 
 
 def prepared(evaluator: Evaluator, memory_limit: int, threads: int) -> Any:
-    """What an evaluator prepares, with so many bytes and threads.
+    """What an evaluator prepares, with so many bytes and threads. What its tests import is imported
+    here as well, so that not each child has to do it.
 
     Raises ``TunesmithError`` where the original fails its tests, or these make no sense.
     """
 
     def prepare(channel: Channel) -> None:
+        before = set(sys.modules)
         try:
-            packed = cloudpickle.dumps(evaluator.prepare())
+            ready = evaluator.prepare()
+            imported = [name for name in sys.modules if name not in before]
+            packed = cloudpickle.dumps((ready, imported))
             for first in range(0, len(packed), _PART):
                 part = base64.b64encode(packed[first : first + _PART]).decode()
                 channel.send({"part": part})
@@ -61,7 +67,11 @@ def prepared(evaluator: Evaluator, memory_limit: int, threads: int) -> Any:
         elif tells_no_memory(ended.last_line):
             why = out_of_memory(memory_limit)
         raise TunesmithError(f"the original fails its tests: {why}")
-    return pickle.loads(bytes(packed))
+    ready, imported = pickle.loads(bytes(packed))
+    for name in imported:
+        with contextlib.suppress(Exception):  # some modules make others that no file has
+            importlib.import_module(name)
+    return ready
 
 
 def _messages(child: Child) -> Iterator[dict[str, Any]]:
