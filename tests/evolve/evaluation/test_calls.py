@@ -16,6 +16,7 @@ from tunesmith.evolve.evaluation.calls import (
     Bind,
     CallsInTurn,
     GuardedKernel,
+    Memory,
     OutOfBoundsError,
     Run,
 )
@@ -88,7 +89,8 @@ def taking(*seconds: float) -> Bind:
     return bind
 
 
-def test_calls_in_turn_give_what_the_original_gives() -> None:
+@pytest.mark.parametrize("memory", [{}, None])
+def test_calls_in_turn_give_what_the_original_gives(memory: Memory | None) -> None:
     order: list[str] = []
 
     def noted(name: str, gives: Any) -> Bind:
@@ -99,10 +101,11 @@ def test_calls_in_turn_give_what_the_original_gives() -> None:
 
         return bound(call)
 
-    kernel, original = GuardedKernel(noted("ours", wrong)), GuardedKernel(noted("its", doubled))
+    kernel = GuardedKernel(noted("ours", wrong), memory)
+    original = GuardedKernel(noted("its", doubled), memory)
     calls = CallsInTurn(kernel, original)
     array = np.ones(2)
-    assert [calls(array) for _ in range(3)] == ["its"] * 3
+    assert [calls(array, array) for _ in range(3)] == ["its"] * 3
     assert array.tolist() == [8.0, 8.0]
     assert order == ["its", "ours", "ours", "its", "its", "ours"]
     assert (calls.calls, kernel.calls, original.calls) == (3, 3, 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,9 @@ class OutOfBoundsError(TunesmithError):
     """A kernel wrote beside its arrays."""
 
 
+Memory = dict[tuple[int, int], Guarded]
+"""Memory for copies of arguments, by their number and bytes. A call writes all of it anew."""
+
 # An array that a kernel is given, the memory of its copy, and the copy.
 _Used = tuple[np.ndarray[Any, Any], Guarded, np.ndarray[Any, Any]]
 
@@ -47,6 +50,12 @@ class Ran:
     seconds: float
     used: Sequence[_Used]
 
+    def kept(self) -> Ran:
+        """The same, which a call that uses the same memory does not change."""
+        return replace(
+            self, used=[(array, guarded, copy.copy()) for array, guarded, copy in self.used]
+        )
+
     def write_back(self) -> None:
         """Make the arguments what the kernel made of their copies."""
         for array, _, copy in self.used:
@@ -55,11 +64,14 @@ class Ran:
 
 class GuardedKernel:
     """Calls a kernel with copies of its arrays that have guard zones. It counts the ``calls``, and
-    adds up the ``seconds`` that they take, without what is done to their arguments."""
+    adds up the ``seconds`` that they take, without what is done to their arguments.
 
-    def __init__(self, bind: Bind) -> None:
+    Kernels that are compared have the same ``memory``: where it lies makes a difference.
+    """
+
+    def __init__(self, bind: Bind, memory: Memory | None = None) -> None:
         self._bind = bind
-        self._memory: dict[tuple[int, int], Guarded] = {}
+        self._memory: Memory = {} if memory is None else memory
         self.reset()
 
     def reset(self) -> None:
@@ -124,7 +136,8 @@ class CallsInTurn:
         if self.calls % 2:
             ours, right = self._kernel.run(arguments), self._original.run(arguments)
         else:
-            right, ours = self._original.run(arguments), self._kernel.run(arguments)
+            right = self._original.run(arguments).kept()
+            ours = self._kernel.run(arguments)
         self._seconds.append((ours.seconds, right.seconds))
         right.write_back()
         return right.returned

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tunesmith.errors import TunesmithError, UsageError
-from tunesmith.evolve.evaluation.calls import Bind, CallsInTurn, GuardedKernel
+from tunesmith.evolve.evaluation.calls import Bind, CallsInTurn, GuardedKernel, Memory
 from tunesmith.evolve.evaluation.harness import (
     ErrorOf,
     Outputs,
@@ -139,7 +139,8 @@ def compare(
     variant wrote beside an array, ``TamperedError`` if the original does not give what it gave
     before, and what the tests raise.
     """
-    ours, theirs = GuardedKernel(variant), GuardedKernel(original)
+    memory: Memory = {}
+    ours, theirs = GuardedKernel(variant, memory), GuardedKernel(original, memory)
     own = max(golden.errors)
     worst, firsts = -math.inf, []
     for number, (test, right) in enumerate(zip(tests, golden.outputs, strict=True), 1):
