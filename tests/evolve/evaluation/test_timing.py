@@ -160,7 +160,6 @@ def test_calls_of_a_long_test_with_many_are_in_turn() -> None:
     found = compared(counted, ten_times, pairs=Pairs(50, 50, 0.0))
     assert len(calls) == 10 + 10
     assert found.ratio > 2
-    assert found.seconds > 0.01
 
 
 def test_more_calls_than_the_original_needs_are_slower() -> None:
