@@ -172,19 +172,16 @@ def test_more_calls_than_the_original_needs_are_slower() -> None:
             calls += 1
         return float(array[0] >= 2**10)
 
-    def seconds(factor: float) -> Function:
+    def growing(factor: float) -> Function:
         def call(arguments: Sequence[Any]) -> None:
-            ends = time.process_time() + 0.002
-            while time.process_time() < ends:
-                pass
-            arguments[0][...] *= factor
+            slow(arguments)
+            arguments[0][...] *= factor / 2.0
 
         return call
 
-    golden = golden_of(bound(seconds(2.0)), [until], relative)
-    original, often = bound(seconds(2.0)), bound(seconds(2**0.25))
-    settings = {"limit": 0.0, "pairs": Pairs(1, 1, 0.0)}
-    found = compare(original, often, [until], relative, golden, **settings)  # type: ignore[arg-type]
+    golden = golden_of(bound(growing(2.0)), [until], relative)
+    original, often = bound(growing(2.0)), bound(growing(2**0.25))
+    found = compare(original, often, [until], relative, golden, limit=0.0, pairs=Pairs(1, 1, 0.0))
     assert found.ratio == pytest.approx(4.0, rel=0.3)
 
 

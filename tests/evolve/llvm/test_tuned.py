@@ -59,11 +59,21 @@ def test_arguments_are_given_in_the_order_of_the_compiler(operator: Operator) ->
 def test_a_kernel_that_cannot_fail_returns_nothing() -> None:
     operator = ts.operators.conv2d(ci=8, h=10, w=10, co=8, kernel=3)
     config = {
-        **{"tile_f": (1, 1, 8), "tile_y": (1, 4, 2), "tile_x": (1, 1, 8)},
-        **{"tile_rc": (8, 1), "tile_ry": (3, 1), "tile_rx": (1, 3)},
-        **{"order_outer": ("f", "y", "x"), "order_middle": ("f", "y", "x")},
-        **{"order_reduction": ("ry", "rc", "rx"), "accumulate": "registers", "vectorize": "x"},
-        **{"parallel": 1, "unroll": 1, "pack_data": False, "pack_weight": False},
+        "tile_f": (1, 1, 8),
+        "tile_y": (1, 4, 2),
+        "tile_x": (1, 1, 8),
+        "tile_rc": (8, 1),
+        "tile_ry": (3, 1),
+        "tile_rx": (1, 3),
+        "order_outer": ("f", "y", "x"),
+        "order_middle": ("f", "y", "x"),
+        "order_reduction": ("ry", "rc", "rx"),
+        "accumulate": "registers",
+        "vectorize": "x",
+        "parallel": 1,
+        "unroll": 1,
+        "pack_data": False,
+        "pack_weight": False,
     }
     (problem,) = problems_of(ts.Task(operator, ts.Target(cores=1)), ["cpu_tiled"])
     kernel = problem.kernel(Config(config))

@@ -133,11 +133,12 @@ def compare(
     in runs of both in turn.
 
     The variant is the first to run in this process, so that it finds nothing that the original left
-    in memory. Its last run is checked as its first one is: what is right but once is wrong. Where
-    its error is above the limit the tests after it are left out, as is the timing; the ratio is
-    infinite then, and the error, unless it was the last test. Raises ``OutOfBoundsError`` if the
-    variant wrote beside an array, ``TamperedError`` if the original does not give what it gave
-    before, and what the tests raise.
+    in memory. Its last run is checked as its first one is: what is right but once is wrong. A long
+    test with many calls has no such run: its second one goes on with what the original gives, and
+    times each call in turn. Where the error is above the limit the tests after it are left out, as
+    is the timing; the ratio is infinite then, and the error, unless it was the last test. Raises
+    ``OutOfBoundsError`` if the variant wrote beside an array, ``TamperedError`` if the original
+    does not give what it gave before, and what the tests raise.
     """
     memory: Memory = {}
     ours, theirs = GuardedKernel(variant, memory), GuardedKernel(original, memory)
