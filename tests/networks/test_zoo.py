@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,6 +78,31 @@ def test_networks_of_torchvision_are_covered(name: str) -> None:
 def test_weights_are_the_same_each_time() -> None:
     first, second = (ZOO.get("dqn").model().state_dict() for _ in range(2))
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_operators_that_torchvision_brings_are_not_declared_again(tmp_path: Path) -> None:
+    """PyTorch ends the process if they are, so there is one for it."""
+    (tmp_path / "_C.so").write_bytes(b"")
+    code = f"""
+from pathlib import Path
+import torch
+from tunesmith.networks.zoo import vision
+
+def load(path):
+    kept.append(torch.library.Library("torchvision", "FRAGMENT"))
+    for name in ("nms", "qnms"):
+        kept[-1].define(name + "(Tensor a, Tensor b, float c) -> Tensor")
+    kept.append(path)
+
+kept = []
+torch.ops.load_library = load
+vision._load_operators(Path({str(tmp_path)!r}))
+print(kept[1:], torch.ops.torchvision.nms.default._schema)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert str(tmp_path / "_C.so") in done.stdout
+    assert "Tensor a, Tensor b" in done.stdout
 
 
 def test_the_names_of_the_zoo() -> None:

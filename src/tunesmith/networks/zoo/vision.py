@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import MissingDependencyError
 from tunesmith.networks.zoo.registry import ZooModel
 
-# Of its operators for detection torchvision declares none itself, but asks about two: where its own
-# code for them does not load, as with a PyTorch of another build, they are declared for it.
+# Of its operators for detection torchvision declares none in Python, but asks about two there: where
+# its own code for them does not load, as with a PyTorch of another build, they are declared for it.
 _ASKED_FOR = ("nms", "qnms")
 
 
 @cache
 def _torchvision() -> Any:
     """torchvision. Raises ``MissingDependencyError``."""
+    missing = MissingDependencyError(
+        "this network needs torchvision: pip install 'tunesmith[networks]'"
+    )
+    found = importlib.util.find_spec("torchvision")
+    if found is None or found.origin is None:
+        raise missing
+    _load_operators(Path(found.origin).parent)
+    try:
+        import torchvision
+    except Exception as error:
+        raise missing from error
+    return torchvision
+
+
+def _load_operators(folder: Path) -> None:
+    """Load torchvision's operators from its folder, as it does itself, or declare them.
+
+    What is declared twice ends the process, so nothing is before that is known.
+    """
     import torch
 
+    for library in sorted(folder.glob("_C*.so")):
+        with contextlib.suppress(OSError):
+            torch.ops.load_library(str(library))
     declared = torch.library.Library("torchvision", "FRAGMENT")
     for name in _ASKED_FOR:
         if not hasattr(torch.ops.torchvision, name):
             declared.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
     _kept.append(declared)
-    try:
-        import torchvision
-    except Exception as error:
-        raise MissingDependencyError(
-            "this network needs torchvision: pip install 'tunesmith[networks]'"
-        ) from error
-    return torchvision
 
 
 _kept: list[Any] = []

@@ -228,6 +228,20 @@ def test_it_is_made_of_the_instructions_that_it_is_meant_to_be(tmp_path: Path) -
     assert count(r"ldmatrix|mma\.sync|\.local") == 0
 
 
+@needs_nvcc
+@pytest.mark.parametrize("stages", [3, 4])
+def test_descriptors_change_in_their_low_words_alone(stages: int, tmp_path: Path) -> None:
+    """On a GPU the code for three stages gave wrong results when sums had 64 bits: ``ptxas`` of
+    CUDA 13.0 did not set the high word of the right descriptor."""
+    program = SKETCH.program(LARGE, TARGET, config_of(LARGE, stages=stages, pending=0))
+    text = ptx_of(cuda_source(program, TARGET.to_tvm()), tmp_path, "sm_90a")
+    made = dict(re.findall(r"or\.b64\s+(%rd\d+), (%rd\d+), \d+;", text))
+    widened = set(re.findall(r"cvt\.u64\.u32\s+(%rd\d+), %r\d+;", text))
+    products = re.findall(r"wgmma\.mma_async[^{]*\{[^}]*\}, (%rd\d+), (%rd\d+),", text)
+    assert len(products) == 4
+    assert {made.get(each) for pair in products for each in pair} <= widened
+
+
 def test_it_is_for_16_bits_on_hopper_alone() -> None:
     product = matmul(m=64, n=64, k=64, dtype="float16")
     archs = ("sm_80", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120")

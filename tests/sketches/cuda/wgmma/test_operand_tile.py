@@ -24,7 +24,7 @@ TILES = [
 
 def fields(tile: OperandTile) -> dict[str, int]:
     """The parts of a descriptor, offsets in bytes ("Matrix Descriptor Format")."""
-    told = tile.descriptor
+    told = tile.high_word << 32 | tile.low_word
 
     def part(first: int, last: int) -> int:
         return told >> first & ((1 << last - first + 1) - 1)

@@ -17,4 +17,4 @@ class CudaWgmmaConv2d(Convolution, WarpgroupSketch):
     """
 
     name: ClassVar[str] = "cuda_wgmma_conv2d"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2

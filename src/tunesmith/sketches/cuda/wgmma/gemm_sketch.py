@@ -18,4 +18,4 @@ class CudaWgmmaGemm(Gemm, WarpgroupSketch):
     """
 
     name: ClassVar[str] = "cuda_wgmma_gemm"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2

@@ -17,8 +17,8 @@ _ELEMENT = 2
 # The number of rows after which the swizzle repeats.
 _ROWS = 8
 
-# The first bit of each part of a descriptor that is not 0.
-_LEADING, _STRIDE, _ORDER = 16, 32, 62
+# The first bit of each part of a word of a descriptor that is not 0, but for those that begin it.
+_LEADING, _ORDER = 16, 30
 
 ALIGNMENT = 1024
 """Bytes of eight rows of the widest blocks. The swizzle depends on addresses, so tiles begin at
@@ -78,14 +78,22 @@ class OperandTile(SharedTile):
         return elements * _ELEMENT // UNIT
 
     @property
-    def descriptor(self) -> int:
-        """The descriptor of the tile's part at address 0 (PTX ISA, "Matrix Descriptor Format").
+    def low_word(self) -> int:
+        """The low half of the descriptor of the tile's part at address 0 (PTX ISA, "Matrix
+        Descriptor Format"); the address in units is to be added.
 
-        From eight rows to the next eight is the stride, from one block to the next the leading
-        offset; the latter is 1 and of no use where blocks follow each other along the sum, for an
-        instruction stays in one.
+        From one block to the next is the leading offset. It is 1 and of no use where blocks follow
+        each other along the sum, for an instruction stays in one.
         """
-        of_a_row = self.width * _ELEMENT // UNIT
-        leading = 1 if self.along_depth else self.rows * of_a_row
-        parts = {_LEADING: leading, _STRIDE: _ROWS * of_a_row, _ORDER: _ORDERS[self.width]}
-        return sum(value << bit for bit, value in parts.items())
+        return (1 if self.along_depth else self.rows * self._units) << _LEADING
+
+    @property
+    def high_word(self) -> int:
+        """Its high half, the same at every address: the stride, from eight rows to the next eight,
+        and the code of the swizzle."""
+        return _ROWS * self._units | _ORDERS[self.width] << _ORDER
+
+    @property
+    def _units(self) -> int:
+        """Units of a row of a block."""
+        return self.width * _ELEMENT // UNIT

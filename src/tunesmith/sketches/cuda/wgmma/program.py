@@ -62,15 +62,21 @@ class WarpgroupMultiplication(Multiplication):
         instructions.wait_for_products(0)
 
     def _descriptors(self) -> tuple[Any, Any]:
-        """Those of the first stage: of the left tile from the warpgroup's first row on."""
+        """The low words of those of the first stage: of the left tile from the warpgroup's first
+        row on."""
         rows_before = self.own_row // ROWS * self.left.start(ROWS, 0)
-        left = _descriptor(self.shared, 0, self.left) + _wide(rows_before)
-        right = _descriptor(self.shared, self.left.elements, self.right)
+        left = self._low_word(0, self.left) + _word(rows_before)
+        right = self._low_word(self.left.elements, self.right)
         return emit.bind("left", left), emit.bind("right", right)
+
+    def _low_word(self, first_element: int, tile: OperandTile) -> Any:
+        """The low word of the descriptor of a tile that begins at this element of the stage."""
+        address = device.shared_address(self.shared, first_element) // _word(UNIT)
+        return address + _word(tile.low_word)
 
     def _multiply(self, left: Any, right: Any, stage: Any) -> None:
         """Begin the products of a stage: one group."""
-        units = _wide(stage // CHUNK)
+        units = _word(stage // CHUNK)
         left, right = emit.bind("left_now", left + units), emit.bind("right_now", right + units)
         instructions.order_registers()
         for step in range(self.use.tile.steps):
@@ -78,22 +84,28 @@ class WarpgroupMultiplication(Multiplication):
                 instructions.begin_product(
                     self.operator.dtype,
                     self.sums(i, 0, self.sums_across),
-                    left + self.left.start(i * ROWS, step * STEP),
-                    right + self.right.start(0, step * STEP),
+                    _descriptor(left, self.left.start(i * ROWS, step * STEP), self.left),
+                    _descriptor(right, self.right.start(0, step * STEP), self.right),
                     left_turned=not self.left.along_depth,
                     right_turned=not self.right.along_depth,
                 )
         instructions.commit_products()
 
 
-def _descriptor(shared: Any, first_element: int, tile: OperandTile) -> Any:
-    """The descriptor of a tile that begins at this element."""
+def _descriptor(low_word: Any, units: int, tile: OperandTile) -> Any:
+    """The descriptor of the part of a tile that is so many units behind that of the low word.
+
+    All that changes is in the low word, and is computed there: of sums of 64 bits whose factors are
+    narrower the ``ptxas`` of CUDA 13.0 has lost the high word.
+    """
     from tvm import tirx
 
-    address = device.shared_address(shared, first_element) // tirx.const(UNIT, "uint32")
-    return _wide(address) + tirx.const(tile.descriptor, "uint64")
+    low = low_word + _word(units) if units else low_word
+    return low.astype("uint64") | tirx.const(tile.high_word << 32, "uint64")
 
 
-def _wide(number: Any) -> Any:
-    """A number in 64 bits, as descriptors are."""
-    return number if isinstance(number, int) else number.astype("uint64")
+def _word(number: Any) -> Any:
+    """A number in 32 bits, as the halves of descriptors are."""
+    from tvm import tirx
+
+    return tirx.const(number, "uint32") if isinstance(number, int) else number.astype("uint32")
