@@ -157,7 +157,11 @@ def _passes_for_loops() -> Any:
 
 def _passes_for_blocks_on_gpus() -> Any:
     """TVM's passes in TVM's order, with ``LastTurns`` instead of ``LoopPartition``, and without
-    those for devices other than NVIDIA's GPUs and for TVM options that we do not set."""
+    those for devices other than NVIDIA's GPUs and for TVM options that we do not set.
+
+    ``CommonSubexprElim`` comes late: ``ThreadSync`` fails where an index is made of vectors that
+    have names.
+    """
     from tvm.ir.transform import Sequential
     from tvm.s_tir import transform as blocks
     from tvm.tirx import transform
@@ -186,12 +190,12 @@ def _passes_for_blocks_on_gpus() -> Any:
             transform.StmtSimplify(),
             transform.RemoveNoOp(),
             blocks.RewriteUnsafeSelect(),
-            transform.CommonSubexprElim(),
             transform.VerifyMemory(),
             transform.AnnotateEntryFunc(),
             blocks.ThreadSync("shared"),
             blocks.ThreadSync("shared.dyn"),
             blocks.ThreadSync("warp"),
+            transform.CommonSubexprElim(),
             blocks.LowerThreadAllreduce(),
             blocks.InjectPTXAsyncCopy(),
             blocks.MergeSharedMemoryAllocations(),

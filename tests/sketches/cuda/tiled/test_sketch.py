@@ -149,6 +149,20 @@ def test_the_default_of_a_large_product_reads_little_for_each_sum() -> None:
     assert config["tile_j"] == (16, 2, 16, 4)
 
 
+def test_copies_of_vectors_whose_places_are_no_row() -> None:
+    """Of 12 by 8 by 3 by 3 weights, four at a time, by 78 threads."""
+    operator = conv2d(n=2, ci=16, h=13, w=11, co=24, kernel=3, padding=1)
+    config = Config(
+        {
+            "tile_n": (1, 1, 1, 2), "tile_f": (2, 1, 6, 2), "tile_y": (1, 13, 1, 1),
+            "tile_x": (11, 1, 1, 1), "tile_rc": (2, 1, 8), "tile_ry": (1, 3), "tile_rx": (1, 3),
+            "stage_pad": True, "stage_weight": True, "vector": 4, "stages": 1,
+            "async_copy": False, "auto_unroll_max_step": 512, "unroll_explicit": 0,
+        }
+    )  # fmt: skip
+    assert mismatch(SKETCH, operator, config, TARGET) is None
+
+
 @needs_nvcc
 @pytest.mark.parametrize("stages", [1, 2])
 def test_sums_are_in_registers_whatever_is_unrolled(stages: int, tmp_path: Path) -> None:
