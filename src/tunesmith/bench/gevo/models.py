@@ -191,7 +191,7 @@ _DIVISION = 1
 def _mlp_train() -> Tested:
     module = StableHLOModule(_MLP_TRAIN, pairs=Pairs(1, 3, 0.5))
     heldout = [TrainMLP(seed, heldout=True) for seed in (2, 3)]
-    return Tested(module, [TrainMLP(0), TrainMLP(1)], heldout, extra_error)
+    return Tested(module, [TrainMLP(seed) for seed in (0, 1, 4)], heldout, extra_error)
 
 
 def _cnn_predict() -> Tested:
@@ -216,7 +216,7 @@ CASES = (
         "Forward, backward and update of two layers, in steps over digits for three epochs; the "
         "error is the accuracy that is lost on digits that it has not learned from.",
         _mlp_train,
-        0.05,
+        0.15,
         "better accuracy at the same time, or the same accuracy in less time",
         claim="4.9 points better accuracy in training at no loss of speed.",
         figure_error=0.0,
@@ -231,7 +231,7 @@ CASES = (
         "is left out of a step with a chance of 0.2. This way of learning was chosen with the "
         "digits divided otherwise into those to learn from, to search with, and to hold out.",
         _cnn_predict,
-        0.05,
+        0.15,
         "1.9 times as fast at 2 points of accuracy at most",
         claim="90 % less time for 2 points of accuracy.",
         figure_error=0.02,
