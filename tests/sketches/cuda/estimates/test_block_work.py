@@ -29,6 +29,8 @@ WORK = BlockWork(
     bytes=0,
     waiting=0,
 )
+# Seconds of a launch.
+LAUNCH = 0.6e-6
 PARTS = ("arithmetic", "shared", "instructions", "bytes", "waiting")
 
 
@@ -53,8 +55,8 @@ def test_a_warp_cannot_issue_as_fast_as_a_multiprocessor() -> None:
 def test_blocks_that_do_not_fit_follow_each_other() -> None:
     four = replace(WORK, registers=64)  # 65536 / (256 * 64) at a time
     one_round, two_rounds = seconds(four, 400, GPU), seconds(four, 800, GPU)
-    assert one_round == pytest.approx(401_000 / 1e9 + 2e-6)
-    assert two_rounds == pytest.approx(802_000 / 1e9 + 2e-6)
+    assert one_round == pytest.approx(401_000 / 1e9 + LAUNCH)
+    assert two_rounds == pytest.approx(802_000 / 1e9 + LAUNCH)
     # The rest of a round takes as long as its fullest multiprocessor.
     assert seconds(four, 401, GPU) == pytest.approx(one_round + 101_000 / 1e9)
     assert seconds(four, 500, GPU) == seconds(four, 401, GPU)
@@ -64,7 +66,7 @@ def test_registers_that_are_not_there_are_in_memory() -> None:
     assert seconds(replace(WORK, registers=300), 100, GPU) > 1.5 * seconds(WORK, 100, GPU)
     # A block of 1024 threads has 64 registers a thread.
     large = replace(WORK, threads=1024)
-    assert seconds(large, 100, GPU) == pytest.approx(101_000 / 1e9 + 2e-6)
+    assert seconds(large, 100, GPU) == pytest.approx(101_000 / 1e9 + LAUNCH)
     assert seconds(replace(large, registers=96), 100, GPU) > seconds(large, 100, GPU)
 
 
