@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tunesmith.networks.build.concatenation import SCHEDULED
+from tunesmith.sketches.tir.schedules import schedule_of
 
 # Elements of float32 in the widest vectors; shorter ones are made of as many as divide an extent.
 _LANES = 16
@@ -33,10 +34,9 @@ def _scheduled(function: Any) -> Any:
     What TVM cannot schedule so stays as it is.
     """
     from tvm import IRModule
-    from tvm.s_tir import Schedule
     from tvm.s_tir.schedule import ScheduleError
 
-    schedule = Schedule(IRModule({"main": function}))
+    schedule = schedule_of(IRModule({"main": function}))
     try:
         root = schedule.get_sblock("root")
     except ScheduleError:  # one that was written as loops, such as sorting

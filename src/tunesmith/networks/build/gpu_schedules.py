@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tunesmith.errors import TunesmithError
+from tunesmith.sketches.tir.schedules import schedule_of
 
 # Threads of a block of the plain schedule.
 _THREADS = 256
@@ -78,10 +79,9 @@ def _plain_schedule(function: Any) -> Any:
     """A thread for each result of each stage. TVM's rules do not take nested stages, such as those
     of adaptive pooling. Raises ``ScheduleError``."""
     from tvm import IRModule
-    from tvm.s_tir import Schedule
     from tvm.tirx import IterVar
 
-    schedule = Schedule(IRModule({"main": function}))
+    schedule = schedule_of(IRModule({"main": function}))
     for block in schedule.get_child_blocks(schedule.get_sblock("root")):
         kinds = [variable.iter_type for variable in schedule.get(block).iter_vars]
         loops = schedule.get_loops(block)

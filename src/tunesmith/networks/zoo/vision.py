@@ -11,7 +11,7 @@ from typing import Any
 from tunesmith.errors import MissingDependencyError
 from tunesmith.networks.zoo.registry import ZooModel
 
-# Of its operators for detection torchvision declares none in Python, but asks about two there: where
+# Of its operators for detection torchvision declares none in Python, but asks about two there. If
 # its own code for them does not load, as with a PyTorch of another build, they are declared for it.
 _ASKED_FOR = ("nms", "qnms")
 

@@ -11,6 +11,7 @@ from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.sketch import Sketch, instantiating
 from tunesmith.sketches.tir.loop_nest import lower
 from tunesmith.sketches.tir.row_stages import RowStages, known_row_stages, row_stages
+from tunesmith.sketches.tir.schedules import schedule_of
 from tunesmith.space import Categorical, Config, Factorization, Ordinal, Parameter, Space
 from tunesmith.target import Target
 
@@ -80,9 +81,7 @@ def _lanes(length: int) -> tuple[int, ...]:
 
 
 def _schedule(operator: Operator, stages: RowStages, config: Config) -> Any:
-    from tvm.s_tir import Schedule
-
-    schedule = Schedule(lower(operator))
+    schedule = schedule_of(lower(operator))
     for name in stages.elementwise:
         if not config[f"store_{name}"]:
             schedule.compute_inline(schedule.get_sblock(name))

@@ -14,6 +14,7 @@ from tunesmith.sketches.sketch import Sketch, instantiating, known
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.instructions import instructions_of
 from tunesmith.sketches.tir.loop_nest import lower
+from tunesmith.sketches.tir.schedules import schedule_of
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.target import Target
 
@@ -57,12 +58,10 @@ class CudaElementwise(Sketch):
         return Config({"threads": threads, "vector": _widths(operator)[-1], "steps": 1})
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
-        from tvm.s_tir import Schedule
-
         operator = known(self, operator, Elementwise)
         with instantiating(self.space(operator, target), config):
             threads, vector, steps = _numbers(config)
-            schedule = Schedule(lower(operator))
+            schedule = schedule_of(lower(operator))
             (stage,) = schedule.get_child_blocks(schedule.get_sblock("root"))
             elements = schedule.fuse(*schedule.get_loops(stage))
             block, _, thread, inner = schedule.split(elements, [None, steps, threads, vector])

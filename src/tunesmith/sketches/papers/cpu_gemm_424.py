@@ -12,6 +12,7 @@ from tunesmith.sketches.cpu.tiled.schedule import LANES
 from tunesmith.sketches.sketch import Sketch, instantiating, known
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.loop_nest import LoopNest, known_loop_nest, lower, output_stage
+from tunesmith.sketches.tir.schedules import schedule_of
 from tunesmith.space import Config, Factorization, Space
 from tunesmith.target import Target
 
@@ -72,9 +73,7 @@ def _tiles(config: Config) -> Tiles:
 
 
 def _schedule(operator: Operator, nest: LoopNest, tiles: Tiles) -> Any:
-    from tvm.s_tir import Schedule
-
-    schedule = Schedule(lower(operator))
+    schedule = schedule_of(lower(operator))
     sums = schedule.get_sblock(nest.block)
     output = output_stage(schedule, sums, nest)
     (m0, m1, m2, m3), (k0, k1), (n0, n1, n2, n3) = tiles

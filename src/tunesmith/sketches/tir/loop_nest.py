@@ -10,6 +10,7 @@ from typing import Any
 
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator
+from tunesmith.sketches.tir.schedules import schedule_of
 
 
 @dataclass(frozen=True)
@@ -120,9 +121,7 @@ def known_loop_nest(operator: Operator, sketch: str) -> LoopNest:
 def main_loop_nest(operator: Operator) -> LoopNest | None:
     """The loop nest of the operator's one reduction; None if it has none or several, or if stages
     after it have another shape, so that they cannot be computed tile by tile of it."""
-    from tvm.s_tir import Schedule
-
-    schedule = Schedule(lower(operator))
+    schedule = schedule_of(lower(operator))
     blocks = [(block, schedule.get(block)) for block in _blocks(schedule)]
     reductions = [(ref, block) for ref, block in blocks if block.init is not None]
     if len(reductions) != 1:

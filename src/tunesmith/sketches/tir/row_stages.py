@@ -8,6 +8,7 @@ from functools import lru_cache
 from tunesmith.errors import UsageError
 from tunesmith.operators import Operator
 from tunesmith.sketches.tir.loop_nest import lower
+from tunesmith.sketches.tir.schedules import schedule_of
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,10 @@ def known_row_stages(operator: Operator, sketch: str) -> RowStages:
 @lru_cache(maxsize=64)
 def row_stages(operator: Operator) -> RowStages | None:
     """The stages of a row-wise operator, or None if it is not one."""
-    from tvm.s_tir import Schedule
-
     shape = operator.result.shape
     if len(shape) != 2:
         return None
-    schedule = Schedule(lower(operator))
+    schedule = schedule_of(lower(operator))
     blocks = [schedule.get(b) for b in schedule.get_child_blocks(schedule.get_sblock("root"))]
     reductions = tuple(block.name_hint for block in blocks[:-1] if block.init is not None)
     between = [block for block in blocks[:-1] if block.init is None]

@@ -9,6 +9,7 @@ from typing import Any
 from tunesmith.operators import Operator
 from tunesmith.sketches.cpu.tiled.packing import Packing, packing_of
 from tunesmith.sketches.tir.loop_nest import LoopNest, lower, output_stage
+from tunesmith.sketches.tir.schedules import schedule_of
 from tunesmith.space import Config
 
 # How many floats a vector register of the widest CPUs holds (AVX-512).
@@ -21,11 +22,9 @@ class TiledSchedule:
     """One schedule in the making: the TVM schedule, its blocks, and the choices of the config."""
 
     def __init__(self, operator: Operator, nest: LoopNest, config: Config) -> None:
-        from tvm.s_tir import Schedule
-
         self.nest = nest
         self.config = config
-        self.schedule = Schedule(lower(operator))
+        self.schedule = schedule_of(lower(operator))
         self.main = self.schedule.get_sblock(nest.block)
         self.inner = {
             axis.name: self._tile(axis.name)[-1]

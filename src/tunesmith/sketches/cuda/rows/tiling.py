@@ -12,6 +12,7 @@ from tunesmith.operators import Operator, element_bits
 from tunesmith.sketches.cuda.limits import WARP, BlockUse, shared_scope
 from tunesmith.sketches.tir.loop_nest import lower
 from tunesmith.sketches.tir.row_stages import RowStages
+from tunesmith.sketches.tir.schedules import schedule_of
 
 COMPUTED_AGAIN, REGISTERS, SHARED = "no", "registers", "shared"
 """Where a stage's values of a row may be kept until they are used again."""
@@ -89,9 +90,7 @@ def bytes_of(dtype: str) -> int:
 
 def scheduled_rows(operator: Operator, stages: RowStages, tiling: RowTiling) -> Any:
     """The scheduled module."""
-    from tvm.s_tir import Schedule
-
-    schedule = Schedule(lower(operator))
+    schedule = schedule_of(lower(operator))
     for name in stages.elementwise:
         # Stages of one value a row are inlined, too: TVM would let them reuse the memory of the
         # total that they are computed from, which all threads share.

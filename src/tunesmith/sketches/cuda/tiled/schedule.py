@@ -13,6 +13,7 @@ from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.limits import shared_scope
 from tunesmith.sketches.cuda.tiled.block_tiling import DIMENSIONS, Tiling
 from tunesmith.sketches.tir.loop_nest import Access, LoopNest, lower, output_stage
+from tunesmith.sketches.tir.schedules import schedule_of
 
 # The slowest first, as loops are nested.
 _NESTED = DIMENSIONS[::-1]
@@ -21,9 +22,7 @@ _PARTS = ("blockIdx", "vthread", "threadIdx")
 
 def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
     """The scheduled module. Raises what TVM raises where the tiling is impossible."""
-    from tvm.s_tir import Schedule
-
-    schedule = Schedule(lower(operator))
+    schedule = schedule_of(lower(operator))
     scope = shared_scope(tiling.use(operator, nest).shared_bytes)
     schedule_nest(schedule, nest, tiling, scope)
     return schedule.mod

@@ -15,6 +15,7 @@ from tunesmith.sketches.cuda.tiled.schedule import (
     unroll,
 )
 from tunesmith.sketches.tir.loop_nest import LoopNest, lower, output_stage
+from tunesmith.sketches.tir.schedules import schedule_of
 
 
 def scheduled_in_slices(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
@@ -24,9 +25,7 @@ def scheduled_in_slices(operator: Operator, nest: LoopNest, tiling: Tiling) -> A
     end all store their sums in shared memory, and the block's threads add them up.
     Raises what TVM raises where the tiling is impossible.
     """
-    from tvm.s_tir import Schedule
-
-    schedule = Schedule(lower(operator))
+    schedule = schedule_of(lower(operator))
     totals = schedule.get_sblock(nest.block)
     partial = _partial_sums(schedule, totals, nest, tiling)
     scope = shared_scope(tiling.use(operator, nest).shared_bytes)

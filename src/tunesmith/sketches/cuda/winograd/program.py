@@ -13,15 +13,14 @@ from tunesmith.sketches.cuda.winograd.transforms import (
 )
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.hoisting import hoisted
+from tunesmith.sketches.tir.schedules import schedule_of
 from tunesmith.sketches.tir.weights import program_of
 from tunesmith.sketches.winograd.tiling import DTYPE
 
 
 def winograd_program(sizes: Sizes) -> Any:
     """The module: ``main``, and ``prepare`` where the weights are constant."""
-    from tvm.s_tir import Schedule
-
-    schedule = Schedule(_unscheduled(sizes))
+    schedule = schedule_of(_unscheduled(sizes))
     schedule_nest(schedule, sizes.nest, sizes.tiling)
     return hoisted(schedule.mod) if sizes.operator.constant_weights else schedule.mod
 
