@@ -118,6 +118,7 @@ def test_another_run_goes_on_from_there(tmp_path: Path) -> None:
     first = run(store=place)
     again = run(store=place, budget=Budget(trials=5))
     assert again.evaluations <= 15, "what was known is not evaluated again"
+    assert (first.earlier, again.earlier) == (0, first.evaluations)
     assert again[0].speedup >= first[0].speedup
     with open_store(place) as store:
         (task,) = {each.key for each in store.tasks()} or {""}

@@ -45,10 +45,12 @@ class Archive:
         self._individuals: dict[str, Individual] = {}
         self.outcomes: Counter[str] = Counter()
         self.doubts: list[str] = []
+        self.earlier = 0
         if store is None:
             return
         key = f"evolve:{subject.name}:{subject.digest}"
         for stored in [] if fresh else store.evaluations(key):
+            self.earlier += 1
             self._take(stored)
         self._session = store.begin_session(
             key,

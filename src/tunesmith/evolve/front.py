@@ -100,7 +100,8 @@ class Generation:
 class Front(Sequence[Point]):
     """The programs that nothing else beats, the fastest first; empty where nothing beats the
     original. ``history`` has the generations, ``outcomes`` how many programs ended how,
-    ``stopped`` why the search ended, and ``doubts`` what speaks against it, in a line each."""
+    ``stopped`` why the search ended, and ``doubts`` what speaks against it, in a line each.
+    ``evaluations`` and ``seconds`` are of this run; it went on from ``earlier`` evaluations."""
 
     subject: Subject
     points: Sequence[Point]
@@ -110,6 +111,7 @@ class Front(Sequence[Point]):
     history: Sequence[Generation] = ()
     outcomes: Mapping[str, int] = field(default_factory=dict)
     doubts: Sequence[str] = ()
+    earlier: int = 0
 
     def __len__(self) -> int:
         return len(self.points)

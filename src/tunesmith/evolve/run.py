@@ -177,6 +177,7 @@ class _Run:
             self._history,
             self._archive.outcomes,
             [*self.doubts, *self._archive.doubts, *self._doubts()],
+            self._archive.earlier,
         )
 
     def _doubts(self) -> list[str]:

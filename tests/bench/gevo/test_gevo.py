@@ -137,6 +137,7 @@ def test_a_page_has_the_fronts(tmp_path: Path) -> None:
     row = {
         **{"case": "svm", "speedup": 2.0, "error": 0.0, "heldout_speedup": 1.9},
         **{"heldout_error": 0.0, "evaluations": 10, "edits": 1, "seconds": 2.0},
+        "earlier_evaluations": 5,
         **{"front": [point, {**point, "speedup": 1.5}], "words": ["delete %v1"], "history": []},
         **{"command": "tunesmith bench gevo --case svm", "origin": origin},
     }
@@ -150,7 +151,7 @@ def test_a_page_has_the_fronts(tmp_path: Path) -> None:
     page = write_evolve(tmp_path, figures)
     assert "| svm | 50 | 80 % | 3.2 |" in page
     assert "- `delete %v1`" in page
-    assert "Nothing faster was found in 10 evaluations." in page
+    assert "Nothing faster was found in 15 evaluations." in page
     assert "of 9 edits 8 were" in page
     assert max(map(len, page.splitlines())) <= 200
 

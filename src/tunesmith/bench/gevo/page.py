@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tunesmith.bench.gevo.cases import CASES
-from tunesmith.bench.pages.charts import SERIES, new_figure, styled, svg_texts
+from tunesmith.bench.pages.charts import SERIES, factor_axis, new_figure, styled, svg_texts
 from tunesmith.bench.pages.figure_files import (
     WAY_OUT,
     make_folder,
@@ -95,6 +95,7 @@ def _fronts(rows: list[dict[str, Any]]) -> Figure | None:
         speedups = [point["speedup"] for point in row["front"]]
         colour = SERIES[number % len(SERIES)]
         axes.plot(errors, speedups, "o-", color=colour, label=row["case"], markersize=4)
+    factor_axis(axes)
     axes.set_xlabel("accuracy that is lost, in points")
     axes.set_ylabel("times as fast")
     axes.set_title("Fronts")

@@ -57,6 +57,7 @@ def row_of(case: Case, front: Front, command: str) -> dict[str, Any]:
         "heldout_error": 0.0 if best is None else best.heldout_error,
         "heldout_speedup": 1.0 if best is None else 1.0 / best.heldout_ratio,
         "evaluations": front.evaluations,
+        "earlier_evaluations": front.earlier,
         "edits": 0 if best is None else len(best.edits),
         "seconds": front.seconds,
         "stopped": front.stopped,

@@ -133,6 +133,16 @@ def count_axis(axes: Axes, last: float) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
 
 
+def factor_axis(axes: Axes) -> None:
+    """Make y a logarithmic axis of factors, which are written out."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda factor, _: f"{factor:g}×"))
+
+
 def share_axis(axes: Axes, *, of: str = "y") -> None:
     """Write the numbers of an axis in percent."""
     from matplotlib.ticker import FuncFormatter

@@ -147,6 +147,7 @@ def _print(front: Front, files: list[Path], report: Path | None, *, as_json: boo
                 "name": front.subject.name,
                 "points": [point.to_json() for point in front],
                 "evaluations": front.evaluations,
+                "earlier_evaluations": front.earlier,
                 "seconds": front.seconds,
                 "stopped": front.stopped,
                 "outcomes": dict(front.outcomes),
