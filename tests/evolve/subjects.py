@@ -95,6 +95,8 @@ class WordsEvaluator:
             os.kill(os.getpid(), signal.SIGSEGV)
         if "hang" in words:
             time.sleep(60)
+        while "loop" in words:
+            pass
         if "leave" in words:
             os._exit(3)
         if "raise" in words:

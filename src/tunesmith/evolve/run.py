@@ -38,8 +38,10 @@ _SILENCE = 1.0
 _IDLE = 20
 # So many programs with one error do not look like chance.
 _SURE = 20
-# Seconds that a variant may take anyway, and how much longer than the original besides.
+# Seconds that a variant may take anyway, and how much longer than the original besides; the same
+# of processor time, which others do not lengthen.
 _PATIENCE, _SLOWER = 1.0, 5.0
+_PROCESSOR_PATIENCE, _PROCESSOR_SLOWER = 0.1, 4.0
 
 
 @dataclass(frozen=True)
@@ -216,6 +218,9 @@ class _Run:
             program.evaluations.append(found)
         # What takes so much longer than the original is of no use, and most such programs hang.
         self._pool.timeout = min(self._pool.timeout, _PATIENCE + _SLOWER * took)
+        self._pool.processor_timeout = self._subject.threads * (
+            _PROCESSOR_PATIENCE + _PROCESSOR_SLOWER * took
+        )
         return Individual((), program)
 
     def _generations(self) -> Stop:

@@ -50,6 +50,24 @@ def test_one_that_hangs_is_ended_while_others_go_on() -> None:
     assert time.monotonic() - begun < 30
 
 
+def test_one_that_loops_is_ended_by_its_processor_time() -> None:
+    """One that waits, as on a busy machine, takes none."""
+    settings = EvaluationSettings(timeout=3.0, workers=2)
+    with EvaluationPool(WordsSubject("a b"), settings) as pool:
+        pool.processor_timeout = 0.5
+        pool.submit(0, "loop", limit=1.0)
+        pool.submit(1, "hang", limit=1.0)
+        found: dict[int, Evaluation] = {}
+        while pool.busy:
+            found.update(pool.answers(1.0))
+        assert pool.evaluate("a", limit=1.0).ratio == 2 / 3
+    looping, hanging = found[0], found[1]
+    assert looping == Evaluation(
+        Outcome.RUN_TIMEOUT, message="not done after 0.5 s of processor time"
+    )
+    assert hanging == Evaluation(Outcome.RUN_TIMEOUT, message="not done after 3 s")
+
+
 def test_tests_held_out_are_others() -> None:
     with EvaluationPool(WordsSubject("a b"), SETTINGS) as pool:
         assert pool.evaluate("a", limit=1.0).ratio == 2 / 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -56,7 +57,10 @@ class EvaluationPool:
 
     def __init__(self, subject: Subject, settings: EvaluationSettings) -> None:
         self.settings = settings
-        self.timeout = settings.timeout  # of the tests of the search, which the search may lower
+        # Of the tests of the search, which the search may lower, the second of processor time:
+        # that is the same on a machine that others use.
+        self.timeout = settings.timeout
+        self.processor_timeout = math.inf
         self._slots = settings.slots(subject.threads)
         self._busy: set[int] = set()
         self._ended = False
@@ -139,6 +143,7 @@ class EvaluationPool:
                 "again": again or heldout,
                 "limit": limit,
                 "timeout": self.settings.timeout if heldout else self.timeout,
+                "processor_timeout": math.inf if heldout else self.processor_timeout,
             }
         )
 

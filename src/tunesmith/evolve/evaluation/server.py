@@ -39,25 +39,45 @@ from tunesmith.measurement import Outcome
 
 # How often to look whether the client is still there, in seconds.
 _LOOK_UP = 1.0
+# The system counts processor time in such steps.
+_TICK = 0.01
 
 
 @dataclass
 class _Run:
-    """A variant that is being evaluated: what the client said, until when, and what it said of
-    itself."""
+    """A variant that is being evaluated: what the client said, until when, when to look how much
+    processor time it took, and what it said of itself. ``timed_out`` says after what it was ended.
+    """
 
     message: Message
     child: Child
     deadline: float
+    look_at: float
     answer: dict[str, Any] | None = field(default=None)
-    timed_out: bool = False
+    timed_out: str = ""
+
+    @property
+    def next_look(self) -> float:
+        """When there is something to decide, if it has not ended by then."""
+        return math.inf if self.timed_out else min(self.deadline, self.look_at)
+
+    def look(self, threads: int) -> None:
+        """End it where it took too long, by the clock or by its processor time."""
+        now, most = time.monotonic(), float(self.message["processor_timeout"])
+        if now >= self.deadline:
+            self.timed_out = f"{self.message['timeout']:g} s"
+        elif now >= self.look_at:
+            left = most - self.child.processor_seconds
+            if left <= 0:
+                self.timed_out = f"{most:.2g} s of processor time"
+            self.look_at = now + max(_TICK, left / threads)
+        if self.timed_out:
+            self.child.kill()
 
     def evaluation(self, status: int, words: str, memory_limit: int) -> Evaluation:
         """What came of it, by its own words or by how it ended."""
         if self.timed_out:
-            return Evaluation(
-                Outcome.RUN_TIMEOUT, message=f"not done after {self.message['timeout']:g} s"
-            )
+            return Evaluation(Outcome.RUN_TIMEOUT, message=f"not done after {self.timed_out}")
         if self.answer is not None:
             return Evaluation.from_json(self.answer)
         if tells_no_memory(words):
@@ -96,13 +116,12 @@ class EvaluationServer:
         writing = selectors.EVENT_WRITE if self._client.unsent else 0
         self._selector.modify(self._client, selectors.EVENT_READ | writing, self._hear_client)
         now = time.monotonic()
-        wait = min([_LOOK_UP, *(run.deadline - now for run in self._runs)])
+        wait = min([_LOOK_UP, *(run.next_look - now for run in self._runs)])
         for key, _ in self._selector.select(max(0.0, wait)):
             key.data()
         for run in self._runs:
-            if time.monotonic() >= run.deadline and not run.timed_out:
-                run.timed_out = True
-                run.child.kill()
+            if time.monotonic() >= run.next_look:
+                run.look(self._threads)
 
     def _hear_client(self) -> None:
         self._client.flush()
@@ -111,7 +130,8 @@ class EvaluationServer:
 
     def _start(self, message: Message) -> None:
         child = Child(partial(self._evaluate, message), self._memory_limit, self._threads)
-        run = _Run(message, child, time.monotonic() + float(message["timeout"]))
+        now, most = time.monotonic(), float(message["processor_timeout"])
+        run = _Run(message, child, now + float(message["timeout"]), now + most / self._threads)
         self._runs.append(run)
         self._selector.register(child.handle, selectors.EVENT_READ, partial(self._on_exit, run))
 

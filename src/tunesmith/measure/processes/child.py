@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import psutil
+
 from tunesmith.errors import describe
 from tunesmith.measure.failure import last_line
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError
@@ -70,6 +72,14 @@ class Child:
         self._printed = printed
         self.channel = Channel(ours, _LONGEST_MESSAGE)
         self.handle = os.pidfd_open(self.pid)
+
+    @property
+    def processor_seconds(self) -> float:
+        """The processor time of the child so far, in seconds, of all its threads."""
+        with contextlib.suppress(psutil.Error):
+            times = psutil.Process(self.pid).cpu_times()
+            return float(times.user + times.system)
+        return 0.0
 
     def signal(self, number: int) -> None:
         """Send a signal to the child's process group."""
