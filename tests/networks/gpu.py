@@ -84,11 +84,11 @@ def gpu_choices(network: Network) -> Mapping[Task, Choice]:
 
 def assert_close(found: Any, expected: Any) -> None:
     """The results of a call, whatever library they are of, against PyTorch's."""
-    pairs = zip(_several(found), _several(expected), strict=True)
+    pairs = zip(several(found), several(expected), strict=True)
     for ours, theirs in pairs:
         array = ours.numpy() if hasattr(ours, "numpy") else ours
         np.testing.assert_allclose(array, theirs.numpy(), 1e-4, 1e-5)
 
 
-def _several(results: Any) -> tuple[Any, ...]:
+def several(results: Any) -> tuple[Any, ...]:
     return results if isinstance(results, tuple) else (results,)

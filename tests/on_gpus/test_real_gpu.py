@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.kernels import BIASED, DATA, SQUARE, WEIGHT, assert_right, inputs_of, kernel_of
-from tests.networks.gpu import gpu_choices, model_of
+from tests.networks.gpu import gpu_choices, model_of, several
 from tunesmith.cuda.devices import gpus
 from tunesmith.errors import TunesmithError
 from tunesmith.kernel.kernel import Kernel
@@ -123,10 +123,6 @@ def test_networks(name: str, tmp_path: Path) -> None:
     with torch.no_grad():
         expected = model(example)
     for found in (compiled(example.numpy()), loaded(example.cuda())):
-        pairs = zip(_several(found), _several(expected), strict=True)
+        pairs = zip(several(found), several(expected), strict=True)
         for ours, theirs in pairs:
             torch.testing.assert_close(torch.as_tensor(ours).cpu(), theirs, rtol=1e-4, atol=1e-5)
-
-
-def _several(results: Any) -> tuple[Any, ...]:
-    return results if isinstance(results, tuple) else (results,)

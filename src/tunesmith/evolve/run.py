@@ -38,10 +38,9 @@ _SILENCE = 1.0
 _IDLE = 20
 # So many programs with one error do not look like chance.
 _SURE = 20
-# Seconds that a variant may take anyway, and how much longer than the original besides; the same
-# of processor time, which others do not lengthen.
-_PATIENCE, _SLOWER = 1.0, 5.0
-_PROCESSOR_PATIENCE, _PROCESSOR_SLOWER = 0.1, 4.0
+# Seconds that a variant may take anyway, and how much longer than the original besides: by the
+# clock, and of processor time, which others do not lengthen.
+_BY_CLOCK, _BY_PROCESSOR = (1.0, 5.0), (0.1, 4.0)
 
 
 @dataclass(frozen=True)
@@ -217,10 +216,11 @@ class _Run:
                 )
             program.evaluations.append(found)
         # What takes so much longer than the original is of no use, and most such programs hang.
-        self._pool.timeout = min(self._pool.timeout, _PATIENCE + _SLOWER * took)
-        self._pool.processor_timeout = self._subject.threads * (
-            _PROCESSOR_PATIENCE + _PROCESSOR_SLOWER * took
+        by_clock, by_processor = (
+            patience + slower * took for patience, slower in (_BY_CLOCK, _BY_PROCESSOR)
         )
+        self._pool.timeout = min(self._pool.timeout, by_clock)
+        self._pool.processor_timeout = self._subject.threads * by_processor
         return Individual((), program)
 
     def _generations(self) -> Stop:

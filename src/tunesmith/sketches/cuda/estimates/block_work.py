@@ -25,9 +25,8 @@ _ALONE = 2.0
 _EXPOSED = 0.3
 # Cycles until a block's first step: launching it, computing where it is, the first data.
 _BLOCK_CYCLES = 1000
-# Seconds of a launch that follows another one in a CUDA graph. With these the estimates of short
-# convolutions are right in the median on an H200 (gpu.md in docs/benchmarks); 2 us, as on earlier
-# GPUs, had the three launches of Winograd's algorithm lose to one of a slower program.
+# Seconds of a launch that follows another one in a CUDA graph, as times of an H200 suggest: with
+# 2 us the three launches of Winograd's algorithm seemed slower than one of a worse program.
 _LAUNCH_SECONDS = 0.6e-6
 _NANOSECONDS = 1e9
 # By what factor a thread is slower that spills all its registers.
