@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tunesmith.measurement import Candidate, DeviceState, Measurement, Outcome
+from tunesmith.measurement import (
+    LONGEST_PHASE,
+    Candidate,
+    DeviceState,
+    Measurement,
+    Outcome,
+)
 from tunesmith.space import Config
 
 CONFIG = Config({"tile": (4, 8), "unroll": 16})
@@ -39,3 +48,37 @@ def test_more_may_be_told_beside_it() -> None:
     measurement = Measurement(CONFIG, Outcome.NO_ERROR, (1.0,))
     told = {"id": 3, "resources": None, **measurement.to_json()}
     assert Measurement.from_json(Candidate(CONFIG), told) == measurement
+
+
+@given(measurement=measurements)
+def test_what_makes_sense_stays_as_it_is(measurement: Measurement) -> None:
+    if measurement.run_seconds or not measurement.valid:
+        assert measurement.checked() is measurement
+
+
+@pytest.mark.parametrize("seconds", [math.nan, math.inf, 0.0, -1.0])
+def test_a_time_that_is_none_is_a_failure(seconds: float) -> None:
+    found = Measurement(CONFIG, Outcome.NO_ERROR, (1.0, seconds)).checked()
+    assert found.outcome is Outcome.UNKNOWN_ERROR
+    assert found.message == f"the measurer reports a call of {seconds} seconds"
+    assert found.run_seconds == ()
+
+
+def test_a_valid_trial_without_a_time_is_a_failure() -> None:
+    found = Measurement(CONFIG, Outcome.NO_ERROR).checked()
+    assert (found.outcome, found.message) == (
+        Outcome.UNKNOWN_ERROR,
+        "the measurer reports no time of a call",
+    )
+
+
+@pytest.mark.parametrize(
+    ("phase", "counted"),
+    [(math.nan, 0.0), (-1.0, 0.0), (math.inf, LONGEST_PHASE), (1e300, LONGEST_PHASE), (2.0, 2.0)],
+)
+def test_a_phase_takes_no_less_than_nothing_and_no_more_than_a_week(
+    phase: float, counted: float
+) -> None:
+    found = Measurement(CONFIG, Outcome.NO_ERROR, (1.0,), build_time=phase, run_time=1.0).checked()
+    assert (found.build_time, found.run_time) == (counted, 1.0)
+    assert found == replace(found.checked(), config=CONFIG)

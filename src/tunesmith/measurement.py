@@ -6,7 +6,7 @@ import enum
 import math
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ _MEANINGS = {
 
 REPEATED = "the same program as in an earlier trial of the run, whose figures these are"
 """The message of a valid trial that was neither built nor run."""
+
+LONGEST_PHASE = 7 * 86400.0
+"""Seconds of a trial's build or run beyond which they are no figures: a week."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,29 @@ class Measurement:
             device_state=None if state is None else DeviceState(**state),
         )
 
+    def checked(self) -> Measurement:
+        """The same if all its numbers make sense, as those of a measurer of others may not.
+
+        A valid trial without a time of a call, or with one that is not finite and above 0, becomes
+        one that failed, and its message says so. A phase that took no time, or less, counts as 0
+        seconds; one longer than ``LONGEST_PHASE`` counts as that.
+        """
+        found = self
+        wrong = [seconds for seconds in self.run_seconds if not 0.0 < seconds < math.inf]
+        if self.valid and (wrong or not self.run_seconds):
+            what = f"a call of {wrong[0]} seconds" if wrong else "no time of a call"
+            found = replace(
+                self,
+                outcome=Outcome.UNKNOWN_ERROR,
+                run_seconds=(),
+                message=f"the measurer reports {what}",
+            )
+        phases = self.build_time, self.run_time
+        if not all(0.0 <= seconds <= LONGEST_PHASE for seconds in phases):
+            build, run = map(_phase, phases)
+            found = replace(found, build_time=build, run_time=run)
+        return found
+
     @property
     def valid(self) -> bool:
         """Whether the trial produced a usable time."""
@@ -157,3 +183,8 @@ class Measurement:
         """
         gflops = None if flops is None else flops / self.seconds / 1e9
         return {"seconds": self.seconds, "gflops": gflops, "config": self.config.to_json()}
+
+
+def _phase(seconds: float) -> float:
+    """Seconds of a phase that make sense."""
+    return min(seconds, LONGEST_PHASE) if seconds > 0.0 else 0.0

@@ -68,8 +68,25 @@ def test_values_without_an_order_are_equally_far_apart() -> None:
     assert [_of(Categorical("c", ("a", "b")), value) for value in "ab"] == [[0.0], [1.0]]
 
 
-def test_a_permutation_has_the_place_of_each_item() -> None:
-    assert _of(Permutation("order", ("i", "j", "k")), ("k", "i", "j")) == [0.5, 1.0, 0.0]
+def test_a_permutation_tells_of_each_pair_which_comes_first() -> None:
+    """The pairs are ij, ik and jk; a permutation of three has two pairs an item."""
+    order = Permutation("order", ("i", "j", "k"))
+    assert _of(order, ("i", "j", "k")) == [0.5, 0.5, 0.5]
+    assert _of(order, ("k", "i", "j")) == [0.5, 0.0, 0.0]
+
+
+def test_what_is_one_choice_is_one_group() -> None:
+    space = Space(
+        [
+            Ordinal("n", (1, 2, 4)),
+            Categorical("c", ("x", "y", "z")),
+            Permutation("p", ("i", "j", "k")),
+            Categorical("flag", (False, True)),
+        ]
+    )
+    coordinates = Coordinates(space)
+    assert coordinates.groups == [0, 1, 1, 1, 2, 3, 4, 5]
+    assert coordinates.count == len(coordinates.groups)
 
 
 def test_a_parameter_with_one_value_has_none() -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tunesmith.models import CostModel, gaussian_process
 from tunesmith.models.gaussian_process import (
     GaussianProcess,
+    _apart,
     _Distances,
     _Hyperparameters,
     _log_posterior,
+    _Prior,
 )
 from tunesmith.testing.cost_model import CostModelConformance
 
@@ -22,6 +25,7 @@ class TestGaussianProcess(CostModelConformance):
         return GaussianProcess(features)
 
 
+Array = npt.NDArray[np.float64]
 RNG = np.random.default_rng(0)
 POINTS = RNG.random((20, 3))
 VALUES = np.sin(6 * POINTS[:, 0]) + 0.01 * RNG.standard_normal(20)
@@ -38,15 +42,22 @@ def test_a_single_known_value() -> None:
     np.testing.assert_allclose(deviation, np.sqrt([1 - 1 / (1 + noise), 1 - near**2 / (1 + noise)]))
 
 
-def test_the_gradient_is_that_of_the_posterior() -> None:
-    apart = np.abs(POINTS[:, None] - POINTS[None])
-    logs = np.array([0.3, -0.5, 0.1, 0.2, -3.0])
-    _, gradient = _log_posterior(_Hyperparameters(logs), apart, VALUES)
+def log_posterior(logs: Array, groups: list[int]) -> tuple[float, Array]:
+    numbers = np.array(groups)
+    count = max(groups) + 1
+    apart = _apart(POINTS, numbers, count)
+    return _log_posterior(_Hyperparameters(logs, numbers), _Prior.of(count, 2.0), apart, VALUES)
+
+
+@pytest.mark.parametrize("groups", [[0, 1, 2], [0, 1, 1]])
+def test_the_gradient_is_that_of_the_posterior(groups: list[int]) -> None:
+    logs = np.append([0.3, -0.5, 0.1][: max(groups) + 1], [0.2, -3.0])
+    _, gradient = log_posterior(logs, groups)
     for index in range(len(logs)):
         step = np.zeros(len(logs))
         step[index] = 1e-5
-        above, _ = _log_posterior(_Hyperparameters(logs + step), apart, VALUES)
-        below, _ = _log_posterior(_Hyperparameters(logs - step), apart, VALUES)
+        above, _ = log_posterior(logs + step, groups)
+        below, _ = log_posterior(logs - step, groups)
         assert (above - below) / 2e-5 == pytest.approx(gradient[index], rel=1e-3, abs=1e-4)
 
 
@@ -67,11 +78,10 @@ def test_fitting_finds_what_matters() -> None:
 
 
 def test_fitting_never_ends_with_less_than_it_began_with() -> None:
-    apart = np.abs(POINTS[:, None] - POINTS[None])
-    model = GaussianProcess(3)
-    before, _ = _log_posterior(model._found, apart, VALUES)
+    model = GaussianProcess(3, distance=2.0)
+    before, _ = log_posterior(model._found.logs, [0, 1, 2])
     model.adapt(POINTS, VALUES, steps=3)
-    after, _ = _log_posterior(model._found, apart, VALUES)
+    after, _ = log_posterior(model._found.logs, [0, 1, 2])
     assert after >= before
 
 
@@ -133,3 +143,24 @@ def test_distances_are_those_of_the_definition() -> None:
         assert _Distances(known, scales).to(points) == pytest.approx(expected, abs=1e-12)
     zeros = _Distances(np.zeros((3, 6)), scales)  # no coordinate has a step
     assert zeros.to(known) == pytest.approx(np.tile((known / scales).sum(axis=1), (3, 1)).T)
+
+
+def test_coordinates_of_a_group_share_a_scale() -> None:
+    model = GaussianProcess(4, groups=[0, 0, 1, 2])
+    model.adapt(RNG.random((20, 4)), VALUES)
+    scales = model._found.scales
+    assert scales.shape == (4,)
+    assert scales[0] == scales[1]
+    assert len(set(scales)) == 3
+
+
+def test_a_wide_space_is_no_rougher_than_a_narrow_one() -> None:
+    """Scales begin at the typical distance, so that this is what two typical points share."""
+    shared = []
+    for count in (3, 120):
+        points = RNG.random((60, count))
+        distance = float(np.abs(points[:30] - points[30:]).sum(axis=1).mean())
+        model = GaussianProcess(count, distance=distance)
+        model.condition(points[:30], np.ones(30))
+        shared.append(float(np.median(model._covariance(points[30:]))))
+    assert shared == pytest.approx([np.exp(-1.0)] * 2, rel=0.25)

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from tests.kernels import BIASED, DATA, SQUARE, WEIGHT, assert_right, inputs_of, kernel_of
+from tests.models.test_tree_gru import nests
 from tests.networks.gpu import gpu_choices, model_of, several
 from tunesmith.cuda.devices import gpus
 from tunesmith.errors import TunesmithError
 from tunesmith.kernel.kernel import Kernel
+from tunesmith.models.tree_gru import TreeGRU
 from tunesmith.networks import from_torch, load
 from tunesmith.operators import Operator, conv2d, matmul
 from tunesmith.sketches import sketches, sketches_for
@@ -126,3 +128,17 @@ def test_networks(name: str, tmp_path: Path) -> None:
         pairs = zip(several(found), several(expected), strict=True)
         for ours, theirs in pairs:
             torch.testing.assert_close(torch.as_tensor(ours).cpu(), theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_the_tree_gru_learns_on_the_gpu() -> None:
+    """It takes the GPU by itself, and predicts what it predicts on the processor."""
+    features, values = nests(300, seed=0)
+    others, expected = nests(100, seed=1)
+    predicted = []
+    for device in (None, "cpu"):
+        model = TreeGRU(12, loops=4, steps=200, device=device)
+        model.fit(features, values)
+        predicted.append(model.predict(others).means)
+    assert TreeGRU(12, loops=4)._device == "cuda"
+    assert np.corrcoef(predicted[0], expected)[0, 1] > 0.9
+    assert np.corrcoef(predicted[0], predicted[1])[0, 1] > 0.9

@@ -14,6 +14,7 @@ from tunesmith.task import Task
 from tunesmith.transfer.shipped import FOLDER, shipped_model
 
 CPU = Target(mcpu="znver4", cores=2)
+GPU = Target(kind="cuda", arch="sm_90")
 
 
 def test_it_is_small() -> None:
@@ -51,5 +52,15 @@ def test_it_says_how_good_it_is_on_networks_that_it_has_not_seen() -> None:
     assert model.tasks >= 40
 
 
-def test_there_is_none_for_gpus_yet() -> None:
-    assert shipped_model(Target(kind="cuda", arch="sm_90")) is None
+def test_that_for_gpus_knows_the_sketches_that_schedule_networks() -> None:
+    model = shipped_model(GPU)
+    assert model is not None
+    for dtype in ("float32", "float16"):
+        operator = conv2d(ci=64, h=14, w=14, co=64, kernel=3, padding=1, dtype=dtype)
+        for problem in problems_of(Task(operator, GPU)):
+            assert model.knows(problem), f"train it again: {problem.sketch.name}"
+            configs = problem.space.sample_many(20, np.random.default_rng(0))
+            estimates, seconds = problem.estimates(configs), model.seconds(problem, configs)
+            possible = np.isfinite(estimates)
+            assert (np.isfinite(seconds) == possible).all()
+            assert not np.allclose(seconds[possible], estimates[possible])

@@ -10,11 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.space import Config, Factorization, Ordinal, Parameter, Permutation, Space, Value
+from tunesmith.space import (
+    Categorical,
+    Config,
+    Factorization,
+    Ordinal,
+    Parameter,
+    Permutation,
+    Space,
+    Value,
+)
 from tunesmith.space.value import identity
 
 Array = npt.NDArray[np.float64]
@@ -29,13 +39,18 @@ class Coordinates:
 
     A parameter with a single value has none. An ordinal has its logarithm, scaled to [0, 1], and if
     not all its values are powers of two, the logarithm of its odd part. A factorization has these
-    for each part, a permutation the position of each item, a categorical one per value.
+    for each part, a permutation one for each pair of items, which tells the one that comes first,
+    and a categorical one per value.
+
+    ``groups`` holds a number for each coordinate, the same for those that are one choice: which
+    value a categorical has.
     """
 
     def __init__(self, space: Space) -> None:
         parameters = [p for p in space.parameters if p.cardinality > 1]
         self._scales = {parameter.name: _Scale(parameter) for parameter in parameters}
         self.count = sum(scale.count for scale in self._scales.values())
+        self.groups = _groups(list(self._scales.values()))
         # For a coordinate of an odd part, the largest logarithm, which scales it; 0 for others.
         self._odd_logs: Array = np.array(
             [log for scale in self._scales.values() for log in scale.odd_logs], dtype=np.float64
@@ -86,6 +101,7 @@ class _Scale:
             self._most = math.log2(parameter.product)
             self._most_odd = _log_odd_part(parameter.product)
         self.count = len(self.of(parameter.value_at(0)))
+        self.is_one_choice = isinstance(parameter, Categorical)
         self._numbers: dict[object, int] = {}
         self._rows: Array = np.empty((0, self.count))
         self.odd_logs = [0.0] * self.count
@@ -113,8 +129,7 @@ class _Scale:
             assert isinstance(value, tuple)
             return tuple(number for part in value for number in self._number(part))
         if isinstance(parameter, Permutation):
-            last = len(parameter.items) - 1
-            return tuple(place / last for place in parameter.encode(value))
+            return _precedence(parameter.encode(value))
         if parameter.cardinality == 2:
             return (float(parameter.index_of(value)),)
         return tuple(_HALF * flag for flag in parameter.encode(value))
@@ -124,6 +139,23 @@ class _Scale:
         if not self._most_odd:
             return (place,)
         return place, _log_odd_part(value) / self._most_odd
+
+
+def _groups(scales: Sequence[_Scale]) -> list[int]:
+    groups: list[int] = []
+    for scale in scales:
+        first = groups[-1] + 1 if groups else 0
+        groups += [first + (0 if scale.is_one_choice else i) for i in range(scale.count)]
+    return groups
+
+
+def _precedence(places: Sequence[float]) -> tuple[float, ...]:
+    """For each pair of items whether the first of them has the earlier place.
+
+    Each item is part of as many pairs as there are others, so these count less if there are many.
+    """
+    weight = 1.0 / (len(places) - 1)
+    return tuple(weight * (one < other) for one, other in combinations(places, 2))
 
 
 def _log(value: Value) -> float:

@@ -2,13 +2,15 @@
 
 The kernel is exponential: ``amplitude * exp(-sum_j |x_j - y_j| / scale_j)``. Its functions are
 rough, like speed over the parameters of a program, and an irrelevant coordinate gets a long scale.
-Scales, amplitude and noise maximise the posterior under wide log-normal priors, by Adam steps along
-the exact gradient (Rasmussen and Williams, "Gaussian Processes for Machine Learning", 2006,
-equations 2.25, 2.26 and 5.9).
+Coordinates may share one: those that are one choice. Scales, amplitude and noise maximise the
+posterior under wide log-normal priors, by Adam steps along the exact gradient (Rasmussen and
+Williams, "Gaussian Processes for Machine Learning", 2006, equations 2.25, 2.26 and 5.9).
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,8 +25,9 @@ Array = npt.NDArray[np.float64]
 
 _JITTER = 1e-8
 
-# Means and standard deviations of the priors over the logarithms. Coordinates should span [0, 1]
-# and values have unit variance, so a scale of 1 is neither rough nor flat.
+# Means and standard deviations of the priors over the logarithms. Values have unit variance. With
+# scales of the typical distance between two points the process is neither rough nor flat, however
+# many coordinates there are: the mean of their prior is relative to it.
 _SCALE = (0.0, 1.0)
 _AMPLITUDE = (0.0, 1.0)
 _NOISE = (float(np.log(1e-2)), 1.5)
@@ -35,13 +38,18 @@ _STEP, _MOMENTUM, _SQUARES, _TINY = 0.2, 0.8, 0.95, 1e-9
 
 @dataclass(frozen=True)
 class _Hyperparameters:
-    """The logarithms of the scale of each coordinate, the amplitude and the noise."""
+    """The logarithms of the scale of each group of coordinates, the amplitude and the noise.
+
+    ``groups`` holds the number of each coordinate's group.
+    """
 
     logs: Array
+    groups: npt.NDArray[np.intp]
 
     @property
     def scales(self) -> Array:
-        return np.exp(self.logs[:-2])
+        """That of each coordinate."""
+        return np.asarray(np.exp(self.logs[:-2])[self.groups])
 
     @property
     def amplitude(self) -> float:
@@ -57,12 +65,18 @@ class GaussianProcess:
 
     ``adapt`` optimises the hyperparameters, starting from the last ones; ``condition`` sets the
     known points; ``fit`` does both. Features are 0 or more, most of them at most 1; values have a
-    standard deviation of about 1.
+    standard deviation of about 1. ``groups`` holds for each feature the number of its length scale,
+    from 0 on; by default each has its own. ``distance`` is how far apart two typical points are, in
+    the sum over the features (the L1 distance).
     """
 
-    def __init__(self, features: int) -> None:
-        scales = np.full(features, _SCALE[0])
-        self._found = _Hyperparameters(np.append(scales, [_AMPLITUDE[0], _NOISE[0]]))
+    def __init__(
+        self, features: int, groups: Sequence[int] | None = None, distance: float = 1.0
+    ) -> None:
+        numbers = np.asarray(range(features) if groups is None else groups, dtype=np.intp)
+        count = int(numbers.max(initial=-1)) + 1
+        self._prior = _Prior.of(count, distance)
+        self._found = _Hyperparameters(self._prior.means, numbers)
         self._distances = _Distances(np.empty((0, features)), self._found.scales)
         self._inverse: Array = np.empty((0, 0))
         self._weights: Array = np.empty(0)
@@ -81,13 +95,14 @@ class GaussianProcess:
             self._found = self._ascended(points, values, steps)
 
     def _ascended(self, points: Array, values: Array, steps: int) -> _Hyperparameters:
-        apart = np.abs(points[:, None, :] - points[None, :, :])
-        logs = self._found.logs
+        groups, logs = self._found.groups, self._found.logs
+        apart = _apart(points, groups, len(logs) - 2)
         best, best_objective = logs, -np.inf
         momentum: Array = np.zeros_like(logs)
         squares: Array = np.zeros_like(logs)
         for step in range(1, steps + 2):
-            objective, gradient = _log_posterior(_Hyperparameters(logs), apart, values)
+            found = _Hyperparameters(logs, groups)
+            objective, gradient = _log_posterior(found, self._prior, apart, values)
             if objective > best_objective:
                 best, best_objective = logs, objective
             if not np.isfinite(objective):
@@ -96,7 +111,7 @@ class GaussianProcess:
             squares = _SQUARES * squares + (1 - _SQUARES) * gradient**2
             size = np.sqrt(squares / (1 - _SQUARES**step)) + _TINY
             logs = logs + _STEP * momentum / (1 - _MOMENTUM**step) / size
-        return _Hyperparameters(best)
+        return _Hyperparameters(best, groups)
 
     def condition(self, points: Array, values: Array) -> None:
         """Set the known values at points; replaces all earlier ones.
@@ -209,9 +224,39 @@ class _Distances:
         return np.maximum(distances, 0.0, out=distances)
 
 
-def _log_posterior(found: _Hyperparameters, apart: Array, values: Array) -> tuple[float, Array]:
-    """The log posterior of the hyperparameters up to a constant, and its gradient."""
-    signal = found.amplitude * np.exp(-(apart @ (1 / found.scales)))
+@dataclass(frozen=True)
+class _Prior:
+    """Of the logarithms of hyperparameters, which are independent and normal."""
+
+    means: Array
+    deviations: Array
+
+    @classmethod
+    def of(cls, scales: int, distance: float) -> _Prior:
+        mean, deviation = _SCALE
+        return cls(
+            np.append(np.full(scales, mean + math.log(distance)), [_AMPLITUDE[0], _NOISE[0]]),
+            np.append(np.full(scales, deviation), [_AMPLITUDE[1], _NOISE[1]]),
+        )
+
+
+def _apart(points: Array, groups: npt.NDArray[np.intp], count: int) -> Array:
+    """The distances between points in each group of coordinates, shape (points, points, groups)."""
+    apart = np.zeros((count, len(points), len(points)))
+    for group, column in zip(groups.tolist(), points.T, strict=True):
+        apart[group] += np.abs(column[:, None] - column[None, :])
+    return np.moveaxis(apart, 0, 2)
+
+
+def _log_posterior(
+    found: _Hyperparameters, prior: _Prior, apart: Array, values: Array
+) -> tuple[float, Array]:
+    """The log posterior of the hyperparameters up to a constant, and its gradient.
+
+    ``apart`` is as ``_apart`` makes it.
+    """
+    scales = np.exp(found.logs[:-2])
+    signal = found.amplitude * np.exp(-(apart @ (1 / scales)))
     covariance = signal + found.noise * np.eye(len(values))
     sign, log_determinant = np.linalg.slogdet(covariance)
     if sign <= 0:
@@ -223,20 +268,11 @@ def _log_posterior(found: _Hyperparameters, apart: Array, values: Array) -> tupl
     outer = np.outer(weights, weights) - inverse
     product = outer * signal
     gradient = np.empty_like(found.logs)
-    gradient[:-2] = 0.5 * np.einsum("ij,ijk->k", product, apart, optimize=True) / found.scales
+    gradient[:-2] = 0.5 * np.einsum("ij,ijk->k", product, apart, optimize=True) / scales
     gradient[-2] = 0.5 * product.sum()
     gradient[-1] = 0.5 * found.noise * np.trace(outer)
-    means, deviations = _priors(len(gradient) - 2)
-    beyond = (found.logs - means) / deviations
-    return likelihood - 0.5 * float(beyond @ beyond), gradient - beyond / deviations
-
-
-def _priors(coordinates: int) -> tuple[Array, Array]:
-    mean, deviation = (
-        np.append(np.full(coordinates, scale), [amplitude, noise])
-        for scale, amplitude, noise in zip(_SCALE, _AMPLITUDE, _NOISE, strict=True)
-    )
-    return mean, deviation
+    beyond = (found.logs - prior.means) / prior.deviations
+    return likelihood - 0.5 * float(beyond @ beyond), gradient - beyond / prior.deviations
 
 
 def _one_thread() -> AbstractContextManager[object]:

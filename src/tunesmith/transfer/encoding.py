@@ -83,11 +83,12 @@ class Encoding:
     def _set(self, rows: Floats, name: str, values: Array | float) -> None:
         place = self._columns.get(name)
         if place is not None:
-            rows[:, place] = values
+            # What cannot run is estimated to take forever: trees know missing numbers only.
+            rows[:, place] = np.where(np.isfinite(values), values, math.nan)
 
 
 def logs_of(seconds: Array) -> Array:
-    """Logarithms to base 2; NaN for what is no time."""
+    """Logarithms to base 2; NaN for what is no time, infinite for what cannot run."""
     logs: Array = np.log2(np.where(seconds > 0.0, seconds, math.nan))
     return logs
 

@@ -220,10 +220,11 @@ def _targets(bases: Array, seconds: Array, tasks: npt.NDArray[np.int64]) -> tupl
 
     The weight is the trial's share of the best speed of its task, as it is fast configs that have
     to be told apart; all trials of a task weigh as the root of their number. Tasks of which nothing
-    is valid weigh nothing.
+    is valid weigh nothing, nor does a trial whose base is infinite, which stays what it is.
     """
-    succeeded = timed(seconds)
-    corrections = bases - np.log2(np.where(succeeded, seconds, math.nan))
+    possible = np.isfinite(bases)
+    succeeded = timed(seconds) & possible
+    corrections = np.where(possible, bases, 0.0) - np.log2(np.where(succeeded, seconds, math.nan))
     values, weights = np.zeros(len(bases)), np.zeros(len(bases))
     for those in _members(tasks):
         valid = those[succeeded[those]]
@@ -236,6 +237,7 @@ def _targets(bases: Array, seconds: Array, tasks: npt.NDArray[np.int64]) -> tupl
         weights[those] = shares.mean()
         weights[valid] = shares
         weights[those] /= math.sqrt(len(those))
+    weights[~possible] = 0.0
     return values, weights
 
 

@@ -72,9 +72,11 @@ class TrainingSet:
 
 
 def stored_set(
-    store: Store, networks: Mapping[Operator, Collection[str]] | None = None
+    store: Store,
+    networks: Mapping[Operator, Collection[str]] | None = None,
+    machine: str | None = None,
 ) -> TrainingSet:
-    """The trials that this machine made of the tasks of a store.
+    """The trials that a machine made of the tasks of a store: its fingerprint, None for this one.
 
     Of a config that was measured again in a play-off that time counts. Functions and commands are
     no tasks, and operators of other versions may have other options: both are left out.
@@ -82,13 +84,13 @@ def stored_set(
     """
     series: list[Series] = []
     last: Record | None = None
-    for summary in store.tasks():
+    for summary in store.tasks(machine=machine):
         task = task_of(summary)
         if task is None:
             continue
         found: dict[tuple[str, int], dict[Config, float]] = {}
-        play_offs = store.records(summary.key, play_off=True)
-        for record in chain(store.records(summary.key), play_offs):
+        play_offs = store.records(summary.key, play_off=True, machine=machine)
+        for record in chain(store.records(summary.key, machine=machine), play_offs):
             known = found.setdefault((record.sketch, record.sketch_version), {})
             known[record.config] = _seconds_of(record.measurement)
             last = record
@@ -97,8 +99,27 @@ def stored_set(
             seconds = np.array([*trials.values()], dtype=np.float64)
             series.append(Series(task, sketch, version, [*trials], seconds, of_networks))
     if last is None:
-        raise UsageError(f"{store.name} has no trials of tasks by this machine: tune some first")
+        raise UsageError(_nothing(store, machine))
     return TrainingSet(dict(last.machine), dict(last.versions), series)
+
+
+def _nothing(store: Store, machine: str | None) -> str:
+    """That a store has no trials by a machine, and what to do."""
+    by = "this machine" if machine is None else f"machine {machine}"
+    from tunesmith.store import ANY_MACHINE
+
+    says = f"{store.name} has no trials of tasks by {by}"
+    known = {
+        session.machine["fingerprint"]: session.machine
+        for summary in store.tasks(machine=ANY_MACHINE)
+        for session in store.sessions(summary.key, machine=ANY_MACHINE)
+    }
+    if not known:
+        return f"{says}: tune some first"
+    others = ", ".join(
+        f"{name} ({it.get('device') or it.get('cpu', '')})" for name, it in sorted(known.items())
+    )
+    return f"{says}, but by {others}: name one with --machine"
 
 
 def task_of(summary: TaskSummary) -> Task | None:

@@ -128,6 +128,9 @@ class Search(ABC):
     def observe(self, measurements: Sequence[Measurement]) -> None:
         """Learn from the first measurement of each config, whether it was proposed or not.
 
+        Numbers that make no sense, such as a time of NaN, are those of a trial that failed: see
+        ``Measurement.checked``.
+
         Raises ``SpaceError`` for a config that is not in this space, before anything is learned.
         """
         for measurement in measurements:
@@ -140,7 +143,7 @@ class Search(ABC):
             if measurement.config not in self._observed:
                 self._observed.add(measurement.config)
                 self.seen.add(measurement.config)
-                self.learn(measurement)
+                self.learn(measurement.checked())
 
     @abstractmethod
     def next_config(self) -> Config | None:

@@ -134,7 +134,8 @@ class TuningRun:
             exhausted = exhausted or not self._submit(self.search.propose)
             if self.measurer.pending == 0:
                 return Stop.EXHAUSTED
-            measurements = self.measurer.collect(self.deadline.time_to_wait())
+            collected = self.measurer.collect(self.deadline.time_to_wait())
+            measurements = [measurement.checked() for measurement in collected]
             if measurements:
                 try:
                     with self.clock.bookkeeping():
@@ -166,7 +167,8 @@ class TuningRun:
         planned = play_off.plan(self.incumbents, self.clock.elapsed, self.measurer.round_cost)
         needless = self.deadline.was_late and len(planned.candidates) == 1
         if planned.candidates and not needless:
-            measured = self.measurer.play_off(planned.candidates, planned.rounds)
+            again = self.measurer.play_off(planned.candidates, planned.rounds)
+            measured = [measurement.checked() for measurement in again]
             play_off.apply(self.incumbents, measured)
             with self.clock.bookkeeping():
                 recorder.save(play_off.verdicts(measured), play_off=True)

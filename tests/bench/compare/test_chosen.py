@@ -190,7 +190,7 @@ def test_the_code_of_our_tuners_has_the_spaces_and_models_that_they_use() -> Non
     (auto,) = choose_tuners(["auto"])
     names = set(auto.sources)
     assert names >= {
-        *("tunesmith.tuners.auto", "tunesmith.space.space", "tunesmith.features.coordinates"),
+        *("tunesmith.tuners.auto.tuner", "tunesmith.space.space", "tunesmith.features.coordinates"),
         *("tunesmith.models.gaussian_process", "tunesmith.measurement"),
     }
     assert "tunesmith.tuners.nose" not in names
@@ -299,7 +299,7 @@ def test_problems_that_are_refused(tmp_path: Path) -> None:
     assert refusal("/nowhere/at.json.gz") == "problem '/nowhere/at.json.gz': there is no such file"
     assert refusal("gone.json") == "problem 'gone.json': there is no such file"
     assert "is a folder: name its T4 files" in refusal(str(path.parent))
-    assert "neither a file nor a workload fits" in refusal(f"{tmp_path}/*.gz")
+    assert "no file, synthetic space or workload fits" in refusal(f"{tmp_path}/*.gz")
     assert refusal(text, text) == f"problem '{text}' is given twice: leave one out"
     assert "is given twice" in refusal("resnet18.C7", "resnet18.*")
 

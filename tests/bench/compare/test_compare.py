@@ -290,3 +290,20 @@ def test_a_measured_run_gives_a_trace(tmp_path: Path) -> None:
     assert again.trials == 6, "it starts from nothing"
     with open_store(store) as opened:
         assert len(list(opened.records(task.key))) == 12
+
+
+def test_a_synthetic_space_is_searched_for_so_many_trials(make: Make) -> None:
+    comparison = make("random", "auto", problems=("synthetic.mixed.1",), trials=30, repeats=2)
+    results = done(comparison)
+    assert results.crashes == []
+    (problem,) = comparison.problems
+    for tuner in comparison.tuners:
+        assert [trace.trials for trace in results.of(problem, tuner)] == [30, 30]
+    assert comparison.saved().traces.keys() == results.traces.keys()
+    unlimited = make("random", problems=("synthetic.mixed.1",))
+    assert unlimited.limits(problem) == (None, 250)
+
+
+def test_of_a_synthetic_space_there_are_no_estimates(make: Make) -> None:
+    with pytest.raises(UsageError, match=r"has no estimates for synthetic\.mixed\.1"):
+        make("auto+model", problems=("synthetic.mixed.1",))

@@ -12,7 +12,12 @@ import pytest
 
 from tests.bench.compare.records import OPTIMUM, record
 from tests.bench.compare.runs import INF, MEASURED, summary_of, trace, two_tuners
-from tunesmith.bench.compare.curves import speed_ups, speeds_over_time, speeds_over_trials
+from tunesmith.bench.compare.curves import (
+    after_trials,
+    speed_ups,
+    speeds_over_time,
+    speeds_over_trials,
+)
 from tunesmith.bench.compare.files import compare_data
 from tunesmith.bench.compare.page import compare_page
 from tunesmith.bench.compare.problems import choose_problems
@@ -232,3 +237,32 @@ def test_without_the_genetic_tuner_the_first_is_the_reference() -> None:
     assert found is not None
     assert found[0] == "random"
     assert speed_ups(summary_of([MEASURED], {"random": [[trace(1.0)]]})) is None
+
+
+# -- after so many trials --------------------------------------------------------------------------
+
+
+def test_after_so_many_trials() -> None:
+    """Runs with the same seed are compared; what has found nothing by then is left out."""
+    slow, fast = [4.0] * 60, [1.0] * 60
+    nothing = [INF] * 60
+    both = summary_of(
+        [MEASURED],
+        {
+            "genetic": [[trace(*slow), trace(*fast), trace(*slow)]],
+            "random": [[trace(*fast), trace(*fast), trace(*nothing)]],
+        },
+    )
+    found = after_trials(both)
+    assert found["reference"] == "genetic"
+    (row,) = found["rows"]
+    assert (row["tuner"], row["problems"]) == ("random", "matmul.512")
+    assert list(row["after"]) == ["25", "50"]
+    assert row["after"]["50"] == pytest.approx([0.5, 0.5 * math.log(4.0) / 2])
+    (table, *_) = problem_tables(compare_data(both, CompareSettings()))
+    assert table.rows == [["random", "matmul.512", "0.50 ± 0.35", "0.50 ± 0.35"]]
+
+
+def test_short_runs_are_not_compared_after_many_trials(two: Summary) -> None:
+    assert after_trials(two)["rows"] == []
+    assert problem_tables(compare_data(two, CompareSettings()))[0].title == "matmul.512"

@@ -28,7 +28,7 @@ from tunesmith.errors import TunesmithError
 from tunesmith.networks.reporting.brief import brief
 from tunesmith.operators import parse_operator
 from tunesmith.reports.format import percent
-from tunesmith.target import Target
+from tunesmith.target import KINDS, Target
 from tunesmith.transfer.shipped import shipped_model
 
 NAME = "models"
@@ -63,11 +63,11 @@ def write_models(folder: Path, figures: Figures, pictures: Mapping[str, str]) ->
 
     Raises ``TunesmithError`` where that is impossible.
     """
-    shipped = shipped_model(Target())
+    shipped = {kind: model for kind in KINDS if (model := shipped_model(Target(kind)))}
     written = {
         **figures,
         "summary": summary(of_most_trials(figures["product"])),
-        "shipped": None if shipped is None else _shipped(shipped.origin, shipped),
+        "shipped": {kind: _shipped(model.origin, model) for kind, model in shipped.items()},
     }
     write_figures(folder, NAME, written)
     write_texts(folder, pictures)

@@ -1,4 +1,4 @@
-"""What a user of a network that nobody has tuned gets: without a trial, after five, after twenty.
+"""What a user of a network that nobody has tuned gets: without a trial, of five, of twenty.
 
 Each network is held out as a whole: the model that helps has not seen an operator of it. Then
 its dearest operators are tuned with 500 trials, by the default tuner with all that it has. To see
@@ -17,7 +17,7 @@ from tunesmith.budget import Budget, Stop
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.local.measurers import LocalMeasurers
 from tunesmith.measure.task.portfolio import joined, problems_of
-from tunesmith.measurement import Candidate
+from tunesmith.measurement import Candidate, Measurement
 from tunesmith.operators import Operator
 from tunesmith.problem import MeasureSettings
 from tunesmith.progress import Progress
@@ -27,6 +27,8 @@ from tunesmith.task import Task
 from tunesmith.transfer.favourite import favourite
 from tunesmith.transfer.model import GlobalModel, learn, problem_of, unlearned
 from tunesmith.transfer.training_set import Series
+from tunesmith.tuning import play_off
+from tunesmith.tuning.incumbents import Incumbents
 from tunesmith.tuning.result import Found
 from tunesmith.tuning.tune import tune
 
@@ -124,8 +126,8 @@ def measure_product(
     """The row of each operator that ``known`` rows lack.
 
     A row has the ``network``, the ``workload``, the ``limit`` of trials and the ``seed``; and
-    shares of the best that was found: of what the model likes most (``untuned``), and of the
-    best of the first trials, ``trials_5`` and so on. ``estimates_alone`` has the same shares of a
+    shares of the best that was found: of what the model likes most (``untuned``), and of what a
+    run of the first trials ends with, ``trials_5`` and so on. ``estimates_alone`` has the same shares of a
     run that has no model.
     Raises ``UsageError`` for an unknown network, ``KeyboardInterrupt`` if Ctrl-C ended a run.
     """
@@ -158,7 +160,8 @@ def _row(
     with LocalMeasurers() as measurers:
         few = _run(task, alone, settings.at_most(AT[-1]), measurers, progress)
         run = _run(task, model, settings, measurers, progress)
-        of_model, of_estimates = _compared(task, model, run), _compared(task, alone, few)
+        of_model = _compared(task, model, run, measurers)
+        of_estimates = _compared(task, alone, few, measurers)
         found = [*of_model.values(), *of_estimates.values(), run.best.measurement.candidate]
         share = _shares(task, found, measurers)
     records = run.records
@@ -215,13 +218,32 @@ def _run(
         return _Run(records, result.best, result.time["total"])
 
 
-def _compared(task: Task, model: GlobalModel, run: _Run) -> dict[str, Candidate]:
-    """What a model likes most, and the best of the first trials, by the names of the shares."""
+def _compared(
+    task: Task, model: GlobalModel, run: _Run, measurers: LocalMeasurers
+) -> dict[str, Candidate]:
+    """What a model likes most, and what runs of the first trials end with, by the names of the
+    shares."""
     compared = {SHARES[0]: _favourite(task, model)}
     for name, count in zip(SHARES[1:], AT, strict=True):
-        found = [record.measurement for record in run.records[:count]]
-        compared[name] = min(found, key=lambda it: it.seconds).candidate
+        first = [record.measurement for record in run.records[:count]]
+        compared[name] = _winner(task, first, measurers)
     return compared
+
+
+def _winner(task: Task, trials: Sequence[Measurement], measurers: LocalMeasurers) -> Candidate:
+    """What a run of these trials ends with: its best few are measured again, as in ``tune``."""
+    problem = joined(problems_of(task))
+    incumbents = Incumbents(None, problem.finalists)
+    for trial in trials:
+        incumbents.count(trial)
+    measurer = measurers.measurer(problem.job(MeasureSettings()))
+    try:
+        planned = play_off.plan(incumbents, 0.0, measurer.round_cost)
+        play_off.apply(incumbents, measurer.play_off(planned.candidates, planned.rounds))
+    finally:
+        measurer.close()
+    best = incumbents.finalists or trials
+    return best[0].candidate
 
 
 def _favourite(task: Task, model: GlobalModel) -> Candidate:

@@ -1,8 +1,8 @@
 """``tunesmith compare``: every tuner on every problem, time and again.
 
-Searches of recorded spaces run side by side, one a processor, by a simulated clock. Workloads are
-measured one after the other, so that nothing disturbs them. Each run is saved as it ends, and one
-that is saved is not repeated.
+Searches of recorded and synthetic spaces run side by side, one a processor, by a simulated clock.
+Workloads are measured one after the other, so that nothing disturbs them. Each run is saved as it
+ends, and one that is saved is not repeated.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ from tunesmith.bench.compare.measured import (
     model_of,
 )
 from tunesmith.bench.compare.pool import Pool
-from tunesmith.bench.compare.problems import MeasuredProblem, Problem, RecordedProblem
+from tunesmith.bench.compare.problems import (
+    MeasuredProblem,
+    Problem,
+    RecordedProblem,
+    SyntheticProblem,
+)
 from tunesmith.bench.compare.process import reason
 from tunesmith.bench.compare.recorded_task import recorded_problem
 from tunesmith.bench.compare.runs import CompareSettings, Crash, Results, Run, Watch
@@ -121,7 +126,7 @@ class Comparison:
         """
         make_folder(self._folder)
         left = [run for run in self.runs() if run not in results.traces]
-        simulated = [run for run in left if isinstance(run.problem, RecordedProblem)]
+        simulated = [run for run in left if not isinstance(run.problem, MeasuredProblem)]
         try:
             with Pool(self.settings.processes, self._job, self._patience) as pool:
                 for done in pool.run(simulated):
@@ -207,7 +212,10 @@ class Comparison:
         if isinstance(problem, MeasuredProblem):
             return seconds, problem.trials if trials is None else trials
         if seconds is None and trials is None:
-            seconds = problem.baselines.budget
+            if isinstance(problem, SyntheticProblem):
+                trials = problem.trials
+            else:
+                seconds = problem.baselines.budget
         return seconds, trials
 
     def _limits(self, run: Run) -> tuple[float | None, int | None]:
@@ -217,15 +225,11 @@ class Comparison:
         return None if seconds is None else seconds * times, trials and trials * times
 
     def _job(self, run: Run) -> Mapping[str, Any]:
-        assert isinstance(run.problem, RecordedProblem)
         seconds, trials = self._limits(run)
         return {
             "tuner": run.tuner.tuner.name,
             "options": run.tuner.identity["options"],
-            "record": str(run.problem.path),
-            "transfer": run.tuner.transfer,
-            "sees": run.tuner.sees,
-            "sources": [str(path) for path in run.problem.sources],
+            **_answers(run),
             "seed": self.settings.seed + run.repeat,
             "seconds": seconds,
             "trials": trials,
@@ -258,6 +262,19 @@ class Comparison:
         return self._folder / f"{plain[:80]}-{digest(labels)[:6]}-{run.repeat:03d}.npz"
 
 
+def _answers(run: Run) -> dict[str, Any]:
+    """Of a job: where the measurements come from, and what the tuner sees beside the space."""
+    if isinstance(run.problem, SyntheticProblem):
+        return {"synthetic": run.problem.label}
+    assert isinstance(run.problem, RecordedProblem)
+    return {
+        "record": str(run.problem.path),
+        "transfer": run.tuner.transfer,
+        "sees": run.tuner.sees,
+        "sources": [str(path) for path in run.problem.sources],
+    }
+
+
 def _sources(run: Run) -> dict[str, Any]:
     """What a tuner learns from beforehand; nothing for those that do not."""
     if run.tuner.transfer in (None, "estimates"):
@@ -265,6 +282,7 @@ def _sources(run: Run) -> dict[str, Any]:
     if isinstance(run.problem, MeasuredProblem):
         sources = [each.identity for each in run.problem.sources]
         return {"sources": sources, "trials": TRIALS, "earlier": EARLIER}
+    assert isinstance(run.problem, RecordedProblem)
     return {"sources": [load_recording(path).digest for path in run.problem.sources]}
 
 
@@ -274,12 +292,7 @@ def _words(run: Run) -> str:
 
 def _check_search(problem: Problem, tuner: TunerChoice) -> None:
     """Raises ``UsageError`` if the tuner cannot search the problem's spaces."""
-    wants_more = tuner.sees != "space"
-    if (
-        wants_more
-        and isinstance(problem, RecordedProblem)
-        and recorded_problem(problem.path) is None
-    ):
+    if tuner.sees != "space" and not _has_estimates(problem):
         raise UsageError(
             f"tuner '{tuner.label}' has no estimates for {problem.label}: its sketch is not "
             "known, or has another version now"
@@ -297,3 +310,9 @@ def _check_search(problem: Problem, tuner: TunerChoice) -> None:
             ) from error
         except Exception:  # a crash is for the table
             continue
+
+
+def _has_estimates(problem: Problem) -> bool:
+    if isinstance(problem, RecordedProblem):
+        return recorded_problem(problem.path) is not None
+    return isinstance(problem, MeasuredProblem)

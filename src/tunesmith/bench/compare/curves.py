@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.bench.compare.problems import Problem, SyntheticProblem
+from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.summary import Cell, Summary, speeds, standard_error
 from tunesmith.bench.compare.tuners import reference_of
 
@@ -59,6 +62,61 @@ def speeds_over_trials(summary: Summary) -> list[Curves]:
             drawn[cell.tuner.label] = _curve(trials.astype(np.float64), speeds(found, cell.optimum))
         plots.append(Curves(problem.label, drawn))
     return plots
+
+
+AFTER = (25, 50, 100, 250, 500, 1000)
+"""Trials after which tuners are compared, as far as all runs had so many."""
+
+
+def after_trials(summary: Summary) -> dict[str, Any]:
+    """How long a call of the best takes after so many trials, relative to the reference's.
+
+    A row for each tuner and each group of problems, of which synthetic spaces of a family are one:
+    by the number of trials the geometric mean of the ratio, and its standard error, over the
+    problems and the pairs of runs with the same seed. Runs that have found nothing by then, and
+    problems on which a run crashed, are left out. JSON-ready.
+    """
+    reference = reference_of(summary.labels or [""])
+    groups: dict[str, list[Problem]] = {}
+    for problem in summary.problems:
+        groups.setdefault(_group(problem), []).append(problem)
+    rows = []
+    for name, problems in groups.items():
+        cells = {
+            label: [cell for cell in summary.cells if cell.tuner.label == label]
+            for label in summary.labels
+        }
+        for label, own in cells.items():
+            if label != reference:
+                pairs = [
+                    pair
+                    for one, other in zip(own, cells[reference], strict=True)
+                    if one.problem in problems and len(one.traces) == len(other.traces)
+                    for pair in zip(one.traces, other.traces, strict=True)
+                ]
+                rows.append({"problems": name, "tuner": label, "after": _ratios(pairs)})
+    return {"reference": reference, "rows": [row for row in rows if row["after"]]}
+
+
+def _group(problem: Problem) -> str:
+    """The family of a synthetic space; the label of any other problem."""
+    label = problem.label
+    return label.rpartition(".")[0] if isinstance(problem, SyntheticProblem) else label
+
+
+def _ratios(pairs: Sequence[tuple[Trace, Trace]]) -> dict[str, list[float]]:
+    """By the number of trials the geometric mean of the ratio of times, and its error."""
+    shortest = min((trace.trials for pair in pairs for trace in pair), default=0)
+    found = {}
+    for trials in AFTER:
+        count = np.array([trials])
+        times = np.array([[it.best_after(count)[0] for it in pair] for pair in pairs])
+        times = times[np.isfinite(times).all(axis=1)] if len(times) else times
+        if trials <= shortest and len(times):
+            logs = np.log(times[:, 0] / times[:, 1])
+            mean = float(np.exp(logs.mean()))
+            found[str(trials)] = [mean, mean * float(standard_error(logs))]
+    return found
 
 
 def speed_ups(summary: Summary) -> tuple[str, Curves] | None:

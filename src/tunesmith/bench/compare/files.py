@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.bench.compare.charts import CHARTS, bar_charts, curve_charts
+from tunesmith.bench.compare.curves import after_trials
 from tunesmith.bench.compare.page import compare_html, compare_page
-from tunesmith.bench.compare.problems import Problem, RecordedProblem
+from tunesmith.bench.compare.problems import MeasuredProblem, Problem, SyntheticProblem
 from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.summary import Summary
 from tunesmith.bench.pages.charts import svg_texts
@@ -44,6 +45,7 @@ def compare_data(summary: Summary, settings: CompareSettings) -> dict[str, Any]:
         "problems": [_problem(problem) for problem in summary.problems],
         "tuners": [standing.row() for standing in summary.standings],
         "rows": [cell.row() for cell in summary.cells],
+        "after_trials": after_trials(summary),
         "crashes": summary.crashes,
     }
 
@@ -59,7 +61,9 @@ def write_comparison_page(folder: Path, data: Mapping[str, Any]) -> None:
 
 
 def _problem(problem: Problem) -> dict[str, Any]:
-    if not isinstance(problem, RecordedProblem):
+    if isinstance(problem, SyntheticProblem):
+        return {"problem": problem.label, "kind": "synthetic"}
+    if isinstance(problem, MeasuredProblem):
         return {
             "problem": problem.label,
             "kind": "measured",

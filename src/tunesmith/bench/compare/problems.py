@@ -1,4 +1,4 @@
-"""The problems of a comparison: recorded spaces, and workloads that are measured."""
+"""The problems of a comparison: recorded and synthetic spaces, and measured workloads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tunesmith.bench.compare.score import Baselines
 from tunesmith.errors import UsageError, unknown_name
@@ -66,6 +66,36 @@ class RecordedProblem:
 
 
 @dataclass(frozen=True)
+class SyntheticProblem:
+    """A synthetic space, whose ``label`` is its name."""
+
+    label: str
+
+    trials: ClassVar[int] = 250
+    """How many a run has unless it is said."""
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """JSON-ready; a change of it means that runs of before were on another problem."""
+        import numpy as np
+
+        from tunesmith.bench.synthetic.families import synthetic
+        from tunesmith.measure.identity import digest, identify
+
+        landscape = synthetic(self.label)
+        some = landscape.space.sample_many(32, np.random.default_rng(0))
+        results = [landscape.measurement(config).to_json() for config in some]
+        return {"synthetic": digest([identify(landscape.space), results])}
+
+    def views(self) -> list[View]:
+        """What a tuner is shown."""
+        from tunesmith.bench.synthetic.families import synthetic
+        from tunesmith.tuners import View
+
+        return [View(synthetic(self.label).space)]
+
+
+@dataclass(frozen=True)
 class MeasuredProblem:
     """A named workload, measured on this machine with all sketches that can schedule it."""
 
@@ -113,14 +143,16 @@ class MeasuredProblem:
         return [View(problem.space, features=problem.features) for problem in problems]
 
 
-Problem = RecordedProblem | MeasuredProblem
+SimulatedProblem = RecordedProblem | SyntheticProblem
+Problem = SimulatedProblem | MeasuredProblem
 
 
 def choose_problems(texts: Iterable[str]) -> list[Problem]:
-    """The problems that texts name: T4 files, and workloads such as ``resnet18.C7``.
+    """The problems that texts name: T4 files, synthetic spaces such as ``synthetic.mixed.0``, and
+    workloads such as ``resnet18.C7``.
 
-    Both may be patterns as in a shell. Raises ``UsageError`` for one that is neither, for a record
-    that cannot be used or scored, and for a problem that is named twice.
+    All may be patterns as in a shell. Raises ``UsageError`` for one that is nothing of these, for a
+    record that cannot be used or scored, and for a problem that is named twice.
     """
     found = [each for text in texts for each in _named(text)]
     if not found:
@@ -133,7 +165,7 @@ def choose_problems(texts: Iterable[str]) -> list[Problem]:
     problems: list[Problem] = []
     for each in found:
         if isinstance(each, str):
-            problems.append(MeasuredProblem(each))
+            problems.append(_of_name(each))
         else:
             recorded = RecordedProblem(labels[each], each)
             _ = recorded.baselines  # whose complaint is due now
@@ -141,11 +173,18 @@ def choose_problems(texts: Iterable[str]) -> list[Problem]:
     return problems
 
 
+def _of_name(name: str) -> SyntheticProblem | MeasuredProblem:
+    from tunesmith.bench.synthetic.families import synthetic_names
+
+    return SyntheticProblem(name) if name in synthetic_names() else MeasuredProblem(name)
+
+
 def _named(text: str) -> Iterator[Path | str]:
-    """The files or the workloads that a text names."""
+    """The files, or the synthetic spaces and workloads, that a text names."""
+    from tunesmith.bench.synthetic.families import synthetic_names
     from tunesmith.operators import workload_names
 
-    path, known = Path(text).expanduser(), workload_names()
+    path, known = Path(text).expanduser(), [*workload_names(), *synthetic_names()]
     if text in known:
         yield text
     elif path.is_file():
@@ -154,7 +193,9 @@ def _named(text: str) -> Iterator[Path | str]:
         files = [file for file in _fitting(path) if not file.name.endswith(".T1.json")]
         named = files or fnmatch.filter(known, text)
         if not named:
-            raise UsageError(f"problem '{text}': neither a file nor a workload fits this pattern")
+            raise UsageError(
+                f"problem '{text}': no file, synthetic space or workload fits this pattern"
+            )
         yield from named
     elif path.is_dir():
         raise UsageError(f"problem '{text}' is a folder: name its T4 files: '{text}/*.json.gz'")

@@ -1,4 +1,4 @@
-"""A process that runs searches on recorded spaces, one after the other.
+"""A process that runs searches by a simulated clock, one after the other.
 
 It reads a job as a JSON line from standard input, saves the run's trace, and answers with a JSON
 line: ``{"done": true}``, ``{"crash": why}`` where the tuner failed, ``{"failure": why}`` where the
@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.bench.compare.recorded_task import estimates_seen, features_of, learned_from
-from tunesmith.bench.compare.simulated import RecordedSpace, simulate
+from tunesmith.bench.compare.simulated import Answers, RecordedSpace, simulate
 from tunesmith.bench.compare.simulated_trace import save_trace
+from tunesmith.bench.synthetic.families import synthetic
 from tunesmith.errors import TunesmithError, first_line
 from tunesmith.measure.processes.containment import die_with
 from tunesmith.measure.recorded.recording import load_recording
@@ -41,15 +42,16 @@ def main() -> None:
 
 
 def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Do a job: ``tuner`` and ``options``, the ``record``, ``seed``, the limits ``seconds`` and
-    ``trials`` (None: no limit), and the ``path`` and ``identity`` of the trace. With ``sources``,
-    other records, the tuner has a model of these, by ``transfer``, a kind of features. The trace
-    says that ``version`` made it."""
+    """Do a job: ``tuner`` and ``options``, the ``record`` or the ``synthetic`` space, ``seed``, the
+    limits ``seconds`` and ``trials`` (None: no limit), and the ``path`` and ``identity`` of the
+    trace. With ``sources``, other records, the tuner has a model of these, by ``transfer``, a kind
+    of features. The trace says that ``version`` made it.
+    """
     try:
         algorithm = _tuner(job["tuner"], json.dumps(job["options"]))
         trace = simulate(
             algorithm,
-            _recorded(job["record"]),
+            _answers(job),
             job["seed"],
             seconds=job["seconds"] or math.inf,
             trials=job["trials"] or math.inf,
@@ -78,12 +80,18 @@ def reason(error: BaseException) -> str:
 
 def _view(job: Mapping[str, Any]) -> Callable[[Space], View]:
     """What the tuner is shown: the features of a sketch's programs, too, and a model."""
+    if "record" not in job:
+        return View
     record, kind = Path(job["record"]), job.get("transfer")
     features, estimates = features_of(record), estimates_seen(record, job.get("sees", "space"))
     if kind is None:
         return lambda space: View(space, estimates, features)
     learned = learned_from([Path(each) for each in job["sources"]], record, kind, job["seed"])
     return lambda space: View(space, estimates, features, learned)
+
+
+def _answers(job: Mapping[str, Any]) -> Answers:
+    return _recorded(job["record"]) if "record" in job else synthetic(job["synthetic"])
 
 
 @functools.cache

@@ -1,8 +1,8 @@
-"""Runs a search on a recorded space, by a simulated clock.
+"""Runs a search on a space whose configs' measurements are known, by a simulated clock.
 
 ``ts.tune`` does the same with a store, a progress display and a play-off at the end; comparing
 tuners takes a thousand such runs, so here is the bare loop. One config is proposed at a time, and
-its measurement is observed before the next: the clock moves by what the record says the trial cost
+its measurement is observed before the next: the clock moves by what the trial is known to cost
 and by the tuner's real thinking, and by nothing else.
 """
 
@@ -12,6 +12,7 @@ import math
 import pickle
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.budget import Stop
@@ -22,8 +23,25 @@ from tunesmith.space import Config, Space
 from tunesmith.tuners import Tuner, View
 
 
+class Answers(Protocol):
+    """A space whose configs need not be measured, as their measurements are known."""
+
+    @property
+    def count(self) -> float:
+        """Of how many configs they are known."""
+        ...
+
+    def new_space(self) -> Space:
+        """The space as nobody has seen it: what one run has counted is no present to the next."""
+        ...
+
+    def measurement(self, config: Config) -> Measurement | None:
+        """That of a config; None if it is not known."""
+        ...
+
+
 class RecordedSpace:
-    """A space with what is on record of its configs, for run after run."""
+    """``Answers`` from a recording, for run after run."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -31,25 +49,25 @@ class RecordedSpace:
 
     @property
     def count(self) -> int:
-        """How many configs are on record."""
+        """As in ``Answers``."""
         return len(self._measurements)
 
-    def space(self) -> Space:
-        """The space as nobody has seen it: what one run has counted is no present to the next."""
+    def new_space(self) -> Space:
+        """As in ``Answers``."""
         space = self._recording.space
         copy: Space = pickle.loads(pickle.dumps(space))
         return copy
 
-    def recorded(self, config: Config) -> Measurement | None:
-        """What is on record of a config; None for one that was never measured."""
+    def measurement(self, config: Config) -> Measurement | None:
+        """As in ``Answers``."""
         row = self._recording.row(config)
         if row is None:
             return None
         if (known := self._measurements[row]) is None:
-            known = self._measurements[row] = self._measurement(row)
+            known = self._measurements[row] = self._of_row(row)
         return known
 
-    def _measurement(self, row: int) -> Measurement:
+    def _of_row(self, row: int) -> Measurement:
         recording = self._recording
         outcome = Outcome(int(recording.outcomes[row]))
         return Measurement(
@@ -63,7 +81,7 @@ class RecordedSpace:
 
 def simulate(
     tuner: Tuner,
-    recorded: RecordedSpace,
+    answers: Answers,
     seed: int,
     *,
     seconds: float = math.inf,
@@ -79,17 +97,17 @@ def simulate(
     observed; the run ends when all that is on record was tried, or after ``MOST_UNKNOWN`` in a row
     that are not. ``view`` makes what the tuner is shown of the space.
     """
-    run, space = _Run(seconds, trials, clock), recorded.space()
+    run, space = _Run(seconds, trials, clock), answers.new_space()
     with run.thinking:
         search = tuner.start_on(view(space), seed)
-    unknown, left = 0, recorded.count
+    unknown, left = 0, answers.count
     while (stop := run.stop()) is None:
         with run.thinking:
             configs = search.propose(1) if left and unknown < MOST_UNKNOWN else []
         if not configs:
             stop = Stop.EXHAUSTED
             break
-        measurement = recorded.recorded(configs[0])
+        measurement = answers.measurement(configs[0])
         if measurement is None:
             unknown += 1
             continue

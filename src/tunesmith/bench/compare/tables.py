@@ -50,8 +50,40 @@ def standings_table(data: Data) -> Table:
 
 
 def problem_tables(data: Data) -> list[Table]:
-    """A table for each problem, with the tuners in the same order."""
-    return [_problem_table(data, problem) for problem in data["problems"]]
+    """What tuners have found after so many trials, and a table for each problem, with the tuners
+    in the same order."""
+    after = after_trials_table(data)
+    found = [_problem_table(data, problem) for problem in data["problems"]]
+    return found if after is None else [after, *found]
+
+
+def after_trials_table(data: Data) -> Table | None:
+    """How tuners are to the reference after so many trials; None where there is nothing to tell."""
+    compared = data.get("after_trials") or {"rows": []}
+    counts = sorted({int(count) for row in compared["rows"] for count in row["after"]})
+    if not counts:
+        return None
+    rows = [
+        [
+            row["tuner"],
+            row["problems"],
+            *(
+                f"{found[0]:.2f} ± {found[1]:.2f}"
+                if (found := row["after"].get(str(count)))
+                else fmt.NOTHING
+                for count in counts
+            ),
+        ]
+        for row in compared["rows"]
+    ]
+    return Table(
+        "After so many trials",
+        f"How long a call of the best takes, relative to that of {compared['reference']} after as "
+        "many trials: the geometric mean over pairs of runs with the same seed ± its standard "
+        "error. Less is better.",
+        ("tuner", "problems", *(fmt.counted(count, "trial") for count in counts)),
+        rows,
+    )
 
 
 def _problem_table(data: Data, problem: Row) -> Table:
@@ -107,6 +139,8 @@ def _about(problem: Row, rows: Sequence[Row]) -> str:
             f"{fmt.duration(problem['budget_seconds'])}, for 95 % of the way from the median to "
             f"the optimum of {fmt.seconds(problem['optimum_seconds'])}."
         )
+    if problem["kind"] == "synthetic":
+        return "A synthetic space; the optimum is the best that any run found."
     best = min((row["best_seconds"] for row in rows if row["best_seconds"]), default=None)
     speed = fmt.speed(best, problem["flops"])
     return f"Measured on this machine; the best found: {fmt.seconds(best)}, {speed}."

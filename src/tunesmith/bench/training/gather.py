@@ -7,7 +7,7 @@ it from a good one, so these are of random configs, after those that the sketche
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tunesmith.budget import Budget, Stop
 from tunesmith.measure.local.measurers import LocalMeasurers
@@ -33,9 +33,15 @@ class GatherSettings:
     seed: int = 0
 
 
-def operators_of(sets: Iterable[TrainingSet]) -> list[Operator]:
-    """The operators of training sets, each once."""
-    return list(dict.fromkeys(each.task.operator for one in sets for each in one.series))
+def operators_of(sets: Iterable[TrainingSet], dtype: str | None = None) -> list[Operator]:
+    """The operators of training sets, each once; those of element type ``dtype`` if it is given.
+
+    Raises ``UsageError`` for an unknown type, and for one that an operator does not have.
+    """
+    found = dict.fromkeys(each.task.operator for one in sets for each in one.series)
+    if dtype is None:
+        return list(found)
+    return list(dict.fromkeys(replace(operator, dtype=dtype) for operator in found))
 
 
 def gather(
@@ -49,9 +55,10 @@ def gather(
     """Fill a store with random trials of operators; those that it has count.
 
     ``progress`` is told of each operator's run by the operator's number. Raises ``UsageError`` for
-    a target that cannot be measured here, and ``KeyboardInterrupt`` if Ctrl-C ended it.
+    a target that cannot be measured here or has no sketch for an operator, and
+    ``KeyboardInterrupt`` if Ctrl-C ended it.
     """
-    target.check_measurable()
+    target.check_measurable(instead="--target cpu")
     with LocalMeasurers() as measurers:
         for number, operator in enumerate(operators):
             result = tune(
@@ -61,6 +68,7 @@ def gather(
                 store=store,
                 seed=settings.seed,
                 prior=settings.prior,
+                transfer=False,
                 settings=_SETTINGS,
                 measurers=measurers,
                 progress=lambda state, number=number: progress(number, state),  # type: ignore[misc]

@@ -71,19 +71,25 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
 
 
 def _processor(of: Series | Score) -> str:
-    return of.task.target.processor
+    target = of.task.target
+    return target.gpu_arch if target.kind == "cuda" else target.processor
 
 
 def _described(one: TrainingSet) -> dict[str, Any]:
     operators = {each.task.operator for each in one.series}
     processors = sorted({_processor(each) for each in one.series})
     return {
-        "machine": one.machine.get("name") or one.machine.get("cpu", ""),
+        "machine": _machine(one),
         "processors": processors,
         "trials": one.trials,
         "operators": len(operators),
         "networks": len({name for each in one.series for name in each.networks}),
     }
+
+
+def _machine(of: TrainingSet) -> str:
+    names = (of.machine.get(each) for each in ("name", "device", "cpu"))
+    return next((str(name) for name in names if name), "")
 
 
 def _by_network(series: Sequence[Series], tell: Tell) -> list[Score]:

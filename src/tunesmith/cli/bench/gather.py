@@ -19,7 +19,10 @@ def gather(
     sets: Annotated[list[Path], Argument(help="Training sets, whose tasks these are.")],
     *,
     store: opt.StoreLocation = None,
+    target: opt.TargetKind = "cpu",
     mcpu: opt.Processor = None,
+    arch: opt.Architecture = None,
+    dtype: Annotated[str | None, Option(help="Take the operators in this type.")] = None,
     trials: Annotated[int, Option(help="Trials of each task, those in the store included.")] = 24,
     prior: Annotated[bool, Option(help="Begin with what the estimates like.")] = False,
     every: Annotated[int, Option(help="Take only every so many-th task.")] = 1,
@@ -36,8 +39,9 @@ def gather(
 
     if every < 1:
         raise UsageError(f"--every must be 1 or more, not {every}")
-    operators = operators_of(map(read_training_set, sets))[::every]
+    operators = operators_of(map(read_training_set, sets), dtype)[::every]
     settings = GatherSettings(trials, prior, seed)
+    device = Target(target, mcpu=mcpu, arch=arch)
     total = trials * len(operators)
     with open_store(store) as opened:
         with BuildProgress(remarks(), total, done="measured") as live:
@@ -45,7 +49,7 @@ def gather(
             def watch(number: int, state: Progress) -> None:
                 live.update(trials * number + state.trials)
 
-            measured(operators, Target(mcpu=mcpu), opened, settings, progress=watch)
+            measured(operators, device, opened, settings, progress=watch)
         done = sum(summary.trials for summary in opened.tasks())
         if as_json:
             print_json({"store": opened.name, "tasks": len(operators), "trials": done})

@@ -20,19 +20,22 @@ def training_set(
         list[str] | None,
         Option(help="Look for operators in this network of the zoo, or pattern; default: all."),
     ] = None,
+    machine: Annotated[
+        str | None, Option(help="Fingerprint of the machine whose trials; default: this one.")
+    ] = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Write the trials that this machine made of tasks as one small file, to train models on."""
+    """Write the trials that a machine made of tasks as one small file, to train models on."""
     from tunesmith.bench.networks.workloads import network_workloads
     from tunesmith.bench.training.origins import networks_of_operators
     from tunesmith.store import open_store
     from tunesmith.transfer.training_set import stored_set, write_training_set
 
     with open_store(store) as opened:
-        found = stored_set(opened)
+        found = stored_set(opened, machine=machine)
         try:
             networks = networks_of_operators(network_workloads(network or ()).values(), remark)
-            found = stored_set(opened, networks)
+            found = stored_set(opened, networks, machine)
         except MissingDependencyError as error:
             remark(f"of which networks operators are is not known: {error}")
     write_training_set(found, output)

@@ -12,7 +12,7 @@ from tunesmith.space import Config, Ordinal, Space
 from tunesmith.testing.trials import measured
 from tunesmith.tuners import View
 from tunesmith.tuners.auto import Auto
-from tunesmith.tuners.trend import Trend
+from tunesmith.tuners.auto.trend import Trend
 
 Array = npt.NDArray[np.float64]
 DIGITS = Space([Ordinal(name, tuple(range(1, 11))) for name in "abcdef"])

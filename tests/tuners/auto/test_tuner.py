@@ -13,7 +13,8 @@ from tunesmith.space import Config, Ordinal, Space
 from tunesmith.testing.trials import failed, measured, space_named
 from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import tuner
-from tunesmith.tuners.auto import Auto, _standardised
+from tunesmith.tuners.auto import Auto
+from tunesmith.tuners.auto.tuner import Region
 
 
 class TestAuto(TunerConformance):
@@ -33,6 +34,7 @@ def test_it_is_known_by_name() -> None:
         ({"initial": 1}, "initial must be 2 or more"),
         ({"model_size": 9}, "model_size must be 10 or more"),
         ({"near": 0}, "near must be 1 or more"),
+        ({"patience": 0}, "patience must be 1 or more"),
         ({"varied": -1}, "varied must be 0 or more"),
         ({"random": -1}, "random must be 0 or more"),
         ({"told_apart": 0.0}, "told_apart must be more than 0 and at most 1"),
@@ -43,15 +45,6 @@ def test_it_is_known_by_name() -> None:
 def test_settings_out_of_range(options: dict[str, float], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         tuner("auto", **options)
-
-
-def test_only_the_best_share_is_told_apart() -> None:
-    values = _standardised(np.array([3.0, 1.0, math.inf, 2.0, 50.0]), 0.5)
-    assert values[1] < values[3] < values[0]
-    assert values[0] == values[4] < values[2]
-    assert values.mean() == pytest.approx(0.0)
-    assert values.std() == pytest.approx(1.0)
-    assert _standardised(np.array([2.0, 2.0]), 0.5).tolist() == [0.0, 0.0]
 
 
 def test_proposals_in_a_row_differ_and_do_not_crowd() -> None:
@@ -134,3 +127,46 @@ def test_a_space_of_one_config_has_no_coordinates() -> None:
     assert search.propose(3) == [Config({"n": 4})]
     search.observe([measured(Config({"n": 4}), 1.0)])
     assert search.propose(1) == []
+
+
+def test_a_region_is_exhausted_after_so_many_trials_without_a_better_one() -> None:
+    region = Region(first=10, seen=12)
+    for number, log in enumerate([0.5, math.inf, 0.2, 0.3, 0.4], 11):
+        region.count(log, number)
+    assert region.valid == 4
+    assert not region.is_exhausted(15, patience=3)
+    assert region.is_exhausted(16, patience=3)
+    assert region.proposed(range(20)) == 8
+
+
+def _numbers(config: Config) -> list[float]:
+    return [float(value) for value in config.values() if isinstance(value, int)]
+
+
+def test_it_begins_anew_elsewhere() -> None:
+    """A valley that cannot get deeper, and later a deeper one on the other side."""
+    space = Space([Ordinal(name, tuple(range(64))) for name in "abc"])
+    search = Auto(patience=40).start(space, 0)
+    starts = []
+    for _ in range(200):
+        (config,) = search.propose(1)
+        starts.append(search._region.first)
+        search.observe([measured(config, 1.0 + sum(abs(v - 9.0) for v in _numbers(config)))])
+    assert len(set(starts)) >= 2
+    assert search._region.first > 40
+
+
+def test_a_cost_that_is_infinite_or_none_does_no_harm() -> None:
+    """The model of costs stays finite, so the search goes on and finds the valley."""
+    space = Space([Ordinal(name, tuple(range(64))) for name in "ab"])
+    search = Auto().start(space, 0)
+    best = math.inf
+    for number in range(80):
+        (config,) = search.propose(1)
+        cost = (math.inf, math.nan, -1.0, 1e300)[number] if number < 4 else 0.1
+        a, b = _numbers(config)
+        seconds = 1.0 + abs(a - 20) + abs(b - 40)
+        best = min(best, seconds)
+        search.observe([dataclasses.replace(measured(config, seconds), build_time=cost)])
+    assert np.isfinite(search._known.costs).all()
+    assert best < 4.0

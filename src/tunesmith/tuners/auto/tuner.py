@@ -9,13 +9,17 @@ The model is a Gaussian process over the logarithm of seconds, in coordinates in
 are similar. The next config has the largest expected improvement (Jones, Schonlau and Welch,
 "Efficient Global Optimization of Expensive Black-Box Functions", 1998, equation 15) per second that
 its trial is expected to take (Snoek, Larochelle and Adams, "Practical Bayesian Optimization of
-Machine Learning Algorithms", 2012, section 3.2).
+Machine Learning Algorithms", 2012, section 3.2), times the chance that it works at all (Gelbart,
+Snoek and Adams, "Bayesian Optimization with Unknown Constraints", 2014, section 3).
+
+A long search that finds nothing better begins anew elsewhere, as trust regions do (Eriksson et al.,
+"Scalable Global Optimization via Local Bayesian Optimization", 2019, section 2).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Container
+from collections.abc import Sized
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,21 +28,20 @@ import numpy.typing as npt
 
 from tunesmith.features import Coordinates
 from tunesmith.measurement import Measurement
-from tunesmith.models.acquisition import expected_improvement
-from tunesmith.models.gaussian_process import GaussianProcess, Posterior
+from tunesmith.models.gaussian_process import GaussianProcess
 from tunesmith.space import Config, Space
-from tunesmith.tuners.neighbourhood import Choices, Neighbourhood, Pool
-from tunesmith.tuners.trend import Trend
-from tunesmith.tuners.tuner import Search, Tuner, fitness, option
+from tunesmith.tuners.auto.neighbourhood import Choices, Neighbourhood, Pool
+from tunesmith.tuners.auto.observations import Observations, standardised
+from tunesmith.tuners.auto.prospects import Prospects
+from tunesmith.tuners.auto.trend import Trend
+from tunesmith.tuners.tuner import Search, Tuner, option
 from tunesmith.tuners.view import View
 
 Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 # The most observations that hyperparameters are fitted to: it takes cubic time.
 _FITTED = 120
-
-# The least cost of a trial in seconds, to take its logarithm.
-_LEAST_COST = 1e-6
 
 # The number of successive proposals, without an observation between them, from the same candidates.
 _PROPOSALS_PER_POOL = 4
@@ -60,17 +63,18 @@ class Auto(Tuner):
 
     initial: int = option(6, "random configs to begin with")
     model_size: int = option(150, "observations that the model knows at a time")
-    told_apart: float = option(0.7, "share of the observations whose differences count")
+    told_apart: float = option(1.0, "share of the observations whose differences count")
     near: int = option(8, "best configs whose neighbours are candidates")
     varied: int = option(3, "best configs with all variations of a parameter as candidates")
     random: int = option(90, "random candidates for each proposal")
     round_share: float = option(0.67, "share of the random configs that favours powers of two")
     refit: float = option(0.15, "growth of the observations after which the model is refitted")
+    patience: int = option(400, "trials without a better config until it begins anew elsewhere")
 
     def check(self) -> None:
         self.require_least(2, "initial")
         self.require_least(10, "model_size")
-        self.require_least(1, "near")
+        self.require_least(1, "near", "patience")
         self.require_least(0, "varied", "random")
         self.require_share("told_apart", above_0=True)
         self.require_share("round_share")
@@ -88,63 +92,68 @@ class AutoSearch(Search):
 
     The model takes its own predictions for configs that are proposed but not yet observed. So
     several proposals in a row differ, and none waits.
+
+    The search refines the best configs of a region: those observed since it began, or began anew.
     """
 
     def __init__(self, settings: Auto, view: View, seed: int) -> None:
         super().__init__(view.space, seed)
-        space = view.space
         self.settings = settings
         self._trend = Trend(view)
-        self._coordinates = Coordinates(space)
-        self._neighbourhood = Neighbourhood(space, self._coordinates, self.rng)
+        self._coordinates = Coordinates(view.space)
+        self._neighbourhood = Neighbourhood(view.space, self._coordinates, self.rng)
         self._pool: Pool | None = None
         self._pool_lasts = 0
         self._first: list[Config] | None = None
-        self._model = GaussianProcess(self._coordinates.count)
+        self._model: GaussianProcess | None = None
         self._refit_at = 0
-        self._configs: list[Config] = []
-        self._rows: list[Array] = []
-        self._logs: list[float] = []  # of seconds; infinite for failures
-        self._costs: list[float] = []  # logarithms of the seconds of trials
+        self._known = Observations(self._coordinates.count)
         self._pending: dict[Config, tuple[Array, Array]] = {}  # coordinates and prediction
-        self._prospects: _Prospects | None = None
-        self._valid = 0
+        self._prospects: Prospects | None = None
+        self._region = Region()
 
     def next_config(self) -> Config | None:
-        if self._pool is None:
-            self._renew_pool()
-        few = self._valid < 2 or len(self.seen) < self.settings.initial
+        if self._region.is_exhausted(len(self._known), self.settings.patience):
+            self._region = Region(len(self._known), len(self.seen))
+            self._first = self._prospects = None
+        few = self._region.valid < 2 or self._region.proposed(self.seen) < self.settings.initial
         config = self._initial() if few else None
-        if config is None and self._valid >= 2 and self._coordinates.count:
+        if config is None and self._region.valid >= 2 and self._coordinates.count:
             config = self._best_candidate()
         return self.fresh_config() if config is None else config
 
     def learn(self, measurement: Measurement) -> None:
         self._pending.pop(measurement.config, None)
         self._prospects = None
-        throughput = fitness(measurement)
-        self._configs.append(measurement.config)
-        self._rows.append(self._coordinates.of(measurement.config))
-        self._logs.append(-math.log(throughput) if throughput > 0.0 else math.inf)
-        self._valid += throughput > 0.0
-        cost = measurement.build_time + measurement.run_time
-        self._costs.append(math.log(max(_LEAST_COST, cost)))
+        log = self._known.add(measurement, self._coordinates.of(measurement.config))
+        self._region.count(log, len(self._known))
 
     def _initial(self) -> Config | None:
         """The next new initial config; None if there is none left."""
         if self._first is None:
-            assert self._pool is not None
-            self._first = self._pool.first(2 * self.settings.initial)
+            self._first = self._current_pool().first(2 * self.settings.initial)
         while self._first:
             config = self._first.pop()
             if config not in self.seen:
                 return config
         return None
 
-    def _renew_pool(self) -> None:
+    def _current_pool(self) -> Pool:
+        if self._pool is None:
+            return self._renewed_pool()
+        return self._pool
+
+    def _renewed_pool(self) -> Pool:
         share = self.settings.round_share
         self._pool = Pool(self.space, self._coordinates, _POOL, share, self.rng)
         self._pool_lasts = len(self.seen) + _POOL_LASTS
+        return self._pool
+
+    def _current_model(self) -> GaussianProcess:
+        if self._model is None:
+            apart = self._current_pool().distance
+            self._model = GaussianProcess(self._coordinates.count, self._coordinates.groups, apart)
+        return self._model
 
     def _best_candidate(self) -> Config | None:
         """The new config with the most expected improvement per second; None without candidates."""
@@ -159,26 +168,30 @@ class AutoSearch(Search):
         self._expect(config, self._prospects.candidates.rows[number], prediction)
         return config
 
-    def _new_prospects(self) -> _Prospects:
+    def _new_prospects(self) -> Prospects:
         """New candidates with the model's prediction for them."""
-        values = _standardised(np.array(self._logs), self.settings.told_apart)
-        order = np.argsort(values, kind="stable")
-        known = self._known(order)
-        rows = np.array(self._rows)
+        known, model = self._known, self._current_model()
+        values = standardised(known.logs, self.settings.told_apart)
+        order = self._region.first + np.argsort(values[self._region.first :], kind="stable")
+        some = self._some(order)
+        trend = self._trend.fit(known.configs, values)
         if len(values) >= self._refit_at:
-            self._refit(rows[known], (values - self._trend.fit(self._configs, values))[known])
-        candidates = self._candidates(order).without(self.seen)
-        costs = np.array(self._costs)
-        trend = self._trend.fit(self._configs, values)
-        observed = np.column_stack([values - trend, costs - costs.mean()])
-        pending = self._pending.values()
-        self._model.condition(
-            np.vstack([rows[known], *(row for row, _ in pending)]),
-            np.vstack([observed[known], *(prediction for _, prediction in pending)]),
+            self._refit(known.rows[some], (values - trend)[some])
+        works = np.isfinite(known.logs)
+        share = float(works.mean())
+        mean_cost = known.costs.mean()
+        observed = np.column_stack(
+            [(values - trend)[some], known.costs[some] - mean_cost, works[some] - share]
         )
-        posterior = self._model.posterior(candidates.rows)
+        pending = self._pending.values()
+        model.condition(
+            np.vstack([known.rows[some], *(row for row, _ in pending)]),
+            np.vstack([observed, *(prediction for _, prediction in pending)]),
+        )
+        candidates = self._candidates(order).without(self.seen)
+        posterior = model.posterior(candidates.rows)
         expected = self._trend.of(candidates.configs)
-        return _Prospects(candidates, posterior, expected, float(values[order[0]]))
+        return Prospects(candidates, posterior, expected, share, float(values[order[0]]))
 
     def _expect(self, config: Config, row: Array, prediction: Array) -> None:
         # Copies: a view would keep all candidates of a proposal.
@@ -186,71 +199,56 @@ class AutoSearch(Search):
         while len(self._pending) > _MOST_PENDING:
             del self._pending[next(iter(self._pending))]  # the oldest
 
-    def _known(self, order: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """The observations for the model: half of them the best, the others random."""
-        size = self.settings.model_size
-        if len(order) <= size:
-            return order
+    def _some(self, order: Places) -> Places:
+        """The observations for the model: half of them the region's best, the others random."""
+        size, count = self.settings.model_size, len(self._known)
+        if count <= size:
+            return np.arange(count)
         best = order[: size // 2]
-        others = self.rng.choice(order[size // 2 :], size - size // 2, replace=False)
-        return np.concatenate([best, others])
+        others = np.setdiff1d(np.arange(count), best, assume_unique=True)
+        return np.concatenate([best, self.rng.choice(others, size - len(best), replace=False)])
 
     def _refit(self, rows: Array, values: Array) -> None:
         """Refit the model's hyperparameters."""
-        self._refit_at = 1 + int(len(self._logs) * (1 + self.settings.refit))
+        self._refit_at = 1 + int(len(self._known) * (1 + self.settings.refit))
         if len(values) > _FITTED:
             some = self.rng.choice(len(values), _FITTED, replace=False)
             rows, values = rows[some], values[some]
-        self._model.adapt(rows, values)
+        self._current_model().adapt(rows, values)
         if len(self.seen) >= self._pool_lasts:
-            self._renew_pool()
+            self._renewed_pool()
 
-    def _candidates(self, order: npt.NDArray[np.intp]) -> Choices:
-        settings = self.settings
-        assert self._pool is not None
-        nearest = [self._configs[i] for i in order[: settings.near] if self._logs[i] < math.inf]
-        parts = [self._pool.draw(settings.random)]
+    def _candidates(self, order: Places) -> Choices:
+        settings, known = self.settings, self._known
+        best = order[: settings.near]
+        nearest = [known.configs[i] for i in best[np.isfinite(known.logs[best])]]
+        parts = [self._current_pool().draw(settings.random)]
         parts += [self._neighbourhood.neighbours(config) for config in nearest]
         parts += [self._neighbourhood.variations(config) for config in nearest[: settings.varied]]
         return Choices.joined(parts)
 
 
 @dataclass
-class _Prospects:
-    """Candidates with their posterior. ``best`` is the best value observed."""
+class Region:
+    """Where a search refines: what it observed from the observation ``first`` on, when ``seen``
+    configs had been proposed."""
 
-    candidates: Choices
-    posterior: Posterior
-    trend: Array
-    best: float
-    taken: int = 0
+    first: int = 0
+    seen: int = 0
+    valid: int = 0
+    _best: float = math.inf
+    _improved: int = 0
 
-    def take(self, seen: Container[Config]) -> int | None:
-        """The index of the new one with the most expected improvement per second; None if none.
+    def count(self, log: float, observations: int) -> None:
+        """Take in an observation: the logarithm of its seconds, infinite for a failure."""
+        self.valid += log < math.inf
+        if log < self._best:
+            self._best, self._improved = log, observations
 
-        The posterior then treats its mean as observed.
-        """
-        means = self.posterior.means
-        gains = self.best - self.trend - means[:, 0]
-        improvement = expected_improvement(gains, self.posterior.deviations)
-        for number in np.argsort(-improvement / np.exp(means[:, 1]), kind="stable").tolist():
-            if self.candidates.configs[number] not in seen:
-                self.posterior.expect(number)
-                self.taken += 1
-                return int(number)
-        return None
+    def is_exhausted(self, observations: int, patience: int) -> bool:
+        """Whether so many observations were not better than what the region had."""
+        return observations - max(self.first, self._improved) >= patience
 
-
-def _standardised(logs: Array, told_apart: float) -> Array:
-    """Logarithms of seconds, standardised to mean 0 and deviation 1.
-
-    They are clipped at the quantile ``told_apart``: how slow a slow config is says little about
-    where fast ones are. Failures are worse than that by half of the range that is left.
-    """
-    valid = np.isfinite(logs)
-    best, worst = logs[valid].min(), np.quantile(logs[valid], told_apart)
-    failed = worst + ((worst - best) / 2 or 1.0)
-    values = np.where(valid, np.minimum(logs, worst), failed)
-    deviation = float(values.std())
-    centred: Array = values - values.mean()
-    return centred / deviation if deviation > 0.0 else centred
+    def proposed(self, seen: Sized) -> int:
+        """How many configs were proposed in it."""
+        return len(seen) - self.seen

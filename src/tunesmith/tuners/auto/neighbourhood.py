@@ -119,6 +119,14 @@ class Pool:
         self._chances = round_share * weights / weights.sum() + (1.0 - round_share) * even
         self._rng = rng
 
+    @property
+    def distance(self) -> float:
+        """The mean distance of two configs, in the sum over the coordinates (L1)."""
+        rows = self.choices.rows
+        half = len(rows) // 2
+        apart = np.abs(rows[:half] - rows[half : 2 * half]).sum(axis=1)
+        return float(apart.mean()) if apart.any() else 1.0
+
     def draw(self, count: int) -> Choices:
         """``count`` draws with replacement."""
         total = len(self.choices.configs)

@@ -1,0 +1,1 @@
+"""Synthetic spaces: made by formulas, far larger than any that can be recorded."""

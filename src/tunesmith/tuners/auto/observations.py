@@ -1,0 +1,79 @@
+"""What a search has observed, in arrays that grow."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from tunesmith.measurement import Measurement
+from tunesmith.space import Config
+from tunesmith.tuners.tuner import fitness
+
+Array = npt.NDArray[np.float64]
+
+# The least cost of a trial in seconds, to take its logarithm.
+_LEAST_COST = 1e-6
+
+_ROOM = 64
+
+# The columns before the coordinates.
+_LOG, _COST = 0, 1
+_FIRST = 2
+
+
+class Observations:
+    """The configs that were observed, with their coordinates, times and costs, oldest first."""
+
+    def __init__(self, coordinates: int) -> None:
+        self.configs: list[Config] = []
+        self.valid = 0
+        self._table: Array = np.empty((_ROOM, _FIRST + coordinates))
+
+    def __len__(self) -> int:
+        return len(self.configs)
+
+    def add(self, measurement: Measurement, row: Array) -> float:
+        """Add a measurement; ``row`` are its config's coordinates. Returns its ``logs``."""
+        count = len(self.configs)
+        if count == len(self._table):
+            self._table = np.concatenate([self._table, np.empty_like(self._table)])
+        throughput = fitness(measurement)
+        log = -math.log(throughput) if throughput > 0.0 else math.inf
+        cost = math.log(max(_LEAST_COST, measurement.build_time + measurement.run_time))
+        self._table[count, :_FIRST] = log, cost
+        self._table[count, _FIRST:] = row
+        self.configs.append(measurement.config)
+        self.valid += throughput > 0.0
+        return log
+
+    @property
+    def logs(self) -> Array:
+        """Logarithms of the seconds of a call, shape (n,); infinite for failures."""
+        return self._table[: len(self.configs), _LOG]
+
+    @property
+    def costs(self) -> Array:
+        """Logarithms of the seconds of trials, shape (n,)."""
+        return self._table[: len(self.configs), _COST]
+
+    @property
+    def rows(self) -> Array:
+        """Coordinates, shape (n, coordinates)."""
+        return self._table[: len(self.configs), _FIRST:]
+
+
+def standardised(logs: Array, told_apart: float) -> Array:
+    """Logarithms of seconds, standardised to mean 0 and deviation 1; one at least is finite.
+
+    They are clipped at the quantile ``told_apart``: how slow a slow config is says little about
+    where fast ones are. Failures are worse than that by half of the range that is left.
+    """
+    valid = np.isfinite(logs)
+    best, worst = logs[valid].min(), np.quantile(logs[valid], told_apart)
+    failed = worst + ((worst - best) / 2 or 1.0)
+    values = np.where(valid, np.minimum(logs, worst), failed)
+    deviation = float(values.std())
+    centred: Array = values - values.mean()
+    return centred / deviation if deviation > 0.0 else centred
