@@ -32,7 +32,7 @@ GEMM = Space(
 
 
 class TestNA2C(TunerConformance):
-    tuner = NA2C()
+    tuner = NA2C(updates=8)
     learns = True
     trials = 72  # twelve batches
 
@@ -74,6 +74,7 @@ def test_the_defaults_are_the_papers_and_those_of_the_public_implementation() ->
         ({"exploration": math.nan}, "exploration must be between 0 and 1, not nan"),
         ({"learning_rate": 0.0}, "learning_rate must be more than 0 and at most 1, not 0.0"),
         ({"discount": 1.0}, "discount must be 0 or more and less than 1, not 1.0"),
+        ({"entropy": -0.1}, "entropy must be between 0 and 1, not -0.1"),
         ({"start_at": "tiled"}, "option start_at must be 'untiled' or 'random', not 'tiled'"),
     ],
 )
@@ -210,6 +211,7 @@ def test_rewards_go_to_the_right_states_in_whichever_order_results_come(seed: in
     for place in np.random.default_rng(seed).permutation(10):
         search.observe([results[place]])
     before, actions, speeds, after = search.memory.draw(500, np.random.default_rng(0))
+    assert len(actions) == 500
     assert ((after - before)[:, 0] == 2 * actions - 1).all()  # action 0 is down, 1 is up
     assert set(zip(after[:, 0].tolist(), speeds.tolist(), strict=True)) == {
         (n, 0.0 if n == 14 else 1.0 / (1.0 / (n + 1))) for n in range(10, 20)
@@ -226,7 +228,7 @@ def record_training(search: NA2CSearch, monkeypatch: pytest.MonkeyPatch) -> list
 def test_networks_are_trained_on_shares_of_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     search = line_search(batch=2, updates=3)
     batches = record_training(search, monkeypatch)
-    search.observe([measured(at(10), 0.5), measured(at(20), 0.125)])
+    search.observe([measured(at(10), 0.5), measured(at(11), 0.125)])
     search.propose(1)
     assert len(batches) == 3
     for batch in batches:
@@ -238,7 +240,7 @@ def test_networks_are_trained_on_shares_of_the_best(monkeypatch: pytest.MonkeyPa
 
 def test_many_records_at_once_cost_little_training(monkeypatch: pytest.MonkeyPatch) -> None:
     space = Space([Ordinal("n", tuple(range(4000)))])
-    records = space.sample_many(2000, np.random.default_rng(0))
+    records = list(space.enumerate())[:2000]
     search = NA2C(updates=2).start(space, 0)
     trained = record_training(search, monkeypatch)
     search.observe([measured(config, 1.0) for config in records])
@@ -262,8 +264,8 @@ def uphill(search: NA2CSearch, n: int) -> float:
 
 def mean_uphill(slope: float) -> float:
     """What the actor thinks of the steps up, trained on a line that is as fast as it says."""
-    search = line_search(updates=100, batch=30)
-    speeds = [(n, 20 + slope * (n - 20)) for n in range(40) if n % 4]
+    search = line_search(updates=100, batch=30, entropy=0.01)
+    speeds = [(n, 20 + slope * (n - 20)) for n in range(40) if n % 8]
     search.observe([measured(at(n), 1.0 / speed) for n, speed in speeds])
     for _ in range(4):
         search._untrained = 1
@@ -274,6 +276,77 @@ def mean_uphill(slope: float) -> float:
 def test_the_actor_comes_to_prefer_what_is_rewarded() -> None:
     assert mean_uphill(0.9) > 0.7
     assert mean_uphill(-0.9) < 0.3
+
+
+# The space of a product of 1024x1024 matrices, and a smooth bowl over it.
+PRODUCT = Space(
+    [
+        Factorization("tile_m", 1024, 4),
+        Factorization("tile_k", 1024, 2),
+        Factorization("tile_n", 1024, 4),
+    ]
+)
+LOWEST = {"tile_m": (8, 4, 8, 4), "tile_k": (64, 16), "tile_n": (4, 8, 4, 8)}
+
+
+def height(config: Config) -> float:
+    """The seconds of a config: more, the further its tiles are from the lowest, in octaves."""
+    apart = [
+        math.log2(part / goal)
+        for name, goals in LOWEST.items()
+        for part, goal in zip(_parts(config[name]), goals, strict=True)
+    ]
+    return 1.0 + 0.05 * sum(octaves**2 for octaves in apart)
+
+
+def _parts(value: object) -> tuple[int, ...]:
+    assert isinstance(value, tuple)
+    return value
+
+
+def on_the_bowl(trials: int, seed: int, **options: float) -> tuple[NA2CSearch, list[float]]:
+    """A search after so many trials, and the lowest that it has found after each."""
+    search = NA2C(**options).start(PRODUCT, seed)  # type: ignore[arg-type] # its own
+    found: list[float] = []
+    for _ in range(trials):
+        (config,) = search.propose(1)
+        found.append(height(config))
+        search.observe([measured(config, found[-1])])
+    return search, np.minimum.accumulate(found).tolist()
+
+
+def ranking(search: NA2CSearch) -> float:
+    """How the actor's probabilities of actions rank with the speeds that these lead to: the mean
+    rank correlation over measured states."""
+    found = []
+    for place in np.random.default_rng(0).integers(len(search.memory), size=12):
+        state = search.memory._states[place][None]
+        possible = search.moves.possible(state)
+        actions = np.flatnonzero(possible[0])
+        policy = search.networks.policy(search.moves.encode(state), possible)[0, actions]
+        onward = search.moves.step(np.repeat(state, len(actions), axis=0), actions)
+        speeds = [1.0 / height(search.moves.vectors.config(each)) for each in onward]
+        ranks = [np.argsort(np.argsort(values)) for values in (policy, np.array(speeds))]
+        found.append(np.corrcoef(*ranks)[0, 1])
+    return float(np.mean(found))
+
+
+@pytest.mark.parametrize("trials", [50, 100, 150])
+def test_it_ranks_actions_as_they_are_rewarded(trials: int) -> None:
+    assert np.mean([ranking(on_the_bowl(trials, seed)[0]) for seed in range(4)]) > 0.2
+
+
+def test_it_is_no_worse_than_random_actions() -> None:
+    """Over 20 seeds, by the lowest that each has found after 60 and 100 trials."""
+    found = np.array(
+        [
+            [on_the_bowl(100, seed, exploration=share)[1] for seed in range(20)]
+            for share in (0.1, 1.0)
+        ]
+    )
+    for trials in (60, 100):
+        apart = np.log(found[0] / found[1])[:, trials - 1]
+        assert apart.mean() < 2.0 * apart.std(ddof=1) / math.sqrt(20)
 
 
 def test_it_comes_near_the_best_of_a_mixed_space() -> None:

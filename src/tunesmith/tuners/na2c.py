@@ -9,9 +9,9 @@ discount, the size of M and of a step of training are ours.
 An episode is ``batch`` observations. Walks start at the centre and take T steps. The actor draws
 the action of each step, which at times is a random one; new configs on the way are proposed. At the
 end of an episode the centre moves to the best config so far, and both networks are trained on
-random transitions (s, a, r, s') of M. As in algorithm 2, M holds for each measured state s' the
-transitions from all s by all a with step(s, a) = s', not only those that were walked, and they are
-not weighted by the policy. The reward is the throughput of s' (equation 8), as a share of the best.
+random transitions (s, a, r, s') of M: those by all actions that lead from a measured state to
+another, whether they were walked or not. The reward is the throughput of s' (equation 8), as a
+share of the best.
 
 T starts at ``first_steps`` and shrinks by one each episode, down to ``steps`` (the paper's soft
 start). It grows by one for every ``patience`` episodes in which the centre stayed, and when a
@@ -26,8 +26,14 @@ Differences from the paper:
   learned from a neighbourhood of failures.
 - If equation 6 would give more than 512 actions, there are fewer (see ``Moves``); the paper's
   matrix products have 26.
-- M holds the latest measured states, each with all transitions to it; the paper does not say what
-  its size counts.
+- Algorithm 2 stores the transitions from all s by all a with step(s, a) = s'. Nearly all of these
+  come from states that were not measured, for each of which one action is known: the one that leads
+  back to what was measured. A network that learns from them ranks the actions of a measured state
+  the wrong way round. So M has only those whose s was measured as well.
+- The actions in M are not drawn by the policy, so their gradients are weighted by its probability
+  over that of an even choice. A bonus for entropy keeps the policy from ruling out what it knows
+  little of. The next state's value has no weight by default, as the critic learns it from too little.
+- M holds the latest measured states; the paper does not say what its size counts.
 - Actions without effect are masked. An action that leads to a known config, or violates a
   constraint, is redrawn; the paper walks on through these. Only after several such draws in a row
   the walk does so, too. So the networks do not need J, whether a state is legitimate.
@@ -81,10 +87,11 @@ class NA2C(Tuner):
     batch: int = option(6, "trials an episode")
     exploration: float = option(0.1, "probability of a random action")
     memory: int = option(256, "measured configs that the networks are trained on, the latest (M)")
-    updates: int = option(8, "steps of training an episode, each on 64 transitions")
+    updates: int = option(32, "steps of training an episode, each on 64 transitions")
     hidden: int = option(128, "hidden units of each network")
     learning_rate: float = option(1e-3, "learning rate of Adam")
-    discount: float = option(0.5, "weight of the next state's value against the reward")
+    discount: float = option(0.0, "weight of the next state's value against the reward")
+    entropy: float = option(0.1, "weight of the bonus for staying near the uniform policy")
 
     def check(self) -> None:
         self.require_least(1, "steps", "patience", "batch", "memory", "updates", "hidden")
@@ -95,6 +102,7 @@ class NA2C(Tuner):
         self.require_share("exploration")
         self.require_share("learning_rate", above_0=True)
         self.require_share("discount", below_1=True)
+        self.require_share("entropy")
 
     def start(self, space: Space, seed: int) -> NA2CSearch:
         return NA2CSearch(self, space, seed)
@@ -122,6 +130,7 @@ class NA2CSearch(Search):
             hidden=settings.hidden,
             learning_rate=settings.learning_rate,
             discount=settings.discount,
+            entropy=settings.entropy,
             rng=self.rng,
         )
         self.memory = Memory(settings.memory, self.moves)
@@ -217,6 +226,8 @@ class NA2CSearch(Search):
         """Train for the episodes that have ended since the last training."""
         for _ in range(self._untrained * self.settings.updates):
             before, actions, speeds, after = self.memory.draw(_MINIBATCH, self.rng)
+            if not len(actions):
+                continue
             rewards = speeds / (self.best or 1.0)
             self.networks.train(
                 Transitions(

@@ -15,7 +15,7 @@ STATE = np.array([[0.1, -0.2, 0.3]], dtype=np.float32)
 ALL = np.ones((1, ACTIONS), dtype=np.bool_)
 
 
-def networks(discount: float = 0.0, seed: int = 0) -> ActorCritic:
+def networks(discount: float = 0.0, seed: int = 0, entropy: float = 0.0) -> ActorCritic:
     return ActorCritic(
         "na2c",
         features=FEATURES,
@@ -23,6 +23,7 @@ def networks(discount: float = 0.0, seed: int = 0) -> ActorCritic:
         hidden=128,
         learning_rate=1e-3,
         discount=discount,
+        entropy=entropy,
         rng=np.random.default_rng(seed),
     )
 
@@ -67,7 +68,7 @@ def test_an_action_worse_than_expected_becomes_less_likely(action: int) -> None:
 
 
 def test_the_losses_are_those_of_the_advantages() -> None:
-    both = networks(discount=0.5)
+    both = networks(discount=0.5, entropy=0.25)
     rng = np.random.default_rng(0)
     features, following = rng.random((2, 3, FEATURES), dtype=np.float32)
     actions, rewards = np.array([2, 0, 3]), np.array([1.0, 0.0, 0.25], dtype=np.float32)
@@ -75,8 +76,13 @@ def test_the_losses_are_those_of_the_advantages() -> None:
     actor, critic = both.losses(Transitions(features, possible, actions, rewards, following))
     # r + discount V(s') - V(s), by hand
     advantages = rewards + 0.5 * values(both, following) - values(both, features)
-    chosen = np.log(both.policy(features, possible)[np.arange(3), actions])
-    assert actor.item() == pytest.approx(-(advantages * chosen).mean(), rel=1e-5)
+    policy = both.policy(features, possible)
+    chosen = policy[np.arange(3), actions]
+    ratio = np.minimum(chosen * possible.sum(axis=1), 4.0)
+    logs = np.log(np.where(policy > 0.0, policy, 1.0))
+    entropy = -(policy * logs).sum(axis=1)
+    expected = -(advantages * ratio * np.log(chosen) + 0.25 * entropy).mean()
+    assert actor.item() == pytest.approx(expected, rel=1e-5)
     assert critic.item() == pytest.approx(np.square(advantages).mean(), rel=1e-5)
 
 
@@ -108,6 +114,17 @@ def test_of_two_rewarded_actions_the_better_one_wins() -> None:
     train(both, transitions(1, 0.5), transitions(3, 1.0), rounds=200)
     policy = both.policy(STATE, ALL)[0]
     assert policy[3] > 0.5 > policy[1]
+
+
+def test_entropy_keeps_the_policy_from_ruling_out_the_others() -> None:
+    policies = []
+    for entropy in (0.0, 0.5):
+        both = networks(entropy=entropy)
+        train(both, transitions(1, 0.5), transitions(3, 1.0), rounds=200)
+        policies.append(both.policy(STATE, ALL)[0])
+    without, bonus = policies
+    assert bonus.argmax() == 3
+    assert bonus.min() > 2.0 * without.min()
 
 
 def test_the_critic_comes_to_expect_the_reward() -> None:

@@ -24,12 +24,23 @@ def state(n: int) -> Ints:
     return np.array([n], dtype=np.int32)
 
 
-def test_the_memory_holds_the_transitions_from_all_states_to_measured_ones() -> None:
+def test_the_memory_holds_the_transitions_between_measured_states() -> None:
     memory = Memory(100, Moves(LINE))
-    for n, speed in ((3, 0.3), (4, 0.4), (0, 0.0), (39, 3.9)):
+    for n, speed in ((3, 0.3), (9, 0.9), (5, 0.5), (4, 0.4), (39, 3.9)):
         memory.add(state(n), speed)
-    expected = {(2, 3, 0.3), (4, 3, 0.3), (3, 4, 0.4), (5, 4, 0.4), (1, 0, 0.0), (38, 39, 3.9)}
-    assert transitions(memory) == expected
+    assert transitions(memory) == {(3, 4, 0.4), (4, 3, 0.3), (4, 5, 0.5), (5, 4, 0.4)}
+
+
+def test_there_are_none_while_no_two_states_are_neighbours() -> None:
+    memory = Memory(100, Moves(LINE))
+    for n in (3, 9):
+        memory.add(state(n), 1.0)
+    assert [part.shape for part in memory.draw(64, np.random.default_rng(0))] == [
+        (0, 1),
+        (0,),
+        (0,),
+        (0, 1),
+    ]
 
 
 def test_the_actions_of_the_memory_lead_from_state_to_state_for_all_kinds_of_parameter() -> None:
@@ -37,7 +48,8 @@ def test_the_actions_of_the_memory_lead_from_state_to_state_for_all_kinds_of_par
     moves = Moves(space)
     memory = Memory(50, moves)
     speeds = {}
-    for n, config in enumerate(space.sample_many(50, np.random.default_rng(0))):
+    middle = space.sample(np.random.default_rng(0))
+    for n, config in enumerate([middle, *space.neighbours(middle)[:40]]):
         memory.add(moves.vectors.vector(config), float(n))
         speeds[config] = float(n)
     before, actions, drawn, after = memory.draw(500, np.random.default_rng(1))
@@ -52,8 +64,8 @@ def test_the_actions_of_the_memory_lead_from_state_to_state_for_all_kinds_of_par
 
 
 def test_the_memory_has_a_fixed_size_and_keeps_the_latest() -> None:
-    memory = Memory(2, Moves(LINE))
+    memory = Memory(3, Moves(LINE))
     for n in range(10):
         memory.add(state(n), float(n))
-        assert len(memory) == min(n + 1, 2)
-    assert transitions(memory) == {(7, 8, 8.0), (9, 8, 8.0), (8, 9, 9.0), (10, 9, 9.0)}
+        assert len(memory) == min(n + 1, 3)
+    assert transitions(memory) == {(7, 8, 8.0), (8, 7, 7.0), (8, 9, 9.0), (9, 8, 8.0)}

@@ -127,8 +127,8 @@ def measure_product(
 
     A row has the ``network``, the ``workload``, the ``limit`` of trials and the ``seed``; and
     shares of the best that was found: of what the model likes most (``untuned``), and of what a
-    run of the first trials ends with, ``trials_5`` and so on. ``estimates_alone`` has the same shares of a
-    run that has no model.
+    run of the first trials ends with, ``trials_5`` and so on. ``estimates_alone`` has the same
+    shares of a run that has no model.
     Raises ``UsageError`` for an unknown network, ``KeyboardInterrupt`` if Ctrl-C ended a run.
     """
     there = [each for each in series if problem_of(each) is not None]

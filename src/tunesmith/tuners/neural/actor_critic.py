@@ -11,6 +11,10 @@ from tunesmith.features.vectors import Floats, Reals
 from tunesmith.models import pytorch
 
 
+# An action may count for no more than so many that are drawn by chance.
+_LARGEST_RATIO = 4.0
+
+
 class Transitions(NamedTuple):
     """Steps from one state to the next, one per row.
 
@@ -28,8 +32,9 @@ class Transitions(NamedTuple):
 class ActorCritic:
     """Two networks with one hidden layer: the actor scores actions, the critic values states.
 
-    ``discount`` is the weight of the next state's value against the reward. Raises
-    ``MissingDependencyError`` without PyTorch; its message names the ``tuner``.
+    ``discount`` is the weight of the next state's value against the reward, ``entropy`` that of the
+    policy's entropy. Raises ``MissingDependencyError`` without PyTorch; its message names the
+    ``tuner``.
     """
 
     def __init__(
@@ -41,10 +46,12 @@ class ActorCritic:
         hidden: int,
         learning_rate: float,
         discount: float,
+        entropy: float,
         rng: np.random.Generator,
     ) -> None:
         torch = self._torch = pytorch.load_torch(f"tuner '{tuner}'")
         self._discount = discount
+        self._entropy = entropy
         generator = pytorch.generator(torch, rng)
         self._actor = pytorch.Perceptron(torch, (features, hidden, actions), generator)
         self._critic = pytorch.Perceptron(torch, (features, hidden, 1), generator)
@@ -69,9 +76,14 @@ class ActorCritic:
         returns = rewards + self._discount * self._critic(following)[:, 0].detach()
         advantages = returns - values
         preferences = self._actor(features).masked_fill(~possible, -torch.inf)
-        chosen = preferences.log_softmax(dim=1).gather(1, actions[:, None])[:, 0]
+        logs = preferences.log_softmax(dim=1)
+        chosen = logs.gather(1, actions[:, None])[:, 0]
+        # The actions are not drawn by the policy, but evenly from what is known.
+        ratio = (chosen.exp() * possible.sum(dim=1)).clamp(max=_LARGEST_RATIO)
+        entropy = -(logs.exp() * logs.masked_fill(~possible, 0.0)).sum(dim=1)
         # Minimising the negative makes actions with positive advantage likelier.
-        return -(advantages.detach() * chosen).mean(), advantages.square().mean()
+        gains = (advantages * ratio).detach() * chosen + self._entropy * entropy
+        return -gains.mean(), advantages.square().mean()
 
     def train(self, transitions: Transitions) -> None:
         """One step of Adam on both losses."""
