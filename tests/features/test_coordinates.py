@@ -68,11 +68,11 @@ def test_values_without_an_order_are_equally_far_apart() -> None:
     assert [_of(Categorical("c", ("a", "b")), value) for value in "ab"] == [[0.0], [1.0]]
 
 
-def test_a_permutation_tells_of_each_pair_which_comes_first() -> None:
+def test_a_permutation_tells_which_item_of_each_pair_is_first_and_which_is_last() -> None:
     """The pairs are ij, ik and jk; a permutation of three has two pairs an item."""
     order = Permutation("order", ("i", "j", "k"))
-    assert _of(order, ("i", "j", "k")) == [0.5, 0.5, 0.5]
-    assert _of(order, ("k", "i", "j")) == [0.5, 0.0, 0.0]
+    assert _of(order, ("i", "j", "k")) == [0.5, 0.5, 0.5, 0.0, 0.0, 0.5]
+    assert _of(order, ("k", "i", "j")) == [0.5, 0.0, 0.0, 0.0, 0.5, 0.0]
 
 
 def test_what_is_one_choice_is_one_group() -> None:
@@ -85,7 +85,7 @@ def test_what_is_one_choice_is_one_group() -> None:
         ]
     )
     coordinates = Coordinates(space)
-    assert coordinates.groups == [0, 1, 1, 1, 2, 3, 4, 5]
+    assert coordinates.groups == [0, 1, 1, 1, 2, 3, 4, 5, 5, 5, 6]
     assert coordinates.count == len(coordinates.groups)
 
 

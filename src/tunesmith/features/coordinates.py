@@ -39,11 +39,11 @@ class Coordinates:
 
     A parameter with a single value has none. An ordinal has its logarithm, scaled to [0, 1], and if
     not all its values are powers of two, the logarithm of its odd part. A factorization has these
-    for each part, a permutation one for each pair of items, which tells the one that comes first,
-    and a categorical one per value.
+    for each part, a categorical one per value. A permutation has one for each pair of items, which
+    tells the one that comes first, and one per item for which is last: of loops the innermost.
 
     ``groups`` holds a number for each coordinate, the same for those that are one choice: which
-    value a categorical has.
+    value a categorical has, or which item is last.
     """
 
     def __init__(self, space: Space) -> None:
@@ -101,7 +101,7 @@ class _Scale:
             self._most = math.log2(parameter.product)
             self._most_odd = _log_odd_part(parameter.product)
         self.count = len(self.of(parameter.value_at(0)))
-        self.is_one_choice = isinstance(parameter, Categorical)
+        self.own_groups = _own_groups(parameter, self.count)
         self._numbers: dict[object, int] = {}
         self._rows: Array = np.empty((0, self.count))
         self.odd_logs = [0.0] * self.count
@@ -129,7 +129,7 @@ class _Scale:
             assert isinstance(value, tuple)
             return tuple(number for part in value for number in self._number(part))
         if isinstance(parameter, Permutation):
-            return _precedence(parameter.encode(value))
+            return _order(parameter.encode(value))
         if parameter.cardinality == 2:
             return (float(parameter.index_of(value)),)
         return tuple(_HALF * flag for flag in parameter.encode(value))
@@ -142,20 +142,36 @@ class _Scale:
 
 
 def _groups(scales: Sequence[_Scale]) -> list[int]:
+    """Those of all coordinates, numbered through."""
     groups: list[int] = []
     for scale in scales:
         first = groups[-1] + 1 if groups else 0
-        groups += [first + (0 if scale.is_one_choice else i) for i in range(scale.count)]
+        groups += [first + number for number in scale.own_groups]
     return groups
 
 
-def _precedence(places: Sequence[float]) -> tuple[float, ...]:
-    """For each pair of items whether the first of them has the earlier place.
+def _own_groups(parameter: Parameter, count: int) -> list[int]:
+    """Those of a parameter with so many coordinates, from 0 on."""
+    if isinstance(parameter, Categorical):
+        return [0] * count
+    if isinstance(parameter, Permutation):
+        pairs = count - len(parameter.items)
+        return [min(place, pairs) for place in range(count)]
+    return list(range(count))
+
+
+def _order(places: Sequence[float]) -> tuple[float, ...]:
+    """For each pair of items whether the first of them has the earlier place, and for each item
+    whether it has the last.
 
     Each item is part of as many pairs as there are others, so these count less if there are many.
     """
     weight = 1.0 / (len(places) - 1)
-    return tuple(weight * (one < other) for one, other in combinations(places, 2))
+    last = len(places) - 1
+    return (
+        *(weight * (one < other) for one, other in combinations(places, 2)),
+        *(_HALF * (place == last) for place in places),
+    )
 
 
 def _log(value: Value) -> float:

@@ -32,7 +32,7 @@ Differences from the paper:
   the wrong way round. So M has only those whose s was measured as well.
 - The actions in M are not drawn by the policy, so their gradients are weighted by its probability
   over that of an even choice. A bonus for entropy keeps the policy from ruling out what it knows
-  little of. The next state's value has no weight by default, as the critic learns it from too little.
+  little of. The next state's value has no weight by default: the critic learns it from too little.
 - M holds the latest measured states; the paper does not say what its size counts.
 - Actions without effect are masked. An action that leads to a known config, or violates a
   constraint, is redrawn; the paper walks on through these. Only after several such draws in a row

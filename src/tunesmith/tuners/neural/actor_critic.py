@@ -10,7 +10,6 @@ from tunesmith.features.moves import Bools, Numbers
 from tunesmith.features.vectors import Floats, Reals
 from tunesmith.models import pytorch
 
-
 # An action may count for no more than so many that are drawn by chance.
 _LARGEST_RATIO = 4.0
 
