@@ -17,6 +17,7 @@ from tunesmith.space import Space
 from tunesmith.tuners.auto import Auto
 
 FOLDER = Path(__file__).parents[1] / "data" / "replay"
+SAMPLES = FOLDER.parent / "samples"
 FILES = {path.parent.name: path for path in sorted(FOLDER.glob("*/*.json.gz"))}
 LARGEST_FILE = 3_000_000
 SEEDS = range(8)
@@ -96,3 +97,15 @@ def test_searching_it_beats_chance(recording: Recording) -> None:
     ]
     spread = np.std(found) / np.sqrt(len(found))
     assert np.mean(found) - 2 * spread > expected_best(speed_shares(recording.seconds), TRIALS)
+
+
+def test_a_sample_of_the_template_that_the_nose_paper_measured() -> None:
+    (path,) = SAMPLES.glob("*/*.json.gz")
+    found = load_recording(path)
+    assert path.stat().st_size <= LARGEST_FILE
+    assert found.metadata["sketch"]["name"] == "cuda_conv2d_opevo"
+    assert found.metadata["machine"]["device"] == "NVIDIA H200"
+    assert (found.size, len(found.configs)) == (844_800, 2_000)
+    failed = found.outcomes != Outcome.NO_ERROR.value
+    assert 0.5 < failed.mean() < 0.8
+    assert found.costs[failed].sum() < 0.2 * found.costs.sum()

@@ -11,6 +11,9 @@ import pytest
 from tests.transfer.made_up import SIZES, is_slow, problem_of, seconds_of, series
 from tunesmith.errors import UsageError
 from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.operators import conv2d
+from tunesmith.target import Target
+from tunesmith.task import Task
 from tunesmith.transfer.model import (
     GlobalModel,
     TooFewTrialsError,
@@ -19,6 +22,9 @@ from tunesmith.transfer.model import (
     transferred_of,
     unlearned,
 )
+from tunesmith.transfer.training_set import Series
+
+GPU = Target(kind="cuda", arch="sm_90")
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
@@ -139,6 +145,25 @@ def test_series_of_other_versions_are_left_out() -> None:
     old = replace(series(64), sketch_version=0)
     gone = replace(series(64), sketch="cpu_nobody")
     assert learn([*known, old, gone]).trials == 600
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_what_cannot_run_is_estimated_to_take_forever_with_a_model_too() -> None:
+    """Configs that are too large for a GPU are neither learned from nor corrected."""
+    task = Task(conv2d(ci=64, h=14, w=14, co=64, kernel=3, padding=1), GPU)
+    problem = TaskProblem.of(task, "cuda_tiled")
+    configs = problem.space.sample_many(300, np.random.default_rng(0))
+    estimates = problem.estimates(configs)
+    possible = np.isfinite(estimates)
+    assert 0 < possible.sum() < 300
+    version = problem.sketch.version
+    times = Series(task, "cuda_tiled", version, configs, np.full(300, 1e-3), frozenset())
+    model = learn([times], least=100)
+    corrected = model.seconds(problem, configs)
+    assert np.isfinite(corrected[possible]).all()
+    assert np.isinf(corrected[~possible]).all()
+    spread = np.log(corrected[possible]).std()
+    assert spread < 0.7 * np.log(estimates[possible]).std(), "all took the same"
 
 
 def test_all_failed() -> None:

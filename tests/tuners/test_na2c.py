@@ -326,8 +326,8 @@ def ranking(search: NA2CSearch) -> float:
         policy = search.networks.policy(search.moves.encode(state), possible)[0, actions]
         onward = search.moves.step(np.repeat(state, len(actions), axis=0), actions)
         speeds = [1.0 / height(search.moves.vectors.config(each)) for each in onward]
-        ranks = [np.argsort(np.argsort(values)) for values in (policy, np.array(speeds))]
-        found.append(np.corrcoef(*ranks)[0, 1])
+        ranks = np.array([np.argsort(np.argsort(each)) for each in (policy, speeds)])
+        found.append(np.corrcoef(ranks)[0, 1])
     return float(np.mean(found))
 
 

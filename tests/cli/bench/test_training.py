@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
-from tests.transfer.made_up import SIZES, add_trials
+from tests.transfer.made_up import SIZES, add_trials, task
+from tunesmith.cuda import devices
+from tunesmith.errors import UsageError
 from tunesmith.store import open_store
 from tunesmith.transfer.files import read_model
 from tunesmith.transfer.training_set import read_training_set
@@ -48,6 +50,45 @@ def test_its_tasks_are_measured_here(records: Path, tmp_path: Path, command: Com
     assert " ".join(command(*words).out.split()).endswith(": 2 trials of 1 tasks")
     refused = command("bench", "gather", records, "--every", 0)
     assert refused.complaint == "--every must be 1 or more, not 0"
+
+
+def test_its_tasks_are_measured_in_another_type(
+    records: Path, tmp_path: Path, command: Command
+) -> None:
+    other = tmp_path / "half.db"
+    words = ("bench", "gather", records, "--store", other, "--trials", 1, "--every", 7)
+    assert command(*words, "--dtype", "float16", "--json").json["trials"] == 1
+    with open_store(other) as opened:
+        (summary,) = opened.tasks()
+    assert "dtype=float16" in summary.key
+    refused = command(*words, "--dtype", "float12")
+    assert "float12" in refused.complaint
+
+
+def test_a_gpu_is_needed_where_it_is_named(
+    records: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> list[object]:
+        raise UsageError("no GPU")
+
+    monkeypatch.setattr(devices, "gpus", none)
+    words = ("bench", "gather", records, "--store", tmp_path / "gpu.db", "--target", "cuda")
+    refused = command(*words)
+    assert refused.code == 2
+    assert "--target cpu needs no GPU" in refused.complaint
+
+
+def test_trials_of_another_machine(store: Path, tmp_path: Path, command: Command) -> None:
+    with open_store(store) as opened:
+        add_trials(opened, 64, 20)
+        (session,) = opened.sessions(task(64).key)
+    here = session.machine["fingerprint"]
+    words = ("bench", "training-set", tmp_path / "set.json.gz", "--store", store)
+    missing = command(*words, "--machine", "0123")
+    assert missing.complaint.startswith(f"{store} has no trials of tasks by machine 0123, but by")
+    assert missing.complaint.endswith("name one with --machine")
+    assert here in missing.complaint
+    assert command(*words, "--machine", here, "--network", "dqn", "--json").json["trials"] == 20
 
 
 def test_the_networks_of_operators_are_named(store: Path, tmp_path: Path, command: Command) -> None:

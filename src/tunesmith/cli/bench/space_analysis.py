@@ -11,8 +11,8 @@ from tunesmith.cli import options as opt
 from tunesmith.cli.output import command_line, print_page, remark, shown_progress
 from tunesmith.errors import UsageError
 
-RECORDED = Path("data/replay")
-"""Where a checkout has the recordings that it ships."""
+RECORDED = Path("data/replay"), Path("data/samples")
+"""Where a checkout has the recordings that it ships: of parts of spaces, and samples of spaces."""
 
 
 def space_analysis(
@@ -24,7 +24,7 @@ def space_analysis(
         list[str] | None,
         Option(
             help="A T4 file beside its space.T1.json, or a pattern; repeatable; "
-            f"default: '{RECORDED}/*/*.json.gz'."
+            "default: those in data/replay and data/samples."
         ),
     ] = None,
     quick: Annotated[
@@ -50,12 +50,13 @@ def space_analysis(
 
 def _shipped() -> list[str]:
     """Patterns of the recordings of this checkout. Raises ``UsageError`` where there are none."""
-    if not any(RECORDED.glob("*/*.json.gz")):
+    patterns = [f"{folder}/*/*.json.gz" for folder in RECORDED if any(folder.glob("*/*.json.gz"))]
+    if not patterns:
         raise UsageError(
-            f"there are no recordings in {RECORDED}: run this at the top of a checkout, or name T4 "
-            "files with --space"
+            f"there are no recordings in {RECORDED[0]}: run this at the top of a checkout, or name "
+            "T4 files with --space"
         )
-    return [f"{RECORDED}/*/*.json.gz"]
+    return patterns
 
 
 def _recorded(output: Path) -> Path:
