@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from tests.scripted import Scripted, config, failing_at, number, stored, trials_of
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError, TunesmithError, UsageError
+from tunesmith.measurement import Outcome
 from tunesmith.store import Record, Store, open_store
 from tunesmith.tuning.tune import tune
 
@@ -207,3 +209,31 @@ def test_a_run_that_is_torn_down_says_so_in_the_store(
         (session,) = store.sessions(problem.key)
         assert session.stopped == stopped
         assert session.finished is not None
+
+
+# -- a measurer whose numbers make no sense
+
+
+@pytest.mark.parametrize("tuner", ["auto", "grid"])
+def test_a_time_that_is_none_is_a_trial_that_failed(store: Store, tuner: str) -> None:
+    odd = {2: math.nan, 3: -1.0, 4: 0.0}
+    problem = Scripted(seconds=lambda n: odd.get(n, 1.0 + n), size=30, finalists=3)
+    result = tune(problem, tuner, Budget(trials=30), store=store)
+    assert result.outcomes[Outcome.UNKNOWN_ERROR] == 3
+    assert "the measurer reports a call of" in result.failures[Outcome.UNKNOWN_ERROR]
+    assert result.best is not None
+    assert result.best.seconds == 2.0
+    times = [it.seconds for it in stored(store) if it.valid]
+    assert len(times) == 27
+    assert all(0.0 < seconds < math.inf for seconds in times)
+
+
+def test_a_time_that_is_none_in_the_play_off_wins_nothing(store: Store) -> None:
+    problem = Scripted(
+        seconds=lambda n: 1.0 + n / 100,
+        again=lambda n: math.nan if n == 1 else 1.0 + n / 100,
+        finalists=3,
+    )
+    result = tune(problem, "grid", Budget(trials=10), store=store)
+    assert result.best is not None
+    assert number(result.best.config) == 2

@@ -14,6 +14,9 @@ pytest.
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -217,11 +220,18 @@ class TunerConformance(RepeatableConformance, LearningConformance):
         assert_fresh(space, proposed)
         assert proposed
 
-    def test_some_figures_are_infinite(self) -> None:
+    @pytest.mark.filterwarnings("error::RuntimeWarning")
+    def test_some_figures_make_no_sense(self) -> None:
         space = space_named("mixed")
-        odd = (float("inf"), 5e-324, 1.0, 1e308)
+        odd = (math.inf, 5e-324, 1.0, 1e308, math.nan, -1.0, 0.0)
+        costs = (0.1, math.inf, math.nan, -1.0, 1e300)
 
         def judge(config: Config) -> Measurement:
-            return measured(config, odd[len(config.key) * 7 % len(odd)])
+            number = len(config.key)
+            found = measured(config, odd[number * 7 % len(odd)])
+            cost = costs[number % len(costs)]
+            return replace(found, build_time=cost, run_time=costs[-1 - number % len(costs)])
 
-        assert_fresh(space, drive(self.start(space), self.trials, judge))
+        proposed = drive(self.start(space), self.trials, judge)
+        assert_fresh(space, proposed)
+        assert len(proposed) == self.trials
