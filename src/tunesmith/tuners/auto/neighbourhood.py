@@ -35,8 +35,9 @@ class Choices:
         return cls(configs, coordinates.of_all(configs))
 
     def without(self, seen: Container[Config]) -> Choices:
-        """Those that are not among ``seen``."""
-        return self.some([i for i, config in enumerate(self.configs) if config not in seen])
+        """Those that are not among ``seen``, each once."""
+        places = {config: place for place, config in enumerate(self.configs)}
+        return self.some([place for config, place in places.items() if config not in seen])
 
     def some(self, numbers: list[int] | npt.NDArray[np.int64]) -> Choices:
         """The choices at these indices."""
