@@ -28,7 +28,7 @@ def test_from_training_to_removal(command: Command, filled: Path) -> None:
     assert trained == {"scope": f"cpu-{MCPU}", "trials": 500, "tasks": 5}
     first, *shipped = command("models", "list", "--store", filled, "--json").json["models"]
     assert (first["name"], first["trials"], first["state"]) == (f"cpu-{MCPU}", 500, "ready")
-    assert [each["name"] for each in shipped] == ["shipped cpu"]
+    assert [each["name"] for each in shipped] == ["shipped cpu", "shipped cuda"]
     listed = command("models", "list", "--store", filled)
     assert f"cpu-{MCPU}" in listed.out
     assert max(map(len, listed.out.splitlines())) <= 100

@@ -100,7 +100,7 @@ def test_runs_become_figures_and_a_page(tmp_path: Path) -> None:
     assert "## Transfer from C1–C6 to C7, C8 and C9 (figure 8)" in page
     assert "| transfer |" in page
     assert "of which they know 256 random configs each" in " ".join(page.split())
-    assert "## The model that ships" in page
+    assert "## The models that ship" in page
     assert read_models(tmp_path)["parts"] == models["parts"]
     assert (tmp_path / "models-transfer.svg").exists()
     again = part.comparison(problems, CompareSettings(3, trials=40), tmp_path / "r").saved()
