@@ -131,7 +131,7 @@ class Comparison:
             with Pool(self.settings.processes, self._job, self._patience) as pool:
                 for done in pool.run(simulated):
                     self._add(results, done.job, done.crash)
-                    watch(results, _words(done.job), 0.0)
+                    watch(results, done.job.words, 0.0)
         except KeyboardInterrupt:  # which some may have come before that are not counted yet
             self._collect(results)
             raise
@@ -177,7 +177,7 @@ class Comparison:
                 budget,
                 seed=self.settings.seed + run.repeat,
                 store=self._store,
-                watch=lambda share: watch(results, _words(run), share),
+                watch=lambda share: watch(results, run.words, share),
                 model=self._model(results, run, watch),
             )
             save_trace(self._path(run), replace(trace, version=self._version), self._identity(run))
@@ -186,7 +186,7 @@ class Comparison:
         except Exception as error:
             crash = reason(error)
         self._add(results, run, crash)
-        watch(results, _words(run), 0.0)
+        watch(results, run.words, 0.0)
 
     def _model(self, results: Results, run: Run, watch: Watch) -> GlobalModel | None:
         """What the tuner of a run on a workload has learned of others beforehand."""
@@ -229,7 +229,7 @@ class Comparison:
         return {
             "tuner": run.tuner.tuner.name,
             "options": run.tuner.identity["options"],
-            **_answers(run),
+            **run.answers,
             "seed": self.settings.seed + run.repeat,
             "seconds": seconds,
             "trials": trials,
@@ -262,19 +262,6 @@ class Comparison:
         return self._folder / f"{plain[:80]}-{digest(labels)[:6]}-{run.repeat:03d}.npz"
 
 
-def _answers(run: Run) -> dict[str, Any]:
-    """Of a job: where the measurements come from, and what the tuner sees beside the space."""
-    if isinstance(run.problem, SyntheticProblem):
-        return {"synthetic": run.problem.label}
-    assert isinstance(run.problem, RecordedProblem)
-    return {
-        "record": str(run.problem.path),
-        "transfer": run.tuner.transfer,
-        "sees": run.tuner.sees,
-        "sources": [str(path) for path in run.problem.sources],
-    }
-
-
 def _sources(run: Run) -> dict[str, Any]:
     """What a tuner learns from beforehand; nothing for those that do not."""
     if run.tuner.transfer in (None, "estimates"):
@@ -284,10 +271,6 @@ def _sources(run: Run) -> dict[str, Any]:
         return {"sources": sources, "trials": TRIALS, "earlier": EARLIER}
     assert isinstance(run.problem, RecordedProblem)
     return {"sources": [load_recording(path).digest for path in run.problem.sources]}
-
-
-def _words(run: Run) -> str:
-    return f"{run.problem.label}, {run.tuner.label}, repeat {run.repeat + 1}"
 
 
 def _check_search(problem: Problem, tuner: TunerChoice) -> None:

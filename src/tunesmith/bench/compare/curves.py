@@ -80,21 +80,20 @@ def after_trials(summary: Summary) -> dict[str, Any]:
     groups: dict[str, list[Problem]] = {}
     for problem in summary.problems:
         groups.setdefault(_group(problem), []).append(problem)
+    cells = {(cell.tuner.label, cell.problem): cell for cell in summary.cells}
     rows = []
     for name, problems in groups.items():
-        cells = {
-            label: [cell for cell in summary.cells if cell.tuner.label == label]
-            for label in summary.labels
-        }
-        for label, own in cells.items():
-            if label != reference:
-                pairs = [
-                    pair
-                    for one, other in zip(own, cells[reference], strict=True)
-                    if one.problem in problems and len(one.traces) == len(other.traces)
-                    for pair in zip(one.traces, other.traces, strict=True)
-                ]
-                rows.append({"problems": name, "tuner": label, "after": _ratios(pairs)})
+        for label in summary.labels:
+            if label == reference:
+                continue
+            both = [(cells[label, it], cells[reference, it]) for it in problems]
+            pairs = [
+                pair
+                for one, other in both
+                if not one.crashes and not other.crashes and len(one.traces) == len(other.traces)
+                for pair in zip(one.traces, other.traces, strict=True)
+            ]
+            rows.append({"problems": name, "tuner": label, "after": _ratios(pairs)})
     return {"reference": reference, "rows": [row for row in rows if row["after"]]}
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from tunesmith.bench.compare.problems import Problem
+from tunesmith.bench.compare.problems import Problem, RecordedProblem, SyntheticProblem
 from tunesmith.bench.compare.score import REPEATS
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.tuners import TunerChoice
@@ -51,6 +52,25 @@ class Run:
     problem: Problem
     tuner: TunerChoice
     repeat: int
+
+    @property
+    def words(self) -> str:
+        """Which one it is, for people."""
+        return f"{self.problem.label}, {self.tuner.label}, repeat {self.repeat + 1}"
+
+    @property
+    def answers(self) -> dict[str, Any]:
+        """Of the job of a simulated run: where its measurements come from, and what the tuner sees
+        beside the space."""
+        if isinstance(self.problem, SyntheticProblem):
+            return {"synthetic": self.problem.label}
+        assert isinstance(self.problem, RecordedProblem)
+        return {
+            "record": str(self.problem.path),
+            "transfer": self.tuner.transfer,
+            "sees": self.tuner.sees,
+            "sources": [str(path) for path in self.problem.sources],
+        }
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,14 @@ class Memory:
         self._places: dict[bytes, int] = {}
         # By place of the state before, the actions and the places of the states after.
         self._onward: list[dict[int, int]] = [{} for _ in range(size)]
+        self._listed: Numbers | None = None  # all of these, as rows, until there are others
 
     def __len__(self) -> int:
         return min(self._stored, len(self._speeds))
 
     def add(self, state: Ints, speed: float) -> None:
         """Add a state and its throughput; if M is full, it replaces the oldest state."""
+        self._listed = None
         place = self._stored % len(self._speeds)
         if self._stored >= len(self._speeds):
             self._forget(place)
@@ -37,8 +39,8 @@ class Memory:
         self._stored += 1
         self._places[self._states[place].tobytes()] = place
         actions = np.flatnonzero(self._moves.possible(state[None])[0])
-        around = self._moves.step(np.repeat(state[None], len(actions), axis=0), actions)
-        back = self._moves.back(np.repeat(state[None], len(actions), axis=0), actions)
+        same = np.repeat(state[None], len(actions), axis=0)
+        around, back = self._moves.step(same, actions), self._moves.back(same, actions)
         for action, reverse, near in zip(actions.tolist(), back.tolist(), around, strict=True):
             other = self._places.get(near.tobytes())
             if other is not None:
@@ -58,12 +60,18 @@ class Memory:
         Shapes (count, elements), (count,), (count,), (count, elements); empty while no action leads
         from a state to another.
         """
-        listed = [
-            (before, action, after)
-            for before, onward in enumerate(self._onward)
-            for action, after in onward.items()
-        ]
-        table = np.array(listed, dtype=np.int64).reshape(-1, 3)
+        table = self._transitions()
         drawn = table[rng.integers(len(table), size=count)] if len(table) else table
         before, actions, after = drawn.T
         return self._states[before], actions, self._speeds[after], self._states[after]
+
+    def _transitions(self) -> Numbers:
+        """The places before, the actions and the places after, shape (transitions, 3)."""
+        if self._listed is None:
+            rows = [
+                (before, action, after)
+                for before, onward in enumerate(self._onward)
+                for action, after in onward.items()
+            ]
+            self._listed = np.array(rows, dtype=np.int64).reshape(-1, 3)
+        return self._listed
