@@ -5,6 +5,7 @@
 #   make checks        rules, format, types, imports: the part of it that takes a minute
 #   make test-thorough   the sweeps, and ever new examples for the tests of properties: hours;
 #                      one that is interrupted goes on where it was
+#   make docs          write the documentation as a site to build/site
 #   make setup         make the virtual environment alone
 #   make constraints   take the newest versions of all packages, and pin them
 #   make clean         remove all that these made
@@ -17,7 +18,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test checks rules types tests test-thorough setup compiler constraints clean
+.PHONY: help demo test checks rules types tests test-thorough docs setup compiler constraints clean
 
 TORCH ?=
 torch := $(filter-out 0 no,$(TORCH))
@@ -93,6 +94,11 @@ tests: setup
 	@$(pytest) -n logical --dist worksteal --durations=30 -m 'not alone'
 	@echo '== pytest: what has limits of time to keep, alone'
 	@$(pytest) --durations=30 -m alone $(call marked,alone)
+
+# Strict: a link that leads nowhere, or a page that is in no menu, is an error.
+docs: setup
+	@NO_MKDOCS_2_WARNING=1 $(bin)/mkdocs build --strict
+	@echo 'site: build/site/index.html'
 
 test-thorough: setup
 	@$(timed) set -e; mkdir -p build; \

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,11 @@ from tests.properties import register_profiles
 _UPDATE = "--update-golden"
 
 register_profiles()
+
+# Ray reads them once, when it is imported, by whichever test. Without a token it would write one
+# into the user's folder.
+os.environ["RAY_AUTH_MODE"] = "token"
+os.environ.setdefault("RAY_AUTH_TOKEN", uuid.uuid4().hex)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -12,12 +12,15 @@ import pytest
 
 from tunesmith.cuda import devices
 from tunesmith.cuda.driver import Driver
+from tunesmith.errors import UsageError
 from tunesmith.testing import emulated_gpu
 
 needs_compiler = pytest.mark.skipif(
     not (shutil.which("g++") or shutil.which("c++")),
     reason="no C++ compiler on this machine to emulate a GPU with",
 )
+
+NO_GPU = "no NVIDIA GPU can be used: no driver is installed on this machine"
 
 Gpus = Callable[..., None]
 """Makes this machine have so many emulated GPUs: see ``emulated_gpu.environment``."""
@@ -31,6 +34,23 @@ def have_gpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Gpus]
         set_up(monkeypatch, tmp_path / "cache", gpus=gpus, **settings)
 
     yield have
+    devices.gpus.cache_clear()
+
+
+@pytest.fixture
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As on a machine without a GPU.
+
+    This machine may have one. And where a test before this one loaded the emulated driver, this
+    process finds it again by its name.
+    """
+
+    def driver() -> None:
+        raise UsageError(NO_GPU)
+
+    monkeypatch.setattr(devices, "driver", driver)
+    devices.gpus.cache_clear()
+    yield
     devices.gpus.cache_clear()
 
 

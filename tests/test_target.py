@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import platform
+import re
 import subprocess
 import sys
 
@@ -199,3 +200,60 @@ def _see(monkeypatch: pytest.MonkeyPatch, found: list[GpuInfo]) -> None:
         return tuple(found)
 
     monkeypatch.setattr(devices, "gpus", gpus)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [Target("cpu", mcpu="x86-64-v3", cores=2), Target("cuda", arch="sm_90")],
+    ids=lambda target: str(target.kind),
+)
+def test_a_record_of_a_target(target: Target) -> None:
+    assert Target.from_json(target.to_json()) == target
+
+
+def test_a_record_of_an_unknown_target() -> None:
+    with pytest.raises(UsageError, match="target opencl is not known here"):
+        Target.from_json({"kind": "opencl"})
+
+
+# -- other platforms ------------------------------------------------------------------------------
+
+
+def test_another_platform_has_its_own_processors_and_vectors() -> None:
+    target = Target(mcpu="cortex-a72", cores=4, triple="aarch64-linux-gnu")
+    assert target.key == "cpu(mcpu=cortex-a72,cores=4,triple=aarch64-linux-gnu)"
+    assert target.architecture == "aarch64"
+    assert target.instructions == {"neon"}
+    assert target.lanes("float32") == 4
+    described = target.to_json()
+    assert (described["mtriple"], described["mcpu"]) == ("aarch64-linux-gnu", "cortex-a72")
+    assert Target(triple="aarch64-linux-gnu").processor == "generic"
+
+
+@pytest.mark.parametrize(
+    ("mcpu", "bits"),
+    [("neoverse-n1", 128), ("neoverse-v2", 128), ("neoverse-v1", 256), ("a64fx", 512)],
+)
+def test_sve_has_vectors_of_the_processors_length(mcpu: str, bits: int) -> None:
+    target = Target(mcpu=mcpu, triple="aarch64-linux-gnu")
+    assert target.lanes("float32") == bits // 32
+    longer = {name for name in target.instructions if re.fullmatch(r"sve\d{3}", name)}
+    assert longer == {f"sve{size}" for size in (256, 512) if size <= bits}
+    options = [option for option in target.to_json()["cl-opt"] if "sve" in option]
+    assert options == ([f"-aarch64-sve-vector-bits-min:uint={bits}"] if bits > 128 else [])
+
+
+def test_a_processor_of_another_platform_is_unknown() -> None:
+    with pytest.raises(UsageError, match="unknown processor 'haswell'"):
+        _ = Target(mcpu="haswell", triple="aarch64-linux-gnu").processor
+    with pytest.raises(UsageError, match="unknown platform 'aarch64'"):
+        Target(triple="aarch64")
+    with pytest.raises(UsageError, match=r"^triple is for CPUs, and the target is cuda"):
+        Target("cuda", triple="aarch64-linux-gnu")
+
+
+def test_what_runs_elsewhere_cannot_be_measured_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    Target(triple="x86_64-linux-gnu").check_measurable()
+    with pytest.raises(UsageError, match=r"^this machine runs no code for aarch64-linux-gnu"):
+        Target(triple="aarch64-linux-gnu").check_measurable()

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     )
     from tunesmith.kernel.kernel import Kernel
     from tunesmith.kernel.prepared import PreparedKernel
+    from tunesmith.measure.cluster.measurers import RayMeasurers
     from tunesmith.measure.command.measurer import CommandProblem
     from tunesmith.measure.function import FunctionProblem
     from tunesmith.measure.inline import InlineMeasurer
     from tunesmith.measure.local.measurers import LocalMeasurers
     from tunesmith.measure.recorded.replay import ReplayProblem
+    from tunesmith.measure.remote.measurers import RpcMeasurers
     from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.measure.trial.job import Job
     from tunesmith.measure.trial.measurers import Measurers
@@ -64,11 +66,13 @@ _HOMES = {
         "UsageError",
     ),
     "tunesmith.kernel.kernel": ("Kernel",),
+    "tunesmith.measure.cluster.measurers": ("RayMeasurers",),
     "tunesmith.measure.command.measurer": ("CommandProblem",),
     "tunesmith.measure.function": ("FunctionProblem",),
     "tunesmith.measure.inline": ("InlineMeasurer",),
     "tunesmith.measure.local.measurers": ("LocalMeasurers",),
     "tunesmith.measure.recorded.replay": ("ReplayProblem",),
+    "tunesmith.measure.remote.measurers": ("RpcMeasurers",),
     "tunesmith.measure.task.problem": ("TaskProblem",),
     "tunesmith.measure.trial.job": ("Job",),
     "tunesmith.measure.trial.measurers": ("Measurers",),
@@ -125,9 +129,11 @@ __all__ = [
     "PreparedKernel",
     "Problem",
     "Progress",
+    "RayMeasurers",
     "Record",
     "ReplayProblem",
     "Result",
+    "RpcMeasurers",
     "Space",
     "SpaceError",
     "Stop",

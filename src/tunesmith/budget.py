@@ -19,6 +19,7 @@ class Stop(enum.Enum):
     EXHAUSTED = "exhausted"
     INTERRUPTED = "interrupted"
     STORE = "store"
+    LOST = "lost"
     TERMINATED = "terminated"
     FAILED = "failed"
 
@@ -36,6 +37,7 @@ _MEANINGS = {
     Stop.EXHAUSTED: "every config of the space was tried",
     Stop.INTERRUPTED: "interrupted",
     Stop.STORE: "the store could not be written",
+    Stop.LOST: "nothing is left to measure on",
     Stop.TERMINATED: "terminated from outside",
     Stop.FAILED: "measuring failed",
 }

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tunesmith.compiler.sve import own_bytes
 from tunesmith.errors import UsageError
 
 _CPU_INFO = Path("/proc/cpuinfo")
@@ -25,6 +26,7 @@ _ISA = {
 def this_machine(device: str | None = None) -> dict[str, Any]:
     """CPU, logical cores, memory (GiB), instruction sets and fingerprint of this machine.
 
+    One with SVE also has the bytes of its vectors.
     ``device`` names the accelerator that programs run on, if any. Machines of the same kind have
     the same fingerprint; the host's name is not included.
     """
@@ -77,6 +79,7 @@ def _host() -> dict[str, Any]:
         "cores": int(psutil.cpu_count(logical=True) or 1),
         "memory_gib": round(psutil.virtual_memory().total / 2**30),
         "isa": sorted(_ISA & set((fields.get("flags") or fields.get("Features") or "").split())),
+        **({"sve_bytes": own_bytes()} if own_bytes() else {}),
     }
 
 

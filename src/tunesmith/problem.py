@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from tunesmith.errors import UsageError
+from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measurement import Candidate, Measurement
 from tunesmith.space import Config, Space
 
@@ -52,6 +52,10 @@ class MeasureSettings:
             raise UsageError(f"cut_off must be at least 1, not {self.cut_off}")
         if self.workers is not None and self.workers < 1:
             raise UsageError(f"at least one worker is needed, not {self.workers}")
+
+
+class MeasurerLostError(TunesmithError):
+    """What measures is gone, through no fault of a candidate. What was measured counts."""
 
 
 class Measurer(Protocol):

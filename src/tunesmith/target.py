@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from tunesmith.compiler import llvm
+from tunesmith.compiler import llvm, sve
 from tunesmith.errors import UsageError, unknown_name
 from tunesmith.operators import element_bits
 
 KINDS = ("cpu", "cuda")
+TRIPLES = ("aarch64-linux-gnu", "x86_64-linux-gnu")
+"""The platforms that programs can be built for, by LLVM's names."""
 
 # NVIDIA's names of GPU architectures; a letter adds features of that architecture or family only.
 _ARCH = re.compile(r"sm_\d{2,3}[af]?")
@@ -30,15 +34,18 @@ class Target:
     ``mcpu`` is LLVM's name of a processor; None means this machine's. ``cores`` is the number of
     threads that a kernel may use; None means all cores available to this process. ``arch`` is the
     architecture of an NVIDIA GPU, such as ``sm_90``; None means that of this machine's GPU.
+    ``triple`` is LLVM's name of another machine's platform, such as ``aarch64-linux-gnu``; None
+    means this machine's.
 
     Raises ``UsageError`` for an unknown kind, fewer than one core, an ``arch`` that is invalid or
-    for a CPU, and values of the wrong type.
+    for a CPU, a ``triple`` that is not supported or for a GPU, and values of the wrong type.
     """
 
     kind: str = "cpu"
     mcpu: str | None = None
     cores: int | None = None
     arch: str | None = None
+    triple: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -51,11 +58,28 @@ class Target:
             raise UsageError(f"arch is for GPUs, and the target is {self.kind}: leave it out")
         if self.arch is not None and not _ARCH.fullmatch(str(self.arch)):
             raise UsageError(f"arch must be a name such as sm_90, not {self.arch!r}")
+        if self.triple is not None and self.kind != "cpu":
+            raise UsageError(f"triple is for CPUs, and the target is {self.kind}: leave it out")
+        if self.triple is not None and self.triple not in TRIPLES:
+            raise unknown_name("platform", str(self.triple), TRIPLES)
 
     @classmethod
     def of(cls, target: str | Target) -> Target:
         """A target from its kind, or the target itself."""
         return target if isinstance(target, Target) else cls(target)
+
+    @classmethod
+    def from_json(cls, described: Mapping[str, Any]) -> Target:
+        """The target of a record: the inverse of ``to_json``, with all options set.
+
+        Raises ``UsageError`` for one that is of no kind known here.
+        """
+        if described.get("kind") == "cuda":
+            return cls("cuda", arch=described.get("arch"))
+        if described.get("kind") == "llvm":
+            mcpu, cores = described.get("mcpu"), described.get("num-cores")
+            return cls("cpu", mcpu=mcpu, cores=cores, triple=described.get("mtriple"))
+        raise UsageError(f"target {described.get('kind')} is not known here")
 
     @cached_property
     def key(self) -> str:
@@ -63,6 +87,7 @@ class Target:
         options = [f"mcpu={self.mcpu}"] if self.mcpu else []
         options += [f"cores={self.cores}"] if self.cores else []
         options += [f"arch={self.arch}"] if self.arch else []
+        options += [f"triple={self.triple}"] if self.triple else []
         return self.kind + (f"({','.join(options)})" if options else "")
 
     @property
@@ -76,21 +101,23 @@ class Target:
 
         Raises ``UsageError`` for one that LLVM does not know, and for 32-bit processors.
         """
-        if self.mcpu is not None and self.mcpu not in llvm.processors():
-            raise unknown_name("processor", self.mcpu, llvm.processors())
-        if self.mcpu is not None and not _runs_64_bit_code(self.mcpu):
+        if self.mcpu is None:
+            return llvm.host_processor() if self.triple is None else llvm.GENERIC
+        if self.mcpu not in llvm.processors(self.triple):
+            raise unknown_name("processor", self.mcpu, llvm.processors(self.triple))
+        if not _runs_64_bit_code(self.mcpu, self.triple):
             raise UsageError(f"processor {self.mcpu} runs no 64-bit code: name a newer one")
-        return self.mcpu or llvm.host_processor()
+        return self.mcpu
 
     @cached_property
     def instructions(self) -> frozenset[str]:
         """The instruction sets to compile for. Raises ``UsageError`` like ``processor``."""
-        return instructions(self.processor)
+        return instructions(self.processor, self.triple)
 
     def lanes(self, dtype: str) -> int:
         """The number of elements of a type in a vector register."""
         known = self.instructions
-        register = 64 if "avx512f" in known else 32 if "avx" in known else 16
+        register = 64 if "avx512f" in known else 32 if "avx" in known else sve.vector_bytes(known)
         return register * 8 // element_bits(dtype)
 
     def to_tvm(self) -> Any:
@@ -109,6 +136,11 @@ class Target:
         return self._host
 
     @property
+    def architecture(self) -> str:
+        """The CPU's architecture as ``uname -m`` tells it, such as ``aarch64``."""
+        return platform.machine() if self.triple is None else self.triple.partition("-")[0]
+
+    @property
     def gpu_arch(self) -> str:
         """The GPU architecture to compile for, such as ``sm_90``.
 
@@ -124,6 +156,11 @@ class Target:
         """Raises ``UsageError`` if this machine can only build programs for this target; it names
         what can be done ``instead``."""
         if self.kind != "cuda":
+            if self.triple is not None and self.architecture != platform.machine():
+                raise UsageError(
+                    f"this machine runs no code for {self.triple}: measure on a device (--rpc and "
+                    f"--device-key), or take {instead}"
+                )
             return
         from tunesmith.cuda.compiler import has_nvcc, nvcc_version
         from tunesmith.cuda.devices import gpus, runs
@@ -155,13 +192,14 @@ class Target:
         """TVM's target for the CPU."""
         return {
             "kind": "llvm",
+            **({"mtriple": self.triple} if self.triple else {}),
             "mcpu": self.processor,
             "num-cores": self.core_count,
             # The config decides about vectorisation and unrolling. LLVM's SLP vectoriser and its
             # unrolling at level 3 improve no good program, but took up to 7 s of a build (gathered
             # elements) and 3 s (short loops).
             "opt-level": 2,
-            "cl-opt": ["-vectorize-slp:bool=false"],
+            "cl-opt": ["-vectorize-slp:bool=false", *sve.options(self.instructions)],
         }
 
 
@@ -178,15 +216,20 @@ def host_gpu_arch() -> str:
         raise UsageError(f"{error}; or name one to build for, such as --arch sm_90") from error
 
 
-def instructions(processor: str) -> frozenset[str]:
+def instructions(processor: str, triple: str | None = None) -> frozenset[str]:
     """The instruction sets that a kernel compiled for a processor may use.
 
-    These are a subset of LLVM's features; others are tuning flags or irrelevant to kernels.
+    These are a subset of LLVM's features, as others are tuning flags or irrelevant to kernels; and
+    ``sve256`` and ``sve512`` where SVE's vectors are so long.
     """
-    return frozenset(name for name in llvm.features(processor) if _INSTRUCTIONS.match(name))
+    known = frozenset(filter(_INSTRUCTIONS.match, llvm.features(processor, triple)))
+    if "sve" not in known:
+        return known
+    here = triple is None and processor == llvm.host_processor()
+    return known | sve.length_features(processor, here=here)
 
 
-def _runs_64_bit_code(processor: str) -> bool:
+def _runs_64_bit_code(processor: str, triple: str | None) -> bool:
     """Whether a processor is a 64-bit one. For others LLVM would abort the process."""
-    features = llvm.features(processor)
+    features = llvm.features(processor, triple)
     return "64bit" in features or "64bit-mode" not in features  # names of x86 features

@@ -82,7 +82,7 @@ class Process:
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             made = subprocess.Popen(
-                [*TUNESMITH, *map(str, words)],
+                [*options.pop("command", TUNESMITH), *map(str, words)],
                 stdin=subprocess.DEVNULL,
                 stdout=options.pop("stdout", subprocess.PIPE),
                 stderr=subprocess.PIPE,

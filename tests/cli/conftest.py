@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Ran
+from tests.servers import administrator, location, postgresql_location, postgresql_server
 from tunesmith.cli.main import main
+
+__all__ = ["administrator", "location", "postgresql_location", "postgresql_server"]
 
 Command = Callable[..., Ran]
 

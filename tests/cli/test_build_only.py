@@ -9,7 +9,10 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.compiled import needs_nvcc
+from tests.emulated import no_gpu
 from tunesmith.cuda.compiler import has_nvcc
+
+__all__ = ["no_gpu"]
 
 PRODUCT = ("matmul", "--m", 64, "--n", 64, "--k", 64)
 GPU = ("--target", "cuda", "--arch", "sm_90")
@@ -62,10 +65,8 @@ def test_the_code_of_a_program(command: Command) -> None:
     assert "__global__ void" in ran.out
 
 
-def test_a_gpu_is_missing_or_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")  # on a machine with a GPU, too
+@pytest.mark.usefixtures("no_gpu")
+def test_a_gpu_is_missing_or_named(tmp_path: Path, command: Command) -> None:
     ran = command("tune", *PRODUCT, *GPU[:2], "--build-only")
     assert ran.code == 2
     assert re.fullmatch(
@@ -110,7 +111,7 @@ def test_an_architecture_that_the_compiler_does_not_know(command: Command) -> No
         ),
         (
             ("tune", *PRODUCT, *GPU, "--build-only", "--report", "page.html"),
-            "--build-only measures nothing: leave out --peers and --report",
+            "--build-only measures nothing: leave out --peers, --report, --rpc and --cluster",
         ),
         (
             ("tune", "softmax", "--m", 4, "--n", 4, *GPU, "--build-only", *WITHOUT_ROWS),

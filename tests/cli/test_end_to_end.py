@@ -69,6 +69,7 @@ def test_one_json_object_and_nothing_else(tuned: Tuned) -> None:
         "best",
         "stopped",
         "resumed",
+        "shared",
         "sketches",
     ]
     assert all(part in found["task"] for part in KEY_PARTS)
@@ -132,7 +133,9 @@ def test_the_report_of_a_run(tuned: Tuned) -> None:
 
 def test_best_says_what_the_run_said(tuned: Tuned) -> None:
     found, told = tuned.best.json, tuned.first.json
-    assert list(found) == [name for name in told if name not in ("repeated", "stopped", "resumed")]
+    assert list(found) == [
+        name for name in told if name not in ("repeated", "stopped", "resumed", "shared")
+    ]
     for name in ("task", "target", "trials", "valid", "outcomes", "default", "best"):
         assert found[name] == told[name]
     assert found["time"] == pytest.approx(told["time"], rel=0.05)

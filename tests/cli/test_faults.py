@@ -243,21 +243,27 @@ main()
 
 
 def _check_full(ran: subprocess.CompletedProcess[str], store: Path, command: Command) -> None:
-    """The run ended with its result, and what the store did not take is in a file."""
+    """The run ended with its result, and what the store did not take is in a file.
+
+    There may be none: a last try at the end needs a page less than the one before.
+    """
     assert ran.returncode == 1
     found = only_object(ran.stdout)
     assert found["stopped"] == "store"
     complaint = ran.stderr.splitlines()[-1]
     assert complaint.startswith(f"tunesmith: store {store} cannot grow, its disk is full")
     assert "Traceback" not in ran.stderr
+    assert_sound(store)
+    if "'" not in complaint:
+        assert trials_in(store) == found["trials"]
+        return
     rescued = shlex.split(complaint[complaint.index("'") + 1 : complaint.rindex("'")])
     assert rescued[:2] == ["tunesmith", "import"]
     stored = trials_in(store)
     assert 0 < stored < found["trials"]
-    assert_sound(store)
     elsewhere = store.parent.parent / "elsewhere.db"
     added = command("import", rescued[2], "--store", elsewhere, "--json").json
-    assert added == {"added": found["trials"] - stored}
+    assert added == {"added": found["trials"] - stored, "known": 0}
     assert not configs_in(elsewhere) & configs_in(store)
     Path(rescued[2]).unlink()
 
@@ -299,7 +305,7 @@ def test_a_full_disk(command: Command, tmp_path: Path, small_disk: Path) -> None
     store = small_disk / "tuning.db"
     open_store(store).close()
     free = shutil.disk_usage(small_disk).free
-    (small_disk / "filler").write_bytes(b"x" * (free - (160 << 10)))
+    (small_disk / "filler").write_bytes(b"x" * (free - (148 << 10)))
     words = ["tune-command", _spec_of_large_records(tmp_path), "--store", store, "--json"]
     ran = subprocess.run(
         [*TUNESMITH, *map(str, words), "--trials", "2000"],

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from tests.plug_ins import offer
-from tunesmith.cli.past_runs import current_sketches, flops_of
+from tunesmith.cli.past_runs import current_sketches, elsewhere, flops_of
+from tunesmith.machine import this_machine
 from tunesmith.operators import matmul
 from tunesmith.sketches import sketches
+from tunesmith.store import open_store
 
 GEMM = ("cpu_gemm", sketches()["cpu_gemm"].version)
 TILED = ("cpu_tiled", sketches()["cpu_tiled"].version)
@@ -50,3 +52,20 @@ def test_an_operator_that_cannot_be_had_has_none(
     offer(monkeypatch, "tunesmith.operators", {"broken": "no_such_module:Operator"})
     assert flops_of(session_of({"operator": name, "options": {}})) is None
     assert flops_of(session_of(None)) is None, "a function or a command"
+
+
+@pytest.mark.parametrize(
+    ("machine", "said"),
+    [
+        (this_machine(), ""),
+        ({"fingerprint": "board", "cpu": "a board"}, "measured on a board"),
+        (
+            {"fingerprint": "board", "cpu": "emulated aarch64", "emulated": True},
+            "measured on emulated aarch64: these times say nothing of a real one",
+        ),
+    ],
+)
+def test_what_other_machines_measured_is_told(machine: dict[str, Any], said: str) -> None:
+    with open_store("sqlite://") as store:
+        session = store.begin_session("matmul@cpu(mcpu=a)", tuner="random", seed=0, machine=machine)
+    assert elsewhere(session) == said

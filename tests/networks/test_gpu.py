@@ -5,40 +5,25 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.compiled import needs_nvcc
-from tests.emulated import needs_compiler
+from tests.emulated import NO_GPU, needs_compiler, no_gpu
 from tests.networks.gpu import gpu_choices, model_of
 from tests.patience import PATIENCE
-from tunesmith.cuda import devices
 from tunesmith.cuda.executable import GpuExecutable
 from tunesmith.errors import UsageError
 from tunesmith.networks import from_torch, load
 from tunesmith.target import Target
 from tunesmith.testing.emulated_gpu import environment
 
-_NO_GPU = "no NVIDIA GPU can be used: no driver is installed on this machine"
+__all__ = ["no_gpu"]
 
 # What code on the CPU would need to compute: it only passes pointers on.
 _ARITHMETIC = re.compile(r"= (?:fadd|fmul|fdiv|fcmp|load) (?:fast )?(?:float|double|<)|store float")
-
-
-@pytest.fixture
-def no_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As on a machine without a GPU."""
-
-    def driver() -> None:
-        raise UsageError(_NO_GPU)
-
-    monkeypatch.setattr(devices, "driver", driver)
-    devices.gpus.cache_clear()
-    yield
-    devices.gpus.cache_clear()
 
 
 def network_of(name: str, arch: str = "sm_90") -> Any:
@@ -83,7 +68,7 @@ def test_it_is_built_saved_and_described_without_a_gpu(
     loaded = load(saved)
     assert loaded.description == compiled.description
     assert loaded.description.arch == arch
-    with pytest.raises(UsageError, match=rf"\A{_NO_GPU}\Z"):
+    with pytest.raises(UsageError, match=rf"\A{NO_GPU}\Z"):
         loaded(model_of(name)[1])
 
 
@@ -92,7 +77,7 @@ def test_it_is_built_saved_and_described_without_a_gpu(
 def test_a_build_says_that_it_was_not_compared() -> None:
     model, example = model_of("uncovered")
     compiled = from_torch(model, example, Target("cuda", arch="sm_80")).build()
-    assert (compiled.relative_error, compiled.unchecked) == (None, _NO_GPU)
+    assert (compiled.relative_error, compiled.unchecked) == (None, NO_GPU)
 
 
 @needs_nvcc

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,12 +20,14 @@ from tests.networks.small import (
     seeded,
     torch,
 )
+from tests.patience import PATIENCE
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import UsageError
 from tunesmith.networks import NetworkProgress, from_torch
 from tunesmith.networks import tune as module
-from tunesmith.networks.build.selection import stored
+from tunesmith.networks.build.selection import Choice, stored
 from tunesmith.operators import dense
+from tunesmith.problem import MeasurerLostError
 from tunesmith.store import open_store
 from tunesmith.task import Task
 from tunesmith.tuners import tuner
@@ -43,11 +46,14 @@ class Scripted:
         self.late: list[float] = []
         self.failing: Task | None = None
         self.stop = Stop.SECONDS
+        self.lost_after = math.inf
         monkeypatch.setattr(module, "tune", self.tune)
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: self.now))
 
     def tune(self, task: Task, _tuner: Any, budget: Budget, **options: Any) -> Any:
         assert budget.seconds is not None
+        if len(self.calls) >= self.lost_after:
+            raise MeasurerLostError("no device is left")
         times = sum(task == called for called, *_ in self.calls)
         self.calls.append((task, budget.seconds, options["prior"]))
         self.late.append(options["late_seconds"])
@@ -60,9 +66,10 @@ class Scripted:
             best=best,
             stopped=self.stop,
             trials=resumed + 10,
-            resumed=resumed,
+            own_trials=10,
             failure="",
             rescued=None,
+            lost="",
         )
 
 
@@ -127,6 +134,17 @@ def test_an_interrupted_slice_ends_the_run(monkeypatch: pytest.MonkeyPatch, tmp_
     assert module.summary(result)["call_seconds"] is None
 
 
+def test_devices_that_are_lost_end_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Between two slices; the first one counts."""
+    scripted = Scripted(monkeypatch)
+    scripted.lost_after = 1
+    result = tuned(tasks(2, 1), 100.0, tmp_path)
+    assert (result.stopped, result.lost) == (Stop.LOST, "no device is left")
+    assert [each.after for each in result.tasks] == [1e-3, math.inf]
+    summary = module.summary(result)
+    assert (summary["stopped"], summary["lost"]) == ("lost", "no device is left")
+
+
 def test_exhausted_tasks_end_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     scripted = Scripted(monkeypatch)
     scripted.stop = Stop.EXHAUSTED
@@ -144,12 +162,16 @@ def test_a_network_is_tuned_and_built_from_the_store(tmp_path: Path) -> None:
     model, data = seeded(SeveralResults()), random_input(2, 6)
     network, seen = from_torch(model, data), list[NetworkProgress]()
     with open_store(tmp_path / "tuning.db") as store:
-        result = ts.tune(network, ts.Budget(seconds=6), store=store, progress=seen.append)
-        assert math.isfinite(result.call_seconds)
-        assert all(each.trials > 0 for each in result.tasks)
-        assert {state.task for state in seen} == set(network.tasks)
-        assert seen[-1].timed == seen[-1].tasks == 1
-        choices = [choice for task in network.tasks for choice in stored(task, store)]
+        choices: list[Choice] = []
+        deadline = time.monotonic() + PATIENCE
+        while not choices:  # a busy machine may measure a default alone in the time
+            assert time.monotonic() < deadline
+            result = ts.tune(network, ts.Budget(seconds=6), store=store, progress=seen.append)
+            assert math.isfinite(result.call_seconds)
+            assert all(each.trials > 0 for each in result.tasks)
+            assert {state.task for state in seen} == set(network.tasks)
+            assert seen[-1].timed == seen[-1].tasks == 1
+            choices = [choice for task in network.tasks for choice in stored(task, store)]
         compiled = network.build(store)
         known = module.tune_tasks(
             network.tasks, Budget(seconds=0.1), module.HowToTune(tuner("auto"), store)

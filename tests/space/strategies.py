@@ -66,6 +66,8 @@ def spaces(draw: st.DrawFn) -> Space:
             symbol = draw(st.sampled_from(["<", "<=", "==", "!=", ">"]))
             offset = draw(st.integers(-3, 3))
             constraints.append(f"{left} {symbol} {right} + {offset}")
+        if len(constraints) == 2 and draw(st.booleans()):
+            constraints = [f" {draw(st.sampled_from(['and', 'or']))} ".join(constraints)]
     return Space(made, constraints)
 
 

@@ -68,3 +68,38 @@ def test_an_error_inside_a_predicate_names_it_and_its_values() -> None:
 def test_a_predicate_says_what_it_reads(names: object) -> None:
     with pytest.raises(SpaceError, match="constraint 'x' reads"):
         Constraint.of(names, bool, "x")  # type: ignore[arg-type]
+
+
+def test_what_it_joins_by_and() -> None:
+    joined = Constraint("a == 1 and (b == 2 and c > b) and 1 < 2 and (a == 1 or b == 3)")
+    assert [part.names for part in joined.conjuncts] == [("a",), ("b",), ("b", "c"), ("a", "b")]
+    assert Constraint("a == 1 or b == 2").conjuncts == ()
+    assert Constraint("not (a == 1 and b == 2)").conjuncts == ()
+    assert Constraint.of(["a"], bool).conjuncts == ()
+
+
+def test_a_condition_that_cannot_be_evaluated_is_left_to_its_constraint() -> None:
+    """What stands before it may rule the case out, as Python's short circuit does."""
+    joined = Constraint("k != 0 and n % k == 0")
+    _, divides = joined.conjuncts
+    assert divides.holds({"k": 0, "n": 4})
+    assert not divides.holds({"k": 3, "n": 4})
+    assert not joined.holds({"k": 0, "n": 4})
+    numbers = tuple(range(5))
+    space = Space([Ordinal("n", numbers), Ordinal("k", numbers), Ordinal("m", numbers)])
+    tied = Space(space.parameters, ["k != 0 and n % k == 0 and m == k"])
+    found = {(config["n"], config["k"], config["m"]) for config in tied.enumerate()}
+    assert found == {(n, k, k) for n in numbers for k in numbers if k and n % k == 0}
+    assert tied.size == len(found)
+
+
+def test_five_valid_of_a_billion_in_one_constraint() -> None:
+    digits = tuple(range(10))
+    names = "abcdefghi"
+    wanted = " and ".join(f"{name} == {place}" for place, name in enumerate(names[:-1]))
+    space = Space([Ordinal(name, digits) for name in names], [f"{wanted} and i % 2 == 1"])
+    assert space.cartesian_size == 10**9
+    assert space.size == 5
+    sampled = space.sample_many(9, np.random.default_rng(0))
+    assert sorted(str(config["i"]) for config in sampled) == ["1", "3", "5", "7", "9"]
+    assert [config["i"] for config in space.enumerate()] == [1, 3, 5, 7, 9]

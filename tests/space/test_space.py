@@ -289,3 +289,16 @@ def test_the_json_of_each_kind_stays_readable() -> None:
         ],
         "constraints": ["m[0] > unroll"],
     }
+
+
+def test_a_notebook_shows_it_as_a_table() -> None:
+    space = Space(
+        [Ordinal("<b>tile</b>", [1, 2, 4]), Categorical("order", ["<script>", "kij"])],
+        ["order != 'kij'"],
+    )
+    shown = space._repr_html_()
+    assert "space of 6 configs" in shown
+    for text in ("&lt;b&gt;tile&lt;/b&gt;", "ordinal", "categorical", "&lt;script&gt;", "!="):
+        assert text in shown
+    assert "<script" not in shown
+    assert "<b>" not in shown

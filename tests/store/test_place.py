@@ -59,6 +59,7 @@ def test_name_of_a_server_has_no_secrets() -> None:
         ("://nothing", "the store's URL cannot be read"),
         ("postgresql://host:port/db", "the store's URL cannot be read"),
         ("nosuch://host/db", "no such kind of database: use sqlite or postgresql"),
+        ("mysql://host/db", "no such kind of database: use sqlite or postgresql"),
     ],
 )
 def test_location_that_makes_no_sense(location: str, message: str) -> None:

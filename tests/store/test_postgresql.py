@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, create_engine, text
 
+from tests.store.statements import statements_of
 from tunesmith.errors import StoreError
 from tunesmith.store import open_store
 from tunesmith.testing.store import StoreConformance, begin, trial
@@ -91,6 +94,16 @@ def test_connection_that_the_server_dropped(
         assert store.count("matmul") == 1
 
 
+def test_no_statement_keeps_a_plan_of_when_the_store_was_small(postgresql_location: str) -> None:
+    with open_store(postgresql_location) as store:
+        store.append(begin(store), [trial(1, 1.0)])
+        for _ in range(20):  # more than drivers and servers wait before they keep a plan
+            assert store.best("matmul") is not None
+        count = text("SELECT count(*) FROM pg_prepared_statements")
+        kept = store._database.read(lambda connection: connection.execute(count).scalar_one())
+        assert kept == 0
+
+
 def test_database_without_an_encoding(postgresql_server: str, administrator: Engine) -> None:
     with administrator.connect() as connection:
         connection.execute(text("DROP DATABASE IF EXISTS plain"))
@@ -115,6 +128,34 @@ def test_missing_driver() -> None:
         "store postgresql+psycopg://host/db needs the package 'psycopg', which is missing: "
         "install tunesmith[postgresql]\n"
     )
+
+
+@pytest.mark.parametrize("analyzed", [False, True])
+def test_the_best_is_found_without_reading_all_records(
+    analyzed: bool, postgresql_location: str
+) -> None:
+    with open_store(postgresql_location) as store:
+        store.append(begin(store), [trial(number, 1.0 + number) for number in range(500)])
+        asked = statements_of(lambda: store.best("matmul"))
+    (statement,) = (it for it in asked if "ORDER BY records.seconds" in it[0])
+    with create_engine(_driver(postgresql_location)).begin() as connection:
+        if analyzed:
+            connection.execute(text("ANALYZE records"))
+        # A table as small as this one is read as a whole otherwise.
+        connection.execute(text("SET LOCAL enable_seqscan = off"))
+        explain = f"EXPLAIN (FORMAT JSON) {statement[0]}"
+        (plan,) = connection.exec_driver_sql(explain, statement[1]).scalar_one()
+    conditions = [node["Index Cond"] for node in _nodes(plan["Plan"]) if "Index Name" in node]
+    assert len(conditions) == 3
+    assert all("series_id =" in condition for condition in conditions)
+    assert all(node["Node Type"] != "Seq Scan" for node in _nodes(plan["Plan"]))
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The nodes of a plan."""
+    yield plan
+    for part in plan.get("Plans", ()):
+        yield from _nodes(part)
 
 
 def _driver(location: str) -> str:

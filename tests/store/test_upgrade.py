@@ -92,16 +92,16 @@ def test_filled_store_is_migrated_and_keeps_its_records(
         store.append(begin(store), [trial(1, 1.0)])
     newer = tmp_path / "100% newer" / "migrations"
     shutil.copytree(_MIGRATIONS, newer)
-    (newer / "versions" / "0004_note.py").write_text(
+    (newer / "versions" / "0005_note.py").write_text(
         "import sqlalchemy as sa\n"
         "from alembic import op\n"
-        "revision, down_revision = '0004', '0003'\n"
+        "revision, down_revision = '0005', '0004'\n"
         "def upgrade():\n"
         "    with op.batch_alter_table('sessions') as table:\n"
         "        table.add_column(sa.Column('note', sa.Text))\n"
     )
     monkeypatch.setattr(upgrade, "_MIGRATIONS", newer)
-    monkeypatch.setattr(upgrade, "REVISION", "0004")
+    monkeypatch.setattr(upgrade, "REVISION", "0005")
     with open_store(location) as store:
         assert [it.measurement for it in store.records("matmul")] == [trial(1, 1.0)]
 
@@ -109,12 +109,13 @@ def test_filled_store_is_migrated_and_keeps_its_records(
         return [it["name"] for it in inspect(connection).get_columns("sessions")]
 
     assert "note" in _read(location, columns)  # type: ignore[operator]
-    assert _read(location, lambda it: upgrade.stored_revision(it, "")) == "0004"
+    assert _read(location, lambda it: upgrade.stored_revision(it, "")) == "0005"
 
 
 def test_a_store_from_before_gpus_is_migrated(location: str) -> None:
     with open_store(location) as store:
         store.append(begin(store), [trial(1, 1.0)])
+    _change(location, "DROP TABLE claims")
     _change(location, "DROP TABLE evaluations")
     _change(location, "ALTER TABLE records DROP COLUMN device_state")
     _change(location, f"UPDATE {VERSION_TABLE} SET version_num = '0001'")
@@ -129,9 +130,9 @@ def test_failed_migration_leaves_the_store_as_it_was(
 ) -> None:
     broken = tmp_path / "migrations"
     shutil.copytree(_MIGRATIONS, broken)
-    (broken / "versions" / "0004_broken.py").write_text(
+    (broken / "versions" / "0005_broken.py").write_text(
         "from alembic import op\n"
-        "revision, down_revision = '0004', '0003'\n"
+        "revision, down_revision = '0005', '0004'\n"
         "def upgrade():\n"
         "    op.drop_table('records')\n"
         "    raise RuntimeError('half way')\n"
@@ -140,7 +141,7 @@ def test_failed_migration_leaves_the_store_as_it_was(
         store.append(begin(store), [trial(1, 1.0)])
     with monkeypatch.context() as patch:
         patch.setattr(upgrade, "_MIGRATIONS", broken)
-        patch.setattr(upgrade, "REVISION", "0004")
+        patch.setattr(upgrade, "REVISION", "0005")
         with pytest.raises(RuntimeError, match="half way"):
             open_store(location)
     with open_store(location) as store:

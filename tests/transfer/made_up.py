@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -58,8 +59,14 @@ def series(size: int, count: int = 120, seed: int = 0, network: str = "") -> Ser
     )
 
 
-def add_trials(store: Store, size: int, count: int = 120, target: Target = TARGET) -> None:
-    """The same in a store."""
+def add_trials(
+    store: Store,
+    size: int,
+    count: int = 120,
+    target: Target = TARGET,
+    machine: Mapping[str, Any] | None = None,
+) -> None:
+    """The same in a store; by this machine, or another one."""
     problem = problem_of(size, target)
     session = store.begin_session(
         problem.key,
@@ -67,6 +74,7 @@ def add_trials(store: Store, size: int, count: int = 120, target: Target = TARGE
         seed=0,
         description=problem.describe(),
         target=target.to_json(),
+        machine=machine,
         sketch=SKETCH,
         sketch_version=problem.sketch.version,
     )

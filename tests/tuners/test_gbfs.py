@@ -129,11 +129,15 @@ def test_where_the_first_state_breaks_constraints_it_starts_at_the_nearest_valid
     )
 
 
-def test_where_none_is_near_it_starts_at_random() -> None:
+@pytest.mark.parametrize("name", ["gbfs", "na2c"])
+def test_where_none_is_near_it_starts_at_random(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     values = tuple(range(1000))
     space = Space([Ordinal("a", values), Ordinal("b", values)], ["a + b >= 1500"])
-    first = [GBFS().start(space, seed).propose(1)[0] for seed in range(8)]
+    first = [tuner(name).start(space, seed).propose(1)[0] for seed in range(8)]
     assert_fresh(space, first)
+    assert f"tuner '{name}': the space has no untiled config" in caplog.text
 
 
 def test_it_starts_at_random_if_asked_to() -> None:

@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+from tests.reports.documents import read
 from tests.scripted import Scripted, config
 from tunesmith.budget import Stop
 from tunesmith.errors import UsageError
@@ -28,6 +29,7 @@ def result(best: Found | None, default: Found | None = None) -> Result:
         time=TIME,
         stopped=Stop.TRIALS,
         resumed=2,
+        shared=1,
     )
 
 
@@ -47,6 +49,10 @@ def test_only_a_task_has_kernels() -> None:
         Found(problem, MEASURED).compile()
 
 
+def test_own_trials_are_those_that_no_other_run_measured() -> None:
+    assert result(None).own_trials == 2
+
+
 def test_as_json() -> None:
     found = Found(Scripted(flops=1e9), MEASURED)
     written = json.loads(json.dumps(result(found, found).to_json()))
@@ -62,6 +68,7 @@ def test_as_json() -> None:
         "best": {"seconds": 0.2, "gflops": 5.0, "config": {"n": 3}},
         "stopped": "trials",
         "resumed": 2,
+        "shared": 1,
     }
 
 
@@ -79,3 +86,20 @@ def test_as_json_with_nothing_found() -> None:
     written = json.loads(json.dumps(nothing.to_json()))
     assert (written["best"], written["default"], written["target"]) == (None, None, None)
     assert written["task"].startswith("function:f:")
+
+
+def test_a_notebook_shows_it_as_a_small_table() -> None:
+    slow = Measurement(config(0), Outcome.NO_ERROR, (0.4,))
+    shown = result(Found(Scripted(), MEASURED), Found(Scripted(), slow))._repr_html_()
+    page = read(shown)
+    rows = {row.all("td")[0].text: row.all("td")[1].text for row in page.all("tr")}
+    assert rows["best"].startswith("200 ms")
+    assert rows["default"].startswith("400 ms")
+    assert rows["gain"] == "2.00×"
+    assert rows["trials"] == "5, 3 valid"
+    assert rows["config"]
+    assert len(shown) < 3000
+
+
+def test_a_notebook_shows_why_nothing_was_found() -> None:
+    assert "no valid config was found" in result(None)._repr_html_()

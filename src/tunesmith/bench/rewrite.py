@@ -21,7 +21,9 @@ from tunesmith.bench.networks.files import kind_of_file, write_networks_page
 from tunesmith.bench.operators.files import write_operators_page
 from tunesmith.bench.pages.figure_files import read_figures, write_texts
 from tunesmith.bench.papers.page import write_search_page
+from tunesmith.bench.scale.page import write_scale_page
 from tunesmith.bench.starts.files import write_starts_page
+from tunesmith.bench.store.page import store_page
 from tunesmith.errors import TunesmithError, UsageError
 
 
@@ -55,6 +57,8 @@ def _write(folder: Path, name: str, figures: Mapping[str, Any]) -> None:
         write_models_page(folder, figures)
     elif name == "evolve":
         write_evolve_page(folder, figures)
+    elif name == "scale":
+        write_scale_page(folder, figures)
     elif name == "compare":
         write_comparison_page(folder, figures)
     else:
@@ -69,6 +73,8 @@ def _plain_page(name: str, figures: Mapping[str, Any]) -> str:
         return gpu_page(figures)
     if name == "loop":
         return loop_page(figures, figures["machine"], figures["date"])
+    if name == "store":
+        return store_page(figures)
     raise UsageError(f"{name}.json is none of the files of 'tunesmith bench'")
 
 

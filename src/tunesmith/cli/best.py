@@ -10,6 +10,7 @@ from tunesmith.cli.past_runs import (
     RecordedTask,
     current_sketches,
     default_of,
+    elsewhere,
     flops_of,
     outcomes_by,
     sessions_by,
@@ -63,6 +64,8 @@ def best(
 
     out = console()
     out.print(key, soft_wrap=True, markup=False)
+    if where := elsewhere(record.session):
+        out.print(where, soft_wrap=True, markup=False)
     rows = [ResultRow("best found", record.measurement.seconds, best=True)]
     baseline = None
     if default is not None and default.valid:

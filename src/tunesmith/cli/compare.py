@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from typer import Option
 
@@ -12,8 +12,13 @@ from tunesmith.cli.output import command_line, print_page, remarks
 from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tunesmith.bench.compare.compare import Comparison
     from tunesmith.bench.compare.runs import Results
+
+
+T = TypeVar("T")
 
 
 def compare(
@@ -73,6 +78,25 @@ def compare(
     print_page(figures, page, as_json=as_json, written=output / "compare.html")
     if not results.traces:
         raise TunesmithError(f"every run crashed: {results.crashes[0].why}")
+
+
+def carry_out_and_write(comparison: Comparison, write: Callable[[Results], T], *, fresh: bool) -> T:
+    """Do what is left to do, after Ctrl-C too write what there is, and return what that gives.
+
+    ``fresh`` forgets the runs of before. Raises what ``Comparison.go`` does, and ``TunesmithError``
+    where every run crashed.
+    """
+    if fresh:
+        comparison.forget()
+    results = comparison.saved()
+    try:
+        carry_out(comparison, results)
+    finally:
+        if results.traces:
+            written = write(results)
+    if not results.traces:
+        raise TunesmithError(f"every run crashed: {results.crashes[0].why}")
+    return written
 
 
 def carry_out(comparison: Comparison, results: Results) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json
@@ -17,17 +19,20 @@ if TYPE_CHECKING:
 def history(
     choice: RecordedTask,
     *,
+    all_machines: Annotated[
+        bool, Option("--all-machines", help="Runs on other machines, too, and imported ones.")
+    ] = False,
     store: opt.StoreLocation = None,
     as_json: opt.Json = False,
 ) -> None:
     """List the tuning runs of a task, or of all tasks if none is named."""
     from tunesmith.reports.tables import history_table
-    from tunesmith.store import open_store
+    from tunesmith.store import ANY_MACHINE, open_store
 
-    named = choice.key
+    named, machine = choice.key, ANY_MACHINE if all_machines else None
     with open_store(store, create=False) as opened:
-        keys = [row.key for row in opened.tasks()] if named is None else [named]
-        runs = {key: opened.runs(key) for key in keys}
+        keys = [row.key for row in opened.tasks(machine=machine)] if named is None else [named]
+        runs = {key: opened.runs(key, machine=machine) for key in keys}
         listed = [run for key in keys for run in runs[key]]
         if not listed:
             choice.check_known(opened)
@@ -39,7 +44,7 @@ def history(
     for key in keys:
         out.print(key, soft_wrap=True, markup=False)
         rows = [_run_row(run, defaults[run.session.uid]) for run in runs[key]]
-        out.print(history_table(rows))
+        out.print(history_table(rows, with_machines=all_machines))
     if not keys:
         out.print("nothing is recorded on this machine")
 
@@ -61,6 +66,7 @@ def _run_json(run: Run, default: float | None) -> dict[str, Any]:
         "default_seconds": default,
         "best_seconds": run.best_seconds,
         "gflops": speed,
+        "machine": session.device,
     }
 
 
@@ -75,6 +81,7 @@ def _run_row(run: Run, default: float | None) -> HistoryRow:
         sketch=run.best_sketch or run.session.sketch,
         default_seconds=default,
         flops=flops_of(run.session),
+        machine=run.session.device,
     )
 
 

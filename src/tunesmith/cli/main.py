@@ -16,11 +16,10 @@ from tunesmith.cli import (
     best,
     build,
     compare,
+    device,
     history,
-    import_,
     lists,
     record,
-    report,
     show,
     space,
     tune,
@@ -37,13 +36,17 @@ from tunesmith.cli.bench import (
     loop,
     networks,
     operators,
+    replay,
+    scale,
     space_analysis,
     starts,
     startup,
+    store,
     train_model,
     training_set,
 )
 from tunesmith.cli.evolve import commands as evolve
+from tunesmith.cli.exchange import export, import_
 from tunesmith.cli.models import commands as models
 from tunesmith.cli.network import build as network_build
 from tunesmith.cli.network import compare as network_compare
@@ -53,6 +56,7 @@ from tunesmith.cli.network import run as network_run
 from tunesmith.cli.network import show as network_show
 from tunesmith.cli.network import tune as network_tune
 from tunesmith.cli.options import add_commands
+from tunesmith.cli.pages import dashboard, report
 from tunesmith.errors import TunesmithError
 
 # 128 + SIGINT, as shells have it.
@@ -67,16 +71,18 @@ app = typer.Typer(
 add_commands(
     app,
     *(tune.tune, tune_command.tune_command, record.record),
-    *(best.best, history.history, report.report, import_.import_),
+    *(best.best, history.history, report.report, export.export, import_.import_),
     *(lists.operators, lists.tuners, lists.sketches, space.space, show.show),
-    *(build.build, compare.compare, evolve.evolve),
+    *(build.build, compare.compare, evolve.evolve, dashboard.dashboard),
+    *(device.device, device.tracker),
 )
 bench = typer.Typer(help="Measure the figures that the project promises.")
 add_commands(
     bench,
     *(loop.loop, operators.operators, calls.calls, starts.starts, builds.builds, gpu.gpu),
-    *(experiments.nose, experiments.opevo, experiments.gbfs, autotvm.autotvm),
-    *(startup.startup, space_analysis.space_analysis, networks.networks),
+    *(experiments.nose, experiments.opevo, experiments.gbfs, replay.replay, autotvm.autotvm),
+    *(startup.startup, scale.scale, store.store),
+    *(space_analysis.space_analysis, networks.networks),
     *(gather.gather, training_set.training_set, train_model.train_model, gevo.gevo),
 )
 app.add_typer(bench, name="bench")

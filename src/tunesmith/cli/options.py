@@ -20,6 +20,7 @@ from tunesmith.errors import UsageError
 
 if TYPE_CHECKING:  # NumPy comes with it, and help has to do without
     from tunesmith.problem import MeasureSettings
+    from tunesmith.target import Target
 
 Processor = Annotated[
     str | None, Option("--mcpu", help="LLVM's name of the processor; default: this one's.")
@@ -28,6 +29,10 @@ TargetKind = Annotated[str, Option("--target", help="What to run on: cpu or cuda
 Architecture = Annotated[
     str | None,
     Option("--arch", help="The GPU's instruction set, such as sm_90; default: this one's."),
+]
+Triple = Annotated[
+    str | None,
+    Option("--triple", help="Another machine's platform, such as aarch64-linux-gnu."),
 ]
 SketchName = Annotated[
     str | None, Option("--sketch", help="Only this sketch; default: all that fit.")
@@ -80,6 +85,23 @@ class MeasureOptions:
         given = asdict(self) | others
         given["min_repeat_time"] = given.pop("min_repeat_ms") / 1e3
         return MeasureSettings(**given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetChoice:
+    """What to compile for."""
+
+    target: TargetKind = "cpu"
+    mcpu: Processor = None
+    cores: Annotated[int | None, Option(help="Threads of a program; default: all cores.")] = None
+    arch: Architecture = None
+    triple: Triple = None
+
+    def chosen_target(self) -> Target:
+        """The target. Raises ``UsageError`` where these make none."""
+        from tunesmith.target import Target
+
+        return Target(self.target, self.mcpu, self.cores, self.arch, self.triple)
 
 
 def transfer_of(transfer: bool, model: str | None) -> bool | str:

@@ -6,8 +6,8 @@ import contextlib
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tunesmith.progress import Progress
+
+T = TypeVar("T")
 
 WIDTH = 100
 
@@ -66,6 +68,49 @@ def shown_progress(
 
     with LiveProgress(remarks(), trials, seconds, flops) as live:
         yield live.update
+
+
+@contextlib.contextmanager
+def counted_progress(
+    what: str, total: int | None = None
+) -> Iterator[Callable[[Iterable[T]], Iterator[T]]]:
+    """Counts what passes, of ``total`` if that is known, and shows it on a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    console = remarks()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as bar:
+        number = bar.add_task(what, total=total)
+
+        def counted(items: Iterable[T]) -> Iterator[T]:
+            for item in items:
+                yield item
+                bar.advance(number)
+
+        yield counted
+
+
+@contextlib.contextmanager
+def counted_steps(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Takes how many of how many are done, and shows it on a terminal until all are."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    console = remarks()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    number = bar.add_task(what)
+
+    def counted(done: int, total: int) -> None:
+        bar.start()
+        bar.update(number, completed=done, total=total)
+        if done >= total:
+            bar.stop()
+
+    try:
+        yield counted
+    finally:
+        bar.stop()
 
 
 def command_line(store: str | None = None, name: str = "") -> str:

@@ -87,10 +87,15 @@ def outcomes_by(store: Store, key: str, sketches: Sketches) -> dict[Outcome, int
     return {outcome: total[outcome] for outcome in Outcome if total[outcome]}
 
 
-def sessions_by(store: Store, key: str, sketches: Sketches) -> list[Session]:
-    """The runs of a task that tried any of these sketches on this machine, oldest first."""
-    wanted = set(sketches)
-    return [run for run in store.sessions(key) if wanted.intersection(run.sketches)]
+def sessions_by(
+    store: Store, key: str, sketches: Sketches, *, machine: str | None = None
+) -> list[Session]:
+    """The runs of a task that tried any of these sketches on a machine, oldest first.
+
+    ``machine`` as in ``Store``.
+    """
+    wanted, runs = set(sketches), store.sessions(key, machine=machine)
+    return [run for run in runs if wanted.intersection(run.sketches)]
 
 
 def default_of(store: Store, session: Session) -> Measurement | None:
@@ -99,8 +104,23 @@ def default_of(store: Store, session: Session) -> Measurement | None:
         return None
     name, version = session.sketches[0]
     return store.measurement_of(
-        session.task_key, session.default, sketch=name, sketch_version=version
+        session.task_key,
+        session.default,
+        sketch=name,
+        sketch_version=version,
+        machine=session.machine.get("fingerprint"),
     )
+
+
+def elsewhere(session: Session) -> str:
+    """Where a run measured if that was not this machine, as a line; else an empty one."""
+    from tunesmith.machine import machine_of
+
+    here = machine_of(session.task_key)["fingerprint"]
+    if session.machine["fingerprint"] == here:
+        return ""
+    emulated = ": these times say nothing of a real one" if session.machine.get("emulated") else ""
+    return f"measured on {session.device}{emulated}"
 
 
 def flops_of(session: Session) -> float | None:

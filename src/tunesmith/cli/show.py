@@ -9,10 +9,6 @@ from typer import Option
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import print_json
 from tunesmith.cli.task_choice import ConfigChoice
-from tunesmith.errors import UsageError, unknown_name
-
-# The forms of a program, and what a kernel calls its sources.
-FORMS = {"tvmscript": "", "cuda": "", "llvm": "ll", "asm": "asm"}
 
 
 def show(
@@ -26,22 +22,11 @@ def show(
 ) -> None:
     """Show a program: as TVMScript, its code for a GPU, or its LLVM-IR or the assembly of its hot
     loop."""
-    if form not in FORMS:
-        raise unknown_name("form", form, FORMS)
-    if choice.task().target.kind == "cuda" and form in ("llvm", "asm"):
-        raise UsageError(f"a program for a GPU is not shown as {form}: give --form cuda")
-    problem, chosen = choice.chosen()
-    if form == "tvmscript":
-        text = str(problem.program(chosen).script())
-    elif form == "cuda":
-        text = problem.cuda_source(chosen)
-    else:
-        hot = form == "asm" and not whole
-        text = problem.kernel(chosen).source(FORMS[form], "main" if hot else None)
-        if hot:
-            from tunesmith.kernel.assembly import hot_loop
+    from tunesmith.measure.task.program_text import check_form, program_text
 
-            text = hot_loop(text)
+    check_form(form, choice.task().target.kind)
+    problem, chosen = choice.chosen()
+    text = program_text(problem, chosen, form, whole=whole)
     if as_json:
         found = {"task": problem.key, "sketch": problem.sketch.name, "config": chosen}
         print_json({**found, "form": form, "text": text})

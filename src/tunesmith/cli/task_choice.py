@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # NumPy comes with most of these, and help has to do without
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskChoice:
+class TaskChoice(opt.TargetChoice):
     """The options that name a task. Those of its operator are among the words that are left."""
 
     context: typer.Context
@@ -39,10 +39,6 @@ class TaskChoice:
     layer: Annotated[
         str | None, Option(help="A named layer such as resnet18.C8, instead of an operator.")
     ] = None
-    target: opt.TargetKind = "cpu"
-    mcpu: opt.Processor = None
-    cores: Annotated[int | None, Option(help="Threads of a kernel; default: all cores.")] = None
-    arch: opt.Architecture = None
 
     @property
     def named(self) -> bool:
@@ -51,10 +47,10 @@ class TaskChoice:
 
     def task(self) -> Task:
         """The task. Raises ``UsageError`` where the words name none."""
-        from tunesmith.target import Target
         from tunesmith.task import Task
 
-        return Task(self._operator(), Target(self.target, self.mcpu, self.cores, self.arch))
+        target = self.chosen_target()  # which is complained of first
+        return Task(self._operator(), target)
 
     def problems(self) -> tuple[TaskProblem, ...]:
         """The task with each of its sketches (imports TVM).
@@ -73,12 +69,13 @@ class TaskChoice:
         """The sketches to look at, all that fit if there is none, and those to leave out."""
         return (), ()
 
-    def to_tune(self) -> TaskProblem | Portfolio:
-        """The task with all of its sketches as one problem.
+    def to_tune(self, *, elsewhere: bool = False) -> TaskProblem | Portfolio:
+        """The task with all of its sketches as one problem, to be measured here or ``elsewhere``.
 
         Raises ``UsageError`` as ``problems`` does, and for a target that nothing is measured on.
         """
-        self.task().target.check_measurable()
+        if not elsewhere:
+            self.task().target.check_measurable()
         from tunesmith.measure.task.portfolio import joined
 
         return joined(self.problems())

@@ -12,6 +12,7 @@ from typer import Option
 
 from tunesmith.budget import Budget, Stop
 from tunesmith.cli import options as opt
+from tunesmith.cli.elsewhere import ElsewhereOptions, on_devices
 from tunesmith.cli.output import command_line, print_text, remark, shown_progress
 from tunesmith.cli.task_choice import TaskChoice
 from tunesmith.cli.tune_result import complain, print_result
@@ -122,6 +123,7 @@ def tune(
     choice: SketchesChoice,
     options: TaskSearchOptions,
     measure: TrialOptions,
+    elsewhere: ElsewhereOptions,
     *,
     build_only: Annotated[
         bool, Option("--build-only", help="Build a sample of the programs, and run none.")
@@ -137,24 +139,40 @@ def tune(
     task = choice.task()  # complain about the words before anything heavy is loaded
     options.check()
     settings = measure.settings()
+    devices, nodes = elsewhere.devices(), elsewhere.nodes()
+    if devices is not None and peers:
+        raise UsageError("--rpc measures on devices alone: leave out --peers, or it")
     if build_only:
-        if peers or report is not None:
-            raise UsageError("--build-only measures nothing: leave out --peers and --report")
+        if peers or report is not None or devices is not None or nodes is not None:
+            raise UsageError(
+                "--build-only measures nothing: leave out --peers, --report, --rpc and --cluster"
+            )
         from tunesmith.cli.build_only import build_only as build
 
         build(choice, options, replace(settings, verify=False), as_json=as_json)
         return
     from tunesmith.compiler.importing import load_compiler
-    from tunesmith.measure.local.measurers import LocalMeasurers
 
-    task.target.check_measurable()
     with contextlib.ExitStack() as stack:
-        measurers = stack.enter_context(LocalMeasurers())  # the rest is imported meanwhile
-        reached("start of the server")
-        load_compiler()
-        reached("compiler")
-        problem = choice.to_tune()
-        measurers.prepare(problem.job(settings))
+        measurers: Measurers
+        if devices is not None:
+            choice = on_devices(choice, devices)
+            task, measurers = choice.task(), devices
+            problem = choice.to_tune(elsewhere=True)
+        elif nodes is not None:
+            measurers = stack.enter_context(nodes)  # the rest is imported meanwhile
+            load_compiler()
+            problem = choice.to_tune(elsewhere=True)
+        else:
+            from tunesmith.measure.local.measurers import LocalMeasurers
+
+            task.target.check_measurable()
+            here = stack.enter_context(LocalMeasurers())  # the rest is imported meanwhile
+            reached("start of the server")
+            load_compiler()
+            reached("compiler")
+            problem, measurers = choice.to_tune(), here
+            here.prepare(problem.job(settings))
         reached("task and sketches")
         from tunesmith.store import open_store
 
@@ -172,7 +190,7 @@ def tune(
         compared = _compare(result) if peers else {}
         print_result(result, compared, as_json=as_json)
         if report is not None:
-            from tunesmith.cli.report_page import write_run_report
+            from tunesmith.cli.pages.report_page import write_run_report
 
             command = command_line(options.store, opened.name)
             write_run_report(

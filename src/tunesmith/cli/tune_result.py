@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tunesmith.cli.output import console, print_json
+from tunesmith.cli.past_runs import elsewhere
 from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ def print_result(result: Result, compared: Mapping[str, float], *, as_json: bool
 
 
 def complain(result: Result) -> None:
-    """Raise ``TunesmithError`` if nothing valid was found."""
-    if result.best is None:
-        raise TunesmithError(result.reason)
+    """Raise ``TunesmithError`` if nothing valid was found, or nothing is left to measure on."""
+    if result.best is None or result.lost:
+        raise TunesmithError(result.reason or result.lost)
 
 
 def _print_tables(result: Result, compared: Mapping[str, float]) -> None:
@@ -44,11 +45,18 @@ def _print_tables(result: Result, compared: Mapping[str, float]) -> None:
     if result.best is not None:
         rows.append(ResultRow("best found", result.best.seconds, best=True))
     out.print(result.problem.key, soft_wrap=True, markup=False)
+    where = "" if result.session is None else elsewhere(result.session)
+    if where:
+        out.print(where, soft_wrap=True, markup=False)
     out.print(
         f"{result.trials} trials ({result.valid} valid, {result.resumed} of them from earlier "
         f"runs) in {result.time['total']:.1f} s; stopped: {result.stopped.meaning}",
         soft_wrap=True,
     )
+    if result.shared:
+        out.print(
+            f"{result.shared} of them were measured by other runs at the same time", soft_wrap=True
+        )
     if result.repeated:
         out.print(
             f"{result.repeated} of them made a program that had been measured, and were not run",

@@ -10,8 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tunesmith.compiler.cross_linker import CrossLinker
 from tunesmith.compiler.importing import load_runtime
 from tunesmith.errors import MissingDependencyError, TunesmithError, system_reason
+
+# By the numbers that ELF has for them, the architectures that programs are built for.
+_ELF_MACHINES = {62: "x86_64", 183: "aarch64"}
 
 # More than the object file of any kernel has; in the library it is there a second time.
 _MODULE_BYTES = 1 << 20
@@ -27,14 +31,23 @@ def check_linker(what: str) -> None:
         )
 
 
-def link(executable: Any, library: Path, objects: Sequence[Path] = ()) -> None:
+def link(
+    executable: Any,
+    library: Path,
+    objects: Sequence[Path] = (),
+    linker: Sequence[str] | None = None,
+) -> None:
     """Write an executable and further object files as a shared library, whole or not at all.
+
+    ``linker`` is the command that links for another architecture: see ``linker_for``.
 
     Raises ``OSError`` if it cannot be moved into place, ``TunesmithError`` if linking fails, or if
     there may be no room for it.
     """
     _check_room(library, len(executable.mod.imports) + 1, objects)
-    further = {"addons": [str(path) for path in objects]} if objects else {}
+    further: dict[str, Any] = {"addons": [str(path) for path in objects]} if objects else {}
+    if linker is not None:
+        further["fcompile"] = CrossLinker(linker)
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=".tunesmith-") as folder:
         made = Path(folder) / "linked.so"
         try:
@@ -65,6 +78,16 @@ def _check_room(library: Path, modules: int, objects: Sequence[Path]) -> None:
             f"cannot link {library}: that may take {needed / 1e6:.0f} MB, and {free / 1e6:.0f} are "
             "free: make room, or name a file in another folder"
         )
+
+
+def architecture_of(path: Path) -> str | None:
+    """The architecture of a library as ``uname -m`` tells it; None for one that is not known here,
+    and for what is no library. Raises ``OSError``."""
+    with path.open("rb") as file:
+        header = file.read(20)
+    if header[:4] != b"\x7fELF":
+        return None
+    return _ELF_MACHINES.get(int.from_bytes(header[18:20], "little"))
 
 
 def load(path: Path) -> Any:

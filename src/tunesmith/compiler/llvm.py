@@ -20,9 +20,13 @@ from tunesmith.errors import MissingDependencyError, TunesmithError
 # Package and library, each after those it depends on.
 _RUNTIME = (("tvm_ffi", "tvm_ffi"), ("tvm", "tvm_runtime"))
 _COMPILER = ("tvm", "tvm_compiler")
+_SORTING = ("tvm", "tvm_runtime_extra")
 
 # Values of TVMFFITypeIndex. Those from _FIRST_OBJECT on are reference-counted objects.
 _NONE, _RAW_STRING, _SMALL_STRING, _FIRST_OBJECT = 0, 8, 11, 64
+GENERIC = "generic"
+"""LLVM's name of a processor that has only what all of its architecture have."""
+
 # Bytes of an object's header: two reference counts, its type and its deleter (TVMFFIObject).
 _OBJECT_HEADER = 24
 
@@ -45,21 +49,23 @@ def host_processor() -> str:
     return str(_call("target.llvm_get_system_cpu", read=_text))
 
 
-@lru_cache(maxsize=1)
-def processors() -> frozenset[str]:
-    """The names of all processors of this machine's architecture that LLVM knows."""
-    return frozenset(_ask("target.llvm_get_cpu_archlist", host_processor()))
+@lru_cache(maxsize=8)
+def processors(triple: str | None = None) -> frozenset[str]:
+    """The names of all processors that LLVM knows, of a platform or this machine's."""
+    some = host_processor() if triple is None else GENERIC
+    return frozenset(_ask("target.llvm_get_cpu_archlist", some, triple))
 
 
 @lru_cache(maxsize=64)
-def features(processor: str) -> frozenset[str]:
-    """LLVM's names of a processor's features."""
-    return frozenset(_ask("target.llvm_get_cpu_features", processor))
+def features(processor: str, triple: str | None = None) -> frozenset[str]:
+    """LLVM's names of a processor's features; ``triple`` is its platform if not this machine's."""
+    return frozenset(_ask("target.llvm_get_cpu_features", processor, triple))
 
 
-def _ask(function: str, processor: str) -> Iterable[str]:
+def _ask(function: str, processor: str, triple: str | None) -> Iterable[str]:
     """The names that a TVM function returns for a processor: an array, or a map's keys."""
-    text = json.dumps({"kind": "llvm", "mcpu": processor})
+    platform = {} if triple is None else {"mtriple": triple}
+    text = json.dumps({"kind": "llvm", "mcpu": processor, **platform})
     described = _call("ffi.json.Parse", _string(text.encode()))
     target = _call("target.Target", described)
     names = _call(function, target)
@@ -124,6 +130,11 @@ def load_runtime() -> ctypes.CDLL:
     interface."""
     interface, _ = (_load(*each) for each in _RUNTIME)
     return interface
+
+
+def load_sorting() -> None:
+    """Load TVM's functions that sort, after ``load_runtime``: networks may call them."""
+    _load(*_SORTING)
 
 
 def _load(package: str, name: str) -> ctypes.CDLL:

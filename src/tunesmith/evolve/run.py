@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.budget import Budget, Stop
-from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.errors import UsageError
 from tunesmith.evolve.archive import Archive
 from tunesmith.evolve.closer_look import CloserLook, front_of
 from tunesmith.evolve.edit import Edit
@@ -19,10 +18,11 @@ from tunesmith.evolve.evaluation.harness import ErrorOf, Tests, exact, relative
 from tunesmith.evolve.evaluation.pool import EvaluationPool, EvaluationSettings
 from tunesmith.evolve.evaluation.subject import Evolvable, Subject
 from tunesmith.evolve.front import Front, Generation, Point
+from tunesmith.evolve.original import checked_original
 from tunesmith.evolve.search.driver import Driver
 from tunesmith.evolve.search.individual import Individual, Program, front
 from tunesmith.evolve.search.nsga2 import Search, SearchSettings, selected
-from tunesmith.measure.identity import digest
+from tunesmith.measure.processes.interrupts import noted_interrupts
 from tunesmith.store import Store, open_store
 
 OBJECTIVES = ("time", "error")
@@ -38,9 +38,6 @@ _SILENCE = 1.0
 _IDLE = 20
 # So many programs with one error do not look like chance.
 _SURE = 20
-# Seconds that a variant may take anyway, and how much longer than the original besides: by the
-# clock, and of processor time, which others do not lengthen.
-_BY_CLOCK, _BY_PROCESSOR = (1.0, 5.0), (0.1, 4.0)
 
 
 @dataclass(frozen=True)
@@ -138,8 +135,9 @@ class _Run:
         self._begun = time.monotonic()
         self._history: list[Generation] = []
         self._told = self._begun
+        self._interrupted: Callable[[], bool] = lambda: False
         self.doubts: list[str] = []
-        original = self._checked_original(error_limit or 0.0)
+        original = Individual((), checked_original(subject, pool, error_limit or 0.0))
         self._original_error = original.program.evaluation.original_error
         self._limit = self._original_error + (error_limit or 0.0)
         self._exact = error_limit is None
@@ -159,7 +157,7 @@ class _Run:
         stopped = Stop.INTERRUPTED
         points: list[Point] = []
         try:
-            with contextlib.suppress(KeyboardInterrupt):
+            with contextlib.suppress(KeyboardInterrupt), noted_interrupts() as self._interrupted:
                 stopped = self._generations()
             self._driver.abandon()
             try:
@@ -196,33 +194,6 @@ class _Run:
     def _elapsed(self) -> float:
         return time.monotonic() - self._begun
 
-    def _checked_original(self, allowed: float) -> Individual:
-        """The original, run twice, which may be so much more wrong than before.
-
-        Raises ``TunesmithError`` where it fails, or differs.
-        """
-        text = self._subject.representation.apply([])
-        program = Program(digest(text))
-        for _ in range(2):
-            begun = time.monotonic()
-            found = self._pool.evaluate(text, limit=math.inf)
-            took = time.monotonic() - begun
-            if not found.ran:
-                raise TunesmithError(f"the original fails its tests: {found.message}")
-            if found.error > found.original_error + allowed:
-                raise TunesmithError(
-                    "the original, built again, differs by "
-                    f"{abs(found.error - found.original_error):.3g}: allow an --error"
-                )
-            program.evaluations.append(found)
-        # What takes so much longer than the original is of no use, and most such programs hang.
-        by_clock, by_processor = (
-            patience + slower * took for patience, slower in (_BY_CLOCK, _BY_PROCESSOR)
-        )
-        self._pool.timeout = min(self._pool.timeout, by_clock)
-        self._pool.processor_timeout = self._subject.threads * by_processor
-        return Individual((), program)
-
     def _generations(self) -> Stop:
         earlier = self._archive.individuals
         if len(earlier) >= self._settings.population:
@@ -256,6 +227,8 @@ class _Run:
             self._driver.again(unsure[:1])
 
     def _over(self) -> Stop | None:
+        if self._interrupted():
+            return Stop.INTERRUPTED
         seconds, trials = self._budget.seconds, self._budget.trials
         if seconds is not None and self._elapsed >= seconds:
             return Stop.SECONDS

@@ -45,6 +45,11 @@ class ConfigRows:
             [place for place, values in enumerate(self._columns) if values.cardinality > 1],
             dtype=np.int64,
         )
+        # Of parameters that are not listed it is not used, and may be too large for an int64.
+        self._cardinalities = np.array(
+            [values.cardinality if values.listed else 2 for values in self._columns], dtype=np.int64
+        )
+        self._unlisted = [place for place, values in enumerate(self._columns) if not values.listed]
         self._rules = [_Rule(constraint, space, self._columns) for constraint in space.constraints]
         factors = [pow(_MULTIPLIER, place + 1, 1 << 64) for place in range(len(self._columns))]
         self._factors: Keys = np.array(factors, dtype=np.uint64)
@@ -90,14 +95,21 @@ class ConfigRows:
         return holds
 
     def moved(self, rows: Rows, rng: np.random.Generator) -> Rows:
-        """Each row with another value for one of its parameters, valid or not."""
+        """Each row with another value for one of its parameters, valid or not.
+
+        A parameter with so many values that they are not listed may get the same one.
+        """
         moved = rows.copy()
         if not len(self._movable):
             return moved
         which = self._movable[rng.integers(len(self._movable), size=len(rows))]
-        for place in np.unique(which):
+        # Another number for each, all equally likely.
+        counts, every = self._cardinalities[which], np.arange(len(rows))
+        steps = 1 + rng.integers(counts - 1)
+        moved[every, which] = (rows[every, which] + steps) % counts
+        for place in self._unlisted:
             those = np.flatnonzero(which == place)
-            moved[those, place] = self._columns[place].others(rows[those, place], rng)
+            moved[those, place] = self._columns[place].drawn(len(those), rng)
         return moved
 
 
@@ -133,15 +145,9 @@ class _Values:
             self._coordinates = np.concatenate([self._coordinates, more])
         return self._coordinates
 
-    def others(self, numbers: Rows, rng: np.random.Generator) -> Rows:
-        """For each number another one, all equally likely.
-
-        A parameter that is not listed may give the same one.
-        """
-        if self.listed:
-            steps = 1 + rng.integers(self.cardinality - 1, size=len(numbers))
-            return (numbers + steps) % self.cardinality
-        drawn = [self.number(self.parameter.sample(rng)) for _ in range(len(numbers))]
+    def drawn(self, count: int, rng: np.random.Generator) -> Rows:
+        """The numbers of so many random values."""
+        drawn = [self.number(self.parameter.sample(rng)) for _ in range(count)]
         return np.array(drawn, dtype=np.int64)
 
 

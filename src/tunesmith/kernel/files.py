@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from tunesmith.compiler.cross_linker import linker_for
 from tunesmith.compiler.libraries import check_linker, link, load
 from tunesmith.cuda.devices import gpu_for
 from tunesmith.cuda.runtime import load_runtime
@@ -35,7 +37,8 @@ class Description:
     ``arch`` is None for a CPU kernel. ``workspace`` says whether its launches share temporary GPU
     memory. ``prepared`` is the tensor that ``prepare`` makes of the weights, None if there is no
     such function. Arrays must start at multiples of ``alignment`` bytes: 64 for GPUs and for CPU
-    kernels of older versions, 1 for others.
+    kernels of older versions, 1 for others. ``instructions`` are the sets that its code may use,
+    None in files that do not say so.
     """
 
     operator: Operator
@@ -46,13 +49,17 @@ class Description:
     workspace: bool = False
     prepared: Argument | None = None
     alignment: int = 1
+    instructions: tuple[str, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The content of the JSON file beside a saved library."""
+        target = asdict(self.target)
+        if self.target.triple is None:
+            del target["triple"]  # which earlier versions do not know
         return {
             "format": FORMAT,
             "operator": self.operator.to_json(),
-            "target": asdict(self.target),
+            "target": target,
             "processor": self.processor,
             "arch": self.arch,
             "workspace": self.workspace,
@@ -61,6 +68,7 @@ class Description:
             "prepared": None if self.prepared is None else asdict(self.prepared),
             "result": asdict(self.operator.result),
             "alignment": self.alignment,
+            "instructions": self.instructions,
             "flops": self.operator.flops,
         }
 
@@ -78,6 +86,7 @@ class Description:
             prepared = saved["prepared"] if saved["format"] > 1 else None
             arch = saved["arch"] if saved["format"] > 2 else None
             workspace = saved["workspace"] if saved["format"] > 2 else False
+            needed = saved.get("instructions")
             return cls(
                 operator=operator_from_json(saved["operator"]),
                 target=Target(**saved["target"]),
@@ -87,6 +96,7 @@ class Description:
                 workspace=bool(workspace),
                 prepared=None if prepared is None else _argument(prepared),
                 alignment=int(saved["alignment"]),
+                instructions=None if needed is None else tuple(map(str, needed)),
             )
         except KeyError as error:
             raise TunesmithError(f"{path} does not describe a kernel: it lacks {error}") from error
@@ -105,11 +115,15 @@ def write(library: Path, module: Any, description: Description) -> list[Path]:
         raise UsageError(
             f"a kernel is saved as a shared library: name it like {library.stem or 'kernel'}.so"
         )
-    check_linker("a kernel")
+    linker = None
+    if description.target.triple is None:
+        check_linker("a kernel")
+    else:
+        linker = linker_for(description.target.architecture)
     operator, prepared = description.operator, description.prepared
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
-        link(module, library)
+        link(module, library, linker=linker)
         text = c_header(operator, library.stem, description.processor, prepared, description.arch)
         header.write_text(text, encoding="utf-8")
         text = json.dumps(description.to_json(), indent=2)
@@ -134,6 +148,10 @@ def read(path: str | Path) -> tuple[Any, Description]:
         if not needed.is_file():
             raise TunesmithError(f"no file {needed}: a kernel is a library and its .json")
     description = Description.read(described)
+    if description.target.architecture != platform.machine():
+        raise TunesmithError(
+            f"{library} is for {description.target.triple}: load it on such a machine"
+        )
     if description.arch is not None:
         gpu_for(description.arch)
         load_runtime()

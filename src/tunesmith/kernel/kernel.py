@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
+from tunesmith.compiler.aarch64 import missing_on_aarch64
 from tunesmith.compiler.compile import compiled
 from tunesmith.cuda.executable import gpu_executable, takes_memory
 from tunesmith.errors import TunesmithError, UsageError, last_line
@@ -83,6 +85,7 @@ class Kernel:
             workspace=gpu and takes_memory(module),
             prepared=prepared_weights(program),
             alignment=arrays.ALIGNMENT if gpu else 1,
+            instructions=tuple(sorted(target.instructions)),
         )
         return cls(description, module, program)
 
@@ -207,12 +210,20 @@ class Kernel:
 
     def _check_processor(self) -> None:
         """Raises ``TunesmithError`` if an instruction is missing, which would kill the process."""
-        here = Target(self.target.kind).processor
-        missing = sorted(instructions(self.processor) - instructions(here))
+        if self.target.architecture != platform.machine():
+            raise TunesmithError(
+                f"the kernel is for {self.target.triple}: save it, and load it on such a machine"
+            )
+        needed, here = self._description.instructions, ""
+        if needed is not None and platform.machine() == "aarch64":
+            missing = missing_on_aarch64(needed)  # LLVM may not be here
+        else:
+            own = Target(self.target.kind).processor
+            missing, here = {*instructions(self.processor) - instructions(own)}, f" ({own})"
         if missing:
             raise TunesmithError(
-                f"the kernel was compiled for {self.processor} and needs {', '.join(missing)}, "
-                f"which this processor ({here}) lacks: compile it here"
+                f"the kernel was compiled for {self.processor} and needs "
+                f"{', '.join(sorted(missing))}, which this processor{here} lacks: compile it here"
             )
 
     # -- files -----------------------------------------------------------------------------------

@@ -168,6 +168,7 @@ class Posterior:
         self._found = found
         self._variances: Array = found.amplitude - np.einsum("ij,ij->i", explaining, to_known)
         self._factors: list[Array] = []
+        self._apart: Array | None = None
 
     @property
     def deviations(self) -> Array:
@@ -180,9 +181,15 @@ class Posterior:
 
         This is one step of a Cholesky factorisation of the points' covariance.
         """
-        apart = np.abs(self._features - self._features[number]) @ (1 / self._found.scales)
+        if self._apart is None:  # kept, as making large arrays takes longer than filling them
+            self._apart = np.empty_like(self._features)
+        np.subtract(self._features, self._features[number], out=self._apart)
+        np.abs(self._apart, out=self._apart)
+        with _one_thread():
+            apart = self._apart @ (1 / self._found.scales)
+            explained = self._explaining @ self._to_known[number]
         covariance = self._found.amplitude * np.exp(-apart)
-        covariance -= self._explaining @ self._to_known[number]
+        covariance -= explained
         for factor in self._factors:
             covariance -= factor * factor[number]
         factor = covariance / np.sqrt(max(float(covariance[number]), 0.0) + self._found.noise)

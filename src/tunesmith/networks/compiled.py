@@ -11,7 +11,7 @@ from typing import Any, Self
 from tunesmith.errors import UsageError
 from tunesmith.kernel import arrays
 from tunesmith.kernel.calling import use_threads
-from tunesmith.networks import files
+from tunesmith.networks import files, objects, processors
 from tunesmith.networks.description import Buffer, Description, Entry
 from tunesmith.networks.on_gpu import GpuNetwork
 
@@ -32,8 +32,9 @@ class CompiledNetwork:
     A call on PyTorch's tensors runs on PyTorch's current stream, and may return before it has
     ended.
 
-    Calling raises ``UsageError`` for arrays that do not fit, and ``TunesmithError`` on a processor
-    that lacks instructions that the network was compiled for, or without a GPU that runs it.
+    Calling raises ``UsageError`` for arrays that do not fit, and ``TunesmithError`` on another
+    processor than the network was compiled for, if that lacks instructions, or without a GPU that
+    runs it.
     """
 
     def __init__(self, description: Description, executable: Any, weights: Sequence[Any]) -> None:
@@ -160,6 +161,7 @@ class CompiledNetwork:
                 f"GPU ({self.description.arch})"
             )
         twin = type(self)(self.description, self._executable, self._weights)
+        twin._is_for_this_processor = self._is_for_this_processor
         twin._machine["set_instrument"](watch)
         return twin
 
@@ -171,22 +173,31 @@ class CompiledNetwork:
 
     def _check_processor(self) -> None:
         if not self._is_for_this_processor:
-            files.check_processor(self.description)
+            processors.check_processor(self.description)
 
     def save(self, path: str | Path) -> Path:
         """Write the network as one shared library; returns its path. Creates the folder if needed.
 
+        For another platform nothing but a linker is needed; without a C compiler for it programs
+        in C and C++ cannot load the library (``has_c_interface``).
+
         Raises ``UsageError`` for a path that cannot be a library's, ``MissingDependencyError``
-        without a C compiler, and ``TunesmithError`` if the file cannot be written.
+        without a C compiler or linker, and ``TunesmithError`` if the file cannot be written.
         """
         return files.write(Path(path), self._executable, self._weights, self.description)
+
+    @property
+    def has_c_interface(self) -> bool:
+        """Whether programs in C and C++ can load what ``save`` writes here."""
+        return objects.has_c_interface(self.description)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Load the library that ``save`` wrote.
 
-        Raises ``TunesmithError`` if it is missing or is none, and if this processor lacks
-        instructions that it needs. One for a GPU is loaded without it: the first call needs it.
+        Raises ``TunesmithError`` if it is missing or is none, and if this machine's processor is
+        another one or lacks instructions that it needs. One for a GPU is loaded without it: the
+        first call needs it.
         """
         executable, weights, description = files.read(Path(path))
         network = cls(description, executable, weights)

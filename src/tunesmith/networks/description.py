@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from tunesmith.errors import UsageError
 from tunesmith.operators import Argument
+from tunesmith.target import Target
 
 # Format 1 had one function, and nothing for C; in format 2 a call allocated what is between layers.
 FORMAT = 3
@@ -94,7 +95,9 @@ class Description:
     """Everything about a compiled network except its code and its weights.
 
     There is one of ``entries`` for each batch; ``weights`` are what any of them reads.
-    ``processor`` is what it was compiled for, ``cores`` is the number of threads that it runs on.
+    ``processor`` is what it was compiled for, ``cores`` is the number of threads that it runs on;
+    ``triple`` is another machine's platform that it was compiled for, None for the one it was
+    compiled on.
     ``bounds`` are for inputs that are indices, by name: these must be smaller, and not negative.
     ``kernels`` are the functions of its layers, by name.
     ``arch`` is the GPU architecture that it was compiled for, None for a CPU; those weights that
@@ -109,6 +112,12 @@ class Description:
     kernels: Mapping[str, KernelDescription] = field(default_factory=dict)
     arch: str | None = None
     preparation: Preparation | None = None
+    triple: str | None = None
+
+    @property
+    def target(self) -> Target:
+        """What the code for the processor was compiled for."""
+        return Target("cpu", self.processor, self.cores, triple=self.triple)
 
     def to_json(self) -> dict[str, Any]:
         return {"format": FORMAT, **asdict(self)}
@@ -116,7 +125,7 @@ class Description:
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> Self:
         """The inverse. Raises ``LookupError``, ``TypeError``, ``ValueError`` for anything else."""
-        arch, preparation = saved.get("arch"), saved.get("preparation")
+        arch, preparation, triple = map(saved.get, ("arch", "preparation", "triple"))
         return cls(
             entries=tuple(map(Entry.from_json, saved["entries"])),
             weights=_arguments(saved["weights"]),
@@ -129,6 +138,7 @@ class Description:
             },
             arch=None if arch is None else str(arch),
             preparation=None if preparation is None else Preparation.from_json(preparation),
+            triple=None if triple is None else str(triple),
         )
 
     @property

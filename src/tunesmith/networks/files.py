@@ -5,9 +5,8 @@ from __future__ import annotations
 import ctypes
 import json
 import platform
-import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,31 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from tunesmith.compiler.libraries import check_linker, complaint, link, load, symbols_of
+from tunesmith.compiler import llvm
+from tunesmith.compiler.aarch64 import missing_on_aarch64
+from tunesmith.compiler.cross_linker import linker_for
+from tunesmith.compiler.libraries import architecture_of, check_linker, link, load, symbols_of
 from tunesmith.errors import TunesmithError, UsageError, last_line, system_reason
 from tunesmith.kernel import arrays
-from tunesmith.networks.c_interface.source import INCLUDE, MISSING, c_source
-from tunesmith.networks.description import ALIGNMENT, FORMAT, Description
+from tunesmith.networks.c_interface.source import MISSING
+from tunesmith.networks.description import FORMAT, Description
+from tunesmith.networks.objects import DESCRIPTION, INSTRUCTIONS, WEIGHTS, object_files
+from tunesmith.networks.processors import check_missing, check_processor
 from tunesmith.operators import Argument
-from tunesmith.target import Target, instructions
-
-# Symbols of the library: the description, a text that ends with 0, and the weights.
-_DESCRIPTION = "tunesmith_description"
-_WEIGHTS = "tunesmith_weights"
-
-_ASSEMBLY = f"""
-    .section .rodata
-    .global {_DESCRIPTION}
-{_DESCRIPTION}:
-    .incbin "description.json"
-    .byte 0
-    .balign {ALIGNMENT}
-    .global {_WEIGHTS}
-{_WEIGHTS}:
-    .incbin "weights.bin"
-    .byte 0
-    .section .note.GNU-stack,"",@progbits
-"""
 
 
 def write(library: Path, executable: Any, weights: Sequence[Any], description: Description) -> Path:
@@ -48,57 +33,22 @@ def write(library: Path, executable: Any, weights: Sequence[Any], description: D
         raise UsageError(
             f"a network is saved as a shared library: name it like {library.stem or 'net'}.so"
         )
-    check_linker("a network")
+    linker = None
+    if description.triple is None:
+        check_linker("a network")
+    else:
+        linker = linker_for(description.target.architecture)
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=library.parent, prefix=".tunesmith-") as made:
-            link(executable, library, _objects(Path(made), weights, description))
+            objects = object_files(Path(made), weights, description)
+            link(executable, library, objects, linker)
     except OSError as error:
         raise TunesmithError(
             f"cannot write {library}: {system_reason(error)}: make room, or name a file in a "
             "folder that you may write to"
         ) from error
     return library
-
-
-def _objects(folder: Path, weights: Sequence[Any], description: Description) -> list[Path]:
-    """Object files with the weights and the description, for Python and for C.
-
-    C has no interface to networks for GPUs, which are described for Python only.
-
-    Raises ``OSError`` and ``TunesmithError``.
-    """
-    from tvm.support.cc import get_cc
-
-    text = json.dumps(description.to_json())
-    (folder / "description.json").write_text(text, encoding="utf-8")
-    with (folder / "weights.bin").open("wb") as file:
-        for weight, offset in zip(weights, description.offsets, strict=False):
-            if weight is not None:
-                file.seek(offset)
-                file.write(arrays.bytes_of(weight))
-    (folder / "data.s").write_text(_ASSEMBLY, encoding="utf-8")
-    command, made = [str(get_cc()), "-c", "-fPIC", f"-I{INCLUDE}"], ["data"]
-    if description.arch is None:
-        for_c = c_source(description, needed_instructions(description.processor))
-        (folder / "description.c").write_text(for_c, encoding="utf-8")
-        command += ["-x", "c", "description.c"]
-        made.append("description")
-    command += ["-x", "assembler", "data.s"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        reason = complaint(done.stderr) or "the compiler gives no reason"
-        raise TunesmithError(f"cannot compile a network's description: {reason}")
-    (folder / "weights.bin").unlink()  # they may be large, and linking takes room
-    return [folder / f"{name}.o" for name in made]
-
-
-def needed_instructions(processor: str) -> list[str]:
-    """The instruction sets that a network compiled for a processor may use.
-
-    No program of ours uses AMX, which many virtual machines hide.
-    """
-    return sorted(name for name in instructions(processor) if not name.startswith("amx"))
 
 
 @dataclass(frozen=True)
@@ -119,14 +69,19 @@ def read(path: Path) -> tuple[Any, list[Any], Description]:
 
     The weights are views of the library, which stays loaded; those that the file does not have are
     None. Raises ``TunesmithError`` if the file is missing or is no network's library, and if this
-    processor lacks instructions that it needs.
+    machine's processor is another one or lacks instructions that it needs.
     """
     library = path.resolve()
     if not library.is_file():
         raise TunesmithError(f"no file {library}: build the network first")
+    architecture = architecture_of(library)
+    if architecture not in (None, platform.machine()):
+        raise TunesmithError(
+            f"{library} is for {architecture}-linux-gnu: load it on such a machine"
+        )
     try:
         symbols = symbols_of(library)
-        text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(symbols, _DESCRIPTION)))
+        text = ctypes.string_at(ctypes.addressof(ctypes.c_char.in_dll(symbols, DESCRIPTION)))
         saved = json.loads(text)
         if saved["format"] != FORMAT:
             raise TunesmithError(
@@ -134,8 +89,9 @@ def read(path: Path) -> tuple[Any, list[Any], Description]:
                 "network again"
             )
         description = Description.from_json(saved)
-        start = ctypes.addressof(ctypes.c_char.in_dll(symbols, _WEIGHTS))
-        _check_processor(symbols, description)
+        start = ctypes.addressof(ctypes.c_char.in_dll(symbols, WEIGHTS))
+        _check_saved(symbols, description, saved.get(INSTRUCTIONS))
+        llvm.load_sorting()
         module = load(library) if description.arch is None else SavedLibrary(library)
     except TunesmithError:
         raise
@@ -151,36 +107,18 @@ def read(path: Path) -> tuple[Any, list[Any], Description]:
     return module, weights, description
 
 
-def _check_processor(symbols: Any, description: Description) -> None:
-    """Like ``check_processor``, but the library asks the processor itself where it can: LLVM takes
-    more memory than a network's call."""
-    if description.arch is not None or platform.machine() != "x86_64":
+def _check_saved(symbols: Any, description: Description, needed: Iterable[str] | None) -> None:
+    """Like ``check_processor``, without LLVM: it may not be here, and takes more memory than a
+    network's call. The library asks an x86 processor itself; ``needed`` is what its file says."""
+    if description.arch is None and platform.machine() == "x86_64" and hasattr(symbols, MISSING):
+        function = symbols[MISSING]
+        function.restype = ctypes.c_char_p
+        missing = function()
+        check_missing(description, [missing.decode()] if missing else [])
+    elif needed is not None and platform.machine() == "aarch64":
+        check_missing(description, missing_on_aarch64(needed))
+    else:
         check_processor(description)
-        return
-    function = symbols[MISSING]
-    function.restype = ctypes.c_char_p
-    missing = function()
-    if missing:
-        raise _lacking(description, missing.decode())
-
-
-def missing_instructions(processor: str) -> set[str]:
-    """What code that is compiled for a processor may use, and this machine's processor lacks."""
-    return set(needed_instructions(processor)) - instructions(Target().processor)
-
-
-def check_processor(description: Description) -> None:
-    """Raises ``TunesmithError`` if an instruction is missing, which would kill the process."""
-    missing = missing_instructions(description.processor)
-    if missing:
-        raise _lacking(description, ", ".join(sorted(missing)))
-
-
-def _lacking(description: Description, missing: str) -> TunesmithError:
-    return TunesmithError(
-        f"the network was compiled for {description.processor} and needs {missing}, which this "
-        "processor lacks: compile it here"
-    )
 
 
 def _at(address: int, argument: Argument) -> Any:

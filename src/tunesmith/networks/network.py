@@ -27,13 +27,13 @@ from tunesmith.networks.build.weights_limit import MAX_WEIGHTS_GROWTH, Use
 from tunesmith.networks.check import LIMIT, Source, SourceError, check, random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.description import Description, Entry, KernelDescription
-from tunesmith.networks.files import missing_instructions
 from tunesmith.networks.graph import Array, Graph, Value
 from tunesmith.networks.in_place import Contenders, times_in_place
 from tunesmith.networks.indices import index_bounds
 from tunesmith.networks.layers.cover import CoveredGraph, Step, covered
 from tunesmith.networks.layers.layer import Layer
 from tunesmith.networks.layers.schedulable import with_sketches
+from tunesmith.networks.processors import runs_here
 from tunesmith.networks.simplify import simplified
 from tunesmith.networks.tune import HowToTune, NetworkProgress, NetworkResult, tune_tasks
 from tunesmith.operators import Argument
@@ -181,7 +181,7 @@ class Network:
             progress,
             say or (lambda _: None),
             contenders=contenders,
-            in_place=in_place if self._can_be_timed else None,
+            in_place=in_place if self.target.kind == "cpu" and runs_here(self.target) else None,
             model=model_for(store, self.target, transfer, say),
         )
         kernels = compiled_kernels(self.uses, self.constant_bytes, self.target, how)
@@ -209,11 +209,6 @@ class Network:
             except SourceError as error:
                 compiled.unchecked = str(error)
         compiled.relative_error = max(errors, default=None)
-
-    @property
-    def _can_be_timed(self) -> bool:
-        """Whether programs can be timed in the network: on this machine's CPU."""
-        return self.target.kind == "cpu" and not missing_instructions(self.target.processor)
 
     def _examples(self, given: Sequence[Array] | None) -> Sequence[Sequence[Array]]:
         """The given inputs, and random ones for each batch."""
@@ -292,6 +287,7 @@ class Network:
             },
             arch=self.target.gpu_arch if self.target.kind == "cuda" else None,
             preparation=built.preparation,
+            triple=self.target.triple,
         )
         return CompiledNetwork(description, built.executable, built.weights)
 

@@ -13,7 +13,8 @@ from tunesmith.budget import Budget, Stop
 from tunesmith.errors import UsageError
 from tunesmith.measure.trial.measurers import Measurers
 from tunesmith.networks.allocation import Account, next_task
-from tunesmith.problem import MeasureSettings
+from tunesmith.networks.measurers import LastingMeasurers, machine_of
+from tunesmith.problem import MeasurerLostError, MeasureSettings
 from tunesmith.progress import Progress
 from tunesmith.store import Run, Store
 from tunesmith.task import Task
@@ -51,7 +52,8 @@ class NetworkResult:
     """The outcome of tuning a network.
 
     ``stopped`` says why it ended; a store that failed says why in ``failure``, and what it did not
-    take is in the file ``rescued``.
+    take is in the file ``rescued``. ``lost`` says what has become of that which measures, if
+    nothing of it is left.
     """
 
     tasks: Sequence[TunedTask]
@@ -59,6 +61,7 @@ class NetworkResult:
     stopped: Stop
     failure: str = ""
     rescued: Path | None = None
+    lost: str = ""
 
     @property
     def call_seconds(self) -> float:
@@ -105,9 +108,9 @@ def tune_tasks(
     """Tune tasks for ``budget.seconds`` in all; ``tasks`` has how many layers each one is.
 
     Each task gets a first slice unless the store knows it, those with the most work first; then
-    those get more that are expected to gain most: see ``Account``. Ctrl-C ends the run, and
-    everything measured is in the store. Raises ``UsageError`` for a budget without seconds, and
-    like ``tune``.
+    those get more that are expected to gain most: see ``Account``. Ctrl-C ends the run, and so does
+    the loss of the last device or node; everything measured is in the store. Raises ``UsageError``
+    for a budget without seconds, and like ``tune``.
     """
     if budget.seconds is None:
         raise UsageError("tuning a network needs a budget of seconds: give Budget(seconds=600)")
@@ -132,6 +135,8 @@ class _NetworkRun:
         self._how = how
         self._progress = progress
         self._begun = time.monotonic()
+        self._measurers = None if how.measurers is None else LastingMeasurers(how.measurers)
+        self._machine = machine_of(how.measurers, self._tasks)
         self._accounts = [self._account(task, tasks[task]) for task in self._tasks]
         self._before = [account.best for account in self._accounts]
         self._spent = [account.seconds for account in self._accounts]
@@ -143,10 +148,10 @@ class _NetworkRun:
 
     def _account(self, task: Task, layers: int) -> Account:
         """What the store knows of a task."""
-        best = self._how.store.best(task.key)
+        best = self._how.store.best(task.key, machine=self._machine)
         if best is None:
             return Account(layers)
-        runs = self._how.store.runs(task.key)
+        runs = self._how.store.runs(task.key, machine=self._machine)
         spent, trials = seconds_of(runs), sum(run.trials for run in runs)
         return Account(layers, max(spent, _SHORTEST), trials, best.measurement.seconds)
 
@@ -158,16 +163,18 @@ class _NetworkRun:
                     return self._result(Stop.SECONDS)
                 seconds = min(left, self._length(left))
                 result = self._slice(number, seconds, min(seconds, left - seconds))
-                if result.stopped in (Stop.INTERRUPTED, Stop.STORE):
-                    return self._result(result.stopped, result.failure, result.rescued)
+                if result.stopped in (Stop.INTERRUPTED, Stop.STORE, Stop.LOST):
+                    return self._result(result.stopped, result.failure, result.rescued, result.lost)
         except KeyboardInterrupt:  # while a slice begins or ends
             return self._result(Stop.INTERRUPTED)
+        except MeasurerLostError as error:  # between two slices
+            return self._result(Stop.LOST, lost=str(error))
         return self._result(Stop.EXHAUSTED)
 
     def _result(
-        self, stopped: Stop, failure: str = "", rescued: Path | None = None
+        self, stopped: Stop, failure: str = "", rescued: Path | None = None, lost: str = ""
     ) -> NetworkResult:
-        return NetworkResult(self._found(), self._elapsed, stopped, failure, rescued)
+        return NetworkResult(self._found(), self._elapsed, stopped, failure, rescued, lost)
 
     @property
     def _elapsed(self) -> float:
@@ -203,14 +210,14 @@ class _NetworkRun:
             prior=account.trials < _STARTED,
             transfer=self._model or False,
             settings=how.settings,
-            measurers=how.measurers,
+            measurers=self._measurers,
             progress=tell,
             late_seconds=late_seconds,
         )
         best = math.inf if result.best is None else result.best.seconds
         account.spend(time.monotonic() - begun, result.trials, best)
         account.closed = result.stopped is Stop.EXHAUSTED
-        self._trials[number] += result.trials - result.resumed
+        self._trials[number] += result.own_trials
         return result
 
     def _tell(self, number: int, run: Progress | None) -> None:
@@ -252,6 +259,7 @@ def summary(result: NetworkResult) -> dict[str, Any]:
     return {
         "stopped": result.stopped.value,
         **({"failure": result.failure, "rescued": rescued} if result.failure else {}),
+        **({"lost": result.lost} if result.lost else {}),
         "seconds": result.seconds,
         "call_seconds": _finite(result.call_seconds),
         "tasks": [

@@ -6,8 +6,10 @@ In dark mode the page replaces the colours, so every colour must be from the pal
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
+from tunesmith.measurement import Outcome
 from tunesmith.progress import PHASES
 from tunesmith.reports import format as fmt
 from tunesmith.reports.drawing import Plot, SpeedPlot, share_bar
@@ -47,7 +49,7 @@ def make_figures(report: RunReport) -> list[Figure]:
     if sum(report.time.values()) > 0:
         figures.append(_time_by_phase(report))
     if report.trials:
-        figures.append(_outcomes_by_class(report))
+        figures.append(outcomes_figure(report.outcomes))
     return figures
 
 
@@ -109,16 +111,23 @@ def _distribution(report: RunReport) -> Figure:
 
 
 def _time_by_phase(report: RunReport) -> Figure:
-    total = sum(report.time.values())
-    spent = {phase: report.time.get(phase, 0.0) for phase in PHASES}
+    figure, total = phases_figure(report.time), sum(report.time.values())
+    if not report.gpu:
+        return figure
+    idle = fmt.share(report.gpu_idle, total)
+    return replace(figure, summary=f"{figure.summary} The GPU was idle for {idle} of it.")
+
+
+def phases_figure(time: Mapping[str, float]) -> Figure:
+    """The seconds of each phase, of which some are above 0, as shares of their sum."""
+    total = sum(time.values())
+    spent = {phase: time.get(phase, 0.0) for phase in PHASES}
     plot = share_bar(
         [(phase, fmt.duration(seconds), seconds / total, phase) for phase, seconds in spent.items()]
     )
-    most = max(PHASES, key=lambda phase: report.time.get(phase, 0.0))
-    part = fmt.share(report.time[most], total)
+    most = max(PHASES, key=lambda phase: spent[phase])
+    part = fmt.share(spent[most], total)
     summary = f"Of {fmt.duration(total)}, {part} went to {_PHASE_WORDS[most]}."
-    if report.gpu:
-        summary += f" The GPU was idle for {fmt.share(report.gpu_idle, total)} of it."
     return Figure("phases", "Time by phase", summary, plot, explorable=False)
 
 
@@ -131,8 +140,9 @@ _PHASE_WORDS = {
 }
 
 
-def _outcomes_by_class(report: RunReport) -> Figure:
-    counts = report.outcomes
+def outcomes_figure(counts: Mapping[Outcome, int]) -> Figure:
+    """The number of trials with each outcome, of which some occurred."""
+    total = sum(counts.values())
     rows, most = max(len(counts), 2), max(counts.values())
     plot = Plot(66 + 34 * rows, "trials", "")
     plot.figure.add_bar(
@@ -143,16 +153,14 @@ def _outcomes_by_class(report: RunReport) -> Figure:
         text=[fmt.count(number) for number in counts.values()],
         textposition="outside",
         customdata=[
-            [outcome.meaning, fmt.share(number, len(report.trials))]
-            for outcome, number in counts.items()
+            [outcome.meaning, fmt.share(number, total)] for outcome, number in counts.items()
         ],
         hovertemplate="%{y}: %{x} trials, %{customdata[1]}<br>%{customdata[0]}<extra></extra>",
     )
     plot.figure.update_xaxes(range=[0, 1.2 * most], dtick=_whole(most), fixedrange=True)
     plot.figure.update_yaxes(range=[rows - 0.5, -0.5], showgrid=False, ticks="", fixedrange=True)
     plot.figure.update_layout(bargap=0.25)
-    total = len(report.trials)
-    invalid = total - len(report.valid)
+    invalid = total - counts.get(Outcome.NO_ERROR, 0)
     summary = f"{fmt.count(invalid)} of {fmt.counted(total, 'trial')} gave no valid program."
     return Figure("outcomes", "Outcomes by class", summary, plot, explorable=False)
 

@@ -43,6 +43,7 @@ class HistoryRow:
     default_seconds: float | None = None
     flops: float | None = None
     sketch: str = ""
+    machine: str = ""
 
 
 def results_table(
@@ -63,18 +64,22 @@ def results_table(
     return table
 
 
-def history_table(rows: Sequence[HistoryRow]) -> Table:
-    """Runs of one task; their start is shown in its own time zone."""
+def history_table(rows: Sequence[HistoryRow], *, with_machines: bool = False) -> Table:
+    """Runs of one task, if asked for with their machines; their start is shown in its own time
+    zone."""
     table = plain_table()
     table.add_column("started", no_wrap=True)
     table.add_column("tuner", overflow="fold")
     table.add_column("sketch", overflow="fold")
+    if with_machines:
+        table.add_column("machine", overflow="fold")
     add_numbers(table, "trials", "best", "speed", "gain")
     for row in rows:
         table.add_row(
             row.started.strftime("%Y-%m-%d %H:%M"),
             Text(row.tuner),
             Text(row.sketch or fmt.NOTHING),
+            *([Text(row.machine)] if with_machines else []),
             fmt.count(row.trials),
             fmt.seconds(row.best_seconds),
             fmt.speed(row.best_seconds, row.flops),

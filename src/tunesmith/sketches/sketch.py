@@ -81,6 +81,24 @@ class Sketch(ABC):
         return None
 
 
+class ScheduleSketch(Sketch):
+    """A sketch whose programs are made step by step by a TVM schedule, which keeps a trace of them.
+
+    Other definitions of the same operator, such as that in a network, can be scheduled alike.
+    """
+
+    @abstractmethod
+    def schedule(self, operator: Operator, target: Target, config: Config, definition: Any) -> Any:
+        """The ``tvm.s_tir.Schedule`` of a config.
+
+        ``definition`` is an unscheduled module whose one function, ``main``, computes the operator:
+        ``tir.loop_nest.lower(operator)``, or one that another program makes.
+
+        Raises ``InstantiationError`` where the config cannot be scheduled, and for a definition
+        whose loops are not those of the operator.
+        """
+
+
 def known(sketch: Sketch, operator: Operator, kind: type[Known]) -> Known:
     """The operator as one of the class that a sketch is for.
 

@@ -62,6 +62,12 @@ class Constraint:
         """
         return self._compiled.evaluate_columns(frame, bounds)
 
+    @property
+    def conjuncts(self) -> tuple[Conjunct, ...]:
+        """The conditions that it joins by ``and``, of those that read any parameter."""
+        parts = map(Conjunct, self._compiled.conjuncts)
+        return tuple(part for part in parts if part.names)
+
     def to_json(self) -> str:
         """The expression."""
         return self.expression
@@ -71,6 +77,28 @@ class Constraint:
 
     def __str__(self) -> str:
         return self.expression
+
+
+class Conjunct:
+    """A condition that a constraint joins to others by ``and``: where it fails, that fails.
+
+    Where it cannot be evaluated it holds, as one that stands before it may rule that case out.
+    """
+
+    def __init__(self, expression: Expression) -> None:
+        self._expression = expression
+        self.names = expression.names
+
+    def holds(self, values: Mapping[str, Value]) -> bool:
+        """Whether it does not fail for these values."""
+        try:
+            return bool(self._expression.evaluate(values))
+        except SpaceError:
+            return True
+
+    def holds_columns(self, frame: Frame, bounds: Mapping[str, float]) -> Array | None:
+        """As ``Constraint.holds_columns``."""
+        return self._expression.evaluate_columns(frame, bounds)
 
 
 @dataclass(frozen=True)
@@ -100,6 +128,10 @@ class Predicate(Constraint):
                 f"constraint {quote(self.expression)} failed on {quote(arguments)}: "
                 f"{type(error).__name__}: {quote(str(error))}"
             ) from error
+
+    @property
+    def conjuncts(self) -> tuple[Conjunct, ...]:
+        return ()
 
     def holds_columns(  # a function takes one config at a time
         self,

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.errors import SpaceError
+from tunesmith.notebook import html_table
 from tunesmith.space.config import Config
 from tunesmith.space.constraint import Constraint
 from tunesmith.space.enumeration.component import Component, split
@@ -293,6 +294,12 @@ class Space:
 
     def __repr__(self) -> str:
         return f"Space({list(self.parameters)!r}, {list(self.constraints)!r})"
+
+    def _repr_html_(self) -> str:
+        rows = [(it.name, it.kind, f"{it.cardinality:,}", it.expectation) for it in self.parameters]
+        rows += [("constraint", "", "", str(constraint)) for constraint in self.constraints]
+        caption = f"space of {self.cartesian_size:,} configs, before constraints"
+        return html_table(caption, ("parameter", "kind", "values", ""), rows)
 
 
 def _distinct_names(parameters: Sequence[Parameter]) -> Iterable[str]:

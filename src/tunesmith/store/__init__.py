@@ -1,6 +1,6 @@
 """The database of measurements and all data to reproduce them, in SQLite or PostgreSQL.
 
-Importing this package loads no database library; `open_store` does.
+Importing this package loads no database library; opening a store does.
 """
 
 from __future__ import annotations
@@ -9,22 +9,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tunesmith.machine import this_machine
-from tunesmith.store.record import ANY_MACHINE, Record, Run, Session, StoredEvaluation, TaskSummary
+from tunesmith.store.record import (
+    ANY_MACHINE,
+    Record,
+    Run,
+    Runs,
+    Session,
+    StoredEvaluation,
+    TaskSummary,
+)
 from tunesmith.store.rescue import rescue
 from tunesmith.store.versions import library_versions
 
 if TYPE_CHECKING:
+    from tunesmith.store.overview import Overview
     from tunesmith.store.store import Store
 
 __all__ = [
     "ANY_MACHINE",
     "Record",
     "Run",
+    "Runs",
     "Session",
     "Store",
     "StoredEvaluation",
     "TaskSummary",
     "library_versions",
+    "open_overview",
     "open_store",
     "rescue",
     "this_machine",
@@ -59,6 +70,29 @@ def open_store(
         database.close()
         raise
     return Store(database)
+
+
+def open_overview(location: str | Path | None = None, *, patience: float = 30.0) -> Overview:
+    """Open a store that exists so that it cannot be changed, for `Overview`.
+
+    ``location`` and ``patience`` are those of `open_store`, which also says what is raised; besides
+    that `StoreError` if the store has the schema of an older Tunesmith.
+    """
+    from tunesmith.store.database import Database
+    from tunesmith.store.overview import Overview
+    from tunesmith.store.place import locate
+    from tunesmith.store.upgrade import check_up_to_date
+
+    place = locate(location, make_folder=False)
+    if place.path is not None and not place.path.exists():
+        raise place.missing()
+    database = Database(place, patience, read_only=True)
+    try:
+        check_up_to_date(database)
+    except BaseException:
+        database.close()
+        raise
+    return Overview(database)
 
 
 def __getattr__(name: str) -> Any:

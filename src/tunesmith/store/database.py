@@ -7,14 +7,15 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
-from sqlalchemy.pool import StaticPool
+from sqlalchemy import Connection, Dialect, Engine, create_engine, event
+from sqlalchemy.exc import DisconnectionError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
 
 from tunesmith.errors import MissingDependencyError, UsageError
-from tunesmith.store.faults import is_transient, store_error
+from tunesmith.store.faults import is_lost, is_transient, moved_error, store_error
 from tunesmith.store.place import Place
 
 T = TypeVar("T")
@@ -23,6 +24,7 @@ T = TypeVar("T")
 # it until its patience ends. PostgreSQL's lock timeout is the same.
 _WAIT_SECONDS = 0.5
 _PAUSE_SECONDS = 0.05
+_IDLE_SECONDS = 2.0
 
 # SQLAlchemy does not wrap what a driver raises in a connection hook.
 _ENGINE_ERRORS = (SQLAlchemyError, sqlite3.Error)
@@ -35,14 +37,26 @@ logging.getLogger("sqlalchemy.pool").addHandler(logging.NullHandler())
 class Database:
     """Runs work in transactions. Do not use it after a fork: a child must open its own store.
 
-    Every method raises `StoreError` if the database reports an error.
+    With ``read_only`` the database refuses whatever would change it. Every method raises
+    `StoreError` if the database reports an error.
     """
 
-    def __init__(self, place: Place, patience: float) -> None:
+    def __init__(self, place: Place, patience: float, *, read_only: bool = False) -> None:
         self.place = place
         self._patience = patience
-        self._engine = _engine(place)
+        self._reached = False
+        self._file: tuple[int, int] | None = None
+        self._losses = 0
+        self._lost: float | None = None  # since when the server has not answered
+        self._engine = _engine(place.read_only if read_only else place)
+        if read_only:
+            _refuse_writes(self._engine)
         self._writer = self._engine.execution_options(writes=True)
+        self._reader = self._engine
+        if self.dialect == "postgresql":
+            # Each of its statements sees the newest state, in a transaction or not (READ
+            # COMMITTED). Without one, a look-up asks the server half as often.
+            self._reader = self._engine.execution_options(isolation_level="AUTOCOMMIT")
 
     @property
     def dialect(self) -> str:
@@ -50,15 +64,26 @@ class Database:
         return self._engine.dialect.name
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` in a read-only transaction, and return its result."""
-        return self._persist(lambda: _transact(self._engine, work))
+        """Run ``work``, which only reads, and return its result."""
+        return self._persist(lambda: _transact(self._reader, work))
 
-    def write(self, work: Callable[[Connection], T]) -> T:
+    def write(
+        self, work: Callable[[Connection], T], again: Callable[[Connection], T] | None = None
+    ) -> T:
         """Run ``work`` in a transaction, which stores all or nothing, and return its result.
 
-        If a lock is in the way, ``work`` is run again from the start.
+        If a lock is in the way, ``work`` is run again from the start. If the connection to a server
+        is lost, it is not known whether ``work`` was stored: then ``again`` is run instead, which
+        must not store anything twice. By default that is ``work`` itself.
         """
-        return self._persist(lambda: _transact(self._writer, work))
+        lost_before = self._losses
+
+        def attempt() -> T:
+            self._check_file()
+            lost = self._losses > lost_before
+            return _transact(self._writer, again if lost and again is not None else work)
+
+        return self._persist(attempt)
 
     def stream(self, work: Callable[[Connection], Iterator[T]]) -> Iterator[T]:
         """The items that ``work`` yields, lazily, from the database's state at the first item."""
@@ -85,14 +110,50 @@ class Database:
         self._engine.dispose()
 
     def _persist(self, attempt: Callable[[], T]) -> T:
+        """Repeat an attempt while a lock is in its way, or a server that did answer does not.
+
+        The patience with a lost server begins when it was lost, not anew for each call.
+        """
         deadline = time.monotonic() + self._patience
         while True:
             try:
-                return attempt()
+                result = attempt()
             except _ENGINE_ERRORS as error:
-                if not is_transient(error) or time.monotonic() >= deadline:
+                if self._reached and is_lost(self.place, error):
+                    self._losses += 1
+                    self._lost = self._lost or time.monotonic()
+                    deadline = self._lost + self._patience
+                elif not is_transient(error):
                     raise store_error(self.place, error) from error
+                if time.monotonic() >= deadline:
+                    raise store_error(self.place, error) from error
+            else:
+                if not self._reached:
+                    self._file = _identity(self.place)
+                self._reached, self._lost = True, None
+                return result
             time.sleep(_PAUSE_SECONDS)
+
+    def _check_file(self) -> None:
+        """Raise `StoreError` if the file is another than before.
+
+        SQLite does not notice: it goes on writing into the file that it has opened, whatever its
+        name is now, and if it has none, all is gone with the process.
+        """
+        if self._file is not None:
+            now = _identity(self.place)
+            if now != self._file:
+                how = "moved away or removed" if now is None else "replaced by another file"
+                raise moved_error(self.place, how)
+
+
+def _identity(place: Place) -> tuple[int, int] | None:
+    """What tells a store's file from others of its name; None where there is no file."""
+    try:
+        found = None if place.path is None else place.path.stat()
+    except OSError:
+        return None
+    return None if found is None else (found.st_dev, found.st_ino)
 
 
 def _transact(engine: Engine, work: Callable[[Connection], T]) -> T:
@@ -102,34 +163,51 @@ def _transact(engine: Engine, work: Callable[[Connection], T]) -> T:
 
 def _engine(place: Place) -> Engine:
     backend = place.url.get_backend_name()
-    # Servers close connections that are idle for long.
-    options: dict[str, Any] = {"pool_pre_ping": backend != "sqlite"}
+    unknown = UsageError(f"store {place.name}: no such kind of database: use sqlite or postgresql")
+    if backend not in ("sqlite", "postgresql"):
+        raise unknown
+    options: dict[str, Any] = {}
     if backend == "sqlite":
         options["connect_args"] = {"timeout": _WAIT_SECONDS, "check_same_thread": False}
     if place.in_memory:
         options["poolclass"] = StaticPool
     if backend == "postgresql":
-        # Without an encoding the driver returns bytes from databases that have none.
-        defaults = {"connect_timeout": 10, "client_encoding": "utf8"}
+        # Without an encoding the driver returns bytes from databases that have none. A prepared
+        # statement would keep a plan from when the tables were small: in a run that goes on while
+        # they grow, looking for the best would take 60 times as long.
+        defaults = {"connect_timeout": 10, "client_encoding": "utf8", "prepare_threshold": None}
         given = place.url.query
         options["connect_args"] = {k: v for k, v in defaults.items() if k not in given}
     try:
         engine = create_engine(place.url, **options)
     except NoSuchModuleError as error:
-        raise UsageError(
-            f"store {place.name}: no such kind of database: use sqlite or postgresql"
-        ) from error
+        raise unknown from error
     except ImportError as error:
-        extra = "install tunesmith[postgresql]" if backend == "postgresql" else "install its driver"
         raise MissingDependencyError(
-            f"store {place.name} needs the package '{error.name}', which is missing: {extra}"
+            f"store {place.name} needs the package '{error.name}', which is missing: install "
+            "tunesmith[postgresql]"
         ) from error
     if backend == "sqlite":
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
-    elif backend == "postgresql":
-        event.listen(engine, "begin", _begin_postgresql)
+    else:
+        event.listen(engine, "connect", _configure_postgresql)
+        event.listen(engine, "checkin", _note_idle)
+        event.listen(engine, "checkout", partial(_check_idle, engine.dialect))
     return engine
+
+
+def _refuse_writes(engine: Engine) -> None:
+    statement = {
+        "sqlite": "PRAGMA query_only=ON",
+        "postgresql": "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+    }[engine.dialect.name]
+
+    def refuse(connection: Any, _: object) -> None:
+        connection.cursor().execute(statement)
+        connection.commit()
+
+    event.listen(engine, "connect", refuse)
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _: object) -> None:
@@ -148,5 +226,21 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _begin_postgresql(connection: Connection) -> None:
-    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(_WAIT_SECONDS * 1000)}")
+def _configure_postgresql(connection: Any, _: object) -> None:
+    connection.execute(f"SET lock_timeout = {int(_WAIT_SECONDS * 1000)}")
+    connection.commit()
+
+
+def _note_idle(_: Any, record: ConnectionPoolEntry) -> None:
+    record.info["idle since"] = time.monotonic()
+
+
+def _check_idle(dialect: Dialect, connection: Any, record: ConnectionPoolEntry, _: Any) -> None:
+    """Ask the server first on a connection that was idle: servers close those, and a look-up would
+    take a try more. One that was in use a moment ago is there."""
+    since = record.info.get("idle since", time.monotonic())
+    if time.monotonic() - since > _IDLE_SECONDS:
+        try:
+            dialect.do_ping(connection)
+        except dialect.loaded_dbapi.Error as error:
+            raise DisconnectionError from error  # the pool opens another one

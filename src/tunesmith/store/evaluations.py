@@ -31,6 +31,19 @@ def evaluation_row(numbers: SessionNumbers, evaluation: StoredEvaluation) -> dic
     }
 
 
+def missing_evaluations(
+    connection: Connection, rows: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Those of these rows, which are of one session, that the store lacks."""
+    stored = select(evaluations.c.program, evaluations.c.created).where(
+        evaluations.c.session_id == rows[0]["session_id"],
+        evaluations.c.series_id == rows[0]["series_id"],
+        evaluations.c.created.in_({row["created"] for row in rows}),
+    )
+    known = {(row.program, row.created) for row in connection.execute(stored)}
+    return [row for row in rows if (row["program"], row["created"]) not in known]
+
+
 def evaluation_from(row: Row[Any]) -> StoredEvaluation:
     """The evaluation of a row."""
     ratio, seconds, error = (

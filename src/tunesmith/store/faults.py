@@ -36,6 +36,7 @@ class Fault(Enum):
     FULL = "store {name} cannot grow, its disk is full ({detail}): free some space, then retry"
     FOLDER = "store {name} is a folder: name a file in it"
     MISSING = "store {name} cannot be opened ({detail}): check that it exists and may be read"
+    MOVED = "store {name} was {detail} while in use: put it back, or go on with another store"
     FORBIDDEN = "store {name} refuses access ({detail}): check the user, password and permissions"
     UNREACHABLE = "store {name} does not answer ({detail}): check that its server runs"
     OTHER = "store {name} failed: {detail}"
@@ -48,12 +49,22 @@ def store_error(place: Place, error: Exception) -> StoreError:
     return StoreError(_fault(place, cause).value.format(name=place.name, detail=detail))
 
 
+def moved_error(place: Place, how: str) -> StoreError:
+    """The `StoreError` for a file that was moved away or replaced; ``how`` says which."""
+    return StoreError(Fault.MOVED.value.format(name=place.name, detail=how))
+
+
 def is_transient(error: Exception) -> bool:
     """Whether a retry may succeed: a lock or a deadlock."""
     cause = _cause(error)
     if isinstance(cause, sqlite3.Error):
         return _sqlite_code(cause) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
     return _sql_state(cause) in ("40001", "40P01", "55P03")
+
+
+def is_lost(place: Place, error: Exception) -> bool:
+    """Whether the connection to a server was lost, or there is none: it may be restarting."""
+    return _fault(place, _cause(error)) is Fault.UNREACHABLE
 
 
 def _cause(error: Exception) -> BaseException:
@@ -72,6 +83,8 @@ def _fault(place: Place, cause: BaseException) -> Fault:
 
 def _no_connection(text: str) -> Fault:
     """The fault of a failed connection, which has no SQLSTATE, from the server's message."""
+    if "no password supplied" in text:
+        return Fault.FORBIDDEN
     if "FATAL" not in text:
         return Fault.UNREACHABLE
     if any(word in text for word in ("authentication", "role", "pg_hba.conf", "permission")):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import platformdirs
 from sqlalchemy import URL, make_url
@@ -24,6 +24,14 @@ class Place:
     def in_memory(self) -> bool:
         """Whether it is an SQLite store in memory, which ends with its only connection."""
         return self.path is None and self.url.get_backend_name() == "sqlite"
+
+    @property
+    def read_only(self) -> Place:
+        """The same, of which SQLite opens the file for reading alone."""
+        if self.path is None or str(self.url.database).startswith("file:"):
+            return self
+        database = f"file:{quote(str(self.path))}?mode=ro"
+        return Place(self.url.set(database=database, query={"uri": "true"}), self.path)
 
     def missing(self) -> UsageError:
         """The error for reading a store that does not exist."""

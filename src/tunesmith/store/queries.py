@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import platform
+import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
+from sqlalchemy import Connection, Row, Select, bindparam, func, select
+from sqlalchemy.sql import ColumnElement, FromClause
 
 from tunesmith.machine import machine_of
 from tunesmith.measurement import Outcome
@@ -16,6 +20,9 @@ from tunesmith.store.rows import config_hash, from_instant, record_from, session
 from tunesmith.store.schema import machines, records, series, sessions, tasks
 
 _ROWS_AT_A_TIME = 1000
+
+# That of the platform at the end of a task's key, where the target names one.
+_ARCHITECTURE = re.compile(r"@cpu\([^)]*triple=([^,)-]+)[^)]*\)$")
 
 
 def series_ids(
@@ -27,11 +34,11 @@ def series_ids(
 ) -> list[int]:
     """The ids of a task's series.
 
-    ``machine`` is a fingerprint, None for this machine's, `ANY_MACHINE` for all; None for
-    ``sketch`` or ``sketch_version`` selects all of them.
+    ``machine`` is a fingerprint, None for the one that is meant (see `Store`), `ANY_MACHINE` for
+    all; None for ``sketch`` or ``sketch_version`` selects all of them.
     """
     if machine is None:
-        machine = machine_of(task_key)["fingerprint"]
+        machine = _machine_meant(connection, task_key)
     chosen = (
         select(series.c.id)
         .join(tasks, tasks.c.id == series.c.task_id)
@@ -48,18 +55,39 @@ def series_ids(
     return list(connection.execute(chosen).scalars())
 
 
+def _machine_meant(connection: Connection, task_key: str) -> str:
+    """The fingerprint of this machine; if it cannot run the target's code, of the machine that
+    measured the task last."""
+    own = str(machine_of(task_key)["fingerprint"])
+    named = _ARCHITECTURE.search(task_key)
+    if named is None or named[1] == platform.machine():
+        return own
+    last = (
+        select(machines.c.fingerprint)
+        .join(series, series.c.machine_id == machines.c.id)
+        .join(tasks, tasks.c.id == series.c.task_id)
+        .join(sessions, sessions.c.series_id == series.c.id)
+        .where(tasks.c.key == task_key)
+        .order_by(sessions.c.id.desc())
+        .limit(1)
+    )
+    return connection.execute(last).scalar() or own
+
+
 def in_order_of_time(
     ids: Sequence[int],
     *,
-    play_off: bool,
+    play_off: bool | None,
     session_uid: str | None = None,
     newest_first: bool = False,
     limit: int | None = None,
 ) -> Select[Any]:
     """The rows of ``records`` in the order in which they were stored; ``session_uid`` selects one
-    session."""
+    session. None for ``play_off`` means both trials and play-offs."""
     order = records.c.id.desc() if newest_first else records.c.id
-    rows = select(records).where(_one_of(ids), records.c.play_off.is_(play_off))
+    rows = select(records).where(_one_of(ids))
+    if play_off is not None:
+        rows = rows.where(records.c.play_off.is_(play_off))
     if session_uid is not None:
         session_id = select(sessions.c.id).where(sessions.c.uid == session_uid).scalar_subquery()
         rows = rows.where(records.c.session_id == session_id)
@@ -164,10 +192,11 @@ def _newest_instant(connection: Connection, ids: Sequence[int]) -> int | None:
 
 
 def summaries(connection: Connection, machine: str | None) -> list[TaskSummary]:
-    """The summaries of all tasks on a machine (see ``series_ids``), oldest first."""
+    """The summaries of all tasks on a machine, None for this one, oldest first."""
     rows = connection.execute(select(tasks).order_by(tasks.c.id)).all()
+    of = {row.key: machine or machine_of(row.key)["fingerprint"] for row in rows}
     return [
-        _summary(connection, row.id, row.key, series_ids(connection, row.key, machine))
+        _summary(connection, row.id, row.key, series_ids(connection, row.key, of[row.key]))
         for row in rows
     ]
 
@@ -212,51 +241,63 @@ def _winner(connection: Connection, ids: Sequence[int]) -> Row[Any] | None:
     All series are compared together, because the sketches of a run share a play-off. Each needs at
     most two index look-ups.
     """
-    fastest = _fastest(connection, ids, records.c.play_off.is_(False))
+    fastest = _fastest(connection, ids, play_offs=False)
     if fastest is None or not fastest.tested:
         return fastest
-    newest = records.c.play_off.is_(True), ~_in_play_off(later=True)
-    return _fastest(connection, ids, *newest)
+    return _fastest(connection, ids, play_offs=True)
 
 
-def _fastest(
-    connection: Connection, ids: Sequence[int], *conditions: ColumnElement[bool]
-) -> Row[Any] | None:
-    """The fastest of these rows whose config has not failed in a play-off.
+def _fastest(connection: Connection, ids: Sequence[int], *, play_offs: bool) -> Row[Any] | None:
+    """The fastest trial or play-off whose config has not failed in a play-off.
 
     ``tested`` says whether the config has been in one.
     """
-    ranked = (
-        select(records, _in_play_off().label("tested"))
-        .where(*conditions, records.c.seconds.is_not(None), ~_in_play_off(failed=True))
-        .order_by(records.c.seconds, records.c.id)
-        .limit(1)
-    )
-    each = (connection.execute(ranked.where(records.c.series_id == number)) for number in ids)
-    rows = [row for result in each if (row := result.first()) is not None]
+    asked = _fastest_of_a_series(play_offs)
+    rows = [row for number in ids for row in connection.execute(asked, {"number": number})]
     return min(rows, key=lambda row: (row.seconds, row.id), default=None)
 
 
-def _in_play_off(*, failed: bool = False, later: bool = False) -> ColumnElement[bool]:
-    """Whether the config of a row of ``records`` was in a play-off of its series.
+@cache  # making it takes longer than asking it
+def _fastest_of_a_series(play_offs: bool) -> Select[Any]:
+    """``_fastest`` of the series ``number``."""
+    allowed = [~_in_play_off(records, failed=True)]
+    if play_offs:
+        allowed.append(~_in_play_off(records, later=True))
+    first = (
+        select(records)
+        .where(records.c.series_id == bindparam("number"), records.c.play_off.is_(play_offs))
+        .where(records.c.seconds.is_not(None), *allowed)
+        .order_by(records.c.seconds, records.c.id)
+        .limit(1)
+        .subquery("first")
+    )
+    # Asked of one row: of all rows, PostgreSQL would read the whole table first.
+    return select(first, _in_play_off(first).label("tested"))
+
+
+def _in_play_off(
+    of: FromClause, *, failed: bool = False, later: bool = False
+) -> ColumnElement[bool]:
+    """Whether the config of a row of records was in a play-off of its series.
 
     ``failed``: whether it failed in one; ``later``: whether it was in one after that row.
     """
     other = records.alias("other")
     rows = select(1).where(
-        other.c.series_id == records.c.series_id,
-        other.c.config_hash == records.c.config_hash,
-        other.c.config == records.c.config,
+        other.c.series_id == of.c.series_id,
+        other.c.config_hash == of.c.config_hash,
+        other.c.config == of.c.config,
         other.c.play_off.is_(True),
     )
     if failed:
         rows = rows.where(other.c.seconds.is_(None))
     if later:
-        rows = rows.where(other.c.id > records.c.id)
-    return rows.correlate(records).exists()
+        rows = rows.where(other.c.id > of.c.id)
+    return rows.correlate(of).exists()
 
 
-_SESSIONS = (
+# Each session with what ``session_from`` needs.
+SESSIONS = (
     select(
         sessions,
         tasks.c.key.label("task_key"),
@@ -272,7 +313,7 @@ _SESSIONS = (
 
 def sessions_of(connection: Connection, ids: Sequence[int]) -> list[Session]:
     """The sessions of these series, oldest first."""
-    rows = _SESSIONS.where(sessions.c.series_id.in_(ids)).order_by(sessions.c.id)
+    rows = SESSIONS.where(sessions.c.series_id.in_(ids)).order_by(sessions.c.id)
     return [session_from(row) for row in connection.execute(rows)]
 
 
@@ -288,6 +329,9 @@ def read_records(connection: Connection, rows: Select[Any]) -> Iterator[Record]:
 
 def _session(connection: Connection, number: int, series_number: int) -> Session:
     """A session, with the sketch of a series."""
-    session = session_from(connection.execute(_SESSIONS.where(sessions.c.id == number)).one())
+    row = connection.execute(SESSIONS.where(sessions.c.id == number)).one()
+    session = session_from(row)
+    if row.series_id == series_number:
+        return session
     sketch = select(series.c.sketch, series.c.sketch_version).where(series.c.id == series_number)
     return session.by(*connection.execute(sketch).one())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from sqlalchemy import Connection
 
@@ -14,7 +14,7 @@ from tunesmith.space import Config
 from tunesmith.store import queries
 from tunesmith.store.database import Database
 from tunesmith.store.evaluations import read_evaluations
-from tunesmith.store.record import Record, Run, Session, StoredEvaluation, TaskSummary
+from tunesmith.store.record import Record, Runs, Session, StoredEvaluation, TaskSummary
 from tunesmith.store.rows import measurement_from
 
 T = TypeVar("T")
@@ -37,6 +37,11 @@ class Reader:
         return self._database.place.path
 
     @property
+    def in_memory(self) -> bool:
+        """Whether it is in this process's memory, where no other process can see it."""
+        return self._database.place.in_memory
+
+    @property
     def folder(self) -> Path | None:
         """The folder of the store's file, for `rescue`; None if it has no file."""
         path = self._database.place.path
@@ -49,13 +54,14 @@ class Reader:
         sketch: str | None = None,
         machine: str | None = None,
         session: Session | None = None,
-        play_off: bool = False,
+        play_off: bool | None = False,
         newest_first: bool = False,
         limit: int | None = None,
     ) -> Iterator[Record]:
         """The trials of a task (or its play-offs) in the order in which they were stored; lazily.
 
-        ``sketch`` and ``session`` narrow them down. Records stored meanwhile are not included.
+        ``sketch`` and ``session`` narrow them down. None for ``play_off`` means trials and
+        play-offs. Records stored meanwhile are not included.
         """
 
         def work(connection: Connection) -> Iterator[Record]:
@@ -146,9 +152,9 @@ class Reader:
 
         return self._ask(query, task_key, machine, sketch, sketch_version)
 
-    def runs(self, task_key: str, *, machine: str | None = None) -> list[Run]:
+    def runs(self, task_key: str, *, machine: str | None = None) -> Runs:
         """The tuning runs of a task with their results, oldest first."""
-        return self._ask(queries.runs_of, task_key, machine)
+        return Runs(self._ask(queries.runs_of, task_key, machine))
 
     def tasks(self, *, machine: str | None = None) -> list[TaskSummary]:
         """All tasks, in the order of their first sessions."""
@@ -167,6 +173,16 @@ class Reader:
         return self._ask(
             lambda connection, ids: list(read_evaluations(connection, ids)), task_key, machine
         )
+
+    def close(self) -> None:
+        """Close the database. Safe to call twice."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _ask(
         self,

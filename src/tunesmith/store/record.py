@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tunesmith.measurement import Measurement, Outcome
+from tunesmith.notebook import html_table
 
 if TYPE_CHECKING:
     from tunesmith.space import Config
@@ -54,6 +55,12 @@ class Session:
         if not listed:
             return [(self.sketch, self.sketch_version)]
         return [(str(sketch["name"]), int(sketch["version"])) for sketch in listed]
+
+    @property
+    def device(self) -> str:
+        """What its programs ran on: the accelerator, or the processor."""
+        known = (self.machine.get(name) for name in ("device", "cpu", "fingerprint"))
+        return next((str(it) for it in known if it), "")
 
     @property
     def default(self) -> Config | None:
@@ -129,6 +136,19 @@ class Record:
     def seed(self) -> int:
         return self.session.seed
 
+    def _repr_html_(self) -> str:
+        measurement = self.measurement
+        given = ", ".join(f"{name} = {value}" for name, value in self.config.items())
+        rows = [
+            ("outcome", measurement.outcome.meaning),
+            ("time of a call", _microseconds(measurement.seconds if measurement.valid else None)),
+            ("sketch", self.sketch),
+            ("config", given),
+            ("message", measurement.message),
+            ("stored", f"{self.created:%Y-%m-%d %H:%M:%S}"),
+        ]
+        return html_table(self.task_key, ("", ""), [row for row in rows if row[1]])
+
 
 @dataclass(frozen=True)
 class Run:
@@ -144,6 +164,29 @@ class Run:
     best_seconds: float | None
     sketches: Mapping[str, int] = field(default_factory=dict)
     best_sketch: str = ""
+
+
+class Runs(list[Run]):
+    """The runs of a task, oldest first: a list that a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{run.session.started:%Y-%m-%d %H:%M}",
+                run.session.tuner,
+                f"{run.trials:,}",
+                _microseconds(run.best_seconds),
+                run.best_sketch,
+                run.session.device,
+            )
+            for run in self
+        ]
+        heads = ("started (UTC)", "tuner", "trials", "best", "sketch", "device")
+        return html_table(self[0].session.task_key if self else "no runs", heads, rows)
+
+
+def _microseconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds * 1e6:,.3f} µs"
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import tempfile
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from tunesmith.errors import StoreError, TunesmithError
-from tunesmith.measurement import Candidate, Measurement
-from tunesmith.store.record import Record, Session
+from tunesmith.store.plain import plain_record, plain_session, record_of, session_of
+from tunesmith.store.record import Record
 from tunesmith.whole_file import write_whole
-
-_INSTANTS = ("started", "finished")
 
 
 def rescue(records: Iterable[Record], folder: Path | None = None) -> Path:
@@ -25,7 +22,7 @@ def rescue(records: Iterable[Record], folder: Path | None = None) -> Path:
     file is written whole or not at all; `Store.import_rescued` reads it. Raises `StoreError` if it
     cannot be written to either folder.
     """
-    text = "".join(json.dumps(_to_json(record), default=_plain) + "\n" for record in records)
+    text = "".join(_line(record) for record in records)
     now = datetime.now(UTC)
     name = f"tunesmith-rescue-{now:%Y%m%d-%H%M%S}-{uuid.uuid4().hex[:8]}.jsonl"
     failures = []
@@ -47,7 +44,8 @@ def read_rescued(path: str | Path) -> Iterator[Record]:
         raise StoreError(f"{path} cannot be read as rescued records: {error}") from error
     for number, line in enumerate(lines, start=1):
         try:
-            record = _from_json(json.loads(line))
+            plain = json.loads(line)
+            record = record_of(plain, session_of(plain["session"]))
         except (ValueError, KeyError, TypeError, TunesmithError) as error:
             raise StoreError(
                 f"line {number} of {path} is not a rescued record: give a file that Tunesmith wrote"
@@ -55,32 +53,5 @@ def read_rescued(path: str | Path) -> Iterator[Record]:
         yield record
 
 
-def _to_json(record: Record) -> dict[str, Any]:
-    return {
-        "session": vars(record.session),
-        "measurement": {"config": record.config.to_json(), **record.measurement.to_json()},
-        "created": record.created,
-        "play_off": record.play_off,
-    }
-
-
-def _plain(value: Any) -> Any:
-    """What JSON has for an instant, or for a mapping that is not a dictionary."""
-    return value.isoformat() if isinstance(value, datetime) else dict(value)
-
-
-def _from_json(line: Mapping[str, Any]) -> Record:
-    from tunesmith.space import Config
-
-    session = dict(line["session"])
-    for name in _INSTANTS:
-        session[name] = None if session[name] is None else datetime.fromisoformat(session[name])
-    measured = {"device_state": None, **line["measurement"]}  # older versions had no device_state
-    return Record(
-        session=Session(**session),
-        measurement=Measurement.from_json(
-            Candidate(Config.from_json(measured["config"]), session["sketch"]), measured
-        ),
-        created=datetime.fromisoformat(line["created"]),
-        play_off=line["play_off"],
-    )
+def _line(record: Record) -> str:
+    return json.dumps({"session": plain_session(record.session), **plain_record(record)}) + "\n"

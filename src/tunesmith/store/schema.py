@@ -11,13 +11,14 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    PrimaryKeyConstraint,
     SmallInteger,
     Table,
     Text,
     UniqueConstraint,
 )
 
-REVISION = "0003"
+REVISION = "0004"
 """The schema that this version of Tunesmith reads and writes: the newest migration."""
 
 VERSION_TABLE = "tunesmith_schema"
@@ -136,4 +137,18 @@ evaluations = Table(
     Column("message", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     Index(None, "series_id", "id"),
+)
+
+# The configs that runs are about to measure, so that no other run of their task does. The primary
+# key makes sure that one run has a config. A claim ends with the record of its config, with its
+# run, or when it expires.
+claims = Table(
+    "claims",
+    metadata,
+    Column("series_id", _Id, ForeignKey("series.id"), nullable=False),
+    Column("config_hash", BigInteger, nullable=False),
+    Column("session_id", _Id, ForeignKey("sessions.id"), nullable=False),
+    Column("expires", BigInteger, nullable=False),
+    PrimaryKeyConstraint("series_id", "config_hash"),
+    Index(None, "session_id"),
 )

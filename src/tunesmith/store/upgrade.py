@@ -40,6 +40,32 @@ def bring_up_to_date(database: Database, *, create: bool = True) -> None:
         database.write(lambda connection: _migrate(connection, name))
 
 
+def check_up_to_date(database: Database) -> None:
+    """Raise unless the tables are those of this version, for who must not change them.
+
+    Raises `UsageError` for a database without tables, `StoreError` for one of another version of
+    Tunesmith or with other tables.
+    """
+    name = database.place.name
+    revision = database.read(lambda connection: stored_revision(connection, name))
+    if revision is None:
+        raise database.place.missing()
+    if revision > REVISION:  # they are numbered in order
+        raise _newer(name, revision)
+    if revision != REVISION:
+        raise StoreError(
+            f"store {name} has the schema of an older Tunesmith ({revision}): 'tunesmith history "
+            f"--store {name}' brings it up to date"
+        )
+
+
+def _newer(name: str, revision: str) -> StoreError:
+    return StoreError(
+        f"store {name} has a newer schema ({revision}) than this Tunesmith knows ({REVISION}): "
+        "upgrade Tunesmith, or choose another store"
+    )
+
+
 def stored_revision(connection: Connection, name: str) -> str | None:
     """The revision of a database's schema, None for an empty database.
 
@@ -72,8 +98,5 @@ def _migrate(connection: Connection, name: str) -> None:
     config.attributes["connection"] = connection
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if revision is not None and revision not in known:
-        raise StoreError(
-            f"store {name} has a newer schema ({revision}) than this Tunesmith knows ({REVISION}): "
-            "upgrade Tunesmith, or choose another store"
-        )
+        raise _newer(name, revision)
     command.upgrade(config, "head")

@@ -82,19 +82,20 @@ def add_records(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
         connection.execute(records.insert(), rows)
 
 
-def missing_rows(
-    connection: Connection, numbers: SessionNumbers, candidates: Iterable[Record]
-) -> list[dict[str, Any]]:
-    """The rows of those of a session's records that the store lacks."""
-    rows = [numbers.row(record) for record in candidates]
+def missing_rows(connection: Connection, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of these rows of ``records`` that the store lacks, in their order by series."""
+    by_series: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in rows:
+        by_series.setdefault((row["session_id"], row["series_id"]), []).append(row)
     missing = []
-    for start in range(0, len(rows), _CHUNK):
-        chunk = rows[start : start + _CHUNK]
-        look_up = select(records).where(
-            records.c.session_id == numbers.session,
-            records.c.series_id == numbers.series,
-            records.c.config_hash.in_({row["config_hash"] for row in chunk}),
-        )
-        stored = {same_trial(row) for row in connection.execute(look_up)}
-        missing += [row for row in chunk if same_trial(row) not in stored]
+    for (session, number), group in by_series.items():
+        for start in range(0, len(group), _CHUNK):
+            chunk = group[start : start + _CHUNK]
+            look_up = select(records).where(
+                records.c.session_id == session,
+                records.c.series_id == number,
+                records.c.config_hash.in_({row["config_hash"] for row in chunk}),
+            )
+            stored = {same_trial(row) for row in connection.execute(look_up)}
+            missing += [row for row in chunk if same_trial(row) not in stored]
     return missing

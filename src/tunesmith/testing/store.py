@@ -109,6 +109,20 @@ class StoreConformance:
         store.append(session, [trial(1, 1.0)])
         assert store.count("matmul") == 1
 
+    def test_a_task_for_another_platform_is_of_who_measured_it_last(self, store: Store) -> None:
+        """This machine cannot have measured it; times of several machines are not mixed."""
+        task = "matmul@cpu(mcpu=one,cores=4,triple=another-linux-gnu)"
+        assert store.best(task) is None
+        for number, board in ((1, "a board"), (2, "another board")):
+            machine = {"fingerprint": board}
+            session = store.begin_session(task, tuner="grid", seed=0, machine=machine)
+            store.append(session, [trial(number, float(number), sketch="")])
+        assert _best_number(store, task=task) == 2
+        assert store.count(task) == 1
+        assert len(store.sessions(task)) == 1
+        assert _best_number(store, task=task, machine="a board") == 1
+        assert [summary.trials for summary in store.tasks()] == [0]
+
     def test_unknown_task_has_nothing(self, store: Store) -> None:
         assert store.best("nothing") is None
         assert store.count("nothing") == 0
@@ -303,8 +317,8 @@ class StoreConformance:
         assert store.tasks() == []
 
 
-def _best(store: Store, **filters: Any) -> Record:
-    best = store.best("matmul", **filters)
+def _best(store: Store, task: str = "matmul", **filters: Any) -> Record:
+    best = store.best(task, **filters)
     assert best is not None
     return best
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.errors import UsageError, describe
+from tunesmith.machine import machine_of
 from tunesmith.operators import Operator, parse_operator
 from tunesmith.space import Config
 from tunesmith.target import Target
@@ -78,6 +79,8 @@ def stored_set(
 ) -> TrainingSet:
     """The trials that a machine made of the tasks of a store: its fingerprint, None for this one.
 
+    ``ANY_MACHINE`` means all machines; a task has series for each of them then, as their times do
+    not compare. What is known of the ``machine`` is the last one then.
     Of a config that was measured again in a play-off that time counts. Functions and commands are
     no tasks, and operators of other versions may have other options: both are left out.
     ``networks`` are those of each operator. Raises ``UsageError`` for a store without trials.
@@ -88,14 +91,16 @@ def stored_set(
         task = task_of(summary)
         if task is None:
             continue
-        found: dict[tuple[str, int], dict[Config, float]] = {}
-        play_offs = store.records(summary.key, play_off=True, machine=machine)
-        for record in chain(store.records(summary.key, machine=machine), play_offs):
-            known = found.setdefault((record.sketch, record.sketch_version), {})
+        found: dict[tuple[str, str, int], dict[Config, float]] = {}
+        by = machine or machine_of(summary.key)["fingerprint"]
+        play_offs = store.records(summary.key, play_off=True, machine=by)
+        for record in chain(store.records(summary.key, machine=by), play_offs):
+            whose = str(record.session.machine.get("fingerprint"))
+            known = found.setdefault((whose, record.sketch, record.sketch_version), {})
             known[record.config] = _seconds_of(record.measurement)
             last = record
         of_networks = frozenset((networks or {}).get(task.operator, ()))
-        for (sketch, version), trials in found.items():
+        for (_, sketch, version), trials in found.items():
             seconds = np.array([*trials.values()], dtype=np.float64)
             series.append(Series(task, sketch, version, [*trials], seconds, of_networks))
     if last is None:
@@ -105,9 +110,10 @@ def stored_set(
 
 def _nothing(store: Store, machine: str | None) -> str:
     """That a store has no trials by a machine, and what to do."""
-    by = "this machine" if machine is None else f"machine {machine}"
     from tunesmith.store import ANY_MACHINE
 
+    named = {None: "this machine", ANY_MACHINE: "any machine"}
+    by = named.get(machine, f"machine {machine}")
     says = f"{store.name} has no trials of tasks by {by}"
     known = {
         session.machine["fingerprint"]: session.machine
@@ -119,14 +125,14 @@ def _nothing(store: Store, machine: str | None) -> str:
     others = ", ".join(
         f"{name} ({it.get('device') or it.get('cpu', '')})" for name, it in sorted(known.items())
     )
-    return f"{says}, but by {others}: name one with --machine"
+    return f"{says}, but by {others}: choose theirs, or tune some first"
 
 
 def task_of(summary: TaskSummary) -> Task | None:
     """The task of a summary; None where it is none, or of another version."""
     try:
         described = summary.description
-        return Task(_operator(described["operator"]), _target(described["target"]))
+        return Task(_operator(described["operator"]), Target.from_json(described["target"]))
     except Exception:  # whatever the description of somebody's own problem leads to
         return None
 
@@ -188,12 +194,6 @@ def _operator(described: Mapping[str, Any]) -> Operator:
     return parse_operator(described["operator"], described["options"])
 
 
-def _target(described: Mapping[str, Any]) -> Target:
-    if described["kind"] == "cuda":
-        return Target(kind="cuda", arch=described["arch"])
-    return Target(mcpu=described["mcpu"], cores=described["num-cores"])
-
-
 def _described(task: Task, series: Sequence[Series]) -> dict[str, Any]:
     return {
         "operator": task.operator.to_json(),
@@ -218,7 +218,7 @@ def _rounded(seconds: float) -> float | None:
 
 
 def _series(described: Mapping[str, Any]) -> Iterator[Series]:
-    task = Task(_operator(described["operator"]), _target(described["target"]))
+    task = Task(_operator(described["operator"]), Target.from_json(described["target"]))
     networks = frozenset(described["networks"])
     for sketch in described["sketches"]:
         configs = [_config(sketch["parameters"], values) for values in sketch["configs"]]

@@ -22,7 +22,7 @@ from typing import ClassVar, Literal
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Space
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
-from tunesmith.tuners.untiled import untiled_config
+from tunesmith.tuners.untiled import start_of
 
 
 @dataclass(frozen=True)
@@ -107,5 +107,6 @@ class GBFSSearch(Search):
         self.sampled.extend(around)
 
     def _first_state(self) -> Config | None:
-        state = untiled_config(self.space) if self.settings.start_at == "untiled" else None
+        settings = self.settings
+        state = start_of(settings.name, self.space) if settings.start_at == "untiled" else None
         return self.fresh_config() if state is None else state

@@ -56,7 +56,7 @@ from tunesmith.space import Config, Space
 from tunesmith.tuners.neural.actor_critic import ActorCritic, Transitions
 from tunesmith.tuners.neural.memory import Memory
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
-from tunesmith.tuners.untiled import untiled_config
+from tunesmith.tuners.untiled import start_of
 
 # Actions drawn in a step until one leads to a new and valid config.
 _DRAWS = 8
@@ -186,7 +186,8 @@ class NA2CSearch(Search):
         self._untrained = min(self._untrained + 1, _MOST_EPISODES)
 
     def _first_centre(self) -> Ints:
-        untiled = untiled_config(self.space) if self.settings.start_at == "untiled" else None
+        settings = self.settings
+        untiled = start_of(settings.name, self.space) if settings.start_at == "untiled" else None
         return self._random_state() if untiled is None else self.moves.vectors.vector(untiled)
 
     def _random_state(self) -> Ints:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Mapping
 
 from tunesmith.features.ties import Tie, ties_of
 from tunesmith.space import Config, Factorization, Parameter, Space, Value
+
+_LOGGER = logging.getLogger("tunesmith")
 
 # The most combinations of a tie's parameters to try for one that meets its constraints.
 _MOST_COMBINATIONS = 5000
@@ -27,6 +30,17 @@ def untiled_config(space: Space) -> Config | None:
             return None
         values.update(allowed)
     return Config.from_values(values)
+
+
+def start_of(tuner: str, space: Space) -> Config | None:
+    """The untiled config for a tuner of that name; where there is none, a remark says so."""
+    untiled = untiled_config(space)
+    if untiled is None:
+        _LOGGER.warning(
+            "tunesmith: tuner '%s': the space has no untiled config, so it starts at a random one",
+            tuner,
+        )
+    return untiled
 
 
 def _least(parameter: Parameter) -> Value:

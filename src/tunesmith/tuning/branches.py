@@ -94,6 +94,10 @@ class Branch:
             configs += self._search.propose(left)
         return [Candidate(config, self.sketch) for config in configs]
 
+    def knows(self, config: Config) -> bool:
+        """Whether a config was proposed or observed."""
+        return config in self._search.seen
+
     def observe(self, measurements: Sequence[Measurement]) -> None:
         """Take in measurements of this sketch's configs."""
         self._search.observe(measurements)
@@ -167,10 +171,24 @@ class Branches:
             for measurement in group:
                 self._allocation.observe(self._numbers[sketch], measurement.seconds)
 
-    def resume(self, sketch: str, measurements: Sequence[Measurement]) -> None:
-        """Take in candidates of a branch that earlier runs measured: nobody proposed them."""
-        self._allocation.give(self._numbers[sketch], len(measurements))
+    def resume(self, measurements: Sequence[Measurement]) -> None:
+        """Take in candidates that other runs measured: nobody proposed them."""
+        self.put_back([measurement.candidate for measurement in measurements])
         self.observe(measurements)
+
+    def withdraw(self, candidates: Sequence[Candidate]) -> None:
+        """Proposals will not be measured here, at least not now."""
+        for candidate in candidates:
+            self._allocation.give(self._numbers[candidate.sketch], -1)
+
+    def put_back(self, candidates: Sequence[Candidate]) -> None:
+        """Proposals that were withdrawn may be measured here after all."""
+        for candidate in candidates:
+            self._allocation.give(self._numbers[candidate.sketch])
+
+    def knows(self, candidate: Candidate) -> bool:
+        """Whether a candidate was proposed or observed."""
+        return self.branch_of(candidate.sketch).knows(candidate.config)
 
     def branch_of(self, sketch: str) -> Branch:
         """The branch of a sketch."""
@@ -196,7 +214,7 @@ def resume(
 
     for branch in search.branches:
         measurements = store.measurements(task_key, machine=machine, **branch.identity)
-        search.resume(branch.sketch, measurements)
+        search.resume(measurements)
         for measurement in measurements:
             incumbents.count(measurement)
     incumbents.since_improvement = 0

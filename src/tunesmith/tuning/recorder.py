@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import signal
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +24,7 @@ class Recorder:
     def __init__(self, store: Store, session: Session, by_sketch: Mapping[str, Session]) -> None:
         self.session = session
         self.failure = ""
-        self._by_sketch = by_sketch
+        self.by_sketch = by_sketch
         self._store = store
         self._unsaved: list[Record] = []
 
@@ -41,7 +38,7 @@ class Recorder:
         self._unsaved = []
 
     def _record(self, measurement: Measurement, play_off: bool) -> Record:
-        return self._by_sketch[measurement.sketch].record(measurement, play_off=play_off)
+        return self.by_sketch[measurement.sketch].record(measurement, play_off=play_off)
 
     def close(self, stop: Stop, time_split: Mapping[str, float]) -> Path | None:
         """Note how the run ended. Returns the file that holds what the store did not take."""
@@ -59,17 +56,3 @@ class Recorder:
         except StoreError as error:  # the result in memory is all that is left: return it
             self.failure = f"{self.failure}; {error}"
             return None
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ignore Ctrl-C for a block that saves what there is; only the main thread can."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        # None: a handler that was not set from Python, which cannot be put back from here.
-        signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)

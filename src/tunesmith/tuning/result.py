@@ -11,7 +11,9 @@ from tunesmith.budget import Stop
 from tunesmith.errors import StoreError, TunesmithError
 from tunesmith.kernel.kernel import Kernel
 from tunesmith.measurement import Measurement, Outcome
+from tunesmith.notebook import html_table
 from tunesmith.problem import Measurable, Problem
+from tunesmith.reports import format as fmt
 from tunesmith.space import Config
 from tunesmith.store import Session
 
@@ -85,16 +87,17 @@ class SketchTrials:
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a run, with what earlier runs of the same problem left in the store.
+    """The outcome of a run, with what other runs of the same problem left in the store.
 
     ``problem`` is what was tuned: for a task with several sketches a ``Portfolio`` of them, while
     ``default`` and ``best`` have the problem with the sketch that they are by. These are None if no
     such config was measured validly; then ``reason`` says why, and ``failures`` what the last trial
-    of each class said. ``outcomes`` counts all trials by class, ``repeated`` the
-    valid ones whose program had been measured before, ``sketches`` those of
-    a task by sketch; ``time`` holds this call's seconds by phase and ``total``. ``rescued`` is the
-    file that holds the records that the store did not take, ``failure`` says why it did not.
-    ``session`` is what the store knows the run by.
+    of each class said. ``outcomes`` counts all trials by class, ``repeated`` the valid ones whose
+    program had been measured before, ``resumed`` those of earlier runs, ``shared`` those of other
+    runs that went on at the same time, ``sketches`` those of a task by sketch; ``time`` holds this
+    call's seconds by phase and ``total``. ``rescued`` is the file that holds the records that the
+    store did not take, ``failure`` says why it did not. ``session`` is what the store knows the run
+    by. ``lost`` says what has become of that which measures, if nothing of it is left.
     """
 
     problem: Measurable
@@ -105,12 +108,14 @@ class Result:
     time: Mapping[str, float]
     stopped: Stop
     resumed: int = 0
+    shared: int = 0
     failure: str = ""
     rescued: Path | None = None
     session: Session | None = None
     sketches: Mapping[str, SketchTrials] = field(default_factory=dict)
     failures: Mapping[Outcome, str] = field(default_factory=dict)
     repeated: int = 0
+    lost: str = ""
 
     def compile(self) -> Kernel:
         """Build the kernel of the best config.
@@ -131,13 +136,35 @@ class Result:
             f"{self.outcomes[outcome]} {outcome.name} ({self.failures[outcome] or 'no message'})"
             for outcome in failed[:_MOST_CAUSES]
         ]
-        why = "; ".join(causes) or self.stopped.meaning
+        why = "; ".join(causes) or self.lost or self.stopped.meaning
         return f"no valid config was found in {self.trials} trials: {why}"
+
+    @property
+    def own_trials(self) -> int:
+        """How many trials this run has measured itself."""
+        return self.trials - self.resumed - self.shared
 
     @property
     def valid(self) -> int:
         """How many trials gave a time."""
         return self.outcomes.get(Outcome.NO_ERROR, 0)
+
+    def _repr_html_(self) -> str:
+        flops = self.problem.flops
+        rows: list[tuple[str, str]] = []
+        for name, found in (("best", self.best), ("default", self.default)):
+            if found is not None:
+                amounts = fmt.seconds(found.seconds), fmt.speed(found.seconds, flops)
+                rows.append((name, ", ".join(filter(None, [*amounts, found.sketch]))))
+        if self.best is not None and self.default is not None:
+            rows.append(("gain", fmt.gain(self.default.seconds, self.best.seconds)))
+        if self.best is None:
+            rows.append(("reason", self.reason))
+        rows.append(("trials", f"{fmt.count(self.trials)}, {fmt.count(self.valid)} valid"))
+        rows.append(("stopped", self.stopped.meaning))
+        if self.best is not None:
+            rows.append(("config", fmt.listed(self.best.config)))
+        return html_table(self.problem.key, ("", ""), rows)
 
     def to_json(self) -> dict[str, Any]:
         """What ``tunesmith tune --json`` prints."""
@@ -155,7 +182,9 @@ class Result:
             "best": None if self.best is None else self.best.to_json(),
             "stopped": self.stopped.value,
             "resumed": self.resumed,
+            "shared": self.shared,
             **({"sketches": sketches} if sketches else {}),
             **({"reason": self.reason} if self.best is None else {}),
+            **({"lost": self.lost} if self.lost else {}),
             **({"failure": self.failure, "rescued": rescued} if self.failure else {}),
         }

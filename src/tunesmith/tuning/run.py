@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError
 from tunesmith.measure.milestones import reached
+from tunesmith.measure.processes.interrupts import uninterrupted
 from tunesmith.measurement import Candidate, Measurement, Outcome
-from tunesmith.problem import Measurable, Measurer
+from tunesmith.problem import Measurable, Measurer, MeasurerLostError
 from tunesmith.progress import PHASES, Progress
 from tunesmith.transfer.model import GlobalModel
 from tunesmith.tuners import Tuner
@@ -21,8 +23,9 @@ from tunesmith.tuning.branches import Branches, resume, sketch_of
 from tunesmith.tuning.clock import RunClock
 from tunesmith.tuning.deadline import Deadline
 from tunesmith.tuning.incumbents import Incumbents
-from tunesmith.tuning.recorder import Recorder, uninterrupted
+from tunesmith.tuning.recorder import Recorder
 from tunesmith.tuning.result import Found, Result, SketchTrials
+from tunesmith.tuning.sharing import Sharing
 
 if TYPE_CHECKING:
     from tunesmith.store import Store
@@ -51,6 +54,9 @@ class TuningRun:
         self.store = store
         self.progress = progress
         self.resumed = 0
+        self.lost = ""
+        self.shared = 0
+        self.sharing: Sharing | None = None
         self.clock = RunClock(measurer)
         self.seed = seed
         self.model = model
@@ -62,11 +68,20 @@ class TuningRun:
     def go(self, *, fresh: bool, prior: bool) -> Result:
         """The whole run. Whatever ends it, the session in the store says so."""
         with self.clock.bookkeeping():
+            news = None
             if not fresh:
                 machine = self.measurer.machine["fingerprint"]
+                if (
+                    not self.store.in_memory
+                ):  # before earlier records are read, so that none is lost
+                    news = self.store.news(self.problem.key, machine=machine)
                 resume(self.search, self.incumbents, self.store, self.problem.key, machine)
                 self.resumed = self.incumbents.trials
             recorder = self._begin_recorder(prior=prior)
+            if news is not None:
+                self.sharing = Sharing(
+                    self.store, recorder.by_sketch, self.search, news, self.clock
+                )
         reached("spaces, tuner, earlier records")
         with contextlib.ExitStack() as shield:
             try:
@@ -82,7 +97,7 @@ class TuningRun:
             return self._finish(recorder, stop, split)
 
     def _measure(self, recorder: Recorder, *, prior: bool) -> Stop:
-        """The loop and the play-off; Ctrl-C and a failing store end them early."""
+        """The loop and the play-off; Ctrl-C, a failing store and a lost measurer end them early."""
         try:
             if self.deadline.stop(self.measurer.pending) is None:
                 self._submit(self.search.propose_defaults)
@@ -92,12 +107,16 @@ class TuningRun:
                 reached("estimates")
             stop = self._loop(recorder)
             self.measurer.cancel()
+            self._hear(at_once=True)
             self._play_off(recorder)
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         except StoreError as error:
             recorder.failure = str(error)
             return Stop.STORE
+        except MeasurerLostError as error:
+            self.lost = str(error)
+            return Stop.LOST
         return stop
 
     def _begin_recorder(self, *, prior: bool) -> Recorder:
@@ -128,41 +147,73 @@ class TuningRun:
     def _loop(self, recorder: Recorder) -> Stop:
         exhausted = False
         while True:
+            self._hear()
             stop = self.deadline.stop(self.measurer.pending)
             if stop is not None:
                 return stop
             exhausted = exhausted or not self._submit(self.search.propose)
             if self.measurer.pending == 0:
-                return Stop.EXHAUSTED
-            collected = self.measurer.collect(self.deadline.time_to_wait())
-            measurements = [measurement.checked() for measurement in collected]
-            if measurements:
-                try:
-                    with self.clock.bookkeeping():
-                        recorder.save(measurements)
-                finally:  # saved or not, it was measured
-                    self._learn(measurements)
+                if exhausted or not self._waiting:
+                    return Stop.EXHAUSTED
+                time.sleep(self.deadline.time_to_wait())
+            else:
+                self._collect(recorder)
             with self.clock.bookkeeping():
                 self._tell()
+
+    def _collect(self, recorder: Recorder) -> None:
+        collected = self.measurer.collect(self.deadline.time_to_wait())
+        measurements = [measurement.checked() for measurement in collected]
+        if measurements:
+            try:
+                with self.clock.bookkeeping():
+                    recorder.save(measurements)
+            finally:  # saved or not, it was measured
+                self._learn(measurements)
 
     def _submit(self, propose: Callable[[int], list[Candidate]]) -> bool:
         """Have measured what the measurer likes and the budget allows; False if none is left."""
         pending = self.measurer.pending
         wanted = self.deadline.allowed(self.measurer.batch - pending, pending)
-        with self.clock.thinking():
-            candidates = propose(wanted)
+
+        def think(count: int) -> list[Candidate]:
+            with self.clock.thinking():
+                return propose(count)
+
+        if self.sharing is None or wanted == 0:
+            candidates = think(wanted)
+        else:
+            candidates = self.sharing.propose(think, wanted)
         self.deadline.begun(len(candidates))
         self.measurer.submit(candidates, self.incumbents.best_seconds)
-        return bool(candidates) or wanted == 0
+        return bool(candidates) or wanted == 0 or self._waiting
+
+    @property
+    def _waiting(self) -> bool:
+        return self.sharing is not None and self.sharing.waiting
+
+    def _hear(self, *, at_once: bool = False) -> None:
+        """Learn of what other runs have measured meanwhile."""
+        if self.sharing is None:
+            return
+        measurements = self.sharing.look(at_once=at_once)
+        if measurements:
+            with self.clock.thinking():
+                self.search.resume(measurements)
+            for measurement in measurements:
+                self.incumbents.count(measurement)
+            self.shared += len(measurements)
 
     def _learn(self, measurements: Sequence[Measurement]) -> None:
         with self.clock.thinking():
             self.search.observe(measurements)
         for measurement in measurements:
             self.incumbents.count(measurement)
+        if self.sharing is not None:
+            self.sharing.measured(measurements)
 
     def _play_off(self, recorder: Recorder) -> None:
-        if self.problem.finalists == 0 or self.incumbents.trials == self.resumed:
+        if self.problem.finalists == 0 or self.incumbents.trials == self.resumed + self.shared:
             return
         planned = play_off.plan(self.incumbents, self.clock.elapsed, self.measurer.round_cost)
         needless = self.deadline.was_late and len(planned.candidates) == 1
@@ -210,7 +261,9 @@ class TuningRun:
             time=split,
             stopped=Stop.STORE if recorder.failure else stop,
             resumed=self.resumed,
+            shared=self.shared,
             failure=recorder.failure,
+            lost=self.lost,
             rescued=rescued,
             session=recorder.session,
             sketches={

@@ -44,13 +44,14 @@ def test_pairs_have_the_same_repeat() -> None:
     )
     assert rows["transfer"]["ratios"]["from nothing"] == 2 / 4
     assert rows["transfer"]["catches_up"]["from nothing"] == 2 / 4
+    assert rows["transfer"]["catches_up_of_all"]["from nothing"] == 2 / LIMIT
     assert rows["transfer"]["never_catches_up"]["from nothing"] == 0.0
 
 
 def test_without_a_common_repeat_nothing_is_compared() -> None:
     rows = rows_of({"transfer": {0: found_at(1)}, "from nothing": {1: found_at(4)}})
     row = rows["transfer"]
-    for name in ("ratios", "catches_up", "never_catches_up"):
+    for name in ("ratios", "catches_up", "catches_up_of_all", "never_catches_up"):
         assert row[name] == {"from nothing": None}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.emulated import no_gpu
 from tests.transfer.made_up import TARGET, series, task
 from tunesmith.bench.training.gather import GatherSettings, gather, operators_of
 from tunesmith.errors import UsageError
@@ -14,6 +15,8 @@ from tunesmith.store import open_store
 from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.transfer.training_set import TrainingSet
+
+__all__ = ["no_gpu"]
 
 
 def test_the_operators_of_sets_each_once() -> None:
@@ -39,6 +42,7 @@ def test_each_operator_gets_so_many_trials_and_no_more(tmp_path: Path) -> None:
     assert {number for number, _ in told} == {0, 1}
 
 
+@pytest.mark.usefixtures("no_gpu")
 def test_what_cannot_be_measured_here(tmp_path: Path) -> None:
     with open_store(tmp_path / "t.db") as store, pytest.raises(UsageError):
         gather([task(16).operator], Target(kind="cuda", arch="sm_90"), store, GatherSettings())

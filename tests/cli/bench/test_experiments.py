@@ -106,3 +106,25 @@ def test_what_is_refused(command: Command, tmp_path: Path) -> None:
     assert complaint("-o", tmp_path / "file").endswith("file is not a folder: name another")
     (tmp_path / "search-gbfs.json").write_text("{}")
     assert "search-gbfs.json holds no figures of 'tunesmith bench gbfs'" in complaint()
+
+
+def test_a_replayed_claim(tmp_path: Path, command: Command) -> None:
+    words: list[Any] = ["bench", "replay", "--part", "walks", "--quick", "--trials", 20]
+    data = command(*words, "-o", tmp_path, "--json").json
+    assert json.loads((tmp_path / "search-replay-walks.json").read_text()) == data
+    assert data["runs"] == {"done": 18, "planned": 18}
+    assert {row["runs"] for row in data["lines"]} == {2}
+    assert {row["trials"] for row in data["lines"]} == {20}
+    again = command(*words, "-o", tmp_path)
+    assert "| q = 0.1 |" in again.out
+    assert "run 18 of 18" not in again.err, "they are all saved"
+    for file in data["pictures"].values():
+        assert (tmp_path / file).read_text().startswith("<svg")
+
+
+def test_what_is_visited_in_a_plane(tmp_path: Path, command: Command) -> None:
+    words: list[Any] = ["bench", "replay", "--part", "plane", "--repeats", 2, "--trials", 20]
+    data = command(*words, "-o", tmp_path, "--json").json
+    assert data["settings"]["functions"] == 2
+    assert data["command"].startswith("tunesmith bench replay --part plane")
+    assert "## G-BFS and N-A2C: what they visit" in (tmp_path / "search.md").read_text()

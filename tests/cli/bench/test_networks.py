@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 
 from tests.bench.networks.rows import row
 from tests.cli.command import Process
 from tests.cli.conftest import Command
-from tests.emulated import needs_compiler
+from tests.emulated import needs_compiler, no_gpu
 from tunesmith.bench.networks.files import write_networks
 from tunesmith.bench.networks.metaschedule import MetaScheduleBench
 from tunesmith.bench.networks.workloads import NetworkWorkload
-from tunesmith.cuda import devices
-from tunesmith.errors import UsageError
 from tunesmith.store import this_machine
 from tunesmith.testing.emulated_gpu import environment
+
+__all__ = ["no_gpu"]
 
 
 def test_metaschedule_is_added_to_rows_that_there_are(
@@ -52,14 +52,8 @@ def test_a_network_without_a_row(command: Command, tmp_path: Path, store: Path) 
     assert "tunesmith: no figures for dqn: see above" in ran.err
 
 
-def no_gpu() -> NoReturn:
-    raise UsageError("no NVIDIA GPU can be used: there is none")
-
-
-def test_networks_on_a_gpu_need_one(
-    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Path
-) -> None:
-    monkeypatch.setattr(devices, "gpus", no_gpu)  # on a machine with a GPU, too
+@pytest.mark.usefixtures("no_gpu")
+def test_networks_on_a_gpu_need_one(command: Command, tmp_path: Path, store: Path) -> None:
     words = ["bench", "networks", "--target", "cuda", "-o", tmp_path / "out", "--store", store]
     ran = command(*words)
     assert ran.code == 2

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.emulated import no_gpu
 from tests.transfer.made_up import SIZES, add_trials, task
-from tunesmith.cuda import devices
-from tunesmith.errors import UsageError
 from tunesmith.store import open_store
 from tunesmith.transfer.files import read_model
 from tunesmith.transfer.training_set import read_training_set
+
+__all__ = ["no_gpu"]
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
@@ -65,13 +66,8 @@ def test_its_tasks_are_measured_in_another_type(
     assert "float12" in refused.complaint
 
 
-def test_a_gpu_is_needed_where_it_is_named(
-    records: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def none() -> list[object]:
-        raise UsageError("no GPU")
-
-    monkeypatch.setattr(devices, "gpus", none)
+@pytest.mark.usefixtures("no_gpu")
+def test_a_gpu_is_needed_where_it_is_named(records: Path, tmp_path: Path, command: Command) -> None:
     words = ("bench", "gather", records, "--store", tmp_path / "gpu.db", "--target", "cuda")
     refused = command(*words)
     assert refused.code == 2
@@ -86,7 +82,7 @@ def test_trials_of_another_machine(store: Path, tmp_path: Path, command: Command
     words = ("bench", "training-set", tmp_path / "set.json.gz", "--store", store)
     missing = command(*words, "--machine", "0123")
     assert missing.complaint.startswith(f"{store} has no trials of tasks by machine 0123, but by")
-    assert missing.complaint.endswith("name one with --machine")
+    assert missing.complaint.endswith(": choose theirs, or tune some first")
     assert here in missing.complaint
     assert command(*words, "--machine", here, "--network", "dqn", "--json").json["trials"] == 20
 

@@ -73,7 +73,7 @@ def test_a_store_that_fails_is_told_with_what_was_rescued(
     command: Command, model: Path, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(*_: Any, **__: Any) -> Any:
-        result = {"best": None, "stopped": Stop.STORE, "trials": 1, "resumed": 0}
+        result = {"best": None, "stopped": Stop.STORE, "trials": 1, "own_trials": 1, "lost": ""}
         return SimpleNamespace(**result, failure="the disk is full", rescued=Path("rest.jsonl"))
 
     monkeypatch.setattr(module, "tune", failing)

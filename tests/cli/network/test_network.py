@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.cli.command import tunesmith
 from tests.cli.conftest import Command
 from tests.networks.small import SeveralResults, random_input, result_of, seeded, torch
 from tunesmith.networks.importing.pytorch import exported
@@ -44,7 +46,8 @@ def test_tune_show_build_run(command: Command, model: Path, store: Path, tmp_pat
     build = command("network", "build", model, "-o", library, "--store", store, "--json")
     built = build.json
     assert "nothing in the store" not in build.err
-    assert (built["tasks"], built["stored_tasks"]) == (1, 1)
+    # A busy machine may have had time for the default alone, which no build takes.
+    assert (built["tasks"], built["stored_tasks"]) == (1, int(task["trials"] > 1))
     assert built["bytes"] == library.stat().st_size
     assert built["relative_error"] < 1e-5
     assert built["weight_bytes_before"] == 4 * (6 * 8 + 8)
@@ -96,6 +99,25 @@ def test_a_network_of_the_zoo(command: Command, store: Path) -> None:
     shown = command("network", "show", "--zoo", "dqn", "--batch", 2, "--store", store, "--json")
     labels = [task["label"] for task in shown.json["tasks"]]
     assert labels[0].startswith("conv2d(n=2, ci=4, h=84, w=84, co=32, kernel=8x8, stride=4x4")
+
+
+class Largest(torch.nn.Module):  # type: ignore[misc]
+    """Which TVM's sorting finds, in a library of its own."""
+
+    def forward(self, data: Any) -> Any:
+        return torch.topk(data, 2)[0]
+
+
+def test_what_sorts_is_called_by_another_process(command: Command, tmp_path: Path) -> None:
+    model, library, data = tmp_path / "net.pt2", tmp_path / "net.so", random_input(3, 6)
+    torch.export.save(exported(Largest().eval(), (data,)), str(model))
+    np.save(tmp_path / "data.npy", data.numpy())
+    store = tmp_path / "none.db"
+    assert command("network", "build", model, "-o", library, "--store", store).code == 0
+    words = ("network", "run", library, "--input", tmp_path / "data.npy", "--calls", 1)
+    assert tunesmith(*words, "-o", tmp_path / "found.npz").code == 0
+    found = np.load(tmp_path / "found.npz")["output0"]
+    np.testing.assert_array_equal(found, np.sort(data.numpy())[:, :-3:-1])
 
 
 def test_several_batches(command: Command, store: Path, tmp_path: Path) -> None:

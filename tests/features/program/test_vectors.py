@@ -67,7 +67,7 @@ def test_the_rows_of_a_product() -> None:
 
 
 def test_a_program_without_loops_has_as_many() -> None:
-    empty, product = program_features(LoopNest([], [], [])), program_features(PRODUCT)
+    empty, product = program_features(loop_context(LoopNest([], [], []))), program_features(CONTEXT)
     assert list(empty) == list(product) == list(PROGRAM_FEATURES)
     for kind, vector in empty.items():
         assert vector.shape == product[kind].shape
@@ -75,18 +75,18 @@ def test_a_program_without_loops_has_as_many() -> None:
 
 
 def test_an_estimate_is_a_logarithm() -> None:
-    assert program_features(PRODUCT, 0.25)["context-relation"][-7] == -2.0
-    assert program_features(PRODUCT, None)["context-relation"][-7] == 0.0
+    assert program_features(CONTEXT, 0.25)["context-relation"][-7] == -2.0
+    assert program_features(CONTEXT, None)["context-relation"][-7] == 0.0
 
 
 def test_its_parts_follow() -> None:
     parts = (0.5, 0.25, 0.0, 0.75, 1.0, 2.0)
-    found = program_features(PRODUCT, 0.25, parts)["context-relation"]
+    found = program_features(CONTEXT, 0.25, parts)["context-relation"]
     assert found[-6:].tolist() == [*parts]
 
 
 def test_where_the_estimate_is() -> None:
-    without, given = program_features(PRODUCT), program_features(PRODUCT, 0.25, (1.0,) * 6)
+    without, given = program_features(CONTEXT), program_features(CONTEXT, 0.25, (1.0,) * 6)
     for kind in PROGRAM_FEATURES:
         columns = ESTIMATE_COLUMNS[kind]
         differ = np.flatnonzero(without[kind] != given[kind])

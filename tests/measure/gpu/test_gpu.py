@@ -12,6 +12,7 @@ import pytest
 
 from tests.emulated import Gpus, have_gpus, needs_compiler
 from tests.measure.gpu.faulty_gpu_sketch import FaultyGpuSketch, config
+from tests.patience import PATIENCE
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.local.measurer import LocalMeasurer
 from tunesmith.measure.trial.job import Job
@@ -174,9 +175,10 @@ def test_what_cannot_be_measured_with(
 
 def test_nothing_is_left_behind(have_gpus: Gpus) -> None:
     have_gpus(2)
+    before = set(psutil.Process().children(recursive=True))
     with LocalMeasurer(JOB) as measurer:
         measurer.submit(candidates([*healthy(1), config("endless")]))
         measurer.collect(60.0)
-        children = psutil.Process().children(recursive=True)
-        assert children
-    assert not psutil.wait_procs(children, timeout=10.0)[1]
+        started = set(psutil.Process().children(recursive=True)) - before
+        assert started
+    assert not psutil.wait_procs(started, timeout=PATIENCE)[1]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import pytest
 
 from tunesmith.measure.activity import Activity
+from tunesmith.measure.failure import Verdict
+from tunesmith.measure.local.pool_scheduler import PoolScheduler
 from tunesmith.measure.local.scheduler import READY_BATCH, Scheduler
 from tunesmith.measure.trial.request import Phase, Request
+from tunesmith.measurement import Outcome
 
 
 class Trial:
@@ -19,6 +23,7 @@ class Trial:
         self.phase = Phase.BUILD
         self.ready_since = 0.0
         self.rounds_run: list[float] = []
+        self.verdict: Verdict | None = None
         self.paused = False
         self.cut_off_seconds = 0.0
         self._diary = diary
@@ -37,6 +42,36 @@ class Trial:
 
     def resume(self) -> None:
         self.paused = False
+
+
+class OnDevice(Trial):
+    """One that a device runs."""
+
+    worker: object = None
+
+    def __init__(self, request: Request) -> None:
+        super().__init__(request, [])
+
+
+class OneDevice:
+    """A pool whose only device is always free."""
+
+    first = object()
+    running = False
+    wait_left = math.inf
+
+    @property
+    def free(self) -> Iterator[object]:
+        return iter([self.first])
+
+    def begin(self) -> None:
+        pass
+
+    def check_starts(self) -> None:
+        pass
+
+    def forget(self, trial: object) -> None:
+        pass
 
 
 class Stage:
@@ -236,6 +271,36 @@ def test_a_play_off_goes_on_without_those_that_fail(monkeypatch: pytest.MonkeyPa
     stage.rests(1)
     stage.rests(1, 1.0)
     assert stage.diary == ["run 1", "again 1", "again 1"]
+
+
+@pytest.mark.parametrize("phase", [Phase.READY, Phase.RESTING])
+def test_what_is_decided_gets_no_turn_while_its_process_ends(
+    monkeypatch: pytest.MonkeyPatch, phase: Phase
+) -> None:
+    stage = Stage(monkeypatch, workers=2)
+    stage.submit(2, rounds=2)
+    first, second = stage.scheduler.live
+    first.phase, first.verdict = phase, Verdict(Outcome.NO_ERROR)
+    second.phase = phase
+    stage.scheduler.advance()
+    assert [first.phase, second.phase] == [phase, Phase.RUN]
+
+
+@pytest.mark.parametrize("phase", [Phase.READY, Phase.RESTING])
+def test_no_device_runs_what_is_decided_while_its_process_ends(phase: Phase) -> None:
+    pool = OneDevice()
+    scheduler: PoolScheduler[OnDevice] = PoolScheduler(
+        pool=pool, start=OnDevice, on_run=lambda _: None, workers=1, cut_off=3.0
+    )
+    scheduler.submit([Request(0, {}, rounds=2)])
+    scheduler.advance()
+    (trial,) = scheduler.live
+    trial.phase, trial.verdict = phase, Verdict(Outcome.NO_ERROR)
+    scheduler.advance()
+    assert trial.worker is None
+    trial.verdict = None
+    scheduler.advance()
+    assert trial.worker is pool.first
 
 
 def test_cancelled_orders_are_not_started(monkeypatch: pytest.MonkeyPatch) -> None:

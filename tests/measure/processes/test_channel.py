@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 import socket
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -128,3 +132,51 @@ def test_waiting_ends_with_a_message() -> None:
         receiver.wait()
         assert receiver.receive() == [{"late": True}]
         timer.join()
+
+
+class Interrupted(socket.socket):
+    """A socket whose user presses Ctrl-C just when bytes have gone, or come."""
+
+    interrupts = 1
+
+    def _interrupt(self) -> None:
+        if self.interrupts:
+            self.interrupts -= 1
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def send(self, *given: Any) -> int:
+        sent = super().send(*given)
+        self._interrupt()
+        return sent
+
+    def recv(self, *given: Any) -> bytes:
+        received = super().recv(*given)
+        self._interrupt()
+        return received
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[Interrupted, socket.socket]]:
+    ours, theirs = socket.socketpair()
+    with Interrupted(fileno=ours.detach()) as end, theirs:
+        yield end, theirs
+
+
+def test_who_is_interrupted_sends_nothing_twice(ends: tuple[Interrupted, socket.socket]) -> None:
+    sender, receiver = map(Channel, ends)
+    with pytest.raises(KeyboardInterrupt):
+        sender.send({"number": 1})
+    sender.send({"number": 2})
+    assert receiver.receive() == [{"number": 1}, {"number": 2}]
+
+
+def test_who_is_interrupted_loses_no_part_of_a_message(
+    ends: tuple[Interrupted, socket.socket],
+) -> None:
+    ours, theirs = ends
+    receiver = Channel(ours)
+    theirs.sendall(b'{"number"')
+    with pytest.raises(KeyboardInterrupt):
+        receiver.receive()
+    theirs.sendall(b": 1}\n")
+    assert receiver.receive() == [{"number": 1}]

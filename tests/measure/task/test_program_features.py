@@ -12,9 +12,13 @@ import pytest
 from tunesmith.compiler.loop_nest import loop_nest
 from tunesmith.compiler.passes.pipelines import plain_loops
 from tunesmith.errors import InstantiationError
-from tunesmith.features.program import PROGRAM_FEATURES, program_features
+from tunesmith.features.program import PROGRAM_FEATURES, loop_context, program_features
 from tunesmith.measure.task.portfolio import problems_of
-from tunesmith.measure.task.program_features import ProgramFeatureCache
+from tunesmith.measure.task.program_features import (
+    LoopContextCache,
+    ProgramFeatureCache,
+    features_of_programs,
+)
 from tunesmith.operators import Operator, matmul
 from tunesmith.sketches import sketch_for
 from tunesmith.space import Config, Ordinal, Space
@@ -32,7 +36,9 @@ def test_they_are_those_of_the_program(kind: Any) -> None:
         assert found is not None
         expected = [
             program_features(
-                loop_nest(plain_loops(problem.program(config))["main"]), estimate, parts
+                loop_context(loop_nest(plain_loops(problem.program(config))["main"])),
+                estimate,
+                parts,
             )[kind]
             for config, estimate, parts in zip(
                 configs, *problem.estimates_with_parts(configs), strict=True
@@ -99,3 +105,35 @@ def test_a_program_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_is_asked_for() -> None:
     cache = ProgramFeatureCache(TASK.operator, TASK.target, Faulty())  # type: ignore[arg-type]
     assert cache.of([], "context-relation").shape == (0, 207)
+
+
+def test_equal_programs_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two configs as well as of two instances of a problem; the estimate is each config's."""
+    read: list[Any] = []
+
+    def plain(program: Any) -> Any:
+        read.append(program)
+        return plain_loops(program)
+
+    monkeypatch.setattr("tunesmith.compiler.passes.pipelines.plain_loops", plain)
+    cache = LoopContextCache(2)
+    problem, *_ = problems_of(TASK)
+    one, other, third = problem.space.sample_many(3, np.random.default_rng(0))
+    first = cache.of(problem.program(one))
+    assert cache.of(problem.program(one)) is first
+    assert len(read) == 1
+    expected = loop_context(loop_nest(plain_loops(problem.program(one))["main"]))
+    np.testing.assert_array_equal(first.touched, expected.touched)
+    for config in (other, third):
+        cache.of(problem.program(config))
+    assert cache.of(problem.program(one)) is not first, "there is no room for more than two"
+    assert len(read) == 4
+
+
+def test_configs_of_one_program_have_their_own_estimates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Faulty, "estimate", lambda *given: 2.0 ** -given[-1]["n"])
+    faulty: Any = Faulty()
+    one, two = features_of_programs(TASK.operator, TASK.target, faulty, numbered(1, 2))
+    assert one is not None and two is not None
+    (differ,) = np.nonzero(one["context-relation"] != two["context-relation"])
+    assert two["context-relation"][differ].tolist() == [-2.0]

@@ -12,7 +12,7 @@ from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.networks import from_torch
 from tunesmith.networks.build.kernels import layer_kernel
 from tunesmith.networks.build.selection import picked
-from tunesmith.networks.files import missing_instructions
+from tunesmith.networks.processors import missing_instructions
 from tunesmith.operators import conv2d
 from tunesmith.target import Target, instructions
 from tunesmith.task import Task

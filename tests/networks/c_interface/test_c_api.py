@@ -20,7 +20,7 @@ from tunesmith.errors import TunesmithError
 from tunesmith.networks import CompiledNetwork, from_torch, load
 from tunesmith.networks.c_interface import source
 from tunesmith.networks.c_interface.folder import flags, write_folder
-from tunesmith.networks.files import needed_instructions
+from tunesmith.networks.processors import needed_instructions
 from tunesmith.target import Target, instructions
 
 WORDS = 10

@@ -53,12 +53,14 @@ def test_seconds_tune_first_and_what_is_stored_is_used(
     with open_store(stored["store"]) as store:
         (task,) = store.tasks()
         runs = len(store.runs(task.key))
+        trials = sum(store.outcomes(task.key).values())
     assert runs
     run({**stored, "seconds": 6})
     run(stored)
     with open_store(stored["store"]) as store:
         assert len(store.runs(task.key)) == runs, "the seconds were spent already"
-    assert origins == [Origin.STORE] * 3
+    # On a busy machine there may be no time for more than the default, which no build takes.
+    assert origins == [Origin.STORE if trials > 1 else Origin.MODEL] * 3
 
 
 class Scripted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ OTHER = Target(mcpu="haswell", cores=2)
 """Of another processor than the tasks of a test."""
 
 
-def fill(store: Store, target: Target = TARGET) -> None:
+def fill(store: Store, target: Target = TARGET, machine: Mapping[str, Any] | None = None) -> None:
     for size in SIZES:
-        add_trials(store, size, target=target)
+        add_trials(store, size, target=target, machine=machine)
 
 
 def change(path: Path, **values: Any) -> None:

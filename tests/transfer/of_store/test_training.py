@@ -35,6 +35,18 @@ def test_a_choice_of_operators_and_sketches(store: Store) -> None:
     assert train(store, Scope(TARGET, ("matmul",), ("cpu_gemm",))).trials == 500
 
 
+def test_what_devices_elsewhere_measured(store: Store) -> None:
+    board = Target("cpu", "cortex-a72", 4, triple="aarch64-linux-gnu")
+    fill(store, board, machine={"fingerprint": "a board"})
+    with pytest.raises(UsageError, match=r"by this machine, but by a board .*: choose theirs"):
+        train(store, Scope(Target("cpu")))
+    assert scope_of(model_for(store, board)) == "cpu-cortex-a72"  # by itself, of their own trials
+    assert train(store, Scope(None)).trials == 500
+    fill(store, board, machine={"fingerprint": "another board"})
+    assert train(store, Scope(None)).trials == 1000  # whose times are another series
+    assert scope_of(model_for(store, Target("cpu", "cortex-a53", 4, triple=board.triple))) == "all"
+
+
 def test_a_folder_that_cannot_be_made(store: Store) -> None:
     fill(store)
     place = folder_of(store)

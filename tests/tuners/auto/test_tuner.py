@@ -14,7 +14,7 @@ from tunesmith.testing.trials import failed, measured, space_named
 from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import tuner
 from tunesmith.tuners.auto import Auto
-from tunesmith.tuners.auto.tuner import Region
+from tunesmith.tuners.auto.tuner import AutoSearch, Region
 
 
 class TestAuto(TunerConformance):
@@ -37,6 +37,7 @@ def test_it_is_known_by_name() -> None:
         ({"patience": 0}, "patience must be 1 or more"),
         ({"varied": -1}, "varied must be 0 or more"),
         ({"random": -1}, "random must be 0 or more"),
+        ({"liked": -1}, "liked must be 0 or more"),
         ({"told_apart": 0.0}, "told_apart must be more than 0 and at most 1"),
         ({"round_share": 1.1}, "round_share must be between 0 and 1"),
         ({"refit": 0.0}, "refit must be above 0"),
@@ -170,3 +171,49 @@ def test_a_cost_that_is_infinite_or_none_does_no_harm() -> None:
         search.observe([dataclasses.replace(measured(config, seconds), build_time=cost)])
     assert np.isfinite(search._known.costs).all()
     assert best < 4.0
+
+
+def _spread_space() -> Space:
+    return Space([Ordinal(name, tuple(range(1, 33))) for name in "abcdef"])
+
+
+def _cost(config: Config) -> float:
+    return 1.0 + sum(
+        abs(number - aim)
+        for number, aim in zip(config.values(), (3, 9, 14, 20, 26, 31), strict=True)
+        if isinstance(number, int)
+    )
+
+
+def _observed(search: AutoSearch, configs: list[Config]) -> None:
+    search.observe([measured(config, _cost(config)) for config in configs])
+
+
+def test_a_few_at_once_are_what_one_after_the_other_is() -> None:
+    at_once, one_by_one = (Auto().start(_spread_space(), 3) for _ in range(2))
+    for search in (at_once, one_by_one):
+        _observed(search, search.propose(40))
+    singles = [config for _ in range(64) for config in one_by_one.propose(1)]
+    assert at_once.propose(64) == singles
+
+
+def test_many_at_once_are_new_and_come_closer_than_one_step() -> None:
+    """A batch goes where the model hopes, not only to neighbours of what was observed."""
+    search = Auto().start(_spread_space(), 3)
+    first = search.propose(300)
+    _observed(search, first)
+    many = search.propose(300)
+    assert len({*first, *many}) == 600
+    near = {config for each in first for config in search.space.neighbours(each)}
+    further = [config for config in many if config not in near]
+    assert min(map(_cost, many)) < 0.8 * min(map(_cost, first))
+    assert len(further) > 30
+
+
+def test_a_large_batch_is_not_taken_for_a_search_that_is_stuck() -> None:
+    """Those of a batch were proposed before the first of them was known to be good."""
+    search = Auto(patience=50).start(_spread_space(), 3)
+    first = sorted(search.propose(300), key=_cost)
+    _observed(search, first)  # the best one comes first, and nothing after it is better
+    many = search.propose(300)
+    assert min(map(_cost, many)) < _cost(first[0])

@@ -126,7 +126,7 @@ def test_a_share_of_a_batch_is_random() -> None:
     second = observe(search, 40)
     totals = sorted(sum(c.values()) for c in second)  # type: ignore[arg-type]
     # 33 is expected of a random config; the model's are far better.
-    assert totals[19] < 20 < totals[25]
+    assert totals[19] < 23 < totals[27]
 
 
 def test_a_batch_is_planned_once() -> None:

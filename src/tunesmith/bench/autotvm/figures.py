@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -78,8 +78,9 @@ def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]
     """A row for each line: the median ``trials_to_95`` over problems, of medians over runs, where a
     run that never comes so far counts as its ``limit``; the share of runs that ``reached`` it; the
     mean ``best`` share and its ``best_error``; ``thinking``, the share of the time, and
-    ``thinking_ms`` a config; the ``ratios`` of trials to those of each reference, and what share of
-    its trials a line needs to come as far as each (``catches_up``): medians over pairs of runs of
+    ``thinking_ms`` a config; the ``ratios`` of trials to those of each reference; and the trials
+    that a line needs to come as far as each, as a share of those that the other needed
+    (``catches_up``) and of all that it had (``catches_up_of_all``): medians over pairs of runs of
     the same problem and repeat, of which ``never_catches_up`` has the share that did not within the
     limit."""
     optima = {cell.problem.label: cell.optimum for cell in summary.cells}
@@ -111,8 +112,9 @@ def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]
                 "thinking": mean(each["search"] / sum(each.values()) for each in times),
                 "thinking_ms": mean(cell.thinking_ms for cell in own.values()),
                 "ratios": {other: _ratio(each, optima, limit) for other, each in pairs.items()},
-                "catches_up": {other: _median(each) for other, (each, _) in shares_of.items()},
-                "never_catches_up": {other: never for other, (_, never) in shares_of.items()},
+                "catches_up": {name: _median(its.of_needed) for name, its in shares_of.items()},
+                "catches_up_of_all": {name: _median(its.of_all) for name, its in shares_of.items()},
+                "never_catches_up": {name: its.never for name, its in shares_of.items()},
             }
         )
     return found
@@ -142,16 +144,27 @@ def _ratio(pairs: Mapping[Key, Pair], optima: Mapping[str, float], limit: int) -
     )
 
 
-def _shares(pairs: Mapping[Key, Pair], limit: int) -> tuple[list[float], float | None]:
-    """For each pair the trials to the speed that the second run ended with, as a share of its own
-    to that, where one that never comes so far counts as the limit; and the share of those."""
+@dataclass(frozen=True)
+class _Shares:
+    """For each pair of runs the trials to the speed that the second one ended with, as a share of
+    those that it needed itself, and of all that it had; ``never`` is the share of the pairs whose
+    first run did not come so far, which counts as the limit."""
+
+    of_needed: Sequence[float]
+    of_all: Sequence[float]
+    never: float | None
+
+
+def _shares(pairs: Mapping[Key, Pair], limit: int) -> _Shares:
     valid = [each for each in pairs.values() if len(each[1].best) and math.isfinite(each[1].found)]
-    shares, never = [], 0
+    of_needed, of_all, never = [], [], 0
     for first, second in valid:
         wanted = second.best[-1]
-        shares.append(_to(first, wanted, limit) / _to(second, wanted, limit))
+        needed = _to(first, wanted, limit)
+        of_needed.append(needed / _to(second, wanted, limit))
+        of_all.append(needed / limit)
         never += not (first.best <= wanted).any()
-    return shares, never / len(valid) if valid else None
+    return _Shares(of_needed, of_all, never / len(valid) if valid else None)
 
 
 def _median(values: Sequence[float]) -> float | None:

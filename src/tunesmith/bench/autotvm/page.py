@@ -125,15 +125,17 @@ def _brief(row: Mapping[str, Any]) -> str:
     return brief(parse_operator(described["operator"], described["options"]))
 
 
-def _caught_up(lines: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How soon each line comes as far as a run from nothing, in words."""
+def _caught_up(lines: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """How soon each line comes as far as a run from nothing: the cells of a table."""
     found = []
     for row in lines:
-        share = row["catches_up"].get(REFERENCE)
-        never = row.get("never_catches_up", {}).get(REFERENCE)
+        share, of_all, never = (
+            row.get(name, {}).get(REFERENCE)
+            for name in ("catches_up", "catches_up_of_all", "never_catches_up")
+        )
         if share is not None:
-            words = "" if never is None else f" ({percent(never, 0)} of the pairs never)"
-            found.append(f"{row['line']} {percent(share, 0)}{words}")
+            shares = [("–" if it is None else percent(it, 0)) for it in (share, of_all, never)]
+            found.append([row["line"], *shares])
     return found
 
 

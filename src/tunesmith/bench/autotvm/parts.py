@@ -11,16 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tunesmith.bench.compare.compare import Comparison
-from tunesmith.bench.compare.problems import Problem, RecordedProblem
+from tunesmith.bench.compare.problems import Problem, RecordedProblem, recorded_in
 from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.tuners import Transferred, TunerChoice, choose_tuners
 from tunesmith.bench.operators.workloads import RESNET
 from tunesmith.bench.papers.problem import SearchProblem
-from tunesmith.errors import UsageError, unknown_name
+from tunesmith.errors import unknown_name
 from tunesmith.operators import workload
-
-RECORDED = Path("data/replay")
-"""Where a checkout has recorded spaces."""
 
 SKETCH = "cpu_tiled"
 """Of the kind of the paper's templates: tiles of all loops, orders, and unrolling."""
@@ -35,18 +32,20 @@ _SMALL = "batch=32"
 @dataclass(frozen=True)
 class Line:
     """A tuner by the name that it has in the part's figures. ``transfer`` is the kind of features
-    by which it has a model of other spaces, or ``estimates`` for one that has learned nothing.
-    ``note`` says what it is, where the name does not."""
+    by which it has a model of other spaces, or ``estimates`` for one that has learned nothing; with
+    ``starts`` a run begins with what that likes. ``note`` says what it is, where the name does not.
+    """
 
     name: str
     tuner: str
     transfer: Transferred | None = None
+    starts: bool = False
     note: str = ""
 
     def choice(self) -> TunerChoice:
         """Raises ``MissingDependencyError`` where it needs what is not installed."""
         (chosen,) = choose_tuners([self.tuner])
-        return TunerChoice(self.name, chosen.tuner, chosen.multiplier, self.transfer)
+        return TunerChoice(self.name, chosen.tuner, chosen.multiplier, self.transfer, self.starts)
 
 
 @dataclass(frozen=True)
@@ -85,12 +84,12 @@ class Part:
         Raises ``UsageError`` where a recorded space is missing, or a name is unknown.
         """
         known: dict[str, Problem] = {}
-        sources = tuple(_recording(data, name) for name in self.sources if self.recorded)
+        sources = tuple(recorded_in(data, name) for name in self.sources if self.recorded)
         others = tuple(
             SearchProblem(name, workload(name), SKETCH) for name in self.sources if self.measured
         )
         for name in self.recorded:
-            known[name] = RecordedProblem(name, _recording(data, name), sources)
+            known[name] = RecordedProblem(name, recorded_in(data, name), sources)
         for name in self.measured:
             known[name] = SearchProblem(name, workload(name), SKETCH, others=others)
         for name in chosen:
@@ -104,13 +103,6 @@ class Part:
         """The runs to do, which are kept in a folder. Raises ``UsageError`` like ``Comparison``."""
         tuners = [line.choice() for line in self.lines]
         return Comparison(problems, tuners, settings, folder)
-
-
-def _recording(data: Path, name: str) -> Path:
-    found = sorted((data / name).glob("*.json.gz"))
-    if not found:
-        raise UsageError(f"there is no recorded space in {data / name}: name its folder by --data")
-    return found[0].absolute()
 
 
 def _autotvm(**options: object) -> str:
@@ -241,8 +233,23 @@ PARTS: dict[str, Part] = {
                     "estimates alone",
                     "autotvm",
                     "estimates",
-                    "the same tuner with a model that has learned nothing, which is what the "
+                    note="the same tuner with a model that has learned nothing, which is what the "
                     "sketch estimates",
+                ),
+                Line(
+                    "auto with transfer",
+                    "auto",
+                    "configuration",
+                    starts=True,
+                    note="the default tuner with the same model as **transfer**, whose favourites "
+                    "it begins with",
+                ),
+                Line(
+                    "auto with estimates",
+                    "auto",
+                    "estimates",
+                    starts=True,
+                    note="the default tuner as it is without a model of other tasks",
                 ),
                 Line("from nothing", "autotvm"),
                 Line("random", "random"),

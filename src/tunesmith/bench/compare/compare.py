@@ -179,6 +179,7 @@ class Comparison:
                 store=self._store,
                 watch=lambda share: watch(results, run.words, share),
                 model=self._model(results, run, watch),
+                starts=run.tuner.starts,
             )
             save_trace(self._path(run), replace(trace, version=self._version), self._identity(run))
         except StoreError:

@@ -43,9 +43,11 @@ def measure_run(
     store: str,
     watch: Callable[[float], None],
     model: GlobalModel | None = None,
+    starts: bool = False,
 ) -> Trace:
-    """Tune a task, with all its sketches, or another problem, from nothing: neither earlier
-    trials nor good starts help, nor a model of other tasks but for the one that is given.
+    """Tune a task, with all its sketches, or another problem, from nothing: no earlier trials help,
+    nor a model of other tasks but for the one that is given, nor, unless ``starts`` are asked for,
+    configs to begin with.
 
     ``watch`` is told of the share of the budget that is used up. A trial ended when it was stored.
     Raises ``KeyboardInterrupt`` if Ctrl-C ended it, ``StoreError`` if the store failed.
@@ -67,7 +69,7 @@ def measure_run(
             store=opened,
             seed=seed,
             fresh=True,
-            prior=False,
+            prior=starts,
             transfer=model or False,
             progress=tell,
         )

@@ -147,6 +147,20 @@ SimulatedProblem = RecordedProblem | SyntheticProblem
 Problem = SimulatedProblem | MeasuredProblem
 
 
+RECORDED = Path("data/replay")
+"""Where a checkout has recorded spaces."""
+
+
+def recorded_in(folder: Path, name: str) -> Path:
+    """A space's record by the name of its folder. Raises ``UsageError`` where it is missing."""
+    found = sorted((folder / name).glob("*.json.gz"))
+    if not found:
+        raise UsageError(
+            f"there is no recorded space in {folder / name}: name its folder by --data"
+        )
+    return found[0].absolute()
+
+
 def choose_problems(texts: Iterable[str]) -> list[Problem]:
     """The problems that texts name: T4 files, synthetic spaces such as ``synthetic.mixed.0``, and
     workloads such as ``resnet18.C7``.

@@ -65,9 +65,10 @@ class Baselines:
         return float(self.times[-1])
 
     @classmethod
-    def of(cls, seconds: Seconds, costs: Seconds) -> Baselines:
+    def of(cls, seconds: Seconds, costs: Seconds, times: Seconds | None = None) -> Baselines:
         """Those of a space with these values and seconds of tuning a config, both of shape (M,).
 
+        ``times`` are others to judge at, of shape (``TIMES``,).
         Raises ``UsageError`` where fewer than two configs are valid or trials have no cost.
         """
         ranked = rank_values(seconds)
@@ -79,7 +80,8 @@ class Baselines:
         # Of a space most of whose trials cost nothing the median would give no time at all.
         typical = float(np.median(costs)) or mean
         first, last = (cutoff_evaluations(ranked, p) for p in (FIRST_CUTOFF, LAST_CUTOFF))
-        times = np.linspace(first * typical, last * typical, TIMES)
+        if times is None:
+            times = np.linspace(first * typical, last * typical, TIMES)
         return cls(
             ranked,
             times,

@@ -52,24 +52,32 @@ class TunerChoice:
     clock, and its count of trials, run so many times as slow ("Learning to Optimize Tensor
     Programs", figure 4: two evaluations a trial in Random × 2). With ``transfer``, a kind of
     features, it has a model of the problem's sources; with ``estimates``, for workloads alone, one
-    that has learned nothing. ``sees`` is what it may look at of a recorded space whose sketch is
-    known, beside the space: the sketch's estimates, as they are or corrected by the model that
-    ships.
+    that has learned nothing. With ``starts`` too, it begins with what that model likes, as the
+    product does: for tuners that do not look for that by themselves. ``sees`` is what it may look
+    at of a recorded space whose sketch is known, beside the space: the sketch's estimates, as they
+    are or corrected by the model that ships.
     """
 
     label: str
     tuner: Tuner
     multiplier: int = 1
     transfer: Transferred | None = None
+    starts: bool = False
     sees: Sees = "space"
 
     @cached_property
     def identity(self) -> dict[str, Any]:
         """JSON-ready; a change of it means that runs of before are of another search."""
         code = digest_of(self.sources)
-        found = {"name": self.tuner.name, "options": asdict(self.tuner), "code": code}
+        found: dict[str, Any] = {
+            "name": self.tuner.name,
+            "options": asdict(self.tuner),
+            "code": code,
+        }
         if self.transfer is not None:
             found["transfer"] = self.transfer
+        if self.starts:
+            found["starts"] = True
         if self.sees != "space":
             found["sees"] = self.sees
         return found

@@ -110,7 +110,7 @@ def tuned_fields(
         "seconds": lasted,
         "pace": pace.fields(),
         "gpu_idle": _idle(result.time["run"], lasted),
-        "trials_per_second": (result.trials - result.resumed) / lasted,
+        "trials_per_second": result.own_trials / lasted,
     }, result.stopped
 
 
@@ -138,7 +138,7 @@ def _best(result: Result) -> dict[str, Any]:
 
 def _trials(result: Result) -> dict[str, Any]:
     return {
-        "trials": result.trials - result.resumed,
+        "trials": result.own_trials,
         "earlier_trials": result.resumed,
         "outcomes": {outcome.name: count for outcome, count in result.outcomes.items() if count},
         "sketches": {name: asdict(trials) for name, trials in result.sketches.items()},

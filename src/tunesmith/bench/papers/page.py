@@ -29,6 +29,7 @@ from tunesmith.bench.pages.figure_files import (
 )
 from tunesmith.bench.pages.provenance import origin_now, together
 from tunesmith.bench.pages.templates import markdown
+from tunesmith.bench.papers.replayed.parts import PARTS
 from tunesmith.errors import TunesmithError
 
 PAGE = "search.md"
@@ -37,18 +38,21 @@ FORMAT = 2
 """Changes when figures that were written before lack what the page is made of."""
 
 _OF_PAGE = {"machine", "versions", "date", "command"}
+_OF_REPLAY = ("settings", "part", "runs", "problems", "lines", "moments", "found", "pairs")
 _OF_RUNS = ("settings", "runs", "problems", "tuners", "left_out", "rows", "crashes", "pictures")
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment by the ``name`` of its command, the module that has its ``section``, and the
-    names of the figures that this needs."""
+    """An experiment by the ``name`` of its file, the module that has its ``section``, and the names
+    of the figures that this needs; ``command`` where that of ``tunesmith bench`` is not the name.
+    """
 
     name: str
     title: str
     module: str
     figures: tuple[str, ...]
+    command: str = ""
 
     @property
     def data_file(self) -> str:
@@ -71,7 +75,8 @@ class Experiment:
 
         Raises ``TunesmithError`` where there are none in its file, or old ones.
         """
-        place, what = folder / self.data_file, f"figures of 'tunesmith bench {self.name}'"
+        place = folder / self.data_file
+        what = f"figures of 'tunesmith bench {self.command or self.name}'"
         data = read_figures(place, lambda found: found.keys() >= _OF_PAGE, what)
         if data is None:
             return None
@@ -105,6 +110,23 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "G-BFS and N-A2C: square matrices",
         "tunesmith.bench.papers.gbfs",
         (*_OF_RUNS, "moment", "found"),
+    ),
+    *(
+        Experiment(
+            f"replay-{part.name}",
+            part.title,
+            "tunesmith.bench.papers.replayed.page",
+            _OF_REPLAY,
+            f"replay --part {part.name}",
+        )
+        for part in PARTS.values()
+    ),
+    Experiment(
+        "replay-plane",
+        "G-BFS and N-A2C: what they visit",
+        "tunesmith.bench.papers.replayed.plane",
+        ("settings", "tuners", "pictures"),
+        "replay --part plane",
     ),
 )
 

@@ -60,8 +60,9 @@ def autotvm(
     as_json: opt.Json = False,
 ) -> None:
     """Repeat an experiment on learned cost models, or measure what they are worth."""
-    from tunesmith.bench.autotvm.parts import PARTS, RECORDED
+    from tunesmith.bench.autotvm.parts import PARTS
     from tunesmith.bench.autotvm.product import ProductSettings
+    from tunesmith.bench.compare.problems import RECORDED
     from tunesmith.bench.compare.runs import CompareSettings
 
     if part not in {*PARTS, PRODUCT, SPEED}:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from tunesmith.cli import options as opt
-from tunesmith.cli.compare import carry_out
+from tunesmith.cli.compare import carry_out_and_write
 from tunesmith.cli.output import command_line, print_page, remark
-from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
+    from tunesmith.bench.compare.runs import Results
     from tunesmith.bench.papers.experiment import SearchExperiment
 
 
@@ -83,17 +83,10 @@ def _repeat(experiment: SearchExperiment, options: ExperimentOptions) -> None:
     open_folder(options.output)
     for tuner, why in left_out.items():
         remark(f"without {tuner}: {why}")
-    if options.fresh:
-        comparison.forget()
-    results = comparison.saved()
-    try:
-        carry_out(comparison, results)
-    finally:  # Ctrl-C included
-        if results.traces:
-            figures, pictures = search_data(experiment, settings, comparison, results, left_out)
-            data, section = write_search(
-                options.output, experiment.name, figures, pictures, command_line()
-            )
-    if not results.traces:
-        raise TunesmithError(f"every run crashed: {results.crashes[0].why}")
+
+    def write(results: Results) -> tuple[dict[str, Any], str]:
+        figures, pictures = search_data(experiment, settings, comparison, results, left_out)
+        return write_search(options.output, experiment.name, figures, pictures, command_line())
+
+    data, section = carry_out_and_write(comparison, write, fresh=options.fresh)
     print_page(data, section, as_json=options.as_json, written=options.output / PAGE)

@@ -38,6 +38,7 @@ def build(
     """Build a network with programs of the store, and picks of the model, that are best there."""
     chosen = opt.transfer_of(transfer, learned)
     given = arrays_of(inputs) if inputs else None
+    choice.check_linker()
     network = choice.network()
     from tunesmith.cli.network.progress import BuildLines
     from tunesmith.store import open_store
@@ -57,6 +58,11 @@ def build(
     if not known:
         remark(NOTHING_KNOWN)
     saved = compiled.save(output)
+    if choice.triple is not None and not compiled.has_c_interface:
+        remark(
+            f"without a C compiler for {choice.triple} the library is for Python alone: for C and "
+            f"C++ install {choice.triple}-gcc or clang"
+        )
     tasks, before, after = len(network.tasks), network.constant_bytes, compiled.weight_bytes
     if as_json:
         found = {"file": str(saved), "bytes": saved.stat().st_size, "layers": len(network.layers)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +15,6 @@ from tunesmith.errors import UsageError
 if TYPE_CHECKING:
     from tunesmith.networks import Network
     from tunesmith.store import Store
-    from tunesmith.target import Target
 
 NOTHING_KNOWN = (
     "nothing in the store is of this network, so all programs are picks of the model: "
@@ -28,7 +28,7 @@ def knows(store: Store, network: Network) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetworkChoice:
+class NetworkChoice(opt.TargetChoice):
     """A file, and what to compile it for."""
 
     model: Annotated[
@@ -39,14 +39,26 @@ class NetworkChoice:
         list[int] | None,
         Option("--batch", help="A batch, if the model leaves it open; repeatable.", min=1),
     ] = None
-    target: opt.TargetKind = "cpu"
-    mcpu: opt.Processor = None
-    cores: Annotated[int | None, Option(help="Threads that it may use; default: all cores.")] = None
-    arch: opt.Architecture = None
 
     def check_measurable(self) -> None:
         """Raises ``UsageError`` if nothing can be measured for the target on this machine."""
-        self._target().check_measurable("tunesmith network build")
+        self.chosen_target().check_measurable("tunesmith network build")
+
+    def check_linker(self) -> None:
+        """Raises ``MissingDependencyError`` if nothing links for the platform that is named."""
+        if self.triple is not None:
+            from tunesmith.compiler.cross_linker import linker_for
+
+            linker_for(self.chosen_target().architecture)
+
+    def check_runs_here(self, what: str) -> None:
+        """Raises ``UsageError`` if the network is for another machine; ``what`` calls it."""
+        target = self.chosen_target()
+        if target.architecture != platform.machine():
+            raise UsageError(
+                f"{what} calls the network, and this machine runs no code for {target.triple}: "
+                "leave out --triple"
+            )
 
     @property
     def library(self) -> Path | None:
@@ -69,7 +81,9 @@ class NetworkChoice:
             found += ["--batch", str(batch)]
         if self.mcpu is not None:
             found += ["--mcpu", self.mcpu]
-        return found if self.cores is None else [*found, "--cores", str(self.cores)]
+        if self.cores is not None:
+            found += ["--cores", str(self.cores)]
+        return found if self.triple is None else [*found, "--triple", self.triple]
 
     def check_one_batch(self) -> None:
         """Raise ``UsageError`` if a call may be of several batches: each takes its own time."""
@@ -85,7 +99,7 @@ class NetworkChoice:
         from tunesmith.networks import from_file, from_torch
         from tunesmith.networks.zoo import ZOO
 
-        target = self._target()
+        target = self.chosen_target()
         target.to_json()  # complain of it before the import
         if self.model is not None and self.zoo is None:
             return from_file(self.model, self.batches or (), target)
@@ -93,8 +107,3 @@ class NetworkChoice:
             raise UsageError(f"name a model's file or one --zoo network: {', '.join(ZOO.names())}")
         known = ZOO.get(self.zoo)
         return from_torch(known.model(), known.example(1), target, batches=self.batches or ())
-
-    def _target(self) -> Target:
-        from tunesmith.target import Target
-
-        return Target(self.target, self.mcpu, self.cores, self.arch)

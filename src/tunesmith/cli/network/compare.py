@@ -30,6 +30,7 @@ def compare(
 
     if len(choice.batches or ()) > 1:
         raise UsageError("one batch is compared at a time: give one --batch")
+    choice.check_runs_here("the comparison")
     choice.check_measurable()
     if choice.target == "cuda" and choice.model is not None and choice.model.suffix == ".onnx":
         raise UsageError(

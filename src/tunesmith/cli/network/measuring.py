@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
+from tunesmith.cli.network.choice import NetworkChoice
 from tunesmith.cli.output import remark, remarks
 from tunesmith.errors import TunesmithError
 
@@ -24,6 +25,15 @@ WithPeers = Annotated[
 Measure = Annotated[
     bool, Option("--measure", help="Build the network, and time each function of a call.")
 ]
+
+
+def check_measuring(choice: NetworkChoice, *, measure: bool, peers: bool) -> None:
+    """Raise ``UsageError`` if what is asked for cannot be measured here."""
+    if measure:
+        choice.check_one_batch()
+    for option, given in (("--measure", measure), ("--peers", peers)):
+        if given:
+            choice.check_runs_here(option)
 
 
 def built_call(network: Network, store: Store) -> CallTimes:

@@ -11,7 +11,13 @@ from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.network.choice import NetworkChoice
-from tunesmith.cli.network.measuring import Measure, WithPeers, built_call, compared_with_peers
+from tunesmith.cli.network.measuring import (
+    Measure,
+    WithPeers,
+    built_call,
+    check_measuring,
+    compared_with_peers,
+)
 from tunesmith.cli.output import command_line, print_json, print_text, remark
 
 if TYPE_CHECKING:
@@ -34,6 +40,7 @@ def report(
     Tasks without a record count with what the model of the machine picks for them.
     """
     choice.check_one_batch()
+    check_measuring(choice, measure=measure, peers=peers)
     network = choice.network()
     from tunesmith.store import open_store
 
@@ -55,8 +62,11 @@ def write_page(
     *,
     measure: bool = False,
     peers: bool = False,
+    machine: str | None = None,
 ) -> None:
     """Write the page about a network; ``command`` is the command line that does it.
+
+    ``machine`` is the fingerprint of what has measured it, None for what the store means by that.
 
     Raises ``UsageError`` if the store has no record of it, ``TunesmithError`` if the file cannot be
     written.
@@ -65,7 +75,7 @@ def write_page(
     from tunesmith.networks.reporting.stored import stored_tasks
     from tunesmith.reports.networks.page import write_network_report
 
-    tasks = stored_tasks(network.tasks, store)
+    tasks = stored_tasks(network.tasks, store, machine)
     check_recorded(tasks, choice.title)  # before anything is measured
     content = network_report(
         network,
@@ -88,5 +98,7 @@ def _commands(
     library = f"{choice.zoo or Path(str(choice.model)).stem}.so"
     tune = ["tunesmith", "network", "tune", *choice.words, "--seconds", f"{seconds:.0f}", *place]
     build = ["tunesmith", "network", "build", *choice.words, "--output", library, *place]
-    known = [] if "network tune" in own else [shlex.join(tune)]
+    # How another machine was measured is in the command that did it alone.
+    needless = "network tune" in own or choice.triple is not None
+    known = [] if needless else [shlex.join(tune)]
     return [*known, shlex.join(build), own]

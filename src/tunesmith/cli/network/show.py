@@ -10,6 +10,7 @@ from tunesmith.cli.network.measuring import (
     Measure,
     WithPeers,
     built_call,
+    check_measuring,
     compared_with_peers,
     timed_call,
 )
@@ -43,8 +44,7 @@ def show(
         else:
             _print_call(timed)
         return
-    if measure:
-        choice.check_one_batch()
+    check_measuring(choice, measure=measure, peers=peers)
     network = choice.network()
     from tunesmith.networks.reporting.report import uncovered
     from tunesmith.networks.reporting.rows import task_rows

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from tunesmith.errors import MissingDependencyError, UsageError, one_line
+from tunesmith.measure.processes.interrupts import interrupted_later
 
 _FOR_DEBUGGERS = (b".debug", b".rela.debug")
 _ZEROS = (b".bss", b".tbss")
@@ -43,6 +44,19 @@ def parse(text: str) -> Any:
     except RuntimeError as error:
         raise UsageError(f"this is no LLVM-IR: {one_line(str(error))}") from error
     return module
+
+
+@interrupted_later()
+def fault(text: str) -> str:
+    """What is wrong with a text as a module; empty if nothing is.
+
+    Ctrl-C waits until llvmlite has disposed of the module: Python would drop it there.
+    """
+    try:
+        parse(text)
+    except UsageError as error:
+        return str(error)
+    return ""
 
 
 def function_of(module: Any, name: str) -> Any:

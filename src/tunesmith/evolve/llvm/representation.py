@@ -5,9 +5,8 @@ from __future__ import annotations
 import random
 from functools import cached_property
 
-from tunesmith.errors import UsageError
 from tunesmith.evolve.edit import Edit, Edits, InvalidEditError
-from tunesmith.evolve.llvm.build import parse
+from tunesmith.evolve.llvm.build import fault
 from tunesmith.evolve.llvm.calling import CConvention
 from tunesmith.evolve.llvm.code import Function, Instruction
 from tunesmith.evolve.llvm.dominance import dominators
@@ -62,10 +61,8 @@ class LLVMCode:
     def apply(self, edits: Edits) -> str:
         function = apply_edits(self._module.function, self._dominators, edits)
         text = self._module.text(function)
-        try:
-            parse(text)
-        except UsageError as error:
-            raise InvalidEditError(str(error)) from error
+        if wrong := fault(text):
+            raise InvalidEditError(wrong)
         return text
 
     def draw(self, edits: Edits, random: random.Random) -> Edit:

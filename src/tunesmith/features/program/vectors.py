@@ -13,10 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.compiler.loop_nest import LoopNest
 from tunesmith.features.estimate_parts import PARTS
 from tunesmith.features.kinds import FeatureKind
-from tunesmith.features.program.context import ANNOTATIONS, LoopContext, loop_context
+from tunesmith.features.program.context import ANNOTATIONS, LoopContext
 
 Array = npt.NDArray[np.float64]
 
@@ -31,14 +30,13 @@ THRESHOLDS: Array = np.exp2(1.5 * np.arange(1, 21))
 
 
 def program_features(
-    nest: LoopNest, estimate: float | None = None, parts: Sequence[float] = _NO_PARTS
+    context: LoopContext, estimate: float | None = None, parts: Sequence[float] = _NO_PARTS
 ) -> Mapping[FeatureKind, Array]:
     """The features of a program by their kind, shape (features,): for every program as many.
 
     ``estimate`` is how many seconds its sketch thinks that a call takes, ``parts`` are the numbers
     of the estimate's ``Parts``.
     """
-    context = loop_context(nest)
     seconds = math.log2(estimate) if estimate is not None and estimate > 0.0 else 0.0
     by_model = np.array([seconds, *parts])
     return {kind: of(context, by_model) for kind, of in PROGRAM_FEATURES.items()}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tunesmith.compiler.compile import compiled
+from tunesmith.compiler.libraries import link, load
 from tunesmith.errors import TunesmithError
 from tunesmith.operators import Argument
 from tunesmith.sketches.tir import emit
@@ -21,13 +22,17 @@ class DeviceCodeError(TunesmithError):
 class Build:
     """A program to build for a ``tvm.target.Target``, and its hash.
 
-    ``weights`` is the file that caches its prepared weights, None if it has none.
+    ``weights`` is the file that caches its prepared weights, None if it has none. ``library`` is
+    the file that keeps the machine code, for programs that are built on one machine and run on
+    another: it is taken from there, or written there if there is no such file. Devices that have a
+    cache of machine code leave it alone.
     """
 
     program: Any
     target: Any
     hash: str
     weights: Path | None = None
+    library: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -96,15 +101,25 @@ class CpuDevice:
 
         program, weights = build.program, prepared_weights(build.program)
         cached = build.weights is not None and build.weights.exists()
-        if cached:
-            program = tvm.IRModule({"main": program["main"]})
-        module = compiled(program, build.target, checked=False).jit()
+        if build.library is not None:
+            module = _from_library(program, build.target, build.library)
+        else:
+            if cached:
+                program = tvm.IRModule({"main": program["main"]})
+            module = compiled(program, build.target, checked=False).jit()
         # TVM generates code at the look-up of a function.
         prepare = None if weights is None or cached else module[PREPARE]
         return BuiltProgram(module, module["main"], prepare, weights)
 
     def compile_check(self, *_: Any) -> None:
         """NumPy compares."""
+
+
+def _from_library(program: Any, target: Any, library: Path) -> Any:
+    """The module of a library, which is made if there is none."""
+    if not library.exists():
+        link(compiled(program, target, checked=False), library)
+    return load(library)
 
 
 def small_schedule() -> Any:

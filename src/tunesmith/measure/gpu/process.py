@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 from tunesmith.errors import TunesmithError, one_line
 from tunesmith.measure.failure import Verdict, describe_exit
 from tunesmith.measure.gpu.worker import run_worker
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
-from tunesmith.measure.processes.child import Child
+from tunesmith.measure.processes.child import Child, Exit
 from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measure.trial.process import TrialProcess
 from tunesmith.measure.trial.request import Phase
+from tunesmith.measure.trial.workers import Workers
 from tunesmith.measurement import Outcome
 
 # How long a worker may take to initialise its GPU, in seconds.
@@ -130,11 +130,10 @@ class WorkerProcess:
                     trial.take(message)
 
 
-class GpuPool:
+class GpuPool(Workers[WorkerProcess]):
     """A worker for each GPU of this machine that is of the first one's model, started on demand.
 
-    ``watch(descriptor, function)`` calls the function whenever the descriptor is readable, until
-    ``unwatch(descriptor)``. Methods raise ``TunesmithError`` if no GPU can be used any more.
+    Methods raise ``TunesmithError`` if no GPU can be used any more.
     """
 
     def __init__(
@@ -143,10 +142,8 @@ class GpuPool:
         watch: Callable[[Any, Callable[[], None]], object],
         unwatch: Callable[[Any], object],
     ) -> None:
+        super().__init__(watch, unwatch)
         self._prepared = prepared
-        self._watch = watch
-        self._unwatch = unwatch
-        self._workers: list[WorkerProcess] = []
 
     def begin(self) -> None:
         """Start the first worker if there is none. Raises ``OSError`` like ``WorkerProcess``."""
@@ -154,24 +151,9 @@ class GpuPool:
             self._start(0)
 
     @property
-    def free(self) -> Iterator[WorkerProcess]:
-        """The workers that can run a trial now."""
-        return (worker for worker in self._workers if worker.free)
-
-    @property
-    def running(self) -> bool:
-        """Whether a trial is running."""
-        return any(worker.trial is not None for worker in self._workers)
-
-    @property
     def first(self) -> WorkerProcess | None:
         """The worker for play-offs, which are fair on a single GPU only."""
         return self._workers[0] if self._workers else None
-
-    @property
-    def pids(self) -> set[int]:
-        """The process ids of all workers."""
-        return {worker.child.pid for worker in self._workers}
 
     @property
     def wait_left(self) -> float:
@@ -192,23 +174,12 @@ class GpuPool:
                 worker.error = f"GPU {worker.gpu} does not answer for {_START:g} s"
                 worker.kill()
 
-    def kill(self) -> set[int]:
-        """Kill all workers. Returns their process ids, to wait for."""
-        for worker in self._workers:
-            worker.kill()
-        return self.pids
-
     def _start(self, gpu: int, pending_failure: tuple[GpuTrial, Message] | None = None) -> None:
         worker = WorkerProcess(self._prepared, gpu, pending_failure)
-        self._workers.append(worker)
+        self._add(worker)
         self._workers.sort(key=lambda worker: worker.gpu)
-        self._watch(worker.child.channel, partial(self._hear, worker))
-        self._watch(worker.child.handle, partial(self._on_exit, worker))
 
-    def _hear(self, worker: WorkerProcess) -> None:
-        if worker not in self._workers:  # its exit may have been the previous event
-            return
-        worker.receive()
+    def _heard(self, worker: WorkerProcess) -> None:
         if worker.ready:
             known = {one.gpu for one in self._workers}
             for gpu in worker.others:
@@ -216,13 +187,8 @@ class GpuPool:
                     self._start(gpu)
             worker.others = []
 
-    def _on_exit(self, worker: WorkerProcess) -> None:
+    def _ended(self, worker: WorkerProcess, ended: Exit) -> None:
         """Decide the trial of a worker that has ended, and start another worker."""
-        worker.receive()  # its last messages
-        self._unwatch(worker.child.channel)
-        self._unwatch(worker.child.handle)
-        ended = worker.child.reap()
-        self._workers.remove(worker)
         reason = worker.error or describe_exit(ended.status, ended.last_line)
         if worker.trial is not None and ended.status == 0:
             worker.trial.wait_again()  # the worker was broken before it started this trial

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.machine import machine_for
@@ -18,13 +18,11 @@ from tunesmith.measure.local.server_process import ServerProcess
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
 from tunesmith.measure.trial.job import Job
 from tunesmith.measure.trial.request import Request
+from tunesmith.measure.trial.timing import round_seconds
 from tunesmith.measurement import Candidate, Measurement, Outcome
 
 # After so many exits of the server without a trial measured in between, we give up.
 _SERVER_EXITS = 5
-
-# What it takes to let another program run, besides its own time; in seconds.
-_TURN = 0.005
 
 # A server with work to do speaks at each start and end, so at least once in the two timeouts and
 # so many seconds. One that is silent for longer has been stopped or hangs.
@@ -65,7 +63,7 @@ class LocalMeasurer:
         self._server_exits = 0
         self._clock = ActivityClock()
         self._heard = time.monotonic()
-        self._server: ServerProcess | None = server or ServerProcess.with_job(job)
+        self._server: ServerProcess | None = server or self._new_server()
 
     # -- the protocol ----------------------------------------------------------------------------
 
@@ -78,7 +76,7 @@ class LocalMeasurer:
         # While a program runs on the processor the tuner must not compute, and nothing is built: a
         # few waiting candidates are enough.
         waiting = 2 * self._job.workers
-        alone = self._clock.activity is Activity.RUN and self._job.target.kind != "cuda"
+        alone = self._clock.activity is Activity.RUN and not self._runs_beside_builds
         return waiting if alone else READY_BATCH + waiting
 
     @property
@@ -88,10 +86,13 @@ class LocalMeasurer:
         )
         return len(self._finished) + sum(waiting)
 
-    def submit(self, candidates: Sequence[Candidate], best: float = math.inf) -> None:
-        """As in ``Measurer``. Raises ``TunesmithError`` once the measurer is closed."""
+    def submit(
+        self, candidates: Sequence[Candidate], best: float = math.inf, libraries: Sequence[str] = ()
+    ) -> None:
+        """As in ``Measurer``; ``libraries`` has a ``Request``'s ``library`` for each candidate.
+        Raises ``TunesmithError`` once the measurer is closed."""
         self._best = min(self._best, best)
-        self._order(candidates)
+        self._order(candidates, libraries=libraries)
 
     def collect(self, timeout: float) -> list[Measurement]:
         deadline = time.monotonic() + timeout
@@ -118,12 +119,14 @@ class LocalMeasurer:
             self._pump(math.inf)
         return [self._played.pop(id) for id in ids]
 
-    def build(self, candidates: Sequence[Candidate]) -> Iterator[BuildResult]:
+    def build(
+        self, candidates: Sequence[Candidate], libraries: Sequence[str] = ()
+    ) -> Iterator[BuildResult]:
         """Build the programs of candidates and run none; each as it ends, in any order.
 
         What is not asked for any more is given up. Raises ``TunesmithError`` like ``collect``.
         """
-        ids = set(self._order(candidates, build_only=True))
+        ids = set(self._order(candidates, libraries=libraries, build_only=True))
         try:
             while ids & (self._requests.keys() | self._built.keys()):
                 if ready := ids & self._built.keys():
@@ -134,8 +137,7 @@ class LocalMeasurer:
             self._forget(ids)
 
     def round_cost(self, measurement: Measurement) -> float:
-        # TVM's timer makes one more call before those that it times.
-        return 2 * measurement.seconds + self._job.settings.min_repeat_time + _TURN
+        return round_seconds(measurement.seconds, self._job.settings.min_repeat_time)
 
     @property
     def simulated(self) -> None:
@@ -164,19 +166,25 @@ class LocalMeasurer:
     # -- requests --------------------------------------------------------------------------------
 
     def _order(
-        self, candidates: Sequence[Candidate], rounds: int = 0, *, build_only: bool = False
+        self,
+        candidates: Sequence[Candidate],
+        rounds: int = 0,
+        libraries: Sequence[str] = (),
+        *,
+        build_only: bool = False,
     ) -> list[int]:
         if self._server is None:
             raise TunesmithError("this measurer is closed: make a new one")
         if not build_only:
-            self._job.target.check_measurable()
+            self._check_measurable()
         self._clock.start(time.monotonic())
         ids = list(range(self._next_id, self._next_id + len(candidates)))
         self._next_id += len(candidates)
-        for id, candidate in zip(ids, candidates, strict=True):
+        files = libraries or [""] * len(ids)
+        for id, candidate, library in zip(ids, candidates, files, strict=True):
             self._candidates[id] = candidate
             config = candidate.config.to_json()
-            self._requests[id] = Request(id, config, candidate.sketch, rounds, build_only)
+            self._requests[id] = Request(id, config, candidate.sketch, rounds, build_only, library)
         self._unsent.update(ids)
         self._dispatch()
         return ids
@@ -203,8 +211,7 @@ class LocalMeasurer:
 
     def _settle(self, id: int, message: Message) -> None:
         request, candidate = self._requests.pop(id), self._candidates.pop(id)
-        if id in self._suspects:
-            self._suspects.remove(id)
+        self._suspects = [other for other in self._suspects if other != id]
         if request.build_only:
             self._built[id] = BuildResult.of(candidate, message)
             return
@@ -240,8 +247,7 @@ class LocalMeasurer:
         """Seconds for which the server may still say nothing; without limit while it prepares."""
         if self._server is None or not self._server.started or not self._requests:
             return math.inf
-        settings = self._job.settings
-        longest = settings.build_timeout + settings.run_timeout + _SILENCE
+        longest = self._job.settings.build_timeout + self._job.settings.run_timeout + _SILENCE
         return self._heard + longest - time.monotonic()
 
     def _hear(self, message: Message) -> None:
@@ -255,7 +261,7 @@ class LocalMeasurer:
             case "running":
                 self._building.discard(message["id"])
                 # On a processor nothing else runs then.
-                others = self._running if self._job.target.kind == "cuda" else set()
+                others = self._running if self._runs_beside_builds else set()
                 self._running = others | {message["id"]}
             case "measured":
                 self._server_exits = 0
@@ -273,20 +279,29 @@ class LocalMeasurer:
             self._give_up(last_line or "its process dies")
         self._clock.change(Activity.IDLE, time.monotonic())
         # A processor runs one at a time, with all builds paused; GPUs run beside them.
-        alone = self._running if self._job.target.kind != "cuda" else set()
+        alone = set() if self._runs_beside_builds else self._running
         self._suspects = sorted(self._requests.keys() & (alone or self._building | self._running))
         if len(self._suspects) == 1:  # then that was its trial
             id = self._suspects[0]
-            message = "it killed its worker process"
-            config = self._candidates[id].config
-            killed = Measurement(config, Outcome.UNKNOWN_ERROR, message=message)
+            config, reason = self._candidates[id].config, "it killed its worker process"
+            killed = Measurement(config, Outcome.UNKNOWN_ERROR, message=reason)
             self._settle(id, {**killed.to_json(), "resources": None})
         self._building.clear()
         self._running.clear()
         self._unsent = set(self._requests)
         self._heard = time.monotonic()
-        self._server = ServerProcess.with_job(self._job)
+        self._server = self._new_server()
 
-    def _give_up(self, reason: str) -> None:
+    def _new_server(self) -> ServerProcess:
+        return ServerProcess.with_job(self._job)
+
+    @property
+    def _runs_beside_builds(self) -> bool:
+        return self._job.target.kind == "cuda"
+
+    def _check_measurable(self) -> None:
+        self._job.target.check_measurable()
+
+    def _give_up(self, reason: str) -> NoReturn:
         self.close()
         raise TunesmithError(f"cannot measure: {reason}")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Set
 from typing import Generic, Protocol, TypeVar
 
 from tunesmith.measure.activity import Activity
+from tunesmith.measure.failure import Verdict
 from tunesmith.measure.trial.request import Phase, Request
 
 # How many built programs wait before they are run.
@@ -25,6 +26,7 @@ class Schedulable(Protocol):
     phase: Phase
     ready_since: float
     rounds_run: list[float]
+    verdict: Verdict | None
 
     def run(self, cut_off_seconds: float) -> None: ...
     def run_again(self) -> None: ...
@@ -74,6 +76,10 @@ class BuildQueue(Generic[T]):
 
     def _in(self, phase: Phase) -> list[T]:
         return [trial for trial in self.live if trial.phase is phase]
+
+    def _waiting(self, phase: Phase) -> list[T]:
+        """Those that wait in a phase for their turn. One that is decided only waits for its end."""
+        return [trial for trial in self._in(phase) if trial.verdict is None]
 
     @property
     def _all_built(self) -> bool:
@@ -135,22 +141,22 @@ class Scheduler(BuildQueue[T]):
     @property
     def wait_left(self) -> float:
         """Seconds until a trial that is ready has waited for too long."""
-        ready = self._in(Phase.READY)
+        ready = self._waiting(Phase.READY)
         if self._running or not ready:
             return math.inf
         return min(trial.ready_since for trial in ready) + LONGEST_WAIT - time.monotonic()
 
     def _is_time_to_run(self) -> bool:
-        ready = self._in(Phase.READY)
+        ready = self._waiting(Phase.READY)
         if self._all_built:
-            return bool(ready or self._in(Phase.RESTING))
+            return bool(ready or self._waiting(Phase.RESTING))
         # Until a time is known there is none to cut others off at, and none to end a run with.
         enough = READY_BATCH if math.isfinite(self._best) else 1
         return len(ready) >= enough or self.wait_left <= 0.0
 
     def _run_next(self) -> bool:
         """Let the next trial run; False if none is to run now."""
-        ready, resting = self._in(Phase.READY), self._in(Phase.RESTING)
+        ready, resting = self._waiting(Phase.READY), self._waiting(Phase.RESTING)
         if ready:
             self._run_first(min(ready, key=lambda trial: trial.ready_since))
             return True

@@ -23,9 +23,10 @@ from typing import Any, TypeVar
 from tunesmith.compiler.importing import load_compiler
 from tunesmith.errors import describe
 from tunesmith.measure.activity import Activity
+from tunesmith.measure.devices.device import Device
 from tunesmith.measure.failure import Verdict
 from tunesmith.measure.gpu.process import GpuPool, GpuTrial
-from tunesmith.measure.local.gpu_scheduler import GpuScheduler
+from tunesmith.measure.local.pool_scheduler import PoolScheduler
 from tunesmith.measure.local.scheduler import Scheduler
 from tunesmith.measure.milestones import reached
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
@@ -58,14 +59,25 @@ class Server:
         self._own_memory = memory_status("RssAnon")
         self._selector = selectors.DefaultSelector()
         self._activity = Activity.IDLE
-        self._pool = GpuPool(prepared, self._watch, self._selector.unregister)
+        self._pool = self.make_pool()
         self._scheduler = self._make_scheduler()
         # What came of programs that were valid. Many configs differ in what changes nothing.
         self._measured: dict[str, Verdict] = {}
         # What the client said from the next job on, which ends this one.
         self._of_next_job: list[dict[str, Any]] = []
 
-    def _make_scheduler(self) -> Scheduler[TrialProcess] | GpuScheduler:
+    def make_pool(self) -> Any:
+        """What runs programs that do not run where they are built; see ``GpuPool``."""
+        return GpuPool(self._prepared, self._watch, self._selector.unregister)
+
+    def make_scheduler(self, **settings: Any) -> Scheduler[Any] | PoolScheduler[Any]:
+        """What decides what happens next."""
+        if self._prepared.job.target.kind == "cuda":
+            start = partial(self._start_trial, GpuTrial)
+            return PoolScheduler(pool=self._pool, start=start, **settings)
+        return Scheduler(start=partial(self._start_trial, TrialProcess), **settings)
+
+    def _make_scheduler(self) -> Scheduler[Any] | PoolScheduler[Any]:
         job = self._prepared.job
 
         def on_run(trial: TrialProcess) -> None:
@@ -77,10 +89,7 @@ class Server:
             "workers": job.workers,
             "cut_off": job.settings.cut_off,
         }
-        if job.target.kind == "cuda":
-            start = partial(self._start_trial, GpuTrial)
-            return GpuScheduler(pool=self._pool, start=start, **settings)
-        return Scheduler(start=partial(self._start_trial, TrialProcess), **settings)
+        return self.make_scheduler(**settings)
 
     def serve(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
         """Work until the client is gone or has another job, then kill what is left.
@@ -177,7 +186,7 @@ class Server:
         verdict = trial.reap()
         if verdict.outcome is Outcome.NO_ERROR and self._reuses(trial):
             self._measured.setdefault(trial.program_hash, verdict)
-        self._scheduler.end(trial, verdict.seconds)  # type: ignore[arg-type] # it made this one
+        self._scheduler.end(trial, verdict.seconds)
         self._kill_orphans(but=self._pool.pids | {other.pid for other in self._scheduler.live})
         try:
             # First what happens next: the client has time to think while programs are built.
@@ -211,20 +220,32 @@ class Server:
         self._kill_orphans(but=set())
 
 
-def main(descriptor: int, scratch: str) -> int:
+def main(
+    descriptor: int,
+    scratch: str,
+    make: Callable[[Prepared, Channel, int], Server] = Server,
+    device: Device | None = None,
+) -> int:
     """Prepare the job that the client sends, then serve. Returns the exit status.
 
-    ``scratch`` is the folder of temporary files, which is removed in the end.
+    ``scratch`` is the folder of temporary files, which is removed in the end. ``make`` makes the
+    server of a job. Programs are built for the job's target, or by ``device``.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a user's Ctrl-C is for the client to handle
     adopt_orphans()
     try:
-        return _serve(Channel(socket.socket(fileno=descriptor)), os.getppid())
+        client = Channel(socket.socket(fileno=descriptor))
+        return _serve(client, os.getppid(), make, device)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _serve(client: Channel, client_pid: int) -> int:
+def _serve(
+    client: Channel,
+    client_pid: int,
+    make: Callable[[Prepared, Channel, int], Server],
+    device: Device | None,
+) -> int:
     """Do what the client says until it is gone, job by job. Returns the exit status."""
     try:
         reached("server: its own modules")
@@ -235,10 +256,10 @@ def _serve(client: Channel, client_pid: int) -> int:
             job = Job.from_text(_next(client, messages)["job"])
             os.environ["TVM_NUM_THREADS"] = str(job.target.core_count)  # read when kernels run
             reached("server: job and its sketches")
-            with contextlib.closing(Prepared.of(job)) as prepared:
+            with contextlib.closing(Prepared.of(job, device)) as prepared:
                 reached("server: warm compiler, inputs, reference")
                 client.send({"kind": "started"})
-                messages = Server(prepared, client, client_pid).serve(messages)
+                messages = make(prepared, client, client_pid).serve(messages)
             if not messages:
                 break
     except ChannelClosedError:

@@ -13,18 +13,20 @@ from tunesmith.measure.trial.job import Job
 class ServerProcess(SpawnedProcess):
     """A running server, which loads the compiler and then waits for a job, and after it for others.
 
-    ``started`` tells whether it has got so far as to take requests for its job.
+    ``started`` tells whether it has got so far as to take requests for its job. ``module`` is what
+    it runs, with these ``arguments``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = "tunesmith.measure.local.server", *arguments: str) -> None:
         self.started = False
         # For what compilers leave behind when they are killed. This process and the server both
         # remove it: either may end last.
         self._scratch = tempfile.mkdtemp(prefix="tunesmith-")
         try:
             super().__init__(
-                "tunesmith.measure.local.server",
+                module,
                 self._scratch,
+                *arguments,
                 environment={"TMPDIR": self._scratch},
             )
         except BaseException:
@@ -32,10 +34,13 @@ class ServerProcess(SpawnedProcess):
             raise
 
     @classmethod
-    def with_job(cls, job: Job) -> ServerProcess:
-        """A new server for a job. Raises like ``Job.to_text``."""
+    def with_job(cls, job: Job, *run: str) -> ServerProcess:
+        """A new server for a job, that does ``run`` as its module and arguments if given.
+
+        Raises like ``Job.to_text``.
+        """
         text = job.to_text()
-        server = cls()
+        server = cls(*run)
         server._give(text)
         return server
 

@@ -10,6 +10,8 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
+from tunesmith.measure.processes.interrupts import interrupted_later
+
 Message = Mapping[str, Any]
 
 _CHUNK = 1 << 16
@@ -56,8 +58,9 @@ class Channel:
     def flush(self) -> None:
         """Send as much of the queue as fits. Raises ``ChannelClosedError``."""
         try:
-            while self._unsent:
-                del self._unsent[: self._socket.send(self._unsent)]
+            with interrupted_later():
+                while self._unsent:
+                    del self._unsent[: self._socket.send(self._unsent)]
         except BlockingIOError:
             pass
         except OSError as error:
@@ -82,7 +85,7 @@ class Channel:
         ``GarbledError``.
         """
         closed = False
-        with contextlib.suppress(BlockingIOError):
+        with interrupted_later(), contextlib.suppress(BlockingIOError):
             try:
                 while chunk := self._socket.recv(_CHUNK):
                     self._received += chunk

@@ -13,12 +13,22 @@ from dataclasses import dataclass
 import psutil
 
 from tunesmith.errors import describe
-from tunesmith.measure.failure import last_line
+from tunesmith.measure.failure import (
+    Verdict,
+    describe_exit,
+    last_line,
+    out_of_memory,
+    tells_no_memory,
+)
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError
 from tunesmith.measure.processes.containment import contain
+from tunesmith.measurement import Outcome
 
 # The longest message of a child in bytes.
 _LONGEST_MESSAGE = 1 << 20
+
+# A trial that dies with this share of its memory limit in use is assumed to have run out of memory.
+_NEARLY_ALL = 0.9
 
 # The capacity of a pipe in bytes: more of a child's output is dropped.
 _PRINTED = 1 << 16
@@ -31,6 +41,16 @@ class Exit:
     status: int
     memory: int
     last_line: str
+
+    def verdict(self, outcome: Outcome, limit: int, own_memory: int) -> Verdict:
+        """On a trial whose process ended by itself, with a failure of this class.
+
+        It was allowed ``limit`` bytes on top of the ``own_memory`` that it was forked with.
+        """
+        memory = self.memory - own_memory
+        if memory > _NEARLY_ALL * limit or tells_no_memory(self.last_line):
+            return Verdict(outcome, out_of_memory(limit))
+        return Verdict(outcome, describe_exit(self.status, self.last_line))
 
 
 class Child:

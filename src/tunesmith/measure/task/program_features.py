@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.compiler.program_hash import program_hash
 from tunesmith.errors import InstantiationError
 from tunesmith.features.estimate_parts import noting
-from tunesmith.features.program import program_features
+from tunesmith.features.program import LoopContext, loop_context, program_features
 from tunesmith.measure.processes.pool import FailedCall, WorkerPool
 from tunesmith.operators import Operator
 from tunesmith.sketches import Sketch
@@ -27,6 +28,9 @@ Vectors = Mapping[str, Floats]
 # How many programs a worker makes at a time, and for how many seconds at most.
 _CHUNK = 16
 _TIMEOUT = 60.0
+
+# How many programs' loop contexts a worker keeps: of a few kB each.
+_CONTEXTS_KEPT = 4096
 
 
 class ProgramFeatureCache:
@@ -83,18 +87,44 @@ def features_of_programs(
 
 
 def _features(operator: Operator, target: Target, sketch: Sketch, config: Config) -> Vectors | None:
-    from tunesmith.compiler.loop_nest import loop_nest
-    from tunesmith.compiler.passes.pipelines import plain_loops
-
     try:
         program: Any = sketch.program(operator, target, config)
     except InstantiationError:
         return None
-    nest = loop_nest(plain_loops(program)["main"])
     with noting() as parts:
         estimate = sketch.estimate(operator, target, config)
-    features = program_features(nest, estimate, parts.numbers())
+    features = program_features(_CONTEXTS.of(program), estimate, parts.numbers())
     return {kind: vector.astype(np.float32) for kind, vector in features.items()}
+
+
+class LoopContextCache:
+    """The loop contexts of programs by their hash, up to ``capacity`` of them, the newest.
+
+    They are what reading a program costs, and equal programs have equal ones: those of two configs,
+    or of two runs of a process. The estimate of a config is no part of them.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._known: dict[str, LoopContext] = {}
+
+    def of(self, program: Any) -> LoopContext:
+        """The context of a scheduled ``tvm.IRModule``."""
+        from tunesmith.compiler.loop_nest import loop_nest
+        from tunesmith.compiler.passes.pipelines import plain_loops
+
+        digest = program_hash(program)
+        context = self._known.get(digest)
+        if context is None:
+            context = loop_context(loop_nest(plain_loops(program)["main"]))
+            self._known[digest] = context
+            if len(self._known) > self._capacity:
+                del self._known[next(iter(self._known))]
+        return context
+
+
+_CONTEXTS = LoopContextCache(_CONTEXTS_KEPT)
+"""Those of this process, which is a worker."""
 
 
 @cache
@@ -102,7 +132,7 @@ def _lengths() -> Mapping[str, int]:
     """How many features there are of each kind."""
     from tunesmith.compiler.loop_nest import LoopNest
 
-    of_nothing = program_features(LoopNest([], [], []))
+    of_nothing = program_features(loop_context(LoopNest([], [], [])))
     return {kind: len(vector) for kind, vector in of_nothing.items()}
 
 

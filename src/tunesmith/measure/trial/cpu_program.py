@@ -3,33 +3,45 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import numpy.typing as npt
 
 from tunesmith.kernel import arrays
 from tunesmith.measure.devices.device import BuiltProgram
 from tunesmith.measure.trial import timing, weight_cache
-from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.sketches.tir.weights import WEIGHT, with_weights
+
+
+class ProgramData(Protocol):
+    """What a program reads and is compared with; see ``Prepared``."""
+
+    @property
+    def inputs(self) -> list[Any]: ...
+
+    def new_output(self) -> Any: ...
+
+    def mismatch(self, output: npt.NDArray[Any]) -> str | None: ...
 
 
 class CpuProgram:
     """A ``LoadedProgram``. The constructor does all work before the first call of ``main``."""
 
-    def __init__(self, prepared: Prepared, built: BuiltProgram, weights: Path | None) -> None:
+    def __init__(self, data: ProgramData, built: BuiltProgram, weights: Path | None) -> None:
         """``weights`` is the file that caches prepared weights."""
-        self._prepared = prepared
+        self._data = data
         self._module, self._main = built.module, built.main
-        inputs = prepared.inputs
+        inputs = data.inputs
         if built.weights is not None:
             assert weights is not None
             inputs = with_weights(inputs, _laid_out(inputs[WEIGHT], built, weights))
-        self._arguments = [*inputs, prepared.new_output()]
+        self._arguments = [*inputs, data.new_output()]
 
     def call(self) -> None:
         self._main(*self._arguments)
 
     def mismatch(self) -> str | None:
-        return self._prepared.mismatch(self._arguments[-1].numpy())
+        return self._data.mismatch(self._arguments[-1].numpy())
 
     def late_mismatch(self) -> str | None:
         return None  # checking all of the output takes as long as measuring

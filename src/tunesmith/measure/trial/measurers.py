@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
 
 from tunesmith.measure.trial.job import Job
 from tunesmith.problem import Measurer, MeasureSettings
+from tunesmith.target import Target
 
 
 @runtime_checkable
@@ -27,4 +29,17 @@ class Measurers(Protocol):
 
     def measurer(self, job: Job) -> Measurer:
         """A new measurer for a job. Raises ``TunesmithError`` if the job cannot be measured."""
+        ...
+
+
+@runtime_checkable
+class HasMachine(Protocol):
+    """Measurers that know which machine they measure on before they make a measurer.
+
+    Those that do not are taken for ones of this machine where several tasks share a budget: what
+    earlier runs spent on a task elsewhere does not count then.
+    """
+
+    def machine(self, target: Target) -> Mapping[str, Any]:
+        """The ``machine`` of the measurers of jobs for a target. Raises like ``measurer``."""
         ...

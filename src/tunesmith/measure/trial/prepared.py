@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import platform
 import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,11 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.compiler.cross_linker import linker_for
 from tunesmith.errors import UsageError
 from tunesmith.measure.devices.device import CpuDevice, Device
 from tunesmith.measure.trial import weight_cache
 from tunesmith.measure.trial.job import Job
 from tunesmith.measure.trial.verify import find_mismatch, poison_like
+from tunesmith.operators import Argument
 from tunesmith.target import Target
 
 _SEED = 0
@@ -40,8 +43,9 @@ class Prepared:
     weight_cache: Path = field(default_factory=weight_cache.new_folder)
 
     @classmethod
-    def of(cls, job: Job) -> Prepared:
-        """Warm TVM up, make the inputs, compute the reference.
+    def of(cls, job: Job, device: Device | None = None) -> Prepared:
+        """Warm TVM up, make the inputs, compute the reference. Without a ``device`` it is this
+        machine's.
 
         No kernel may run here, because TVM's threads do not survive a fork. Raises ``UsageError``
         if the sketch does not support the operator on the target, and like ``Device.warm_up``.
@@ -54,7 +58,7 @@ class Prepared:
                 f"the sketch '{unfit[0].name}' cannot schedule {job.operator.key} "
                 f"on {job.target.key}: take another sketch"
             )
-        target, device = job.target.to_tvm(), _device_of(job.target)
+        target, device = job.target.to_tvm(), device or _device_of(job.target)
         device.warm_up(target)
         arrays = job.operator.make_inputs(_SEED)
         reference = job.operator.reference(*arrays) if job.settings.verify else None
@@ -89,21 +93,30 @@ class Prepared:
 
     def new_output(self) -> Any:
         """A tensor for the result, filled with ``poison``, or zeros if that is None."""
-        import tvm
+        return new_output(self.job.operator.result, self.poison)
 
-        if self.poison is not None:
-            return tvm.runtime.tensor(self.poison)
-        result = self.job.operator.result
-        output = tvm.runtime.empty(result.shape, result.dtype)
-        output.copyfrom(np.zeros(result.shape, output.numpy().dtype))
-        return output
+
+def new_output(result: Argument, poison: npt.NDArray[Any] | None) -> Any:
+    """A tensor for a result, filled with ``poison``, or zeros if that is None."""
+    import tvm
+
+    if poison is not None:
+        return tvm.runtime.tensor(poison)
+    output = tvm.runtime.empty(result.shape, result.dtype)
+    output.copyfrom(np.zeros(result.shape, output.numpy().dtype))
+    return output
+
+
+def rehearse() -> None:
+    """Trigger lazy imports of TVM, which would otherwise lengthen each trial's run."""
+    from tvm.runtime.module import BenchmarkResult
+
+    BenchmarkResult((1.0,))
 
 
 def _rehearse(prepared: Prepared) -> None:
     """Trigger lazy imports of TVM and NumPy, which would otherwise lengthen each trial's run."""
-    from tvm.runtime.module import BenchmarkResult
-
-    BenchmarkResult((1.0,))
+    rehearse()
     if prepared.reference is not None:
         find_mismatch(prepared.new_output().numpy(), prepared.reference, 0.0, 0.0)
 
@@ -114,4 +127,8 @@ def _device_of(target: Target) -> Device:
         from tunesmith.measure.devices.cuda_device import CudaDevice
 
         return CudaDevice(target.gpu_arch)
+    if target.architecture != platform.machine():  # only to build
+        from tunesmith.measure.devices.cross_device import CrossDevice
+
+        return CrossDevice(linker_for(target.architecture))
     return CpuDevice()

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from tunesmith.errors import one_line
-from tunesmith.measure.failure import Verdict, describe_exit, out_of_memory, tells_no_memory
+from tunesmith.measure.failure import Verdict
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
 from tunesmith.measure.processes.child import Child, Exit
 from tunesmith.measure.processes.stopwatch import Stopwatch
@@ -17,9 +17,6 @@ from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measure.trial.request import Phase, Request
 from tunesmith.measure.trial.trial import run_trial
 from tunesmith.measurement import DeviceState, Measurement, Outcome
-
-# A trial that dies with this share of its memory limit in use is assumed to have run out of memory.
-_NEARLY_ALL = 0.9
 
 _GARBAGE = Verdict(Outcome.UNKNOWN_ERROR, "the trial's process sent garbage to the server")
 
@@ -48,7 +45,7 @@ class TrialProcess:
         self._watch = Stopwatch()
         limit, threads = self._settings.memory_limit, prepared.job.target.core_count
         self._candidate = request.candidate
-        self._child = Child(lambda end: run_trial(prepared, end, self._candidate), limit, threads)
+        self._child = Child(lambda end: run_trial(prepared, end, request), limit, threads)
         self.pid, self.handle = self._child.pid, self._child.handle
         self.channel = self._child.channel
         self._watch.start()
@@ -193,11 +190,7 @@ class TrialProcess:
         """The verdict on a child that died by itself."""
         building = self.phase is Phase.BUILD
         outcome = Outcome.COMPILE_HOST if building else Outcome.RUNTIME_DEVICE
-        limit = self._settings.memory_limit
-        memory = ended.memory - self._own_memory
-        if memory > _NEARLY_ALL * limit or tells_no_memory(ended.last_line):
-            return Verdict(outcome, out_of_memory(limit))
-        return Verdict(outcome, describe_exit(ended.status, ended.last_line))
+        return ended.verdict(outcome, self._settings.memory_limit, self._own_memory)
 
     def result(self) -> dict[str, Any]:
         """The measurement for the client, as JSON, once the trial is decided."""

@@ -14,7 +14,8 @@ from tunesmith.space import Config
 class Request:
     """A candidate to measure, its config as JSON. ``rounds`` is 0 unless it is for a play-off.
 
-    With ``build_only`` its program is built but not run.
+    With ``build_only`` its program is built but not run. ``library`` is the file that keeps its
+    machine code, see ``Build``; empty for none.
     """
 
     id: int
@@ -22,6 +23,7 @@ class Request:
     sketch: str = ""
     rounds: int = 0
     build_only: bool = False
+    library: str = ""
 
     @property
     def candidate(self) -> Candidate:

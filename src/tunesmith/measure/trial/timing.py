@@ -27,6 +27,9 @@ MOST_SERIES = 4
 # fast ones.
 _CONTENDER = 1.5
 
+# What it takes to let another program run, besides its own time; in seconds.
+_TURN = 0.005
+
 # TVM's function that flushes the caches before a repeat, except for the first argument (the data).
 _FLUSH = "cache_flush_cpu_non_first_arg"
 
@@ -90,6 +93,12 @@ def until_steady(
 def calls_a_repeat(seconds: float, min_repeat_time: float) -> int:
     """The number of calls of ``seconds`` for a repeat of at least ``min_repeat_time`` seconds."""
     return max(1, math.ceil(min_repeat_time / max(seconds, 1e-9)))
+
+
+def round_seconds(seconds: float, min_repeat_time: float) -> float:
+    """How long a round of a play-off takes for a program with calls of ``seconds``."""
+    # TVM's timer makes one more call before those that it times.
+    return 2 * seconds + min_repeat_time + _TURN
 
 
 def time_repeats(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from tunesmith.compiler.program_hash import program_hash
 from tunesmith.errors import InstantiationError, describe, one_line
 from tunesmith.measure.devices.device import Build
 from tunesmith.measure.failure import FailedTrialError, out_of_memory
@@ -12,23 +14,38 @@ from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Mes
 from tunesmith.measure.trial.cpu_program import CpuProgram
 from tunesmith.measure.trial.execution import Execution, guarded
 from tunesmith.measure.trial.prepared import Prepared
+from tunesmith.measure.trial.request import Request
 from tunesmith.measurement import Candidate, Outcome
 from tunesmith.sketches.tir.weights import PREPARE, prepared_weights
 
 
-def run_trial(prepared: Prepared, channel: Channel, candidate: Candidate) -> None:
+def run_trial(prepared: Prepared, channel: Channel, request: Request) -> None:
     """Build, then execute the server's commands until it kills this process.
 
     Raises ``ChannelClosedError`` when the server is gone.
     """
-    try:
-        trial = Trial(prepared, candidate, channel.send)
+
+    def built() -> Callable[[Message], Message]:
+        trial = Trial(prepared, request, channel.send)
         built = trial.built
         channel.send({"kind": "built", "resources": built.resources, "code": built.code})
+        return trial.execute
+
+    answer_commands(channel, built)
+
+
+def answer_commands(channel: Channel, make: Callable[[], Callable[[Message], Message]]) -> None:
+    """Make what executes commands, and then answer them until the sender kills this process.
+
+    An exception is reported as the failure of the trial. Raises ``ChannelClosedError`` when the
+    sender is gone.
+    """
+    try:
+        execute = make()
         while True:
             channel.wait()
             for command in channel.receive():
-                channel.send(trial.execute(command))
+                channel.send(execute(command))
     except ChannelClosedError:
         raise
     except FailedTrialError as failure:
@@ -49,17 +66,18 @@ class Trial:
     """
 
     def __init__(
-        self, prepared: Prepared, candidate: Candidate, send: Callable[[Message], None]
+        self, prepared: Prepared, request: Request, send: Callable[[Message], None]
     ) -> None:
         self._prepared = prepared
         self._limit = prepared.job.settings.memory_limit
-        program = self._instantiate(candidate)
-        program_hash = _hash(program)
-        send({"kind": "instantiated", "program_hash": program_hash})
+        program = self._instantiate(request.candidate)
+        digest = program_hash(program)
+        send({"kind": "instantiated", "program_hash": digest})
         self._weights = None
         if prepared_weights(program) is not None:
-            self._weights = prepared.weight_cache / _hash(program[PREPARE])
-        build = Build(program, prepared.target, program_hash, self._weights)
+            self._weights = prepared.weight_cache / program_hash(program[PREPARE])
+        library = Path(request.library) if request.library else None
+        build = Build(program, prepared.target, digest, self._weights, library)
         self.built = guarded(
             Outcome.COMPILE_HOST, lambda: prepared.device.build(build), self._limit
         )
@@ -86,10 +104,3 @@ class Trial:
         except MemoryError as error:
             message = out_of_memory(self._limit)
             raise FailedTrialError(Outcome.COMPILE_HOST, message) from error
-
-
-def _hash(program: Any) -> str:
-    """TVM's structural hash of a module or function: 16 hex digits, the same in every process."""
-    import tvm_ffi
-
-    return f"{tvm_ffi.structural_hash(program) & 0xFFFFFFFFFFFFFFFF:016x}"

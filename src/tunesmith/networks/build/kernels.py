@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,8 +13,8 @@ from tunesmith.cuda.executable import without_compiling
 from tunesmith.errors import TunesmithError, last_line
 from tunesmith.kernel import arrays, calling
 from tunesmith.networks.build.selection import Choice
-from tunesmith.networks.files import missing_instructions
 from tunesmith.networks.graph import Array, Value
+from tunesmith.networks.processors import runs_here
 from tunesmith.operators import Argument
 from tunesmith.sketches.tir.weights import PREPARE, WEIGHT, prepared_weights
 from tunesmith.target import Target
@@ -115,9 +116,9 @@ def layer_kernel(name: str, choice: Choice) -> LayerKernel:
 
 def _where_prepared(choice: Choice) -> Target:
     """The target of the function that lays out weights: it runs in this process, also where the
-    network is for a processor that has more than this machine's."""
+    network is for another processor than this machine's."""
     target = choice.problem.task.target
-    return replace(target, mcpu=None) if missing_instructions(target.processor) else target
+    return target if runs_here(target) else replace(target, mcpu=None, triple=None)
 
 
 def gpu_layer_kernel(name: str, choice: Choice) -> GpuLayerKernel:
@@ -162,7 +163,11 @@ class Code:
     def of(cls, name: str, choice: Choice) -> Code:
         """Compile a choice. Raises like ``layer_kernel``."""
         kernel = layer_kernel(name, choice)
-        kernel.module[name]  # makes machine code: should LLVM crash, it does so here
+        # Make machine code: should LLVM crash, it does so here.
+        if choice.problem.task.target.architecture == platform.machine():
+            kernel.module[name]
+        else:
+            kernel.module.inspect_source("asm")
         preparing = "" if kernel.preparing is None else _text(kernel.preparing)
         return cls(_text(kernel.module), kernel.prepared, preparing)
 

@@ -84,7 +84,8 @@ def compiled_kernels(
     """
     if not uses:
         return {}
-    workers = min(target.core_count, len(uses))
+    cores = target.core_count if target.triple is None else Target().core_count  # this machine's
+    workers = min(cores, len(uses))
     with WorkerPool(workers, how.timeout) as pool:
         names = {task: kernel_name(number, task) for number, task in enumerate(uses, first_number)}
         return _Programs(uses, constant_bytes, target, how, names=names, pool=pool).kernels()

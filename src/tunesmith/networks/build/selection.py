@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -82,7 +83,8 @@ def picked(
     """What the sketches' estimates say is fastest, corrected by a model, all weighed.
 
     Without constant weights these are a few configs of each sketch. With such each sketch has its
-    best config, and the best with smaller weights where those come in several sizes.
+    best config, the best with smaller weights where those come in several sizes, and one that reads
+    the weights as they are if there is one: tasks can share these.
     """
     found: list[Choice] = []
     for problem, starts in estimated(problems, model, seed):
@@ -106,8 +108,26 @@ def _picks(problem: TaskProblem, starts: Sequence[Start]) -> list[Choice]:
             best = _pick(problem, start).weighed()
         except InstantiationError:
             continue
-        return [best, *(_pick(problem, it).weighed() for it in _smaller(problem, starts, best))]
+        smaller = [_pick(problem, it).weighed() for it in _smaller(problem, starts, best)]
+        return [best, *smaller, *_plain(problem, tried, best)]
     return []
+
+
+def _plain(problem: TaskProblem, tried: Sequence[Start], best: Choice) -> list[Choice]:
+    """The best of these starts that reads weights as they are, at last the default; none if that
+    lays them out, as then all configs of a sketch do."""
+    estimate = problem.estimate(problem.default)
+    if not best.laid_out or estimate is None:
+        return []
+    default = Choice(problem, problem.default, estimate, Origin.MODEL).weighed()
+    if default.laid_out:
+        return []
+    for start in tried:
+        with suppress(InstantiationError):
+            choice = _pick(problem, start).weighed()
+            if not choice.laid_out:
+                return [choice]
+    return [default]
 
 
 def _pick(problem: TaskProblem, start: Start) -> Choice:

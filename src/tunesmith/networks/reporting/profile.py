@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
+from tunesmith.errors import TunesmithError
 from tunesmith.networks.check import random_inputs
 from tunesmith.networks.compiled import CompiledNetwork
 from tunesmith.networks.graph import Array
@@ -14,7 +15,6 @@ from tunesmith.networks.reporting.brief import brief
 from tunesmith.operators import operator_from_json
 from tunesmith.reports.networks.model import CallPart, CallTimes
 from tunesmith.sketches.cpu.model.roofline import bound
-from tunesmith.target import Target
 
 # Plain calls and watched ones: as many of each as fit these seconds, within bounds.
 _SECONDS = 2.0
@@ -101,7 +101,10 @@ def _part(network: CompiledNetwork, name: str, seconds: float) -> CallPart:
     if kernel is None:
         return CallPart(name=name, seconds=seconds)
     operator = operator_from_json(kernel.operator)
-    least = bound(operator, Target(mcpu=description.processor, cores=description.cores))
+    try:
+        least = bound(operator, description.target)
+    except TunesmithError:  # LLVM knows the processor, and may not be here: on a board
+        least = None
     return CallPart(
         name=name,
         seconds=seconds,

@@ -21,10 +21,12 @@ def uncovered(network: Network) -> list[str]:
 
 
 def check_recorded(tasks: Sequence[StoredTask], title: str) -> None:
-    """Raises ``UsageError`` if this machine has not measured any of a network's tasks."""
+    """Raises ``UsageError`` if none of a network's tasks has a record."""
     if not any(task.best is not None for task in tasks):
+        triple = next((task.task.target.triple for task in tasks), None)
+        where = "on this machine" if triple is None else f"for {triple}"
         raise UsageError(
-            f"no time is recorded for any layer of {title} on this machine: tune it first, with "
+            f"no time is recorded for any layer of {title} {where}: tune it first, with "
             "'tunesmith network tune'"
         )
 
@@ -39,7 +41,7 @@ def network_report(
     commands: Sequence[str] = (),
     picking: Callable[[Task], None] = lambda _: None,
 ) -> NetworkReport:
-    """What a store knows of a network on this machine; ``tasks`` are all of its.
+    """What a store knows of a network; ``tasks`` are all of its.
 
     ``picking`` is as for ``task_rows``. Raises ``UsageError`` like ``check_recorded``.
     """

@@ -1,4 +1,4 @@
-"""What a store knows of a network's tasks on this machine."""
+"""What a store knows of a network's tasks on a machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from functools import cached_property
 
 from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.measure.task.problem import TaskProblem
-from tunesmith.store import Record, Session, Store
+from tunesmith.store import Record, Session
+from tunesmith.store.reading import Reader
 from tunesmith.task import Task
 
 
@@ -32,13 +33,14 @@ class TunedRun:
 
 @dataclass(frozen=True, eq=False)
 class StoredTask:
-    """A task of so many ``layers`` in a store. Records of other versions of its sketches than the
-    current ones do not count."""
+    """A task of so many ``layers`` in a store, on a ``machine`` as the store has it. Records of
+    other versions of its sketches than the current ones do not count."""
 
     task: Task
     layers: int
     problems: Sequence[TaskProblem]
-    store: Store
+    store: Reader
+    machine: str | None = None
 
     @property
     def _sketches(self) -> list[tuple[str, int]]:
@@ -48,14 +50,18 @@ class StoredTask:
     @cached_property
     def best(self) -> Record | None:
         """The best record, which a build takes."""
-        return self.store.best(self.task.key, among=self._sketches)
+        return self.store.best(self.task.key, among=self._sketches, machine=self.machine)
 
     @cached_property
     def default_seconds(self) -> float | None:
         """Seconds of the default schedule, which is that of the first sketch; None if unknown."""
         name, version = self._sketches[0]
         found = self.store.measurement_of(
-            self.task.key, self.problems[0].default, sketch=name, sketch_version=version
+            self.task.key,
+            self.problems[0].default,
+            sketch=name,
+            sketch_version=version,
+            machine=self.machine,
         )
         return found.seconds if found is not None and found.valid else None
 
@@ -65,20 +71,32 @@ class StoredTask:
         sketches = set(self._sketches)
         records: dict[str, list[Record]] = {}
         for play_off in (False, True):
-            for record in self.store.records(self.task.key, play_off=play_off):
+            found = self.store.records(self.task.key, play_off=play_off, machine=self.machine)
+            for record in found:
                 if (record.sketch, record.sketch_version) in sketches:
                     records.setdefault(record.session.uid, []).append(record)
         return [
             TunedRun(run, sorted(records.get(run.uid, []), key=lambda record: record.created))
-            for run in self.store.sessions(self.task.key)
+            for run in self.store.sessions(self.task.key, machine=self.machine)
             if sketches.intersection(run.sketches)
         ]
 
     @property
     def trials(self) -> int:
-        return sum(not record.play_off for run in self.runs for record in run.records)
+        counts = (
+            self.store.outcomes(
+                self.task.key, sketch=name, sketch_version=version, machine=self.machine
+            )
+            for name, version in self._sketches
+        )
+        return sum(sum(outcomes.values()) for outcomes in counts)
 
 
-def stored_tasks(tasks: Mapping[Task, int], store: Store) -> list[StoredTask]:
+def stored_tasks(
+    tasks: Mapping[Task, int], store: Reader, machine: str | None = None
+) -> list[StoredTask]:
     """The tasks of a network, of which each is so many layers."""
-    return [StoredTask(task, layers, problems_of(task), store) for task, layers in tasks.items()]
+    return [
+        StoredTask(task, layers, problems_of(task), store, machine)
+        for task, layers in tasks.items()
+    ]

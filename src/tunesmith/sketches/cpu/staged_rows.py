@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tunesmith.operators import LayerNorm, Operator, Softmax
 from tunesmith.sketches.cpu.model.machine import Machine
-from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.sketch import ScheduleSketch, instantiating
 from tunesmith.sketches.tir.loop_nest import lower
 from tunesmith.sketches.tir.row_stages import RowStages, known_row_stages, row_stages
 from tunesmith.sketches.tir.schedules import schedule_of
@@ -25,7 +25,7 @@ _DEFAULT_LANES = 16
 _FUNCTION_CYCLES = 7.0
 
 
-class CpuStagedRows(Sketch):
+class CpuStagedRows(ScheduleSketch):
     """Shares rows among the cores and does all of a row's stages while the row is in cache.
 
     Reductions run in ``lanes`` partial results side by side, which one vector holds; elementwise
@@ -62,8 +62,11 @@ class CpuStagedRows(Sketch):
         return Config({**values, "fuse": "row", "unroll": 1})
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        return self.schedule(operator, target, config, lower(operator)).mod
+
+    def schedule(self, operator: Operator, target: Target, config: Config, definition: Any) -> Any:
         with instantiating(self.space(operator, target), config):
-            return _schedule(operator, known_row_stages(operator, self.name), config)
+            return _schedule(definition, known_row_stages(operator, self.name), config)
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
         stages, machine = known_row_stages(operator, self.name), Machine.of(target)
@@ -80,8 +83,8 @@ def _lanes(length: int) -> tuple[int, ...]:
     return tuple(d for d in range(1, min(length, MAX_LANES) + 1) if length % d == 0)
 
 
-def _schedule(operator: Operator, stages: RowStages, config: Config) -> Any:
-    schedule = schedule_of(lower(operator))
+def _schedule(module: Any, stages: RowStages, config: Config) -> Any:
+    schedule = schedule_of(module)
     for name in stages.elementwise:
         if not config[f"store_{name}"]:
             schedule.compute_inline(schedule.get_sblock(name))
@@ -99,7 +102,7 @@ def _schedule(operator: Operator, stages: RowStages, config: Config) -> Any:
         if name in inner and len(schedule.get(schedule.get_sblock(name)).iter_vars) > 1:
             loop = schedule.get_loops(schedule.get_sblock(name))[-1]
             _vectorize(schedule, loop, _number(config, "lanes_output"), unroll=1)
-    return schedule.mod
+    return schedule
 
 
 def _element_cycles(stages: RowStages, machine: Machine, size: float, config: Config) -> float:

@@ -10,7 +10,7 @@ from tunesmith.operators import Elementwise, Operand, Operator, element_bits
 from tunesmith.sketches.cuda.estimates.block_work import BlockWork, bytes_of_tensors, seconds
 from tunesmith.sketches.cuda.estimates.gpu import Gpu, estimated
 from tunesmith.sketches.cuda.limits import WARP
-from tunesmith.sketches.sketch import Sketch, instantiating, known
+from tunesmith.sketches.sketch import ScheduleSketch, instantiating, known
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.instructions import instructions_of
 from tunesmith.sketches.tir.loop_nest import lower
@@ -28,7 +28,7 @@ _ACCESS, _PLACE, _DIVISION = 3, 12, 8
 _L2_CYCLES, _OTHER_REGISTERS = 300, 20
 
 
-class CudaElementwise(Sketch):
+class CudaElementwise(ScheduleSketch):
     """Neighbouring threads compute neighbouring vectors, each a few of them.
 
     A block has ``threads``, which do ``steps`` vectors of ``vector`` elements each, one after the
@@ -58,10 +58,13 @@ class CudaElementwise(Sketch):
         return Config({"threads": threads, "vector": _widths(operator)[-1], "steps": 1})
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        return self.schedule(operator, target, config, lower(operator)).mod
+
+    def schedule(self, operator: Operator, target: Target, config: Config, definition: Any) -> Any:
         operator = known(self, operator, Elementwise)
         with instantiating(self.space(operator, target), config):
             threads, vector, steps = _numbers(config)
-            schedule = schedule_of(lower(operator))
+            schedule = schedule_of(definition)
             (stage,) = schedule.get_child_blocks(schedule.get_sblock("root"))
             elements = schedule.fuse(*schedule.get_loops(stage))
             block, _, thread, inner = schedule.split(elements, [None, steps, threads, vector])
@@ -69,7 +72,7 @@ class CudaElementwise(Sketch):
             schedule.bind(thread, "threadIdx.x")
             if vector > 1:
                 schedule.vectorize(inner)
-            return schedule.mod
+            return schedule
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
         operator = known(self, operator, Elementwise)

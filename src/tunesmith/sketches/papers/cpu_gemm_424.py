@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 from tunesmith.operators import Matmul, Operator
 from tunesmith.sketches.cpu.tiled.schedule import LANES
-from tunesmith.sketches.sketch import Sketch, instantiating, known
+from tunesmith.sketches.sketch import ScheduleSketch, instantiating, known
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.definitions import begin
 from tunesmith.sketches.tir.loop_nest import LoopNest, known_loop_nest, lower, output_stage
-from tunesmith.sketches.tir.schedules import schedule_of
 from tunesmith.space import Config, Factorization, Space
 from tunesmith.target import Target
 
@@ -25,7 +25,7 @@ _DEFAULT_ROWS = 6
 Tiles = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
-class CpuGemm424(Sketch):
+class CpuGemm424(ScheduleSketch):
     """Only when named: the space d = (4, 2, 4) of the G-BFS and N-A2C paper, for ``matmul``.
 
     Rows are split in four nested loops, the sum in two and columns in four, and that is all there
@@ -61,9 +61,13 @@ class CpuGemm424(Sketch):
         return Config({"tile_m": tile_m, "tile_k": (1, k), "tile_n": tile_n})
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        return self.schedule(operator, target, config, lower(operator)).mod
+
+    def schedule(self, operator: Operator, target: Target, config: Config, definition: Any) -> Any:
         with instantiating(self.space(operator, target), config):
-            nest = known_loop_nest(operator, self.name)
-            return _schedule(operator, nest, _tiles(config))
+            schedule, nest = begin(definition, operator, known_loop_nest(operator, self.name))
+            _apply(schedule, nest, _tiles(config))
+            return schedule
 
 
 def _tiles(config: Config) -> Tiles:
@@ -72,8 +76,7 @@ def _tiles(config: Config) -> Tiles:
     return tuple(map(int, m)), tuple(map(int, k)), tuple(map(int, n))
 
 
-def _schedule(operator: Operator, nest: LoopNest, tiles: Tiles) -> Any:
-    schedule = schedule_of(lower(operator))
+def _apply(schedule: Any, nest: LoopNest, tiles: Tiles) -> None:
     sums = schedule.get_sblock(nest.block)
     output = output_stage(schedule, sums, nest)
     (m0, m1, m2, m3), (k0, k1), (n0, n1, n2, n3) = tiles
@@ -97,7 +100,6 @@ def _schedule(operator: Operator, nest: LoopNest, tiles: Tiles) -> Any:
     # Last: vectorised loops need the sum in one piece.
     start = schedule.decompose_reduction(sums, blocks)
     _vectorize(schedule, schedule.get_loops(start)[-1])
-    return schedule.mod
 
 
 def _vectorize(schedule: Any, loop: Any) -> None:

@@ -121,14 +121,21 @@ def known_loop_nest(operator: Operator, sketch: str) -> LoopNest:
 def main_loop_nest(operator: Operator) -> LoopNest | None:
     """The loop nest of the operator's one reduction; None if it has none or several, or if stages
     after it have another shape, so that they cannot be computed tile by tile of it."""
-    schedule = schedule_of(lower(operator))
+    return loop_nest_of(lower(operator))
+
+
+def loop_nest_of(module: Any) -> LoopNest | None:
+    """The same of an unscheduled module, whose one function is named ``main``."""
+    schedule = schedule_of(module)
     blocks = [(block, schedule.get(block)) for block in _blocks(schedule)]
     reductions = [(ref, block) for ref, block in blocks if block.init is not None]
     if len(reductions) != 1:
         return None
     ref, block = reductions[0]
     produced = {write.source.name for _, other in blocks for write in other.writes}
-    after = _closure(schedule.get_consumers, ref)
+    reached = _names(schedule, _closure(schedule.get_consumers, ref))
+    # In the order of the program: of branches that meet again, the last stage is where they meet.
+    after = [ref for ref, block in blocks if block.name_hint in reached]
     shapes = {_extents(schedule.get(one)) for one in (ref, *after)}
     if len(shapes) > 1:
         return None

@@ -1,7 +1,8 @@
 """Enumerates the valid combinations of parameters without trying all combinations.
 
 Parameters are bound one after the other, a block of rows at a time, and a constraint is applied as
-soon as all its names are bound. Blocks are taken depth first: memory stays small, the first
+soon as all its names are bound. Of conditions that it joins by ``and``, each is applied as soon as
+its own names are. Blocks are taken depth first: memory stays small, the first
 combinations come at once, and the order is lexicographic in the values' numbers.
 """
 
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.space.columns import Array, Column, Frame, magnitude, take
-from tunesmith.space.constraint import Constraint
+from tunesmith.space.constraint import Conjunct, Constraint
 from tunesmith.space.parameters.parameter import Parameter
 from tunesmith.space.value import Value
 
@@ -71,6 +72,21 @@ def binding_constraints(
     return complete
 
 
+def binding_conjuncts(
+    parameters: Sequence[Parameter], constraints: Sequence[Constraint]
+) -> list[list[Conjunct]]:
+    """For each parameter, the conditions that can be applied then, before their constraints can."""
+    place = {parameter.name: index for index, parameter in enumerate(parameters)}
+    complete: list[list[Conjunct]] = [[] for _ in parameters]
+    for constraint in constraints:
+        last = max(place[name] for name in constraint.names)
+        for part in constraint.conjuncts:
+            own = max(place[name] for name in part.names)
+            if own < last:
+                complete[own].append(part)
+    return complete
+
+
 class Binder:
     """Binds ``parameters`` one after the other, each to the values that the constraints allow.
 
@@ -86,6 +102,7 @@ class Binder:
         self.domains = [Domain(parameter) for parameter in parameters]
         self._names = [parameter.name for parameter in parameters]
         self._complete = binding_constraints(parameters, constraints)
+        self._conjuncts = binding_conjuncts(parameters, constraints)
         self._limit = limit
         self._cost = 0
 
@@ -99,18 +116,19 @@ class Binder:
         self._spend(len(rows) * cardinality)
         height = max(1, BLOCK_ROWS // cardinality)
         place = {name: index for index, name in enumerate(names)}
+        conditions: list[Constraint | Conjunct] = [*self._conjuncts[depth], *self._complete[depth]]
         for top in range(0, len(rows), height):
             some = np.arange(top, min(top + height, len(rows)), dtype=np.int64)
             for start in range(0, cardinality, BLOCK_ROWS):
                 numbers = np.arange(start, min(start + BLOCK_ROWS, cardinality), dtype=np.int64)
                 origins, values = np.repeat(some, len(numbers)), np.tile(numbers, len(some))
-                for constraint in self._complete[depth]:
+                for condition in conditions:
                     bound = {
                         name: rows[origins, place[name]]
-                        for name in constraint.names
+                        for name in condition.names
                         if name in place
                     }
-                    mask = self._mask(constraint, {**bound, self._names[depth]: values})
+                    mask = self._mask(condition, {**bound, self._names[depth]: values})
                     origins, values = origins[mask], values[mask]
                 if len(origins):
                     yield origins, values
@@ -120,17 +138,19 @@ class Binder:
         later = self._complete[depth + 1 :]
         return {name for complete in later for constraint in complete for name in constraint.names}
 
-    def _mask(self, constraint: Constraint, bound: Mapping[str, Array]) -> Array:
-        """The rows in which a constraint holds; ``bound`` has the numbers of its names' values."""
-        numbers = {name: bound[name] for name in constraint.names}
+    def _mask(self, condition: Constraint | Conjunct, bound: Mapping[str, Array]) -> Array:
+        """The rows in which a condition holds; ``bound`` has the numbers of its names' values."""
+        numbers = {name: bound[name] for name in condition.names}
         columns = {name: self._domain(name).column(rows) for name, rows in numbers.items()}
         bounds = {name: magnitude(column) for name, column in columns.items()}
         rows = len(next(iter(numbers.values())))
-        mask = constraint.holds_columns(Frame(columns, rows), bounds)
-        return self._mask_in_python(constraint, numbers) if mask is None else mask
+        mask = condition.holds_columns(Frame(columns, rows), bounds)
+        return self._mask_in_python(condition, numbers) if mask is None else mask
 
-    def _mask_in_python(self, constraint: Constraint, numbers: Mapping[str, Array]) -> Array:
-        """Evaluates the constraint once for each distinct combination of the values it reads."""
+    def _mask_in_python(
+        self, condition: Constraint | Conjunct, numbers: Mapping[str, Array]
+    ) -> Array:
+        """Evaluates the condition once for each distinct combination of the values it reads."""
         block = np.stack(list(numbers.values()), axis=1)
         distinct, inverse = np.unique(block, axis=0, return_inverse=True)
         self._spend(len(distinct) * _PYTHON_COST)
@@ -138,7 +158,7 @@ class Binder:
             self._domain(name).values(distinct[:, index]) for index, name in enumerate(numbers)
         ]
         holds = [
-            constraint.holds(dict(zip(numbers, values, strict=True)))
+            condition.holds(dict(zip(numbers, values, strict=True)))
             for values in zip(*columns, strict=True)
         ]
         return np.array(holds, dtype=bool)[inverse.reshape(-1)]

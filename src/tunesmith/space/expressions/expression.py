@@ -51,9 +51,18 @@ _FAILURES = (ArithmeticError, TypeError, ValueError, IndexError)
 class Expression:
     """A parsed condition. Raises SpaceError that names a part which is not allowed."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, root: Node | None = None) -> None:
         self.text = text
-        self.root = _Reader(text).read()
+        self.root = _Reader(text).read() if root is None else root
+
+    @cached_property
+    def conjuncts(self) -> tuple[Expression, ...]:
+        """The conditions that it joins by ``and``; none if that is not what it does."""
+        root = self.root
+        if not isinstance(root, Logic) or not root.all_of:
+            return ()
+        parts = [Expression(self.text, operand) for operand in root.operands]
+        return tuple(leaf for part in parts for leaf in part.conjuncts or (part,))
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ def _has_enough(store: Store, scope: Scope, key: str | None) -> bool:
     if store.written() < LEAST_TRIALS:  # which is quick, and most often all that it takes
         return False
     count = 0
-    for summary in store.tasks():
+    for summary in store.tasks(machine=scope.machine):
         if summary.key != key:
             task = task_of(summary)
             count += summary.trials if task is not None and scope.has(task) else 0

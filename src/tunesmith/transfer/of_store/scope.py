@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from tunesmith.errors import TunesmithError
+from tunesmith.store import ANY_MACHINE
 from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.transfer.training_set import Series
@@ -22,6 +23,14 @@ class Scope:
     target: Target | None
     operators: Collection[str] = ()
     sketches: Collection[str] = ()
+
+    @property
+    def machine(self) -> str | None:
+        """Whose trials, as in ``Store``: this machine's for its own processor, and those of all for
+        all targets and for another processor, such as that of a device elsewhere."""
+        if self.target is None or _processor(self.target) != _processor(Target(self.target.kind)):
+            return ANY_MACHINE
+        return None
 
     @property
     def name(self) -> str:

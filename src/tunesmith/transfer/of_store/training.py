@@ -35,7 +35,7 @@ def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
     heard = Heard(tell)
     BoostedTrees(0)  # whose complaint is due before all of a store is read
     written = store.written()
-    found = stored_set(store)
+    found = stored_set(store, machine=scope.machine)
     series = [each for each in found.series if scope.chosen(each)]
     count = sum(len(each.configs) for each in series)
     heard.inform(
@@ -72,7 +72,8 @@ def held_out_scores(
     Raises like ``train``.
     """
     heard = Heard(tell)
-    chosen = [each for each in stored_set(store).series if scope.chosen(each)]
+    known = stored_set(store, machine=scope.machine)
+    chosen = [each for each in known.series if scope.chosen(each)]
     series = [each for each in chosen if problem_of(each) is not None]
     below = below_of(scope)
     found: list[Score] = []

@@ -45,9 +45,12 @@ class Prospects:
         improvement = expected_improvement(gains, self.posterior.deviations)
         if self.share < 1.0:
             improvement *= np.clip(self.share + means[:, 2], _LEAST_CHANCE, 1.0)
-        for number in np.argsort(-improvement / np.exp(means[:, 1]), kind="stable").tolist():
+        worth = improvement / np.exp(means[:, 1])
+        for _ in range(len(worth)):
+            number = int(np.argmax(worth))
             if self.candidates.configs[number] not in seen:
                 self.posterior.expect(number)
                 self.taken += 1
-                return int(number)
+                return number
+            worth[number] = -np.inf
         return None

@@ -2,8 +2,8 @@
 
 It combines ideas of the papers' tuners and their baselines. Local search along the topology of the
 parameters refines good configs (OpEvo, G-BFS). A model of all observations selects the candidates
-that are worth a trial (NoSE, AutoTVM). Random candidates, ranked by the same model, escape local
-optima.
+that are worth a trial (NoSE, AutoTVM). Random candidates, and those that estimates like most, are
+ranked by the same model, and escape local optima.
 
 The model is a Gaussian process over the logarithm of seconds, in coordinates in which powers of two
 are similar. The next config has the largest expected improvement (Jones, Schonlau and Welch,
@@ -30,6 +30,7 @@ from tunesmith.features import Coordinates
 from tunesmith.measurement import Measurement
 from tunesmith.models.gaussian_process import GaussianProcess
 from tunesmith.space import Config, Space
+from tunesmith.tuners.auto.favourites import Favourites
 from tunesmith.tuners.auto.neighbourhood import Choices, Neighbourhood, Pool
 from tunesmith.tuners.auto.observations import Observations, standardised
 from tunesmith.tuners.auto.prospects import Prospects
@@ -45,6 +46,13 @@ _FITTED = 120
 
 # The number of successive proposals, without an observation between them, from the same candidates.
 _PROPOSALS_PER_POOL = 4
+
+# Where more than this many proposals are asked for at once, candidates serve a share of them, and
+# the next ones are also around so many of those that were thought most of.
+_FEW = 64
+_SHARE = 1 / 8
+_MOST_PER_POOL = 64
+_PROMISING = 8
 
 # The size of the pool of random configs. It is renewed when the model is refitted, but not before
 # this many proposals.
@@ -67,6 +75,7 @@ class Auto(Tuner):
     near: int = option(8, "best configs whose neighbours are candidates")
     varied: int = option(3, "best configs with all variations of a parameter as candidates")
     random: int = option(90, "random candidates for each proposal")
+    liked: int = option(64, "candidates that estimates like most, where there are some")
     round_share: float = option(0.67, "share of the random configs that favours powers of two")
     refit: float = option(0.15, "growth of the observations after which the model is refitted")
     patience: int = option(400, "trials without a better config until it begins anew elsewhere")
@@ -75,7 +84,7 @@ class Auto(Tuner):
         self.require_least(2, "initial")
         self.require_least(10, "model_size")
         self.require_least(1, "near", "patience")
-        self.require_least(0, "varied", "random")
+        self.require_least(0, "varied", "random", "liked")
         self.require_share("told_apart", above_0=True)
         self.require_share("round_share")
         self.require(self.refit > 0.0, f"refit must be above 0, not {self.refit}")
@@ -94,6 +103,10 @@ class AutoSearch(Search):
     several proposals in a row differ, and none waits.
 
     The search refines the best configs of a region: those observed since it began, or began anew.
+
+    Where many configs are wanted at once, as for a fleet of devices, a model for every few of them
+    would take longer than the trials. So more of them come from the same candidates; and these are
+    also around the proposals that the model thinks most of, more than a step from observed ones.
     """
 
     def __init__(self, settings: Auto, view: View, seed: int) -> None:
@@ -102,6 +115,7 @@ class AutoSearch(Search):
         self._trend = Trend(view)
         self._coordinates = Coordinates(view.space)
         self._neighbourhood = Neighbourhood(view.space, self._coordinates, self.rng)
+        self._favourites = Favourites(view, self._coordinates, self.rng)
         self._pool: Pool | None = None
         self._pool_lasts = 0
         self._first: list[Config] | None = None
@@ -111,9 +125,17 @@ class AutoSearch(Search):
         self._pending: dict[Config, tuple[Array, Array]] = {}  # coordinates and prediction
         self._prospects: Prospects | None = None
         self._region = Region()
+        self._asked = self._most_asked = 0
+        self._asked_before: set[Config] = set()
+
+    def propose(self, count: int) -> list[Config]:
+        self._asked = count
+        self._asked_before = set(self._pending) if count > _FEW else set()
+        self._most_asked = max(self._most_asked, count)
+        return super().propose(count)
 
     def next_config(self) -> Config | None:
-        if self._region.is_exhausted(len(self._known), self.settings.patience):
+        if self._region.is_exhausted(len(self._known), self._patience):
             self._region = Region(len(self._known), len(self.seen))
             self._first = self._prospects = None
         few = self._region.valid < 2 or self._region.proposed(self.seen) < self.settings.initial
@@ -127,6 +149,18 @@ class AutoSearch(Search):
         self._prospects = None
         log = self._known.add(measurement, self._coordinates.of(measurement.config))
         self._region.count(log, len(self._known))
+
+    @property
+    def _patience(self) -> int:
+        """That of the settings; more where many are proposed before the first of them is known."""
+        return self.settings.patience + (2 * self._most_asked if self._most_asked > _FEW else 0)
+
+    @property
+    def _per_pool(self) -> int:
+        """The number of successive proposals from the same candidates."""
+        if self._asked <= _FEW:
+            return _PROPOSALS_PER_POOL
+        return min(int(_SHARE * self._asked), _MOST_PER_POOL)
 
     def _initial(self) -> Config | None:
         """The next new initial config; None if there is none left."""
@@ -157,7 +191,7 @@ class AutoSearch(Search):
 
     def _best_candidate(self) -> Config | None:
         """The new config with the most expected improvement per second; None without candidates."""
-        if self._prospects is None or self._prospects.taken >= _PROPOSALS_PER_POOL:
+        if self._prospects is None or self._prospects.taken >= self._per_pool:
             self._prospects = self._new_prospects()
         number = self._prospects.take(self.seen)
         if number is None:
@@ -199,6 +233,15 @@ class AutoSearch(Search):
         while len(self._pending) > _MOST_PENDING:
             del self._pending[next(iter(self._pending))]  # the oldest
 
+    def _promising(self) -> list[Config]:
+        """The best by prediction that this call proposed: older ones would lead ever further."""
+        means = {
+            config: float(prediction[0])
+            for config, (_, prediction) in self._pending.items()
+            if config not in self._asked_before
+        }
+        return sorted(means, key=means.__getitem__)[:_PROMISING]
+
     def _some(self, order: Places) -> Places:
         """The observations for the model: half of them the region's best, the others random."""
         size, count = self.settings.model_size, len(self._known)
@@ -222,7 +265,9 @@ class AutoSearch(Search):
         settings, known = self.settings, self._known
         best = order[: settings.near]
         nearest = [known.configs[i] for i in best[np.isfinite(known.logs[best])]]
+        nearest += self._promising() if self._asked > _FEW else []
         parts = [self._current_pool().draw(settings.random)]
+        parts += [self._favourites.new(settings.liked, self.seen)] if settings.liked else []
         parts += [self._neighbourhood.neighbours(config) for config in nearest]
         parts += [self._neighbourhood.variations(config) for config in nearest[: settings.varied]]
         return Choices.joined(parts)

@@ -65,7 +65,7 @@ class AutoTVM(Tuner):
     steps: int = option(500, "moves of each chain for a batch, at most")
     model: str = option("boosted-trees", "the cost model")
     features: FeatureKind = option("configuration", "what the model learns from")
-    programs: int = option(256, "programs made for a batch, where these have the features")
+    programs: int = option(256, "programs made for a whole batch, where these have the features")
     objective: Objective | None = option(
         None, "what the model learns, if it has a choice; none: its default"
     )
@@ -126,6 +126,7 @@ class AutoTVMSearch(Search):
         self._model = settings.made_model(self._rows.coordinates.count)
         self._chains: Chains | None = None
         self._configs: list[Config] = []  # all observed ones
+        self._observed_rows = self._rows.of([])  # their rows, as far as they were asked for
         self._speeds: list[float] = []  # in calls per second
         self._keys: dict[Config, int] = {}  # of the seen ones
         self._batch: deque[Config | None] = deque()  # None: a random one
@@ -195,12 +196,14 @@ class AutoTVMSearch(Search):
         prior = self._weighty(values)
         worth = self._quick_worth(values, prior)
         chosen_again = settings.features != "configuration" or prior is not None
-        # The chains go on from batch to batch: for small ones they move less, and less far.
+        # The chains go on from batch to batch: for small ones they move less, and less far, and
+        # fewer of what they find is looked at closely.
         share = size / settings.batch
+        close = max(keep, math.ceil(settings.programs * share))
         best = self._chains.run(
             lambda rows: worth(of.features(rows)),
             math.ceil(settings.steps * share),
-            max(keep, settings.programs) if chosen_again else keep,
+            close if chosen_again else keep,
             self._known(),
             hottest=share,
         )
@@ -208,7 +211,7 @@ class AutoTVMSearch(Search):
             return best.rows, best.scores
         rows = best.rows
         if prior is not None:
-            rows = self._with_liked(rows, prior)
+            rows = self._with_liked(rows, prior, close)
         scores = self._scores(rows, values, prior)
         order = np.argsort(-scores, kind="stable")[:keep]
         return rows[order], scores[order]
@@ -226,7 +229,9 @@ class AutoTVMSearch(Search):
 
     def _quick_worth(self, values: Array, prior: GlobalPrior | None) -> Callable[[Array], Array]:
         """What configs are worth by their features, which takes the chains no time."""
-        known = self._rows.features(self._rows.of(self._configs))
+        new = self._rows.of(self._configs[len(self._observed_rows) :])
+        self._observed_rows = np.concatenate([self._observed_rows, new])
+        known = self._rows.features(self._observed_rows)
         judge = Judge(self._model if prior is None else self._local, self.settings.acquisition)
         if prior is None:
             judge.learn(known, values)
@@ -258,9 +263,9 @@ class AutoTVMSearch(Search):
         configs, scores = prior.favourites(keep)
         return self._rows.of(configs), scores / (float(scores.std()) or 1.0)
 
-    def _with_liked(self, rows: Rows, prior: GlobalPrior) -> Rows:
-        """Rows, and those that a model of other tasks likes that were not tried yet."""
-        new, _ = prior.favourites(self.settings.programs, without=self.seen)
+    def _with_liked(self, rows: Rows, prior: GlobalPrior, count: int) -> Rows:
+        """Rows, and ``count`` that a model of other tasks likes that were not tried yet."""
+        new, _ = prior.favourites(count, without=self.seen)
         joined = np.concatenate([rows, self._rows.of(new)])
         _, first = np.unique(self._rows.keys(joined), return_index=True)
         return joined[np.sort(first)]

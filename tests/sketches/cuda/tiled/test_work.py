@@ -17,13 +17,14 @@ from tunesmith.sketches.cuda.estimates.block_work import BlockWork, bytes_of_ten
 from tunesmith.sketches.cuda.estimates.gpu import Gpu
 from tunesmith.sketches.cuda.tiled.block_tiling import Tiling
 from tunesmith.sketches.cuda.tiled.reads import reads_of
-from tunesmith.sketches.cuda.tiled.schedule import scheduled
+from tunesmith.sketches.cuda.tiled.schedule import schedule_nest
 from tunesmith.sketches.cuda.tiled.work import (
     tiled_seconds,
     unrolled_part,
     work_of_tiles,
 )
-from tunesmith.sketches.tir.loop_nest import LoopNest, main_loop_nest
+from tunesmith.sketches.tir.loop_nest import LoopNest, lower, main_loop_nest
+from tunesmith.sketches.tir.schedules import schedule_of
 from tunesmith.target import Target
 
 TARGET = Target("cuda", arch="sm_90")
@@ -157,7 +158,9 @@ def test_loads_and_registers_are_those_that_nvcc_makes_of_it(
     operator: Operator, tiling: Tiling, tmp_path: Path
 ) -> None:
     nest = nest_of(operator)
-    source = cuda_source(scheduled(operator, nest, tiling), TARGET.to_tvm())
+    schedule = schedule_of(lower(operator))
+    schedule_nest(schedule, nest, tiling)
+    source = cuda_source(schedule.mod, TARGET.to_tvm())
     ptx = ptx_of(source, tmp_path)
     unrolled = unrolled_part(nest, tiling)
     sums = math.prod(parts[1] * parts[3] for parts in tiling.spatial.values())

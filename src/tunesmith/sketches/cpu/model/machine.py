@@ -238,7 +238,7 @@ class Machine:
 
 @lru_cache(maxsize=64)
 def _machine(target: Target, cores: int) -> Machine:
-    own = target.mcpu is None or target.mcpu == host_processor()
+    own = target.triple is None and target.mcpu in (None, host_processor())
     core = processor.core_of(target.processor)
     caches = processor.caches_of(target.processor)
     known = target.instructions

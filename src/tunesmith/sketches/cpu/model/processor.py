@@ -83,8 +83,10 @@ _CORES: dict[str, Core] = {
     "broadwell": Core(fma_latency=5, hertz=3.3e9),
     "alderlake": Core(loads=3, broadcasts=3, issue=6, l2_bytes=48, l3_bytes=16, hertz=4.5e9),
     "neoverse-n1": Core(issue=4, hertz=2.6e9),
-    "neoverse-v1": Core(fmas=4, loads=3, broadcasts=3, stores=2, shuffles=4, issue=8, hertz=2.6e9),
+    # Vectors of 32 bytes by SVE; NEON's are done twice as often.
+    "neoverse-v1": Core(shuffles=2, issue=8, hertz=2.6e9),
     "neoverse-v2": Core(fmas=4, loads=3, broadcasts=3, stores=2, shuffles=4, issue=8),
+    "a64fx": Core(fma_latency=9, l2_bytes=43, l3_bytes=43, memory_bytes=10, hertz=2.2e9),
     "apple-m1": Core(fmas=4, loads=3, broadcasts=3, stores=2, shuffles=4, issue=8, hertz=3.2e9),
 }
 
@@ -110,6 +112,8 @@ _CACHES_OF: dict[str, Caches] = {
     "neoverse-n1": Caches(64 * _KIB, 4),
     "neoverse-v1": Caches(64 * _KIB, 4),
     "neoverse-v2": Caches(64 * _KIB, 4, 2 * _MIB),
+    # Its L2 is shared by twelve cores, as other processors' L3 is.
+    "a64fx": Caches(64 * _KIB, 4, 64 * _KIB, 8 * _MIB),
     "apple-m1": Caches(128 * _KIB, 8, 12 * _MIB, 8 * _MIB),
 }
 

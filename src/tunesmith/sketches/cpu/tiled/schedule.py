@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tunesmith.operators import Operator
 from tunesmith.sketches.cpu.tiled.packing import Packing, packing_of
-from tunesmith.sketches.tir.loop_nest import LoopNest, lower, output_stage
-from tunesmith.sketches.tir.schedules import schedule_of
+from tunesmith.sketches.tir.loop_nest import Access, LoopNest, output_stage
 from tunesmith.space import Config
 
 # How many floats a vector register of the widest CPUs holds (AVX-512).
@@ -19,12 +17,15 @@ _WIDEST_VECTOR = 4 * LANES
 
 
 class TiledSchedule:
-    """One schedule in the making: the TVM schedule, its blocks, and the choices of the config."""
+    """One schedule in the making: the TVM schedule, its blocks, and the choices of the config.
 
-    def __init__(self, operator: Operator, nest: LoopNest, config: Config) -> None:
+    ``nest`` is the loop nest of what is scheduled.
+    """
+
+    def __init__(self, schedule: Any, nest: LoopNest, config: Config) -> None:
         self.nest = nest
         self.config = config
-        self.schedule = schedule_of(lower(operator))
+        self.schedule = schedule
         self.main = self.schedule.get_sblock(nest.block)
         self.inner = {
             axis.name: self._tile(axis.name)[-1]
@@ -32,7 +33,7 @@ class TiledSchedule:
         }
 
     def apply(self) -> Any:
-        """The scheduled module."""
+        """The schedule, complete."""
         padding = self._place_padding()
         self._pack_inputs(padding)
         output = output_stage(self.schedule, self.main, self.nest)
@@ -49,7 +50,7 @@ class TiledSchedule:
         self._vectorize_loop(register[-1])
         # Last: parallel and vectorised loops need the reduction in one piece.
         self._schedule_start(self.schedule.decompose_reduction(self.main, sums))
-        return self.schedule.mod
+        return self.schedule
 
     # -- choices ---------------------------------------------------------------------------------
 
@@ -84,7 +85,7 @@ class TiledSchedule:
             packing = packing_of(self.nest, access)
             packed = packing is not None and self._choice(f"pack_{access.buffer}", False)
             if packing is not None and packed:
-                stage = padding if access.produced else self._copy_of(access.buffer)
+                stage = padding if access.produced else self._copy_of(access)
                 index_map = self._index_map(packing)
                 self.schedule.transform_layout(
                     stage, ("write", 0), index_map, assume_injective_transform=True
@@ -96,8 +97,8 @@ class TiledSchedule:
             self._vectorize_loop(loops[-1])
             self.schedule.parallel(self.schedule.fuse(*loops[:-1]))
 
-    def _copy_of(self, buffer: str) -> Any:
-        return self.schedule.cache_read(self.main, buffer, "global")
+    def _copy_of(self, access: Access) -> Any:
+        return self.schedule.cache_read(self.main, self.nest.inputs.index(access), "global")
 
     def _index_map(self, packing: Packing) -> Any:
         from tvm.tirx import IndexMap

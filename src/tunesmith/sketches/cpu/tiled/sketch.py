@@ -13,9 +13,16 @@ from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.cpu.tiled.estimate import estimate_of
 from tunesmith.sketches.cpu.tiled.packing import packing_of
 from tunesmith.sketches.cpu.tiled.schedule import LANES, TiledSchedule
-from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.sketch import ScheduleSketch, instantiating
+from tunesmith.sketches.tir.definitions import begin
 from tunesmith.sketches.tir.hoisting import hoisted
-from tunesmith.sketches.tir.loop_nest import Access, LoopNest, known_loop_nest, main_loop_nest
+from tunesmith.sketches.tir.loop_nest import (
+    Access,
+    LoopNest,
+    known_loop_nest,
+    lower,
+    main_loop_nest,
+)
 from tunesmith.sketches.tir.weights import has_constant_weights
 from tunesmith.space import (
     Categorical,
@@ -38,7 +45,7 @@ MAX_VECTOR_TILE = 4 * LANES
 MIN_VECTOR_TILE = 8
 
 
-class CpuTiled(Sketch):
+class CpuTiled(ScheduleSketch):
     """Tiles every loop, orders the loops, vectorises, unrolls and parallelises.
 
     A spatial axis is split in three: an outer loop that is shared among the cores, a middle loop,
@@ -68,10 +75,13 @@ class CpuTiled(Sketch):
         return estimate_of(operator, nest, Machine.of(target)).seconds(config)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        module = self.schedule(operator, target, config, lower(operator)).mod
+        return hoisted(module) if has_constant_weights(operator) else module
+
+    def schedule(self, operator: Operator, target: Target, config: Config, definition: Any) -> Any:
         nest = known_loop_nest(operator, self.name)
         with instantiating(_space(nest), config):
-            module = TiledSchedule(operator, nest, config).apply()
-        return hoisted(module) if has_constant_weights(operator) else module
+            return TiledSchedule(*begin(definition, operator, nest), config).apply()
 
 
 # -- what may be vectorised -----------------------------------------------------------------------

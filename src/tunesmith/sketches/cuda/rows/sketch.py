@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.estimates.gpu import Gpu, estimated
-from tunesmith.sketches.cuda.limits import LIMITS, WARP, limits_of
+from tunesmith.sketches.cuda.limits import LIMITS, WARP, limits_of, shared_scope
 from tunesmith.sketches.cuda.rows.tiling import (
     COMPUTED_AGAIN,
     REGISTERS,
@@ -19,8 +19,9 @@ from tunesmith.sketches.cuda.rows.tiling import (
     scheduled_rows,
 )
 from tunesmith.sketches.cuda.rows.work import row_seconds
-from tunesmith.sketches.sketch import Sketch, instantiating
+from tunesmith.sketches.sketch import ScheduleSketch, instantiating
 from tunesmith.sketches.tir import emit
+from tunesmith.sketches.tir.loop_nest import lower
 from tunesmith.sketches.tir.row_stages import RowStages, known_row_stages, row_stages
 from tunesmith.space import Categorical, Config, Constraint, Factorization, Ordinal, Space
 from tunesmith.target import Target
@@ -30,7 +31,7 @@ _ELEMENTS = 8
 _THREADS = 128
 
 
-class CudaRows(Sketch):
+class CudaRows(ScheduleSketch):
     """Shares rows among blocks; the threads of a block reduce a row together, in registers.
 
     Each block has several rows at a time, each row several threads, which copy, compute and store
@@ -92,9 +93,14 @@ class CudaRows(Sketch):
         return estimated(target, seconds)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        return self.schedule(operator, target, config, lower(operator)).mod
+
+    def schedule(self, operator: Operator, target: Target, config: Config, definition: Any) -> Any:
         stages = known_row_stages(operator, self.name)
         with instantiating(self.space(operator, target), config):
-            return scheduled_rows(operator, stages, _checked(operator, target, stages, config))
+            tiling = _checked(operator, target, stages, config)
+            shared = shared_scope(tiling.use(operator, stages).shared_bytes)
+            return scheduled_rows(definition, stages, tiling, shared)
 
 
 def _checked(operator: Operator, target: Target, stages: RowStages, config: Config) -> RowTiling:

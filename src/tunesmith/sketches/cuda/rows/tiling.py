@@ -9,8 +9,7 @@ from typing import Any
 
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator, element_bits
-from tunesmith.sketches.cuda.limits import WARP, BlockUse, shared_scope
-from tunesmith.sketches.tir.loop_nest import lower
+from tunesmith.sketches.cuda.limits import WARP, BlockUse
 from tunesmith.sketches.tir.row_stages import RowStages
 from tunesmith.sketches.tir.schedules import schedule_of
 
@@ -88,17 +87,19 @@ def bytes_of(dtype: str) -> int:
     return element_bits(dtype) // 8
 
 
-def scheduled_rows(operator: Operator, stages: RowStages, tiling: RowTiling) -> Any:
-    """The scheduled module."""
-    schedule = schedule_of(lower(operator))
+def scheduled_rows(module: Any, stages: RowStages, tiling: RowTiling, shared: str) -> Any:
+    """The schedule of a module with these stages, whose function reads its data first.
+
+    ``shared`` is the scope of what is kept in shared memory.
+    """
+    schedule = schedule_of(module)
     for name in stages.elementwise:
         # Stages of one value a row are inlined, too: TVM would let them reuse the memory of the
         # total that they are computed from, which all threads share.
         if tiling.places.get(name, COMPUTED_AGAIN) == COMPUTED_AGAIN:
             schedule.compute_inline(schedule.get_sblock(name))
-    shared = shared_scope(tiling.use(operator, stages).shared_bytes)
     places = dict(tiling.places)
-    data = operator.arguments[0].name
+    data = str(module["main"].params[0].name)
     if places[data] != COMPUTED_AGAIN:
         first = schedule.get_sblock(stages.reductions[0])
         copy = schedule.cache_read(first, data, "local")
@@ -123,7 +124,7 @@ def scheduled_rows(operator: Operator, stages: RowStages, tiling: RowTiling) -> 
     if tiling.auto_unroll_max_step:
         schedule.annotate(block, "pragma_auto_unroll_max_step", tiling.auto_unroll_max_step)
         schedule.annotate(block, "pragma_unroll_explicit", 0)
-    return schedule.mod
+    return schedule
 
 
 def _share_out(schedule: Any, columns: Any, tiling: RowTiling, *, vectorized: bool) -> None:

@@ -9,23 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.compiler.passes.loop_peeling import PEEL_LAST
-from tunesmith.operators import Operator
-from tunesmith.sketches.cuda.limits import shared_scope
 from tunesmith.sketches.cuda.tiled.block_tiling import DIMENSIONS, Tiling
-from tunesmith.sketches.tir.loop_nest import Access, LoopNest, lower, output_stage
-from tunesmith.sketches.tir.schedules import schedule_of
+from tunesmith.sketches.tir.loop_nest import Access, LoopNest, output_stage
 
 # The slowest first, as loops are nested.
 _NESTED = DIMENSIONS[::-1]
 _PARTS = ("blockIdx", "vthread", "threadIdx")
-
-
-def scheduled(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
-    """The scheduled module. Raises what TVM raises where the tiling is impossible."""
-    schedule = schedule_of(lower(operator))
-    scope = shared_scope(tiling.use(operator, nest).shared_bytes)
-    schedule_nest(schedule, nest, tiling, scope)
-    return schedule.mod
 
 
 def schedule_nest(schedule: Any, nest: LoopNest, tiling: Tiling, scope: str = "shared") -> None:
@@ -74,8 +63,8 @@ class Copies:
 def stage_inputs(schedule: Any, sums: Any, nest: LoopNest, tiling: Tiling, scope: str) -> Copies:
     """Let the sums read copies of inputs; padding happens where these are made."""
     shared = [
-        (schedule.cache_read(sums, access.buffer, scope), access)
-        for access in nest.inputs
+        (schedule.cache_read(sums, place, scope), access)
+        for place, access in enumerate(nest.inputs)
         if access.buffer in tiling.staged
     ]
     # The indices of the sums' reads do not depend on what is read.

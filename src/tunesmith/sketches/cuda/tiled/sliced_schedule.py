@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tunesmith.operators import Operator
-from tunesmith.sketches.cuda.limits import shared_scope
 from tunesmith.sketches.cuda.tiled.block_tiling import Tiling
 from tunesmith.sketches.cuda.tiled.schedule import (
     SumLoops,
@@ -14,21 +12,20 @@ from tunesmith.sketches.cuda.tiled.schedule import (
     sum_in_steps,
     unroll,
 )
-from tunesmith.sketches.tir.loop_nest import LoopNest, lower, output_stage
-from tunesmith.sketches.tir.schedules import schedule_of
+from tunesmith.sketches.tir.loop_nest import LoopNest, output_stage
 
 
-def scheduled_in_slices(operator: Operator, nest: LoopNest, tiling: Tiling) -> Any:
-    """The scheduled module of a tiling with ``slices`` along y.
+def schedule_in_slices(schedule: Any, nest: LoopNest, tiling: Tiling, scope: str) -> None:
+    """Schedule one reduction of a function, for a tiling with ``slices`` along y.
+
+    ``scope`` is where inputs are staged.
 
     Each slice of a block has its own part of every step, and the same tile as the others. At the
     end all store their sums in shared memory, and the block's threads add them up.
     Raises what TVM raises where the tiling is impossible.
     """
-    schedule = schedule_of(lower(operator))
     totals = schedule.get_sblock(nest.block)
     partial = _partial_sums(schedule, totals, nest, tiling)
-    scope = shared_scope(tiling.use(operator, nest).shared_bytes)
     copies = stage_inputs(schedule, partial, nest, tiling, scope)
     written = schedule.cache_write(partial, 0, "local")
     schedule.set_scope(written, 0, scope)
@@ -54,7 +51,6 @@ def scheduled_in_slices(operator: Operator, nest: LoopNest, tiling: Tiling) -> A
         levels[0].append(steps)
         levels[1].append(inner)
     sum_in_steps(schedule, partial, SumLoops(block, levels, spatial), copies, tiling)
-    return schedule.mod
 
 
 def _partial_sums(schedule: Any, totals: Any, nest: LoopNest, tiling: Tiling) -> Any:

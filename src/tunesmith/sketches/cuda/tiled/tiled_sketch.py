@@ -5,21 +5,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator
 from tunesmith.sketches.cuda.estimates.block_work import bytes_of_tensors
 from tunesmith.sketches.cuda.estimates.gpu import Gpu, estimated
-from tunesmith.sketches.cuda.limits import LIMITS, BlockLimits
+from tunesmith.sketches.cuda.limits import LIMITS, BlockLimits, shared_scope
 from tunesmith.sketches.cuda.tiled.block_tiling import Parts, Tiling
 from tunesmith.sketches.cuda.tiled.defaults import default_tiles
-from tunesmith.sketches.cuda.tiled.schedule import scheduled
-from tunesmith.sketches.cuda.tiled.sliced_schedule import scheduled_in_slices
+from tunesmith.sketches.cuda.tiled.schedule import schedule_nest
+from tunesmith.sketches.cuda.tiled.sliced_schedule import schedule_in_slices
 from tunesmith.sketches.cuda.tiled.work import tiled_seconds
-from tunesmith.sketches.sketch import Sketch, instantiating
-from tunesmith.sketches.tir.loop_nest import LoopNest, known_loop_nest
+from tunesmith.sketches.sketch import ScheduleSketch, instantiating
+from tunesmith.sketches.tir.definitions import begin
+from tunesmith.sketches.tir.loop_nest import LoopNest, known_loop_nest, lower
 from tunesmith.space import Config, Constraint, Factorization, Parameter, Space
 from tunesmith.target import Target
 
@@ -66,7 +67,7 @@ class Loops:
         return (chosen[0], 1, chosen[1], 1) if axis in self.pairs else chosen
 
 
-class TiledSketch(Sketch):
+class TiledSketch(ScheduleSketch):
     """A sketch whose configs are factors of loops and a few choices more.
 
     One for a single kind of ``operators``, such as those of papers, has the same ``fixed_loops``
@@ -167,12 +168,19 @@ class TiledSketch(Sketch):
         return estimated(target, seconds)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
+        return self.schedule(operator, target, config, lower(operator)).mod
+
+    def schedule(self, operator: Operator, target: Target, config: Config, definition: Any) -> Any:
         nest = self._nest(operator)
         with instantiating(self.space(operator, target), config):
             tiling = self._tiling(nest, config)
             _check(operator, nest, tiling, self.limits(target))
-            schedule = scheduled_in_slices if tiling.slices > 1 else scheduled
-            return schedule(operator, nest, tiling)
+            schedule, found = begin(definition, operator, nest)
+            units = {axis.name: (1,) * tiling.depth for axis in found.reduction}
+            tiling = replace(tiling, reduction={**units, **tiling.reduction})
+            make = schedule_in_slices if tiling.slices > 1 else schedule_nest
+            make(schedule, found, tiling, shared_scope(tiling.use(operator, nest).shared_bytes))
+            return schedule
 
     def _nest(self, operator: Operator) -> LoopNest:
         return known_loop_nest(operator, self.name)

@@ -3,10 +3,10 @@
 #define TUNESMITH_INSTRUCTIONS_H
 
 #include <stdint.h>
-#include <string.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <string.h>
 
 /* Which registers the system must save, as bits of XCR0: none, those of AVX, of AVX-512, of AMX. */
 enum { TUNESMITH_ANY = 0, TUNESMITH_AVX = 0x6, TUNESMITH_AVX512 = 0xe6, TUNESMITH_AMX = 0x60000 };

@@ -1,0 +1,1 @@
+"""`tunesmith bench replay`: what papers claim of searches, on spaces that are on record."""

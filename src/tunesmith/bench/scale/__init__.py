@@ -1,0 +1,1 @@
+"""`tunesmith bench scale`: the real loop with more devices than there are, by simulation."""

@@ -1,0 +1,1 @@
+"""`tunesmith bench store`: many processes that write into one store."""

@@ -1,0 +1,1 @@
+"""`tunesmith export` and `import`: records in files."""

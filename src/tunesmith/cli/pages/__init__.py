@@ -1,0 +1,1 @@
+"""`tunesmith report` and `dashboard`: pages for people."""

@@ -1,0 +1,99 @@
+"""What the runs of a replayed claim come to, of runs made by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bench.compare.records import record
+from tests.bench.compare.runs import INF, trace
+from tests.bench.papers.search_runs import line_of, prose
+from tunesmith.bench.compare.problems import RecordedProblem
+from tunesmith.bench.compare.runs import Crash, Results, Run
+from tunesmith.bench.compare.simulated_trace import Trace
+from tunesmith.bench.papers.replayed.figures import replay_data
+from tunesmith.bench.papers.replayed.page import section
+from tunesmith.bench.papers.replayed.parts import Line, ReplayPart
+
+LINES = (Line("ours", "nose:population=20", ("theirs",)), Line("theirs", "random"))
+
+
+@pytest.fixture
+def part() -> ReplayPart:
+    return ReplayPart("surrogate", "Title", "A claim.", LINES, 2, 3, recorded=("one",))
+
+
+def figures(
+    part: ReplayPart, folder: Path, runs: dict[str, list[Trace]], crash: str = ""
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Of runs by line, on one space; they have been through JSON."""
+    path = record(folder)
+    comparison = part.comparison(folder, folder / "unused")
+    results = Results(comparison.problems, comparison.tuners)
+    (problem,) = comparison.problems
+    assert isinstance(problem, RecordedProblem)
+    assert problem.path == path.absolute()
+    for tuner in comparison.tuners:
+        for repeat, each in enumerate(runs[tuner.label]):
+            results.traces[Run(problem, tuner, repeat)] = each
+    if crash:
+        results.crashes.append(Crash(Run(problem, comparison.tuners[0], 1), crash))
+    data, pictures = replay_data(part, comparison, results)
+    return json.loads(json.dumps(data)), pictures
+
+
+def test_pairs_are_of_the_same_seed(part: ReplayPart, tmp_path: Path) -> None:
+    data, pictures = figures(
+        part,
+        tmp_path,
+        {
+            "ours": [trace(4.0, 2.0, 2.0), trace(4.0, 4.0, 4.0)],
+            "theirs": [trace(4.0, 4.0, 4.0), trace(4.0, 4.0, 2.0)],
+        },
+    )
+    (pair,) = data["pairs"]
+    assert (pair["line"], pair["other"], pair["at"]) == ("ours", "theirs", None)
+    assert pair["times"] == pytest.approx(1.0), "twice as fast, and half as fast"
+    assert pair["error"] == pytest.approx(math.log(2.0))
+    assert (pair["pairs"], pair["better"], pair["worse"]) == (2, 1, 1)
+    assert set(pictures) == set(data["pictures"].values())
+    page = section(data)
+    assert "The paper: A claim." not in page, "the text is that of the part of this name"
+    assert line_of(page, "ours")[4:6] == ["2", "3"]
+    assert "2 runs of 3 trials of each line on 1 recorded space" in prose(page)
+    assert "boxes" not in data["pictures"]
+
+
+def test_what_is_found_at_shares_of_the_space(part: ReplayPart, tmp_path: Path) -> None:
+    runs = {
+        "ours": [trace(4.0, 2.0, 1.0), trace(4.0, 4.0, 2.0)],
+        "theirs": [trace(4.0, 4.0, 4.0), trace(4.0, 4.0, 4.0)],
+    }
+    whole, _ = figures(part, tmp_path, runs)
+    (problem,) = whole["problems"]
+    share = 2 / problem["configs"]
+    data, pictures = figures(replace(part, shares=(share,)), tmp_path, runs)
+    found = {row["line"]: row for row in data["found"]}
+    assert {row["trials"] for row in found.values()} == {2}
+    best = problem["best_seconds"]
+    assert found["ours"]["mean"] == pytest.approx((best / 2.0 + best / 4.0) / 2)
+    assert found["ours"]["most"] == pytest.approx(best / 2.0)
+    (pair,) = data["pairs"]
+    assert pair["times"] == pytest.approx(math.sqrt(2.0)), "one of two is twice as fast by then"
+    assert "search-replay-surrogate-boxes.svg" in pictures
+    assert "of the space:\n" in section(data)
+
+
+def test_runs_that_found_nothing_are_no_pair(part: ReplayPart, tmp_path: Path) -> None:
+    data, _ = figures(
+        part, tmp_path, {"ours": [trace(INF, INF)], "theirs": [trace(4.0)]}, crash="it broke"
+    )
+    assert data["pairs"] == []
+    page = section(data)
+    assert "**Only 2 of 4 runs are done yet.**" in page
+    assert "- ours on one: 1 run crashed: it broke" in page

@@ -1,0 +1,44 @@
+"""Whether a cluster asks for a token, which Ray has to be told."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.cli.command import eventually
+from tests.patience import PATIENCE
+from tunesmith.measure.cluster.connection import asks_for_token
+
+PORT = 65123
+
+
+@pytest.mark.parametrize(
+    ("name", "port", "mode", "asks"),
+    [
+        ("raylet", PORT, "token", True),
+        ("raylet", PORT, "disabled", False),
+        ("raylet", PORT, "", False),
+        ("raylet", PORT - 1, "token", False),
+        ("another", PORT, "token", False),
+    ],
+)
+def test_a_node_that_asks_for_a_token(
+    name: str, port: int, mode: str, asks: bool, tmp_path: Path
+) -> None:
+    program = tmp_path / name
+    program.symlink_to(sys.executable)
+    words = [str(program), "-c", "input()", f"--gcs-address=10.0.0.1:{port}"]
+    environment = {**os.environ, "PYTHONHOME": sys.base_prefix, "RAY_AUTH_MODE": mode}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, env=environment) as process:
+        try:
+            eventually(lambda: psutil.Process(process.pid).name() == name, "it has started")
+            assert asks_for_token(PORT) == asks
+            assert process.poll() is None
+        finally:
+            process.kill()
+            process.wait(PATIENCE)
