@@ -47,7 +47,7 @@ class RayCluster:
         from ray.cluster_utils import Cluster
 
         self._cluster = Cluster()
-        self.head = self.add(num_cpus=0, include_dashboard=False, _system_config=_WATCHFUL)
+        self.add(num_cpus=0, include_dashboard=False, _system_config=_WATCHFUL)
         self.address = str(self._cluster.address)
 
     def add(self, environment: Mapping[str, str] | None = None, **options: Any) -> Any:
@@ -66,6 +66,11 @@ class RayCluster:
     def kill(self, node: Any) -> None:
         """Kill all processes of a node at once."""
         self._cluster.remove_node(node, allow_graceful=False)
+
+    def kill_all(self) -> None:
+        """Kill all nodes but the head."""
+        for node in list(self._cluster.worker_nodes):
+            self.kill(node)
 
     def workers(self) -> list[psutil.Process]:
         """The processes of Ray in which our workers are."""
@@ -100,6 +105,9 @@ def ray_cluster() -> Iterator[RayCluster]:
         try:
             yield RayCluster()
         finally:
+            import ray
+
+            ray.shutdown()  # a process whose connection breaks is ended by Ray
             for process in set(_descendants()) - before:
                 with contextlib.suppress(psutil.NoSuchProcess):
                     process.kill()

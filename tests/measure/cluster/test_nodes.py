@@ -47,9 +47,16 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[RayCluster]:
+def head() -> Iterator[RayCluster]:
     with ray_cluster() as made:
         yield made
+
+
+@pytest.fixture
+def cluster(head: RayCluster) -> Iterator[RayCluster]:
+    """A cluster without nodes. None is left to the next test, however this one ends."""
+    yield head
+    head.kill_all()
 
 
 class Said(list[str]):
@@ -158,7 +165,7 @@ def test_a_node_of_another_kind_only_builds(
         take_built(self, orders, built)
 
     monkeypatch.setattr(Orders, "take_built", watched)
-    nodes = [cluster.add(), cluster.add_other()]
+    first, _ = cluster.add(), cluster.add_other()
     with (
         RayMeasurers(cluster.address, remark=said.append, describe=described) as measurers,
         measurers.measurer(JOB) as measurer,
@@ -176,14 +183,16 @@ def test_a_node_of_another_kind_only_builds(
         assert min(one.build_time for one in found if one.valid) >= 0.4
         (again, _) = measurer.play_off(SLOW[:2], rounds=3)
         assert again.valid and len(again.run_seconds) == 3
-        cluster.kill(nodes.pop(0))
+        cluster.kill(first)
         measurer.submit(SLOW)
         with pytest.raises(MeasurerLostError, match="no node is left to measure on"):
             the_rest(measurer)
         assert measurer.pending == 0
-    with pytest.raises(TunesmithError, match="no node of the cluster is of this machine's kind"):
-        RayMeasurers(cluster.address, describe=described).measurer(JOB)
-    cluster.kill(nodes.pop())
+    with (
+        RayMeasurers(cluster.address, describe=described) as measurers,
+        pytest.raises(TunesmithError, match="no node of the cluster is of this machine's kind"),
+    ):
+        measurers.measurer(JOB)
 
 
 def test_nodes_without_the_same_tunesmith(cluster: RayCluster, tmp_path: Path) -> None:
@@ -194,18 +203,17 @@ def test_nodes_without_the_same_tunesmith(cluster: RayCluster, tmp_path: Path) -
     )
     (none / "tunesmith").mkdir(parents=True)
     (none / "tunesmith" / "__init__.py").touch()
-    nodes = [
+    for folder in (other, none):
         cluster.add({"PYTHONPATH": f"{folder}{os.pathsep}{os.environ['PYTHONPATH']}"})
-        for folder in (other, none)
-    ]
     said = Said()
-    with pytest.raises(TunesmithError, match=r"^no node of the cluster can be used: node "):
-        RayMeasurers(cluster.address, remark=said.append).measurer(JOB)
+    with (
+        RayMeasurers(cluster.address, remark=said.append) as measurers,
+        pytest.raises(TunesmithError, match=r"^no node of the cluster can be used: node "),
+    ):
+        measurers.measurer(JOB)
     assert said.number("has tunesmith 0.0.1, and this machine ") == 1
     assert said.number("No module named 'tunesmith.") == 1
     assert all("\n" not in line for line in said)
-    for node in nodes:
-        cluster.kill(node)
 
 
 class TestConformance(MeasurerConformance):
@@ -215,11 +223,11 @@ class TestConformance(MeasurerConformance):
 
     @pytest.fixture(autouse=True, scope="class")
     @classmethod
-    def node(cls, cluster: RayCluster) -> Iterator[None]:
-        node = cluster.add()
-        with RayMeasurers(cluster.address) as cls.measurers:
+    def node(cls, head: RayCluster) -> Iterator[None]:
+        node = head.add()
+        with RayMeasurers(head.address) as cls.measurers:
             yield
-        cluster.kill(node)
+        head.kill(node)
 
     @classmethod
     def make_measurer(cls) -> Measurer:

@@ -45,10 +45,11 @@ class TrialProcess:
         self._watch = Stopwatch()
         limit, threads = self._settings.memory_limit, prepared.job.target.core_count
         self._candidate = request.candidate
+        # Before the fork: on busy cores the child may be far when this process goes on.
+        self._watch.start()
         self._child = Child(lambda end: run_trial(prepared, end, request), limit, threads)
         self.pid, self.handle = self._child.pid, self._child.handle
         self.channel = self._child.channel
-        self._watch.start()
 
     # -- commands --------------------------------------------------------------------------------
 
