@@ -10,7 +10,7 @@ import numpy as np
 
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.runs import CompareSettings
-from tunesmith.bench.compare.simulated_trace import Trace, save_trace
+from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.tuners import choose_tuners
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.budget import Stop
@@ -32,9 +32,7 @@ def test_a_disturbed_end_of_a_run_is_mended(tmp_path: Path) -> None:
     assert together
 
     run, trace = next(iter(results.traces.items()))
-    save_trace(
-        first._path(run), replace(trace.unslowed, found=9.0, settled=""), first._identity(run)
-    )
+    first._kept.save(run, replace(trace.unslowed, found=9.0, settled=""))
     again = comparison(tmp_path)
     saved = again.saved()
     assert 9.0 in {each.found for each in saved.traces.values()}

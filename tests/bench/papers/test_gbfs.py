@@ -41,7 +41,9 @@ def test_gbfs_against_the_baselines() -> None:
         *("random", "3", "10.0 ms", "11.5 ms", "13.0 ms", "13.0 ms", "14.5 ms", "16.0 ms"),
         "23 ± 12 %",
     ]
-    assert set(pictures) == {"search-gbfs-trials.svg", "search-gbfs-time.svg"}
+    assert set(pictures) == {f"search-gbfs-{name}.svg" for name in ("trials", "time", "boxes")}
+    assert all(picture.startswith("<svg") for picture in pictures.values())
+    assert page.count("![how the bests of runs are distributed](search-gbfs-boxes.svg)") == 1
 
 
 def test_gbfs_that_found_nothing() -> None:

@@ -102,7 +102,7 @@ class Part:
     ) -> Comparison:
         """The runs to do, which are kept in a folder. Raises ``UsageError`` like ``Comparison``."""
         tuners = [line.choice() for line in self.lines]
-        return Comparison(problems, tuners, settings, folder)
+        return Comparison(problems, tuners, settings, folder, elsewhere=True)
 
 
 def _autotvm(**options: object) -> str:

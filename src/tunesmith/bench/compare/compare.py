@@ -2,20 +2,17 @@
 
 Searches of recorded and synthetic spaces run side by side, one a processor, by a simulated clock.
 Workloads are measured one after the other, so that nothing disturbs them. Each run is saved as it
-ends, and one that is saved is not repeated.
+ends, and one that is saved is not repeated. Runs of a workload are of one machine.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tunesmith.bench.compare.measured import (
-    EARLIER,
-    TRIALS,
     estimates_alone,
     measure_run,
     model_of,
@@ -29,21 +26,26 @@ from tunesmith.bench.compare.problems import (
 )
 from tunesmith.bench.compare.process import reason
 from tunesmith.bench.compare.recorded_task import recorded_problem
-from tunesmith.bench.compare.runs import CompareSettings, Crash, Results, Run, Watch
+from tunesmith.bench.compare.runs import (
+    CompareSettings,
+    Crash,
+    KeptRuns,
+    Results,
+    Run,
+    Watch,
+    is_of_here,
+)
 from tunesmith.bench.compare.settle import settled
-from tunesmith.bench.compare.simulated_trace import Trace, load_trace, save_trace
 from tunesmith.bench.compare.tuners import TunerChoice
 from tunesmith.bench.pages.figure_files import make_folder
 from tunesmith.bench.pages.provenance import own_version
 from tunesmith.budget import Budget
-from tunesmith.errors import StoreError, TunesmithError, UsageError, system_reason
+from tunesmith.errors import StoreError, TunesmithError, UsageError
+from tunesmith.machine import this_machine
 from tunesmith.measure.identity import digest
-from tunesmith.measure.recorded.recording import load_recording
 from tunesmith.transfer.model import GlobalModel
 
 _RUNS = "runs"
-# Changes when traces of before no longer tell what those of now do.
-_FORMAT = 1
 
 # A search may think for as long as its budget says, on a machine that has other things to do.
 _PATIENCE_FACTOR = 8.0
@@ -53,6 +55,9 @@ _PATIENCE_MOST = 7 * 86400.0
 
 class Comparison:
     """Tuners, problems, and the folder that keeps the runs.
+
+    With ``elsewhere`` a workload all of whose runs were measured on another machine stays as it is;
+    otherwise, and where some are missing, it is measured anew on this one.
 
     Raises ``UsageError`` for a tuner that cannot search a problem, and for a workload without a
     limit: before anything runs.
@@ -65,11 +70,13 @@ class Comparison:
         settings: CompareSettings,
         folder: Path,
         store: str | None = None,
+        *,
+        elsewhere: bool = False,
     ) -> None:
         self.problems = problems
         self.tuners = tuners
         self.settings = settings
-        self._folder = folder / _RUNS
+        self._kept = KeptRuns(folder / _RUNS, settings.seed, self._limits, elsewhere=elsewhere)
         self._store = store or str(folder / "tuning.db")
         self._version = own_version()  # now: files may change while it runs
         self._models: dict[tuple[MeasuredProblem, ...], GlobalModel] = {}
@@ -93,9 +100,7 @@ class Comparison:
 
     def saved(self) -> Results:
         """What earlier comparisons with the same settings left in the folder."""
-        results = Results(self.problems, self.tuners)
-        self._collect(results)
-        return results
+        return Results(self.problems, self.tuners, self._kept.load_all(self.runs()))
 
     def forget(self) -> None:
         """Remove the runs of these tuners on these problems that earlier comparisons left in the
@@ -103,28 +108,14 @@ class Comparison:
 
         Raises ``TunesmithError`` where that is impossible.
         """
-        try:
-            for run in self.runs():
-                self._path(run).unlink(missing_ok=True)
-        except OSError as error:
-            raise TunesmithError(
-                f"cannot remove {error.filename}: {system_reason(error)}: name another folder"
-            ) from error
-
-    def _collect(self, results: Results) -> None:
-        """Add what is in the folder."""
-        for run in self.runs():
-            if run not in results.traces:
-                trace = self._load(run)
-                if trace is not None:
-                    results.traces[run] = trace
+        self._kept.remove(self.runs())
 
     def go(self, results: Results, watch: Watch) -> None:
         """Do the runs that ``results`` lacks, and add each as it ends.
 
         Raises ``TunesmithError`` where traces cannot be saved, ``KeyboardInterrupt`` on Ctrl-C.
         """
-        make_folder(self._folder)
+        make_folder(self._kept.folder)
         left = [run for run in self.runs() if run not in results.traces]
         simulated = [run for run in left if not isinstance(run.problem, MeasuredProblem)]
         try:
@@ -133,7 +124,8 @@ class Comparison:
                     self._add(results, done.job, done.crash)
                     watch(results, done.job.words, 0.0)
         except KeyboardInterrupt:  # which some may have come before that are not counted yet
-            self._collect(results)
+            for run, trace in self._kept.load_all(simulated).items():
+                results.traces.setdefault(run, trace)
             raise
         for run in left:
             if isinstance(run.problem, MeasuredProblem):
@@ -144,23 +136,20 @@ class Comparison:
         """Measure the best configs of all runs of a workload together, unless these have been."""
         for problem in self.problems:
             runs = [(run, trace) for run, trace in results.traces.items() if run.problem == problem]
-            together = digest(sorted(self._identity(run) for run, _ in runs))
+            together = digest(sorted(self._kept.identity(run) for run, _ in runs))
             if not isinstance(problem, MeasuredProblem) or not runs:
                 continue
             if all(trace.settled == together for _, trace in runs):
                 continue
+            if not all(is_of_here(problem, trace) for _, trace in runs):
+                continue
             again = settled(problem.tuned, runs, self._store)
             for run, trace in again.items():
                 results.traces[run] = replace(trace, settled=together)
-                save_trace(self._path(run), results.traces[run].unslowed, self._identity(run))
-
-    def _load(self, run: Run) -> Trace | None:
-        """The trace that is saved of a run, by its tuner's clock."""
-        trace = load_trace(self._path(run), self._identity(run))
-        return None if trace is None else trace.slowed(run.tuner.multiplier)
+                self._kept.save(run, results.traces[run].unslowed)
 
     def _add(self, results: Results, run: Run, crash: str | None) -> None:
-        trace = None if crash else self._load(run)
+        trace = None if crash else self._kept.load(run)
         if trace is not None:
             results.traces[run] = trace
         else:
@@ -181,7 +170,13 @@ class Comparison:
                 model=self._model(results, run, watch),
                 starts=run.tuner.starts,
             )
-            save_trace(self._path(run), replace(trace, version=self._version), self._identity(run))
+            trace = replace(
+                trace,
+                version=self._version,
+                machine=this_machine(),
+                target=run.problem.task.target.to_json(),
+            )
+            self._kept.save(run, trace)
         except StoreError:
             raise
         except Exception as error:
@@ -234,8 +229,8 @@ class Comparison:
             "seed": self.settings.seed + run.repeat,
             "seconds": seconds,
             "trials": trials,
-            "path": str(self._path(run)),
-            "identity": self._identity(run),
+            "path": str(self._kept.path(run)),
+            "identity": self._kept.identity(run),
             "version": self._version,
         }
 
@@ -244,34 +239,6 @@ class Comparison:
         if seconds is None:
             return _PATIENCE_MOST
         return min(_PATIENCE_MOST, _PATIENCE_LEAST + _PATIENCE_FACTOR * seconds)
-
-    def _identity(self, run: Run) -> str:
-        return digest(
-            {
-                "format": _FORMAT,
-                "problem": run.problem.identity,
-                "tuner": run.tuner.identity,
-                **_sources(run),
-                "seed": self.settings.seed + run.repeat,
-                "limits": self._limits(run),
-            }
-        )
-
-    def _path(self, run: Run) -> Path:
-        labels = (run.problem.label, run.tuner.label)
-        plain = "-".join(re.sub(r"[^A-Za-z0-9]+", "-", label).strip("-") for label in labels)
-        return self._folder / f"{plain[:80]}-{digest(labels)[:6]}-{run.repeat:03d}.npz"
-
-
-def _sources(run: Run) -> dict[str, Any]:
-    """What a tuner learns from beforehand; nothing for those that do not."""
-    if run.tuner.transfer in (None, "estimates"):
-        return {}
-    if isinstance(run.problem, MeasuredProblem):
-        sources = [each.identity for each in run.problem.sources]
-        return {"sources": sources, "trials": TRIALS, "earlier": EARLIER}
-    assert isinstance(run.problem, RecordedProblem)
-    return {"sources": [load_recording(path).digest for path in run.problem.sources]}
 
 
 def _check_search(problem: Problem, tuner: TunerChoice) -> None:

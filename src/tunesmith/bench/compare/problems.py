@@ -127,12 +127,9 @@ class MeasuredProblem:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """JSON-ready; a change of it means that runs of before were on another problem."""
-        from tunesmith.store import this_machine
-
-        task = self.task
-        target = task.target.to_json()
-        return {"task": task.key, "target": target, "machine": this_machine()["fingerprint"]}
+        """JSON-ready; a change of it means that runs of before were on another problem. On which
+        machine they were stands in their traces."""
+        return {"task": self.task.key}
 
     def views(self) -> list[View]:
         """What a tuner is shown, one of each sketch."""

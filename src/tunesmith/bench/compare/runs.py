@@ -1,18 +1,33 @@
-"""What a comparison is made of: its settings, its runs, and what these gave."""
+"""What a comparison is made of: its settings, its runs, what these gave, and where it is kept."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from tunesmith.bench.compare.problems import Problem, RecordedProblem, SyntheticProblem
+from tunesmith.bench.compare.measured import EARLIER, TRIALS
+from tunesmith.bench.compare.problems import (
+    MeasuredProblem,
+    Problem,
+    RecordedProblem,
+    SyntheticProblem,
+)
 from tunesmith.bench.compare.score import REPEATS
-from tunesmith.bench.compare.simulated_trace import Trace
+from tunesmith.bench.compare.simulated_trace import Trace, load_trace, save_trace
 from tunesmith.bench.compare.tuners import TunerChoice
 from tunesmith.budget import Budget
-from tunesmith.errors import UsageError
+from tunesmith.errors import TunesmithError, UsageError, system_reason
+from tunesmith.machine import this_machine
+from tunesmith.measure.identity import digest
+from tunesmith.measure.recorded.recording import load_recording
+
+# Changes when traces of before no longer tell what those of now do.
+_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -102,3 +117,103 @@ class Results:
 
 Watch = Callable[[Results, str, float], None]
 """Is told of the results so far, of the run under way, and of the share of it that is done."""
+
+
+Limits = tuple[float | None, int | None]
+"""Seconds of tuning and trials of a run; None is no limit."""
+
+
+class KeptRuns:
+    """The traces of runs, each in a file of the ``folder``.
+
+    ``seed`` is that of the first repeat, and ``limits`` says those of a run: another of these means
+    another run. With ``elsewhere`` runs of another machine count where all of a workload are there;
+    otherwise, and where some are missing, only those of this machine do.
+    """
+
+    def __init__(
+        self, folder: Path, seed: int, limits: Callable[[Run], Limits], *, elsewhere: bool
+    ) -> None:
+        self.folder = folder
+        self._seed = seed
+        self._limits = limits
+        self._elsewhere = elsewhere
+
+    def load(self, run: Run) -> Trace | None:
+        """The trace that is kept of a run, by its tuner's clock."""
+        trace = load_trace(self.path(run), self.identity(run))
+        return None if trace is None else trace.slowed(run.tuner.multiplier)
+
+    def load_all(self, runs: Iterable[Run]) -> dict[Run, Trace]:
+        """The traces that are kept of these runs, and count."""
+        by_problem: dict[Problem, dict[Run, Trace | None]] = defaultdict(dict)
+        for run in runs:
+            by_problem[run.problem][run] = self.load(run)
+        return {
+            run: trace
+            for problem, kept in by_problem.items()
+            for whole in [self._elsewhere and _of_one_machine(list(kept.values()))]
+            for run, trace in kept.items()
+            if trace is not None and (whole or is_of_here(problem, trace))
+        }
+
+    def save(self, run: Run, trace: Trace) -> None:
+        """Keep a trace, which is by the real clock. Raises ``TunesmithError`` where that fails."""
+        save_trace(self.path(run), trace, self.identity(run))
+
+    def remove(self, runs: Iterable[Run]) -> None:
+        """Keep nothing of these runs, whatever their seeds and limits.
+
+        Raises ``TunesmithError`` where that is impossible.
+        """
+        try:
+            for run in runs:
+                self.path(run).unlink(missing_ok=True)
+        except OSError as error:
+            raise TunesmithError(
+                f"cannot remove {error.filename}: {system_reason(error)}: name another folder"
+            ) from error
+
+    def path(self, run: Run) -> Path:
+        """The file of a run."""
+        labels = (run.problem.label, run.tuner.label)
+        plain = "-".join(re.sub(r"[^A-Za-z0-9]+", "-", label).strip("-") for label in labels)
+        return self.folder / f"{plain[:80]}-{digest(labels)[:6]}-{run.repeat:03d}.npz"
+
+    def identity(self, run: Run) -> str:
+        """What tells a run from one that is done otherwise."""
+        return digest(
+            {
+                "format": _FORMAT,
+                "problem": run.problem.identity,
+                "tuner": run.tuner.identity,
+                **_sources(run),
+                "seed": self._seed + run.repeat,
+                "limits": self._limits(run),
+            }
+        )
+
+
+def is_of_here(problem: Problem, trace: Trace) -> bool:
+    """Whether a run was measured on this machine, or nowhere, as simulated ones are."""
+    if not isinstance(problem, MeasuredProblem):
+        return True
+    here, target = this_machine()["fingerprint"], problem.task.target.to_json()
+    return trace.machine.get("fingerprint") == here and trace.target == target
+
+
+def _of_one_machine(traces: Sequence[Trace | None]) -> bool:
+    """Whether all traces are there, and were measured on the same machine."""
+    machines = {trace.machine.get("fingerprint") if trace else None for trace in traces}
+    return len(machines) == 1 and None not in machines
+
+
+def _sources(run: Run) -> dict[str, Any]:
+    """What a tuner learns from beforehand; nothing for those that do not."""
+    if run.tuner.transfer in (None, "estimates"):
+        return {}
+    if isinstance(run.problem, MeasuredProblem):
+        sources = [each.identity for each in run.problem.sources]
+        return {"sources": sources, "trials": TRIALS, "earlier": EARLIER}
+    assert isinstance(run.problem, RecordedProblem)
+    return {"sources": [load_recording(path).digest for path in run.problem.sources]}

@@ -7,8 +7,9 @@ import json
 import math
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,8 @@ class Trace:
     run's best config takes, in seconds, infinite where nothing valid was found. ``multiplier`` is
     how many configs count as a trial. ``settled`` tells together with which other runs ``found``
     was measured; empty for alone. ``session`` is the ``uid`` of the run's session in its store.
-    ``version`` is that of Tunesmith that did the run; empty where traces of old do not say.
+    ``version`` is that of Tunesmith that did the run, ``machine`` and ``target`` are those that it
+    was measured on and for; empty where traces of old do not say, and where nothing was measured.
     """
 
     ended: Floats
@@ -46,6 +48,8 @@ class Trace:
     settled: str = ""
     session: str = ""
     version: str = ""
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    target: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -133,6 +137,8 @@ def save_trace(path: Path, trace: Trace, identity: str) -> None:
         "settled": trace.settled,
         "session": trace.session,
         "version": trace.version,
+        "machine": dict(trace.machine),
+        "target": dict(trace.target),
     }
     packed = io.BytesIO()
     np.savez_compressed(
@@ -169,6 +175,8 @@ def load_trace(path: Path, identity: str) -> Trace | None:
                 settled=about.get("settled", ""),
                 session=about.get("session", ""),
                 version=about.get("version", ""),
+                machine=about.get("machine", {}),
+                target=about.get("target", {}),
             )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
         return None

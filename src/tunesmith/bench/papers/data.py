@@ -32,7 +32,7 @@ def search_data(
     experiment tells.
     """
     summary = summarise(results)
-    drawn = svg_texts(experiment.charts(summary))
+    drawn = svg_texts(experiment.charts(summary, settings))
     files = {name: f"search-{experiment.name}-{name}.svg" for name in drawn}
     figures = {
         "settings": asdict(settings),
@@ -77,4 +77,10 @@ def _problem(problem: Problem, comparison: Comparison, summary: Summary) -> dict
         "trials": comparison.limits(problem)[1],
         "flops": problem.tuned.flops,
         "best_seconds": best if math.isfinite(best) else None,
+        "machine": _machine(summary.on(problem)),
     }
+
+
+def _machine(cells: Sequence[Cell]) -> dict[str, Any] | None:
+    """What the runs of a problem were measured on; None without any."""
+    return next((dict(trace.machine) for cell in cells for trace in cell.traces), None)

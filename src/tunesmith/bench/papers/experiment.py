@@ -2,6 +2,7 @@
 
 An experiment is a comparison of tuners on measured workloads (``compare``), all with the same
 sketch, and so the same space. Its runs are kept in a folder, and one that is there is not repeated.
+Each workload may be measured on another machine: an experiment of hours can be done piece by piece.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class SearchExperiment:
     knows: Mapping[str, Operator]
     full: SearchSettings
     quick: SearchSettings
-    charts: Callable[[Summary], Mapping[str, Draw]]
+    charts: Callable[[Summary, SearchSettings], Mapping[str, Draw]]
     told: Callable[[Summary, SearchSettings], Mapping[str, Any]] = _nothing_told
 
     def settings(self, *, quick: bool) -> SearchSettings:
@@ -110,7 +111,7 @@ class SearchExperiment:
         """
         kept = folder / RUNS / (f"{self.name}-quick" if quick else self.name)
         limits = CompareSettings(settings.repeats, settings.seconds, settings.trials, settings.seed)
-        return Comparison(self.problems(settings), tuners, limits, kept)
+        return Comparison(self.problems(settings), tuners, limits, kept, elsewhere=True)
 
 
 def take_part(texts: Sequence[str]) -> tuple[list[TunerChoice], dict[str, str]]:

@@ -12,21 +12,25 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tunesmith.bench.compare.charts import speed_time_chart, speed_trials_chart
-from tunesmith.bench.compare.summary import Cell, Summary
+from tunesmith.bench.compare.summary import Cell, Summary, speeds
 from tunesmith.bench.operators.workloads import SQUARE
 from tunesmith.bench.pages.charts import Draw
 from tunesmith.bench.pages.templates import table
 from tunesmith.bench.papers import tables as parts
+from tunesmith.bench.papers.boxes import Shares, box_chart
 from tunesmith.bench.papers.estimate import Estimate
 from tunesmith.bench.papers.experiment import SearchExperiment, SearchSettings
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.operators import workload
 from tunesmith.reports import format as fmt
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SKETCH = "cpu_gemm_424"
 """The sketch whose space is the paper's, d = (4, 2, 4)."""
@@ -59,11 +63,34 @@ _QUICK = replace(
 Found = Mapping[str, Any]
 
 
-def _charts(summary: Summary) -> dict[str, Draw]:
+def _charts(summary: Summary, settings: SearchSettings) -> dict[str, Draw]:
     return {
         "trials": lambda: speed_trials_chart(summary),
         "time": lambda: speed_time_chart(summary),
+        "boxes": lambda: _boxes(summary, _moment(settings)),
     }
+
+
+def _moment(settings: SearchSettings) -> float:
+    limits = [limit for limit in (settings.moment, settings.seconds) if limit is not None]
+    return min(limits, default=_MOMENT)
+
+
+def _boxes(summary: Summary, moment: float) -> Figure | None:
+    """How the bests are distributed at the moment; None where no tuner had found any by then."""
+    found = {each.label: _speeds_at(summary.on(each), moment) for each in summary.problems}
+    panels = {name: shares for name, shares in found.items() if shares}
+    return box_chart(panels, summary.labels) if panels else None
+
+
+def _speeds_at(cells: Sequence[Cell], moment: float) -> Shares:
+    """By tuner the best speed of each run that has any."""
+    found = {}
+    for cell in cells:
+        times = np.array([trace.best_at(np.array([moment]))[0] for trace in cell.traces])
+        if np.isfinite(times).any():
+            found[cell.tuner.label] = speeds(times[np.isfinite(times)], cell.optimum)
+    return found
 
 
 def _told(summary: Summary, settings: SearchSettings) -> dict[str, Any]:
@@ -71,8 +98,7 @@ def _told(summary: Summary, settings: SearchSettings) -> dict[str, Any]:
     call of each run's best, null where it has none, ``visited``: after the share of the space, and
     at the ``moment``; the ``trials`` of each run; and how many runs ``reached`` the share before
     their time was up."""
-    limits = [limit for limit in (settings.moment, settings.seconds) if limit is not None]
-    moment = min(limits, default=_MOMENT)
+    moment = _moment(settings)
     found = [_found(cell, settings.trials, moment) for cell in summary.cells]
     return {"moment": moment, "found": found}
 

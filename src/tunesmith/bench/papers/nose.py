@@ -55,7 +55,7 @@ _FULL = SearchSettings(
 _QUICK = replace(_FULL, workloads=("resnet18.C5",), tuners=(OURS, THEIRS), repeats=4, seconds=70.0)
 
 
-def _charts(summary: Summary) -> dict[str, Draw]:
+def _charts(summary: Summary, _settings: SearchSettings) -> dict[str, Draw]:
     return {
         "time": lambda: speed_time_chart(summary),
         "trials": lambda: speed_trials_chart(summary),

@@ -80,7 +80,7 @@ def variants(tuners: Sequence[str], option: str) -> dict[str, str]:
     return dict(sorted(values.items(), key=lambda item: float(item[0])))
 
 
-def _charts(summary: Summary) -> dict[str, Draw]:
+def _charts(summary: Summary, _settings: SearchSettings) -> dict[str, Draw]:
     drawn: dict[str, Draw] = {}
     compared = rivals(summary.labels)
     if compared:

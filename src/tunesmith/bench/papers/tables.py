@@ -16,6 +16,7 @@ Data = Mapping[str, Any]
 Row = Mapping[str, Any]
 
 _PICTURES = {
+    "boxes": "how the bests of runs are distributed",
     "time": "best speed over time",
     "trials": "best speed over trials",
     "speed-up": "speed-up over the genetic tuner",
@@ -37,6 +38,7 @@ def experiment_section(template: str, data: Data, tuners: Sequence[str], **value
         data=data,
         settings=data["settings"],
         end=_end(data["settings"]),
+        machines=_machines(data),
         extent=extent(data, tuners),
         standings=standings(data, tuners),
         within_start=starts(data, tuners),
@@ -56,6 +58,20 @@ def _end(settings: Mapping[str, Any]) -> str:
     elif settings["space_share"] is not None:
         limits.append(f"{100 * settings['space_share']:g} % of the space visited")
     return ", or ".join(limits) + (", whichever comes first" if len(limits) > 1 else "")
+
+
+def _machines(data: Data) -> dict[str, list[str]]:
+    """The workloads by the processor that they were measured on; empty where that is the same for
+    all, and the one that the page names. Figures of old do not tell."""
+    found: dict[str, list[str]] = {}
+    for problem in data["problems"]:
+        if problem.get("machine"):
+            found.setdefault(_words(problem["machine"]), []).append(problem["problem"])
+    return {} if not found or list(found) == [_words(data["machine"])] else found
+
+
+def _words(machine: Mapping[str, Any]) -> str:
+    return f"{machine['cpu']}, {fmt.counted(machine['cores'], 'core')}"
 
 
 def rows_of(data: Data, tuner: str) -> dict[str, Row]:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunesmith.bench.compare.charts import line_styles, score_chart, speed_trials_chart
+from tunesmith.bench.compare.charts import score_chart, speed_trials_chart
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.problems import Problem, RecordedProblem
 from tunesmith.bench.compare.runs import Results
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.summary import Cell, Summary, mean, speeds, summarise
-from tunesmith.bench.pages.charts import new_figure, share_axis, styled, svg_texts
+from tunesmith.bench.pages.charts import svg_texts
+from tunesmith.bench.papers.boxes import box_chart
 from tunesmith.bench.papers.estimate import Estimate, mean_over
 from tunesmith.bench.papers.replayed.parts import ReplayPart
 from tunesmith.reports import format as fmt
@@ -172,33 +173,20 @@ def _paired(
             yield _seconds(trace, trials), _seconds(runs[other][key], trials)
 
 
-@styled
 def _boxes(summary: Summary, shares: Sequence[float]) -> Figure:
-    """How the bests of all runs are distributed at each share of the space (figure 8b)."""
+    """How the bests of all runs are distributed at each share of the space."""
     cells = [cell for cell in summary.cells if cell.traces]
-    styles = line_styles(summary.labels)
-    figure = new_figure(0.9 + 0.26 * len(cells))
-    panels = figure.subplots(1, len(shares), sharey=True, squeeze=False)[0]
-    for axes, share in zip(panels, shares, strict=True):
-        found = [
-            speeds(
+    panels = {
+        f"{fmt.percent(share)} visited": {
+            cell.tuner.label: speeds(
                 np.array([_seconds(trace, _after(cell.problem, share)) for trace in cell.traces]),
                 cell.optimum,
             )
             for cell in cells
-        ]
-        drawn = axes.boxplot(found, orientation="horizontal", widths=0.6, patch_artist=True)
-        for box, cell in zip(drawn["boxes"], cells, strict=True):
-            box.set_facecolor(styles[cell.tuner.label]["color"])
-            box.set_alpha(0.7)
-        for line in drawn["medians"]:
-            line.set_color("black")
-        axes.set_yticks(range(1, len(cells) + 1), [cell.tuner.label for cell in cells])
-        axes.set_title(f"{fmt.percent(share)} visited")
-        axes.set_xlabel("best speed of a run")
-        share_axis(axes, of="x")
-    panels[0].invert_yaxis()
-    return figure
+        }
+        for share in shares
+    }
+    return box_chart(panels, summary.labels)
 
 
 def moment_words(share: float | None) -> str:
