@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.bench.compare.records import record
-from tunesmith.bench.compare import measured
+from tunesmith.bench.compare import measured, runs
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.problems import RecordedProblem
 from tunesmith.bench.compare.runs import CompareSettings
-from tunesmith.bench.compare.tuners import TunerChoice
+from tunesmith.bench.compare.tuners import TunerChoice, choose_tuners
 from tunesmith.bench.pages.provenance import own_version
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.errors import UsageError
+from tunesmith.machine import this_machine
 from tunesmith.operators import matmul
 from tunesmith.store import open_store
 from tunesmith.tuners import tuner
@@ -116,3 +117,35 @@ def test_a_tuner_learns_of_other_workloads_beforehand(
     again.traces.clear()
     comparison.go(again, lambda _, words, __: told.append(words))
     assert not any("learn from" in words for words in told), "they are in the store"
+
+
+def elsewhere(tmp_path: Path, *, repeats: int = 1, leave: bool = True) -> Comparison:
+    problems = [SearchProblem(f"of {n}", matmul(m=n, n=16, k=16), "cpu_tiled") for n in (16, 32)]
+    lines = choose_tuners(["random", "genetic"])
+    settings = CompareSettings(repeats, trials=3)
+    return Comparison(problems, lines, settings, tmp_path, elsewhere=leave)
+
+
+def test_runs_of_a_workload_are_of_one_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = elsewhere(tmp_path)
+    results = first.saved()
+    first.go(results, lambda *_: None)
+    here = this_machine()
+    assert {trace.machine["fingerprint"] for trace in results.traces.values()} == {
+        here["fingerprint"]
+    }
+    monkeypatch.setattr(runs, "this_machine", lambda: {**here, "fingerprint": "another"})
+    assert len(elsewhere(tmp_path).saved().traces) == 4, "all of both are there"
+    assert elsewhere(tmp_path, leave=False).saved().traces == {}
+    assert elsewhere(tmp_path, repeats=2).saved().traces == {}, "a half of each is there"
+    (lost, _, *others) = first.runs()
+    first._kept.path(lost).unlink()
+    again = elsewhere(tmp_path)
+    left = again.saved()
+    assert {run.problem for run in left.traces} == {others[0].problem}
+    before = {run: trace.ended.tolist() for run, trace in left.traces.items()}
+    again.go(left, lambda *_: None)
+    assert len(left.traces) == 4
+    assert all(left.traces[run].ended.tolist() == ended for run, ended in before.items())

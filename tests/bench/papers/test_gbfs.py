@@ -76,3 +76,18 @@ def test_gbfs_visits_a_share_of_the_space_unless_trials_are_given() -> None:
     page = gbfs.section(data)
     assert "### At 0.1 % of the space\n" in page
     assert "| tuner | matmul.512: 484 trials |" in page
+
+
+def test_workloads_of_several_machines() -> None:
+    data, _ = data_of(gbfs.EXPERIMENT, SQUARES, GBFS)
+    assert "on one" not in prose(gbfs.section(data)), "their runs do not tell"
+    zen3, zen4 = ({"cpu": name, "cores": 2} for name in ("Zen 3", "Zen 4"))
+    data["machine"] = zen4
+    for problem in data["problems"]:
+        problem["machine"] = zen4
+    assert "Not all were measured on" not in prose(gbfs.section(data))
+    data["problems"][0]["machine"] = zen3
+    page = gbfs.section(data)
+    assert "Not all were measured on the machine above." in page
+    assert "- Zen 3, 2 cores: matmul.512\n- Zen 4, 2 cores: matmul.1024\n" in page
+    assert fits(page)

@@ -78,7 +78,10 @@ def test_what_does_not_exist_is_refused(
 
 @pytest.mark.slow
 def test_all_parts(tmp_path: Path) -> None:
-    ran = bench(tmp_path, *SMALL, "--seconds", 36, "--pairs", 3, gpus=1)
+    for seconds in (36, 144):  # on busy cores the first may not do for all
+        ran = bench(tmp_path, *SMALL, "--seconds", seconds, "--pairs", 3, gpus=1)
+        if "no time was left" not in ran.err:
+            break
     assert ran.code == 0, ran.err
     found = figures(tmp_path)
     assert list(found["parts"]) == list(PARTS)
