@@ -19,7 +19,6 @@ from tunesmith.bench.compare.runs import Results
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.summary import WANTED_SHARE, Cell, Summary, mean, summarise
 from tunesmith.bench.pages.charts import svg_texts
-from tunesmith.bench.pages.provenance import origin_now, together
 
 Key = tuple[str, int]
 Pair = tuple[Trace, Trace]
@@ -33,20 +32,21 @@ def part_figures(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The figures, which are JSON-ready, and the pictures by the names of their files.
 
-    Figures have the ``settings``, ``runs`` done and planned, a row for each line, a ``cell`` for
-    each line on each problem, ``crashes``, ``pictures``, the ``origin``, and ``earlier``, the runs
-    that those which transfer learn from.
+    Figures have the ``settings``, ``runs`` done and planned, the ``machines`` that problems were
+    measured on, a row for each line, a ``cell`` for each line on each problem, ``crashes``,
+    ``pictures``, the ``origin``, and ``earlier``, the runs that those which transfer learn from.
     """
     summary = summarise(results)
     name = f"models-{part.name}.svg"
     pictures = svg_texts({name: lambda: speed_trials_chart(summary)}) if results.traces else {}
     figures = {
         "part": part.name,
-        "origin": _origin(results),
+        "origin": results.origin(),
         "command": command,
         "settings": asdict(comparison.settings),
         "runs": {"done": len(results.traces), "planned": len(comparison.runs())},
         "problems": [problem.label for problem in summary.problems],
+        "machines": {each.label: results.machine(each) for each in summary.problems},
         "lines": lines(results, summary, comparison.settings.trials or part.trials),
         "cells": [cell.row() for cell in summary.cells if cell.traces],
         "crashes": summary.crashes,
@@ -54,16 +54,6 @@ def part_figures(
         "earlier": _earlier(part),
     }
     return figures, pictures
-
-
-def _origin(results: Results) -> dict[str, Any]:
-    """Where figures come from: this machine, now, and all versions that did the runs; those of old
-    do not say, and count as this one's."""
-    now = origin_now()
-    own = now["versions"]["tunesmith"]
-    made_by = {trace.version or own for trace in results.traces.values()} or {own}
-    each = [{**now, "versions": {**now["versions"], "tunesmith": it}} for it in sorted(made_by)]
-    return {**now, **together(each)}
 
 
 def _earlier(part: Part) -> dict[str, Any]:

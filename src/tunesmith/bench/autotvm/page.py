@@ -22,7 +22,7 @@ from tunesmith.bench.pages.figure_files import (
     write_figures,
     write_texts,
 )
-from tunesmith.bench.pages.provenance import together
+from tunesmith.bench.pages.provenance import by_machine, together
 from tunesmith.bench.pages.templates import markdown
 from tunesmith.errors import TunesmithError
 from tunesmith.networks.reporting.brief import brief
@@ -85,6 +85,10 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         "autotvm/page.md.jinja",
         figures=figures,
         parts=[(part, parts[name]) for name, part in PARTS.items() if name in parts],
+        machines={
+            name: by_machine(it.get("machines", {}), it["origin"]["machine"])
+            for name, it in parts.items()
+        },
         circumstances={name: together([it["origin"]]) for name, it in parts.items()},
         product=product,
         product_trials=size_of(product[0])[0] if product else 0,

@@ -20,6 +20,7 @@ from tunesmith.bench.compare.problems import (
 from tunesmith.bench.compare.score import REPEATS
 from tunesmith.bench.compare.simulated_trace import Trace, load_trace, save_trace
 from tunesmith.bench.compare.tuners import TunerChoice
+from tunesmith.bench.pages.provenance import origin_now, together
 from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, UsageError, system_reason
 from tunesmith.machine import this_machine
@@ -113,6 +114,24 @@ class Results:
     def crashed(self, problem: Problem, tuner: TunerChoice) -> list[Crash]:
         """The crashes of a tuner on a problem."""
         return [c for c in self.crashes if (c.run.problem, c.run.tuner) == (problem, tuner)]
+
+    def machine(self, problem: Problem) -> dict[str, Any] | None:
+        """What the runs of a workload were measured on; None where there are none, or simulated."""
+        machines = (trace.machine for run, trace in self.traces.items() if run.problem == problem)
+        return next((dict(machine) for machine in machines if machine), None)
+
+    def origin(self) -> dict[str, Any]:
+        """Where figures of these runs come from: from their machine, if all are of one, else from
+        this one, now, and from all versions that did the runs; those of old do not say, and count
+        as this one's."""
+        now = origin_now()
+        own = now["versions"]["tunesmith"]
+        made_by = {trace.version or own for trace in self.traces.values()} or {own}
+        each = [{**now, "versions": {**now["versions"], "tunesmith": it}} for it in sorted(made_by)]
+        measured = [it for problem in self.problems if (it := self.machine(problem))]
+        kinds = {machine["fingerprint"]: machine for machine in measured}
+        mine = {"machine": measured[0]} if len(kinds) == 1 else {}
+        return {**now, **together(each), **mine}
 
 
 Watch = Callable[[Results, str, float], None]

@@ -97,6 +97,22 @@ def together(origins: Sequence[Origin]) -> dict[str, Any]:
     }
 
 
+def by_machine(
+    machines: Mapping[str, Mapping[str, Any] | None], mine: Mapping[str, Any]
+) -> dict[str, list[str]]:
+    """Names by the words for the machine that each was measured on, as far as that is known; empty
+    where this is the same for all, and the one that the page names."""
+    found: dict[str, list[str]] = {}
+    for name, machine in machines.items():
+        if machine:
+            found.setdefault(_words(machine), []).append(name)
+    return {} if list(found) in ([], [_words(mine)]) else found
+
+
+def _words(machine: Mapping[str, Any]) -> str:
+    return f"{machine['cpu']}, {machine['cores']} cores"
+
+
 def span(values: Iterable[Any], factor: float = 1) -> str:
     """The least and the greatest of these numbers or texts, or the one that there is; numbers
     times a factor."""

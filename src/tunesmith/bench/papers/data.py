@@ -12,6 +12,7 @@ from tunesmith.bench.compare.problems import Problem
 from tunesmith.bench.compare.runs import Results
 from tunesmith.bench.compare.summary import Cell, Summary, summarise
 from tunesmith.bench.pages.charts import svg_texts
+from tunesmith.bench.pages.provenance import together
 from tunesmith.bench.papers.experiment import SearchExperiment, SearchSettings
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.bench.papers.start import random_start
@@ -35,9 +36,10 @@ def search_data(
     drawn = svg_texts(experiment.charts(summary, settings))
     files = {name: f"search-{experiment.name}-{name}.svg" for name in drawn}
     figures = {
+        **together([results.origin()]),
         "settings": asdict(settings),
         "runs": {"done": len(results.traces), "planned": len(comparison.runs())},
-        "problems": [_problem(problem, comparison, summary) for problem in summary.problems],
+        "problems": [_problem(each, comparison, summary, results) for each in summary.problems],
         "tuners": summary.labels,
         "left_out": [{"tuner": name, "why": why} for name, why in left_out.items()],
         "rows": [_row(cell) for cell in summary.cells],
@@ -67,7 +69,9 @@ def _row(cell: Cell) -> dict[str, Any]:
     }
 
 
-def _problem(problem: Problem, comparison: Comparison, summary: Summary) -> dict[str, Any]:
+def _problem(
+    problem: Problem, comparison: Comparison, summary: Summary, results: Results
+) -> dict[str, Any]:
     assert isinstance(problem, SearchProblem)
     best = summary.on(problem)[0].optimum
     return {
@@ -77,10 +81,5 @@ def _problem(problem: Problem, comparison: Comparison, summary: Summary) -> dict
         "trials": comparison.limits(problem)[1],
         "flops": problem.tuned.flops,
         "best_seconds": best if math.isfinite(best) else None,
-        "machine": _machine(summary.on(problem)),
+        "machine": results.machine(problem),
     }
-
-
-def _machine(cells: Sequence[Cell]) -> dict[str, Any] | None:
-    """What the runs of a problem were measured on; None without any."""
-    return next((dict(trace.machine) for cell in cells for trace in cell.traces), None)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tunesmith.bench.compare.summary import mean
+from tunesmith.bench.pages.provenance import by_machine
 from tunesmith.bench.pages.templates import markdown, table
 from tunesmith.bench.papers.estimate import Estimate, mean_over
 from tunesmith.reports import format as fmt
@@ -38,7 +39,10 @@ def experiment_section(template: str, data: Data, tuners: Sequence[str], **value
         data=data,
         settings=data["settings"],
         end=_end(data["settings"]),
-        machines=_machines(data),
+        machines=by_machine(
+            {each["problem"]: each.get("machine") for each in data["problems"]},
+            data.get("machine", {}),
+        ),
         extent=extent(data, tuners),
         standings=standings(data, tuners),
         within_start=starts(data, tuners),
@@ -58,20 +62,6 @@ def _end(settings: Mapping[str, Any]) -> str:
     elif settings["space_share"] is not None:
         limits.append(f"{100 * settings['space_share']:g} % of the space visited")
     return ", or ".join(limits) + (", whichever comes first" if len(limits) > 1 else "")
-
-
-def _machines(data: Data) -> dict[str, list[str]]:
-    """The workloads by the processor that they were measured on; empty where that is the same for
-    all, and the one that the page names. Figures of old do not tell."""
-    found: dict[str, list[str]] = {}
-    for problem in data["problems"]:
-        if problem.get("machine"):
-            found.setdefault(_words(problem["machine"]), []).append(problem["problem"])
-    return {} if not found or list(found) == [_words(data["machine"])] else found
-
-
-def _words(machine: Mapping[str, Any]) -> str:
-    return f"{machine['cpu']}, {fmt.counted(machine['cores'], 'core')}"
 
 
 def rows_of(data: Data, tuner: str) -> dict[str, Row]:
