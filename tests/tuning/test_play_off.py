@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tests.scripted import Scripted, config, failing_at, number, stored, trials_of
 from tunesmith.budget import Budget, Stop
+from tunesmith.space import Config
 from tunesmith.store import Store, open_store
 from tunesmith.tuning.play_off import MARGIN as PLAY_OFF_MARGIN
 from tunesmith.tuning.play_off import MAX_ROUNDS as PLAY_OFF_ROUNDS
@@ -21,6 +25,8 @@ def store() -> Iterator[Store]:
     with open_store("sqlite://") as opened:
         yield opened
 
+
+Floats = npt.NDArray[np.float64]
 
 LUCKY = {1: 1.00, 2: 1.05, 3: 1.10, 4: 1.12, 5: 1.30}
 
@@ -86,6 +92,25 @@ def test_the_default_may_win_though_its_trial_was_unlucky(store: Store) -> None:
     best = store.best("scripted")
     assert best is not None
     assert best.config == config(5)
+
+
+@dataclass
+class Estimated(Scripted):
+    """With a model that likes the highest numbers most."""
+
+    def estimates(self, configs: Sequence[Config]) -> Floats:
+        return np.array([1.0 / number(config) for config in configs])
+
+
+@pytest.mark.parametrize("prior", [True, False])
+def test_what_would_be_built_without_a_trial_takes_part(store: Store, *, prior: bool) -> None:
+    """Its trial came at a bad moment."""
+    confirmed = {1: 1.0, 2: 1.0, 5: 0.9}.__getitem__
+    problem = Estimated(seconds=LUCKY.__getitem__, again=confirmed, size=5, finalists=2)
+    result = tune(problem, "grid", store=store, prior=prior)
+    assert set(map(number, problem.rounds)) == ({1, 2, 5} if prior else {1, 2})
+    assert result.best is not None
+    assert result.best.seconds == (0.9 if prior else 1.0)
 
 
 def test_who_fails_in_the_play_off_is_out(store: Store) -> None:

@@ -12,7 +12,7 @@ from tunesmith.problem import Measurable, Problem
 from tunesmith.space import Config
 from tunesmith.transfer.model import GlobalModel, estimates_of, transferred_of
 from tunesmith.tuners import Tuner
-from tunesmith.tuners.starts import StartFinder
+from tunesmith.tuners.starts import Start, StartFinder
 from tunesmith.tuners.tuner import Search
 from tunesmith.tuners.view import View
 from tunesmith.tuning.bandit import Bandit
@@ -65,14 +65,14 @@ class Branch:
         default = self.problem.default
         return None if default is None else Candidate(default, self.sketch)
 
-    def find_starts(self, finder: StartFinder, seed: int) -> float | None:
-        """Have good starts proposed before the tuner's own configs; the best one's estimate.
+    def find_starts(self, finder: StartFinder, seed: int) -> Start | None:
+        """Have good starts proposed before the tuner's own configs; the best one of them.
 
         None where there is no model.
         """
         starts = finder.find(self.view, _STARTS, seed)
         self._early.extend(start.config for start in starts)
-        return starts[0].estimate if starts else None
+        return starts[0] if starts else None
 
     def propose_default(self) -> list[Candidate]:
         """The default, unless there is none or it was tried before."""
@@ -108,12 +108,16 @@ class Branch:
 
 
 class Branches:
-    """All branches of a run as one search; ``model`` has learned from other tasks."""
+    """All branches of a run as one search; ``model`` has learned from other tasks.
+
+    ``favourite`` is the start that is thought fastest, None unless starts were looked for.
+    """
 
     def __init__(
         self, problem: Measurable, tuner: Tuner, seed: int, model: GlobalModel | None = None
     ) -> None:
         self.branches = [Branch(each, tuner, seed, model) for each in problem.alternatives]
+        self.favourite: Candidate | None = None
         self._seed = seed
         self._numbers = {branch.sketch: number for number, branch in enumerate(self.branches)}
         self._allocation = Bandit().start(len(self.branches))
@@ -137,9 +141,13 @@ class Branches:
     def find_starts(self) -> None:
         """Look for good starts in all branches: the prior. See ``StartFinder``."""
         finder = StartFinder(samples=_SAMPLES // len(self.branches))
-        self._allocation.expect(
-            [branch.find_starts(finder, self._seed) for branch in self.branches]
-        )
+        best = [branch.find_starts(finder, self._seed) for branch in self.branches]
+        self._allocation.expect([None if start is None else start.estimate for start in best])
+        found = zip(best, self.branches, strict=True)
+        known = [(start, branch.sketch) for start, branch in found if start is not None]
+        if known:
+            start, sketch = min(known, key=lambda each: each[0].estimate)
+            self.favourite = Candidate(start.config, sketch)
 
     def propose(self, count: int) -> list[Candidate]:
         """Up to ``count`` new candidates: fewer when fewer are left, none at the end."""

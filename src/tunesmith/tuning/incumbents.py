@@ -17,6 +17,7 @@ class Incumbents:
     trials since it last fell, ``repeated`` those whose program had been measured before.
     ``failures`` has what the last trial of each failing class said, ``best_of_sketch`` the best of
     each sketch by its name. ``champion`` is the best that is known from before the trials.
+    ``favourite`` is the trial of the ``liked`` candidate, which would be built without any trial.
     """
 
     def __init__(self, default: Candidate | None, finalists: int) -> None:
@@ -28,6 +29,8 @@ class Incumbents:
         self.since_improvement = 0
         self.default: Measurement | None = None
         self.champion: Measurement | None = None
+        self.liked: Candidate | None = None
+        self.favourite: Measurement | None = None
         self._default_candidate = default
         self._room = max(1, finalists)
         self._best: list[tuple[float, int, Measurement]] = []
@@ -39,6 +42,8 @@ class Incumbents:
         self.repeated += measurement.repeated
         if measurement.candidate == self._default_candidate:
             self.default = measurement
+        if measurement.candidate == self.liked:
+            self.favourite = measurement
         self.since_improvement += 1
         if not measurement.valid:
             self.failures[measurement.outcome] = measurement.message

@@ -38,8 +38,9 @@ def plan(incumbents: Incumbents, elapsed: float, cost: Callable[[Measurement], f
     """The play-off that a run of ``elapsed`` seconds can afford.
 
     The close best take part and, beside them, the best of each sketch that has none among them, the
-    winner of earlier runs, which luckier trials may have crowded out, and the default, to be
-    compared with under the same conditions. ``cost`` tells the seconds that a round takes for a
+    winner of earlier runs, which luckier trials may have crowded out, what the model liked most,
+    whose trial may have come at a bad moment, and the default, to be compared with under the same
+    conditions. ``cost`` tells the seconds that a round takes for a
     measured candidate. Where the time does not suffice for a few rounds of all, the slowest
     stay out.
     """
@@ -49,7 +50,7 @@ def plan(incumbents: Incumbents, elapsed: float, cost: Callable[[Measurement], f
     for sketch, its_best in incumbents.best_of_sketch.items():
         if sketch not in represented and its_best.seconds <= DRIFT * incumbents.best_seconds:
             known[its_best.candidate] = its_best
-    for other in (incumbents.champion, incumbents.default):
+    for other in (incumbents.champion, incumbents.favourite, incumbents.default):
         if other is not None and other.valid:
             known.setdefault(other.candidate, other)
     contestants = list(known.values())

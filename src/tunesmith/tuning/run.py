@@ -104,6 +104,7 @@ class TuningRun:
                 if prior:
                     with self.clock.thinking():  # while the measurer gets ready, and builds those
                         self.search.find_starts()
+                    self.incumbents.liked = self.search.favourite
                 reached("estimates")
             stop = self._loop(recorder)
             self.measurer.cancel()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.bench.compare.records import record
+from tests.bench.compare.runs import trace
 from tunesmith.bench.compare import measured, runs
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.problems import RecordedProblem
-from tunesmith.bench.compare.runs import CompareSettings
+from tunesmith.bench.compare.runs import CompareSettings, Results
 from tunesmith.bench.compare.tuners import TunerChoice, choose_tuners
 from tunesmith.bench.pages.provenance import own_version
 from tunesmith.bench.papers.problem import SearchProblem
@@ -136,6 +138,8 @@ def test_runs_of_a_workload_are_of_one_machine(
     assert {trace.machine["fingerprint"] for trace in results.traces.values()} == {
         here["fingerprint"]
     }
+    assert results.origin()["machine"] == here
+    assert [results.machine(problem) for problem in results.problems] == [here, here]
     monkeypatch.setattr(runs, "this_machine", lambda: {**here, "fingerprint": "another"})
     assert len(elsewhere(tmp_path).saved().traces) == 4, "all of both are there"
     assert elsewhere(tmp_path, leave=False).saved().traces == {}
@@ -149,3 +153,17 @@ def test_runs_of_a_workload_are_of_one_machine(
     again.go(left, lambda *_: None)
     assert len(left.traces) == 4
     assert all(left.traces[run].ended.tolist() == ended for run, ended in before.items())
+
+
+def test_figures_come_from_the_machine_of_the_runs(tmp_path: Path) -> None:
+    made = elsewhere(tmp_path)
+    traces = {}
+    other = {**this_machine(), "fingerprint": "another", "cpu": "Another"}
+    for run in made.runs():
+        made_there = run.problem == made.problems[0]
+        traces[run] = replace(trace(1.0), machine=other if made_there else this_machine())
+    both = Results(made.problems, made.tuners, traces)
+    assert both.origin()["machine"] == this_machine()
+    assert both.machine(made.problems[0]) == other
+    one = Results(made.problems, made.tuners, {run: traces[made.runs()[0]] for run in traces})
+    assert one.origin()["machine"] == other

@@ -27,7 +27,9 @@ from tunesmith.task import Task
 from tunesmith.transfer.favourite import favourite
 from tunesmith.transfer.model import GlobalModel, learn, problem_of, unlearned
 from tunesmith.transfer.training_set import Series
+from tunesmith.tuners import tuner
 from tunesmith.tuning import play_off
+from tunesmith.tuning.branches import Branches
 from tunesmith.tuning.incumbents import Incumbents
 from tunesmith.tuning.result import Found
 from tunesmith.tuning.tune import tune
@@ -190,6 +192,7 @@ class _Run:
     records: Sequence[Record]
     best: Found
     seconds: float
+    seed: int
 
 
 def _run(
@@ -215,7 +218,7 @@ def _run(
         if result.best is None:
             raise TunesmithError(f"nothing valid was found for {task.operator.label}")
         records = list(store.records(task.key, session=result.session))
-        return _Run(records, result.best, result.time["total"])
+        return _Run(records, result.best, result.time["total"], settings.seed)
 
 
 def _compared(
@@ -224,16 +227,24 @@ def _compared(
     """What a model likes most, and what runs of the first trials end with, by the names of the
     shares."""
     compared = {SHARES[0]: _favourite(task, model)}
+    search = Branches(joined(problems_of(task)), tuner("auto"), run.seed, model)
+    search.find_starts()
     for name, count in zip(SHARES[1:], AT, strict=True):
         first = [record.measurement for record in run.records[:count]]
-        compared[name] = _winner(task, first, measurers)
+        compared[name] = _winner(task, first, search.favourite, measurers)
     return compared
 
 
-def _winner(task: Task, trials: Sequence[Measurement], measurers: LocalMeasurers) -> Candidate:
+def _winner(
+    task: Task,
+    trials: Sequence[Measurement],
+    liked: Candidate | None,
+    measurers: LocalMeasurers,
+) -> Candidate:
     """What a run of these trials ends with: its best few are measured again, as in ``tune``."""
     problem = joined(problems_of(task))
     incumbents = Incumbents(None, problem.finalists)
+    incumbents.liked = liked
     for trial in trials:
         incumbents.count(trial)
     measurer = measurers.measurer(problem.job(MeasureSettings()))
