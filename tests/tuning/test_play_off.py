@@ -103,7 +103,7 @@ class Estimated(Scripted):
 
 
 @pytest.mark.parametrize("prior", [True, False])
-def test_what_would_be_built_without_a_trial_takes_part(store: Store, *, prior: bool) -> None:
+def test_what_the_model_likes_most_takes_part(store: Store, *, prior: bool) -> None:
     """Its trial came at a bad moment."""
     confirmed = {1: 1.0, 2: 1.0, 5: 0.9}.__getitem__
     problem = Estimated(seconds=LUCKY.__getitem__, again=confirmed, size=5, finalists=2)

@@ -17,7 +17,7 @@ class Incumbents:
     trials since it last fell, ``repeated`` those whose program had been measured before.
     ``failures`` has what the last trial of each failing class said, ``best_of_sketch`` the best of
     each sketch by its name. ``champion`` is the best that is known from before the trials.
-    ``favourite`` is the trial of the ``liked`` candidate, which would be built without any trial.
+    ``favourite`` is the trial of the ``liked`` candidate, the start that a model likes most.
     """
 
     def __init__(self, default: Candidate | None, finalists: int) -> None:

@@ -222,9 +222,10 @@ def is_of_here(problem: Problem, trace: Trace) -> bool:
 
 
 def _of_one_machine(traces: Sequence[Trace | None]) -> bool:
-    """Whether all traces are there, and were measured on the same machine."""
-    machines = {trace.machine.get("fingerprint") if trace else None for trace in traces}
-    return len(machines) == 1 and None not in machines
+    """Whether all traces are there, and were measured on the same machine, for the same target."""
+    there = [(trace.machine, trace.target) for trace in traces if trace and trace.machine]
+    kinds = {digest([machine["fingerprint"], target]) for machine, target in there}
+    return len(there) == len(traces) and len(kinds) == 1
 
 
 def _sources(run: Run) -> dict[str, Any]:
