@@ -58,12 +58,17 @@ def tunesmith(folder: Path, *words: object, gpus: int) -> subprocess.CompletedPr
 @pytest.mark.slow
 def test_tune_build_and_run_where_there_is_a_gpu(model: Path, tmp_path: Path) -> None:
     gpu = ("--target", "cuda", "--store", "t.db", "--json")
-    patience = ("--build-timeout", 120)
-    ran = tunesmith(tmp_path, "tune", model, *gpu, "--seconds", 8, *patience, gpus=1)
-    assert ran.returncode == 0, ran.stderr
-    (task,) = json.loads(ran.stdout)["tasks"]
-    assert task["task"].endswith("@cuda")
-    assert task["after"] > 0
+    tune = ("tune", model, *gpu, "--seconds", 8, "--build-timeout", 120)
+    trials = 0
+    for _ in range(10):
+        ran = tunesmith(tmp_path, *tune, gpus=1)
+        assert ran.returncode == 0, ran.stderr
+        (task,) = json.loads(ran.stdout)["tasks"]
+        assert task["task"].endswith("@cuda")
+        assert task["after"] > 0
+        trials += task["trials"]
+        if trials > 2:  # A store with no more than the default is not built from.
+            break
 
     ran = tunesmith(tmp_path, "build", model, *gpu, "-o", "net.so", gpus=1)
     assert ran.returncode == 0, ran.stderr

@@ -33,6 +33,12 @@ def test_the_same_program_has_the_same_code() -> None:
     assert code_of(PLAIN) == code_of(PLAIN)
 
 
+def test_assembly_in_the_code_is_read() -> None:
+    """Without a parser for it LLVM ends the process."""
+    text = replaced("  ret double %z", '  call void asm sideeffect "nop", ""()\n  ret double %z')
+    assert code_of(text) != code_of(PLAIN)
+
+
 def test_what_the_compiler_drops_is_no_part_of_it() -> None:
     unused = replaced("  %z =", "  %unused = fadd double %y, 1.0\n  %z =")
     assert code_of(unused) == code_of(PLAIN)

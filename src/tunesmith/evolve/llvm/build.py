@@ -32,6 +32,8 @@ def _initialize() -> None:
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    # Kernels for AVX2 hold assembly of their own: MCJIT ends the process where it cannot read it.
+    binding.initialize_native_asmparser()
 
 
 def parse(text: str) -> Any:
