@@ -61,6 +61,7 @@ def test_what_cannot_be_done(store: Path, tmp_path: Path, command: Command) -> N
     refused = command("import", broken, "--store", tmp_path / "new.db")
     assert refused.code == 1
     assert f"line 1 of {broken} is no record: give a file that Tunesmith wrote" in refused.err
+    assert not (tmp_path / "new.db").exists()
 
 
 def test_schedules_for_tvm(tmp_path: Path, command: Command) -> None:

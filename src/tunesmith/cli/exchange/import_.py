@@ -31,11 +31,14 @@ def import_(
     from tunesmith.store import open_store
 
     read = added = 0
-    with open_store(store) as opened, counted_progress("records") as counted:
+    with counted_progress("records") as counted:
         records = counted(read_records(file))
-        while some := list(islice(records, _AT_A_TIME)):
-            read += len(some)
-            added += opened.merge(some)
+        some = list(islice(records, _AT_A_TIME))  # first: what cannot be read makes no store
+        with open_store(store) as opened:
+            while some:
+                read += len(some)
+                added += opened.merge(some)
+                some = list(islice(records, _AT_A_TIME))
     if as_json:
         print_json({"added": added, "known": read - added})
     else:
