@@ -43,8 +43,9 @@ SHARES = ("untuned", *(f"trials_{count}" for count in AT))
 ALONE = "estimates_alone"
 """Where a row has the shares of a run with the sketches' estimates and no model."""
 
-# In so many rounds those that are compared take turns.
-_ROUNDS = 7
+# In so many rounds those that are compared take turns: on two cores of a shared machine, shares of
+# the same programs differed by up to a third from one comparison of seven rounds to the next.
+_ROUNDS = 31
 
 Row = dict[str, Any]
 Size = tuple[int, int]
