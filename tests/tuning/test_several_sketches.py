@@ -313,11 +313,12 @@ def test_the_winner_of_an_earlier_run_with_one_sketch_is_the_best_of_a_later_one
 # --- Good starts
 
 
-def test_good_starts_come_right_after_the_default(store: Store) -> None:
+def test_good_starts_come_right_after_the_first_default(store: Store) -> None:
     model = {n: 1.0 + n for n in (7, 8, 9)}
     problem = played({"a": up(1.0), "b": up(1.0)}, Line("b", model=model))
     tune(problem, "grid", Budget(trials=20), store=store)
-    assert [n for name, n in problem.log if name == "b"][:4] == [40, 7, 8, 9]
+    assert problem.log[:2] == [("a", 40), ("b", 7)]
+    assert [n for name, n in problem.log if name == "b"][:4] == [7, 8, 9, 40]
     assert [n for name, n in problem.log if name == "a"][:3] == [40, 1, 2]
 
 

@@ -66,12 +66,13 @@ class Branch:
         return None if default is None else Candidate(default, self.sketch)
 
     def find_starts(self, finder: StartFinder, seed: int) -> Start | None:
-        """Have good starts proposed before the tuner's own configs; the best one of them.
+        """Have good starts proposed before a default that was not tried yet, and before the tuner's
+        own configs; the best one of them.
 
         None where there is no model.
         """
         starts = finder.find(self.view, _STARTS, seed)
-        self._early.extend(start.config for start in starts)
+        self._early.extendleft(start.config for start in reversed(starts))
         return starts[0] if starts else None
 
     def propose_default(self) -> list[Candidate]:
@@ -82,7 +83,7 @@ class Branch:
         return self.propose(1)
 
     def propose(self, count: int) -> list[Candidate]:
-        """Up to ``count`` new ones: the default, then good starts, then the tuner's own."""
+        """Up to ``count`` new ones: good starts and the default, then the tuner's own."""
         configs: list[Config] = []
         while self._early and len(configs) < count:
             config = self._early.popleft()
@@ -128,15 +129,15 @@ class Branches:
         """What the others are compared with: the default of the first branch."""
         return self.branches[0].default
 
-    def propose_defaults(self, count: int) -> list[Candidate]:
-        """Up to ``count`` candidates that need no thinking: the default of each branch."""
-        candidates: list[Candidate] = []
-        for number, branch in enumerate(self.branches):
-            if len(candidates) < count:
-                proposed = branch.propose_default()
-                self._allocation.give(number, len(proposed))
-                candidates += proposed
-        return candidates
+    def propose_default(self, count: int) -> list[Candidate]:
+        """What needs no thinking: the default that others are compared with, if ``count`` allows.
+
+        Those of the other branches wait until good starts were tried: a few trials are better spent
+        on these.
+        """
+        proposed = self.branches[0].propose_default() if count > 0 else []
+        self._allocation.give(0, len(proposed))
+        return proposed
 
     def find_starts(self) -> None:
         """Look for good starts in all branches: the prior. See ``StartFinder``."""

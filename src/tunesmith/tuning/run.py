@@ -100,9 +100,9 @@ class TuningRun:
         """The loop and the play-off; Ctrl-C, a failing store and a lost measurer end them early."""
         try:
             if self.deadline.stop(self.measurer.pending) is None:
-                self._submit(self.search.propose_defaults)
+                self._submit(self.search.propose_default)
                 if prior:
-                    with self.clock.thinking():  # while the measurer gets ready, and builds those
+                    with self.clock.thinking():  # while the measurer gets ready, and builds that
                         self.search.find_starts()
                     self.incumbents.liked = self.search.favourite
                 reached("estimates")
