@@ -322,6 +322,23 @@ def test_good_starts_come_right_after_the_first_default(store: Store) -> None:
     assert [n for name, n in problem.log if name == "a"][:3] == [40, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("budget", "first"),
+    [
+        (Budget(seconds=0.3), [("a", 40), ("b", 40)]),
+        (Budget(trials=9), [("a", 40), ("b", 7)]),
+    ],
+    ids=["seconds", "trials"],
+)
+def test_defaults_come_first_where_they_cost_no_trials(
+    store: Store, budget: Budget, first: list[tuple[str, int]]
+) -> None:
+    """While starts are looked for they cost no time."""
+    problem = played({"a": up(1.0), "b": up(1.0)}, Line("b", model={7: 1.0}), batch=4)
+    tune(problem, "grid", budget, store=store)
+    assert problem.log[:2] == first
+
+
 def test_without_a_prior_the_search_is_left_alone(store: Store) -> None:
     problem = played({"a": up(1.0), "b": up(1.0)}, Line("b", model={7: 1.0}))
     tune(problem, "grid", Budget(trials=12), store=store, prior=False)

@@ -129,15 +129,16 @@ class Branches:
         """What the others are compared with: the default of the first branch."""
         return self.branches[0].default
 
-    def propose_default(self, count: int) -> list[Candidate]:
-        """What needs no thinking: the default that others are compared with, if ``count`` allows.
-
-        Those of the other branches wait until good starts were tried: a few trials are better spent
-        on these.
-        """
-        proposed = self.branches[0].propose_default() if count > 0 else []
-        self._allocation.give(0, len(proposed))
-        return proposed
+    def propose_defaults(self, count: int, *, several: bool) -> list[Candidate]:
+        """Up to ``count`` candidates that need no thinking: the default that others are compared
+        with, and if ``several`` those of the other branches."""
+        candidates: list[Candidate] = []
+        for number, branch in enumerate(self.branches if several else self.branches[:1]):
+            if len(candidates) < count:
+                proposed = branch.propose_default()
+                self._allocation.give(number, len(proposed))
+                candidates += proposed
+        return candidates
 
     def find_starts(self) -> None:
         """Look for good starts in all branches: the prior. See ``StartFinder``."""

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tunesmith.budget import Budget, Stop
@@ -100,9 +101,11 @@ class TuningRun:
         """The loop and the play-off; Ctrl-C, a failing store and a lost measurer end them early."""
         try:
             if self.deadline.stop(self.measurer.pending) is None:
-                self._submit(self.search.propose_default)
+                # Several cost no time while starts are looked for, but trials, which may be few.
+                several = self.budget.trials is None
+                self._submit(partial(self.search.propose_defaults, several=several))
                 if prior:
-                    with self.clock.thinking():  # while the measurer gets ready, and builds that
+                    with self.clock.thinking():  # while the measurer gets ready, and builds those
                         self.search.find_starts()
                     self.incumbents.liked = self.search.favourite
                 reached("estimates")
