@@ -325,8 +325,8 @@ def test_good_starts_come_right_after_the_first_default(store: Store) -> None:
 @pytest.mark.parametrize(
     ("budget", "first"),
     [
-        (Budget(seconds=0.3), [("a", 40), ("b", 40)]),
-        (Budget(trials=9), [("a", 40), ("b", 7)]),
+        (Budget(seconds=600), [("a", 9), ("b", 9)]),
+        (Budget(trials=18), [("a", 9), ("b", 7)]),
     ],
     ids=["seconds", "trials"],
 )
@@ -334,9 +334,11 @@ def test_defaults_come_first_where_they_cost_no_trials(
     store: Store, budget: Budget, first: list[tuple[str, int]]
 ) -> None:
     """While starts are looked for they cost no time."""
-    problem = played({"a": up(1.0), "b": up(1.0)}, Line("b", model={7: 1.0}), batch=4)
+    lines = Line("a", size=9), Line("b", size=9, model={7: 1.0})
+    problem = played({"a": up(1.0), "b": up(1.0)}, *lines, batch=4)
     tune(problem, "grid", budget, store=store)
     assert problem.log[:2] == first
+    assert len(set(problem.log)) == 18
 
 
 def test_without_a_prior_the_search_is_left_alone(store: Store) -> None:

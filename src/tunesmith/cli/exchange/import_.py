@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated
 
@@ -33,12 +33,12 @@ def import_(
     read = added = 0
     with counted_progress("records") as counted:
         records = counted(read_records(file))
-        some = list(islice(records, _AT_A_TIME))  # first: what cannot be read makes no store
+        batches = iter(lambda: list(islice(records, _AT_A_TIME)), [])
+        first = next(batches, [])  # before the store: what cannot be read makes none
         with open_store(store) as opened:
-            while some:
-                read += len(some)
-                added += opened.merge(some)
-                some = list(islice(records, _AT_A_TIME))
+            for batch in chain([first], batches):
+                read += len(batch)
+                added += opened.merge(batch)
     if as_json:
         print_json({"added": added, "known": read - added})
     else:

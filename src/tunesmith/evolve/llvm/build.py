@@ -32,7 +32,7 @@ def _initialize() -> None:
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
-    # Kernels for AVX2 hold assembly of their own: MCJIT ends the process where it cannot read it.
+    # Kernels may hold assembly of their own: MCJIT ends the process where it cannot read it.
     binding.initialize_native_asmparser()
 
 
