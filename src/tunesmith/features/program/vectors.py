@@ -108,8 +108,10 @@ ESTIMATE_COLUMNS: Mapping[str, npt.NDArray[np.intp]] = {
 
 def _padded(columns: Array, count: int) -> Array:
     """The first columns, shape (rows, count), with zeros for those that do not exist."""
+    padded = np.zeros((len(columns), count))
     kept = columns[:, :count]
-    return np.pad(kept, ((0, 0), (0, count - kept.shape[1])))
+    padded[:, : kept.shape[1]] = kept
+    return padded
 
 
 def _logs(values: Array) -> Array:
