@@ -46,6 +46,18 @@ def test_it_learns_what_the_estimates_do_not_know(model: GlobalModel) -> None:
     assert left.std() < 0.5 * wrong.std()
 
 
+def test_times_of_different_machines_are_not_compared(model: GlobalModel) -> None:
+    """A machine that is four times as slow teaches the same."""
+    own = [series(size) for size in SIZES]
+    slow = [replace(each, seconds=4.0 * each.seconds, machine="slow") for each in own]
+    both = learn([*own, *slow])
+    assert (both.trials, both.tasks) == (2 * model.trials, model.tasks)
+    problem = problem_of(224)
+    configs = problem.space.sample_many(200, np.random.default_rng(9))
+    difference = both.log_speeds(problem, configs) - model.log_speeds(problem, configs)
+    assert difference.std() < 0.1
+
+
 def test_seconds_have_the_order_of_the_speeds(model: GlobalModel) -> None:
     problem = problem_of(224)
     configs = problem.space.sample_many(40, np.random.default_rng(3))

@@ -23,7 +23,7 @@ _LEAST = 20
 
 @dataclass(frozen=True)
 class Score:
-    """How the predictions for a task compare with its trials.
+    """How the predictions for a task compare with its trials by a ``machine``.
 
     ``correlation`` is that of the ranks of valid trials (Spearman's). ``found`` has, for each of
     ``LOOKED_AT``, the speed of the best of so many favourites as a share of the task's best; and
@@ -31,6 +31,7 @@ class Score:
     """
 
     task: Task
+    machine: str
     trials: int
     correlation: float
     found: Mapping[int, float]
@@ -62,16 +63,18 @@ def _groups(series: Series) -> list[str]:
 
 
 def scores(series: Sequence[Series], log_speeds: Callable[[Series], Array]) -> list[Score]:
-    """The score of each task that has enough valid trials. Larger predictions are faster."""
-    by_task: dict[Task, list[Series]] = {}
+    """The score of each task that has enough valid trials by a machine. Larger predictions are
+    faster."""
+    compared: dict[tuple[Task, str], list[Series]] = {}
     for each in series:
-        by_task.setdefault(each.task, []).append(each)
+        compared.setdefault(each.compared, []).append(each)
     found = []
-    for task, those in by_task.items():
+    for (task, machine), those in compared.items():
         seconds = np.concatenate([each.seconds for each in those])
         if timed(seconds).sum() < _LEAST:
             continue
-        found.append(score(task, seconds, np.concatenate([log_speeds(each) for each in those])))
+        predicted = np.concatenate([log_speeds(each) for each in those])
+        found.append(score(task, seconds, predicted, machine))
     return found
 
 
@@ -90,7 +93,7 @@ def summary(found: Sequence[Score]) -> dict[str, Any]:
     }
 
 
-def score(task: Task, seconds: Array, predicted: Array) -> Score:
+def score(task: Task, seconds: Array, predicted: Array, machine: str = "") -> Score:
     """The score of one task's trials; what is no time of a call, such as NaN, is a failure."""
     valid = timed(seconds)
     speeds = np.where(valid, 1.0 / np.where(valid, seconds, 1.0), 0.0)
@@ -99,6 +102,7 @@ def score(task: Task, seconds: Array, predicted: Array) -> Score:
     best = np.argsort(-speeds, kind="stable")
     return Score(
         task,
+        machine,
         len(seconds),
         _rank_correlation(speeds[valid], predicted[valid]),
         {n: float(speeds[favourites[:n]].max(initial=0.0) / fastest) for n in LOOKED_AT},

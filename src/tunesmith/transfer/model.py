@@ -158,13 +158,13 @@ def learn(
         )
     encoding = Encoding.of((each.task, each.sketch, each.configs) for each, _ in known)
     features, bases, seconds, tasks = [], [], [], []
-    numbers: dict[Task, int] = {}
+    numbers: dict[tuple[Task, str], int] = {}
     for each, problem in known:
         estimates = problem.estimates_with_parts(each.configs)
         features.append(encoding.rows(each.task, each.sketch, each.configs, estimates))
         bases.append(-_log_speeds(problem, each.configs, estimates, below))
         seconds.append(each.seconds)
-        tasks.append(np.full(len(each.configs), numbers.setdefault(each.task, len(numbers))))
+        tasks.append(np.full(len(each.configs), numbers.setdefault(each.compared, len(numbers))))
     values, weights = _targets(*map(np.concatenate, (bases, seconds, tasks)))
     if not weights.any():
         raise UsageError("there is nothing to learn from: every trial failed")
@@ -172,8 +172,9 @@ def learn(
     model.fit(np.concatenate(features), values, weights=weights)
     sketches = {each.sketch: each.sketch_version for each, _ in known}
     count = sum(map(len, seconds))
+    different = len({each.task for each, _ in known})
     return GlobalModel(
-        encoding, model.trees(), sketches, count, len(numbers), dict(origin or {}), below
+        encoding, model.trees(), sketches, count, different, dict(origin or {}), below
     )
 
 

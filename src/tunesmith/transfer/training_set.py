@@ -39,7 +39,8 @@ _DIGITS = 4
 class Series:
     """The trials of a task with a sketch. ``seconds``, shape (configs,), are NaN for failures.
 
-    ``networks`` are those with a layer of this operator, as far as that is known.
+    ``networks`` are those with a layer of this operator, as far as that is known, ``machine`` is
+    the fingerprint of the one that measured.
     """
 
     task: Task
@@ -48,6 +49,12 @@ class Series:
     configs: Sequence[Config]
     seconds: Array
     networks: frozenset[str] = frozenset()
+    machine: str = ""
+
+    @property
+    def compared(self) -> tuple[Task, str]:
+        """Whose seconds compare with these: those of the same task by the same machine."""
+        return self.task, self.machine
 
     def at_most(self, count: int) -> Series:
         """So many of its trials, drawn at random, the same each time; all where it has no more."""
@@ -100,9 +107,9 @@ def stored_set(
             known[record.config] = _seconds_of(record.measurement)
             last = record
         of_networks = frozenset((networks or {}).get(task.operator, ()))
-        for (_, sketch, version), trials in found.items():
+        for (whose, sketch, version), trials in found.items():
             seconds = np.array([*trials.values()], dtype=np.float64)
-            series.append(Series(task, sketch, version, [*trials], seconds, of_networks))
+            series.append(Series(task, sketch, version, [*trials], seconds, of_networks, whose))
     if last is None:
         raise UsageError(_nothing(store, machine))
     return TrainingSet(dict(last.machine), dict(last.versions), series)
@@ -172,8 +179,10 @@ def read_training_set(path: Path) -> TrainingSet:
     if not is_ours:
         raise UsageError(f"{path} is no training set of version {VERSION}: make it again")
     try:
-        series = [each for task in content["tasks"] for each in _series(task)]
-        return TrainingSet(dict(content["machine"]), dict(content["versions"]), series)
+        machine = dict(content["machine"])
+        by = str(machine.get("fingerprint", ""))
+        series = [each for task in content["tasks"] for each in _series(task, by)]
+        return TrainingSet(machine, dict(content["versions"]), series)
     except Exception as error:
         raise UsageError(
             f"{path} is a training set that cannot be read ({describe(error)}): make it again"
@@ -217,7 +226,7 @@ def _rounded(seconds: float) -> float | None:
     return None if math.isnan(seconds) else float(f"{seconds:.{_DIGITS}g}")
 
 
-def _series(described: Mapping[str, Any]) -> Iterator[Series]:
+def _series(described: Mapping[str, Any], machine: str) -> Iterator[Series]:
     task = Task(_operator(described["operator"]), Target.from_json(described["target"]))
     networks = frozenset(described["networks"])
     for sketch in described["sketches"]:
@@ -227,7 +236,8 @@ def _series(described: Mapping[str, Any]) -> Iterator[Series]:
             raise ValueError(f"{len(configs)} configs have {len(found)} times")
         seconds = np.array(found, dtype=np.float64)
         seconds[~timed(seconds)] = math.nan
-        yield Series(task, str(sketch["name"]), int(sketch["version"]), configs, seconds, networks)
+        name, version = str(sketch["name"]), int(sketch["version"])
+        yield Series(task, name, version, configs, seconds, networks, machine)
 
 
 def _config(names: Iterable[str], values: Iterable[Any]) -> Config:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -18,13 +19,14 @@ pytest.importorskip("xgboost", reason="XGBoost is not installed")
 MACHINE = {"cpu": "a processor", "fingerprint": "1"}
 
 
-def sets(mcpu: str = "znver4") -> TrainingSet:
+def sets(mcpu: str = "znver4", machine: Mapping[str, str] = MACHINE) -> TrainingSet:
     target = Target(mcpu=mcpu, cores=2)
     found: list[Series] = []
     for number, size in enumerate((*SIZES, 224, 256)):
         each = series(size, 130, network=f"net{number}")
-        found.append(replace(each, task=Task(each.task.operator, target)))
-    return TrainingSet(MACHINE, {}, found)
+        task = Task(each.task.operator, target)
+        found.append(replace(each, task=task, machine=machine["fingerprint"]))
+    return TrainingSet(machine, {}, found)
 
 
 def test_networks_are_held_out() -> None:
@@ -47,6 +49,16 @@ def test_kinds_of_processor_are_held_out() -> None:
     for each in figures["processors"].values():
         assert each["model"]["tasks"] == each["networks"]["tasks"] == 7
         assert each["networks"]["correlation"] > each["estimates"]["correlation"]
+
+
+def test_processors_that_run_the_same_code_are_of_different_kinds() -> None:
+    other = {"cpu": "another processor", "fingerprint": "2"}
+    trained = train_model([sets("haswell"), sets("haswell", other), sets()])
+    kinds = trained.figures["processors"]
+    assert set(kinds) == {"haswell on a processor", "haswell on another processor", "znver4"}
+    assert all(each["estimates"]["tasks"] == each["model"]["tasks"] == 7 for each in kinds.values())
+    assert trained.figures["estimates"]["tasks"] == 21
+    assert trained.model.tasks == 14
 
 
 def test_one_model_is_for_one_kind_of_target() -> None:

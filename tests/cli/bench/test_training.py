@@ -36,7 +36,7 @@ def test_a_set_becomes_a_model(records: Path, tmp_path: Path, command: Command) 
     place = tmp_path / "models" / "cpu.json.gz"
     trained = command("bench", "train-model", records, "-o", place)
     assert trained.code == 0, trained.err
-    assert "networks held out" in trained.out
+    assert "new networks" in trained.out
     assert max(map(len, trained.out.replace(str(place), "").splitlines())) <= 100
     assert read_model(place).trials == 910
 

@@ -1,12 +1,13 @@
 """``tunesmith bench train-model``: the model that ships, and how good it is on what is new to it.
 
 It is tested on whole networks that it did not learn from, and, where there are records of several
-kinds of processor, on each kind after learning from the others.
+kinds of processor, on each kind after learning from the others. Of a kind are processors of one
+name that run code for one instruction set.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -44,6 +45,7 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
         raise UsageError(
             f"a model is for one kind of target, not for {' and '.join(sorted(kinds))}"
         )
+    kinds = _kinds(sets)
     by_network = _by_network(series, tell)
     figures: dict[str, Any] = {
         "estimates": summary(scores(series, partial(predicted, None))),
@@ -51,10 +53,10 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
         "processors": {
             name: {
                 "estimates": summary(scores(those, partial(predicted, None))),
-                "networks": summary([it for it in by_network if _processor(it) == name]),
+                "networks": summary([it for it in by_network if _kind(it, kinds) == name]),
                 "model": summary(found),
             }
-            for name, those, found in _by_processor(series, tell)
+            for name, those, found in _by_processor(series, kinds, tell)
         },
     }
     tell("the model of all trials")
@@ -68,6 +70,24 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
     model = learn(series, origin=origin)
     figures["sets"] = [_described(one) for one in sets]
     return Trained(model, figures)
+
+
+def _kinds(sets: Sequence[TrainingSet]) -> dict[tuple[str, str], str]:
+    """The names of the kinds of processor, by what code is for and the machine that ran it: the
+    former, and the latter too where there are several."""
+    machines = {each.machine: _machine(one) for one in sets for each in one.series}
+    ran = {(_processor(each), each.machine) for one in sets for each in one.series}
+    of_code: dict[str, set[str]] = {}
+    for code, machine in ran:
+        of_code.setdefault(code, set()).add(machines[machine])
+    return {
+        (code, machine): code if len(of_code[code]) == 1 else f"{code} on {machines[machine]}"
+        for code, machine in ran
+    }
+
+
+def _kind(of: Series | Score, kinds: Mapping[tuple[str, str], str]) -> str:
+    return kinds[_processor(of), of.machine]
 
 
 def _processor(of: Series | Score) -> str:
@@ -103,15 +123,15 @@ def _by_network(series: Sequence[Series], tell: Tell) -> list[Score]:
 
 
 def _by_processor(
-    series: Sequence[Series], tell: Tell
+    series: Sequence[Series], kinds: Mapping[tuple[str, str], str], tell: Tell
 ) -> list[tuple[str, list[Series], list[Score]]]:
-    """Each processor with its series, and the scores of a model of the others'."""
-    processors = sorted({_processor(each) for each in series})
+    """Each kind with its series, and the scores of a model of the others'."""
+    processors = sorted({_kind(each, kinds) for each in series})
     found = []
     for processor in processors if len(processors) > 1 else ():
         tell(f"processor held out: {processor}")
-        own = [each for each in series if _processor(each) == processor]
-        others = [each for each in series if _processor(each) != processor]
+        own = [each for each in series if _kind(each, kinds) == processor]
+        others = [each for each in series if _kind(each, kinds) != processor]
         try:
             found.append((processor, own, scores(own, partial(predicted, learn(others)))))
         except TooFewTrialsError:

@@ -41,11 +41,11 @@ def train_model(
     if as_json:
         print_json(figures)
         return
-    rows = {"estimates": figures["estimates"], "networks held out": figures["networks"]}
+    rows = {"estimates": figures["estimates"], "new networks": figures["networks"]}
     for name, each in figures["processors"].items():
         rows[f"{name}: estimates"] = each["estimates"]
-        rows[f"{name}: networks held out"] = each["networks"]
-        rows[f"{name} held out"] = each["model"]
+        rows[f"{name}: new networks"] = each["networks"]
+        rows[f"{name}: new processor"] = each["model"]
     console().print(scores_table(rows))
     console().print(
         f"{path}: {found.model.trials:,} trials of {found.model.tasks} tasks, "
