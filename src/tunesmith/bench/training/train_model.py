@@ -45,7 +45,7 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
         raise UsageError(
             f"a model is for one kind of target, not for {' and '.join(sorted(kinds))}"
         )
-    kinds = _kinds(sets)
+    named = _kinds(sets)
     by_network = _by_network(series, tell)
     figures: dict[str, Any] = {
         "estimates": summary(scores(series, partial(predicted, None))),
@@ -53,10 +53,10 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
         "processors": {
             name: {
                 "estimates": summary(scores(those, partial(predicted, None))),
-                "networks": summary([it for it in by_network if _kind(it, kinds) == name]),
+                "networks": summary([it for it in by_network if _kind(it, named) == name]),
                 "model": summary(found),
             }
-            for name, those, found in _by_processor(series, kinds, tell)
+            for name, those, found in _by_processor(series, named, tell)
         },
     }
     tell("the model of all trials")
