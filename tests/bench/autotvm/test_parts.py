@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,10 +42,21 @@ def test_each_part_can_begin(name: str, tmp_path: Path) -> None:
     lines = [line for line in part.lines if there or "tree-gru" not in line.tuner]
     problems = part.problems(RECORDED)
     assert len(problems) == len(part.recorded) + len(part.measured)
-    comparison = replace(part, lines=lines).comparison(
-        problems[-1:], CompareSettings(2, trials=10), tmp_path
-    )
+    installed, left_out = part.installed()
+    assert list(installed.lines) == lines
+    assert len(left_out) == len(part.lines) - len(lines)
+    comparison = installed.comparison(problems[-1:], CompareSettings(2, trials=10), tmp_path)
     assert len(comparison.runs()) == 2 * len(lines)
+
+
+def test_lines_that_are_not_installed_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    part = PARTS["model-replay"]
+    installed, left_out = part.installed()
+    assert [line.name for line in part.lines if line not in installed.lines] == ["TreeGRU"]
+    assert list(left_out) == ["TreeGRU"]
+    assert "install the extra 'neural'" in left_out["TreeGRU"]
+    assert part.installed(["TreeGRU"]) == (replace(part, lines=list(part.lines)), {})
 
 
 def test_every_part_has_a_line_to_compare_with_and_repeats_enough() -> None:

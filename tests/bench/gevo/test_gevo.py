@@ -116,7 +116,7 @@ def test_a_case_becomes_a_row_and_a_page(tmp_path: Path) -> None:
     wanted = {"case", "speedup", "error", "heldout_error", "evaluations", "edits"}
     assert row.keys() > wanted
     assert row["error"] == row["heldout_error"] == 0.0
-    assert row["evaluations"] > 10
+    assert row["evaluations"] > 0
     figures = with_row(read_evolve(tmp_path), row)
     figures = with_row(figures, {**row, "evaluations": 1234})
     page = write_evolve(tmp_path, figures)

@@ -40,7 +40,7 @@ def test_networks_are_held_out() -> None:
     (described,) = figures["sets"]
     assert (described["trials"], described["networks"]) == (910, 7)
     assert trained.model.origin["networks"] == [f"net{number}" for number in range(7)]
-    assert told[0] == "networks held out: part 1 of 5"
+    assert told[:2] == ["the model of all trials", "networks held out: part 1 of 5"]
 
 
 def test_kinds_of_processor_are_held_out() -> None:
@@ -74,3 +74,18 @@ def test_one_model_is_for_one_kind_of_target() -> None:
     mixed = TrainingSet(MACHINE, {}, [*sets().series, replace(gpu, sketch_version=version)])
     with pytest.raises(UsageError, match="one kind of target, not for cpu and cuda"):
         train_model([mixed])
+
+
+def test_too_few_trials_are_counted_before_networks_are_held_out() -> None:
+    few = sets()
+    told: list[str] = []
+    with pytest.raises(UsageError, match="needs 500 trials of .*, and there are 390"):
+        train_model([replace(few, series=few.series[:3])], told.append)
+    assert told == ["the model of all trials"]
+
+
+def test_enough_trials_are_enough_though_some_are_held_out() -> None:
+    few = sets()
+    trained = train_model([replace(few, series=few.series[:4])])
+    assert trained.model.trials == 520
+    assert trained.figures["networks"]["tasks"] == 4

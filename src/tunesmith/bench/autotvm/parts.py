@@ -13,7 +13,12 @@ from pathlib import Path
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.problems import Problem, RecordedProblem, recorded_in
 from tunesmith.bench.compare.runs import CompareSettings
-from tunesmith.bench.compare.tuners import Transferred, TunerChoice, choose_tuners
+from tunesmith.bench.compare.tuners import (
+    Transferred,
+    TunerChoice,
+    choose_tuners,
+    why_not_installed,
+)
 from tunesmith.bench.operators.workloads import RESNET
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.errors import unknown_name
@@ -77,6 +82,13 @@ class Part:
             if name not in known:
                 raise unknown_name(f"line of part {self.name}", name, known)
         return replace(self, lines=[known[name] for name in names] or self.lines)
+
+    def installed(self, named: Sequence[str] = ()) -> tuple[Part, dict[str, str]]:
+        """With those of its lines alone that can run on this machine, and those that are ``named``;
+        of the others, why not."""
+        missing = {line.name: why_not_installed(line.tuner) for line in self.lines}
+        left_out = {name: why for name, why in missing.items() if why and name not in named}
+        return replace(self, lines=[it for it in self.lines if it.name not in left_out]), left_out
 
     def problems(self, data: Path, chosen: Sequence[str] = ()) -> list[Problem]:
         """Its problems, or those of them that are ``chosen`` by name.

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from tunesmith.bench.compare.code import Sources, digest_of, sources_of
-from tunesmith.errors import UsageError, unknown_name
+from tunesmith.errors import MissingDependencyError, UsageError, unknown_name
 from tunesmith.features.kinds import FeatureKind
 from tunesmith.models.registry import MODELS
+from tunesmith.space import Ordinal, Space
 from tunesmith.tuners import Tuner, parse_options
 from tunesmith.tuners import tuner as tuner_by_name
 
@@ -25,6 +26,8 @@ Transferred = FeatureKind | Literal["estimates"]
 
 Sees = Literal["space", "estimates", "model"]
 _SEEN: dict[str, Sees] = {"estimates": "estimates", "model": "model"}
+
+_ANY_SPACE = Space([Ordinal("x", (1, 2, 3))])
 
 _OF_PROGRAMS = {"loop-context", "context-relation"}
 
@@ -146,3 +149,18 @@ def _multiplied(text: str) -> tuple[str, int]:
 def reference_of(labels: Sequence[str]) -> str:
     """Whom the others are compared with: AutoTVM's GA, or the first where that is not there."""
     return REFERENCE if REFERENCE in labels else labels[0]
+
+
+def why_not_installed(text: str) -> str | None:
+    """Why a tuner cannot run on this machine, None if it can."""
+    try:
+        (choice,) = choose_tuners([text])
+        tuner: Any = choice.tuner
+        if getattr(tuner, "features", "configuration") != "configuration":
+            tuner = replace(tuner, features="configuration")  # this space has no programs
+        tuner.start(_ANY_SPACE, 0)
+    except MissingDependencyError as error:
+        return str(error)
+    except Exception:  # whatever else is wrong the comparison finds out
+        return None
+    return None

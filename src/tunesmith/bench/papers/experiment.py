@@ -17,14 +17,11 @@ from typing import Any
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.summary import Summary
-from tunesmith.bench.compare.tuners import TunerChoice, choose_tuners
+from tunesmith.bench.compare.tuners import TunerChoice, choose_tuners, why_not_installed
 from tunesmith.bench.pages.charts import Draw
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.errors import MissingDependencyError, unknown_name
 from tunesmith.operators import Operator
-from tunesmith.space import Ordinal, Space
-
-_ANY_SPACE = Space([Ordinal("x", (1, 2, 3))])
 
 RUNS = "search-runs"
 """The folder, beside the page, that keeps the runs of all experiments."""
@@ -122,7 +119,7 @@ def take_part(texts: Sequence[str]) -> tuple[list[TunerChoice], dict[str, str]]:
     """
     there, left_out = [], {}
     for text in texts:
-        why = _not_installed(text)
+        why = why_not_installed(text)
         if why is None:
             there.append(text)
         else:
@@ -130,18 +127,3 @@ def take_part(texts: Sequence[str]) -> tuple[list[TunerChoice], dict[str, str]]:
     if left_out and not there:
         raise MissingDependencyError("no tuner is left: " + "; ".join(left_out.values()))
     return choose_tuners(there), left_out
-
-
-def _not_installed(text: str) -> str | None:
-    """Why a tuner cannot run on this machine, None if it can."""
-    try:
-        (choice,) = choose_tuners([text])
-    except MissingDependencyError as error:
-        return str(error)
-    try:
-        choice.tuner.start(_ANY_SPACE, 0)
-    except MissingDependencyError as error:
-        return str(error)
-    except Exception:  # whatever else is wrong the comparison finds out
-        return None
-    return None

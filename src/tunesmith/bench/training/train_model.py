@@ -8,7 +8,7 @@ name that run code for one instruction set.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -45,6 +45,8 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
         raise UsageError(
             f"a model is for one kind of target, not for {' and '.join(sorted(kinds))}"
         )
+    tell("the model of all trials")
+    model = learn(series)
     named = _kinds(sets)
     by_network = _by_network(series, tell)
     figures: dict[str, Any] = {
@@ -59,7 +61,6 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
             for name, those, found in _by_processor(series, named, tell)
         },
     }
-    tell("the model of all trials")
     origin = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "machines": [dict(one.machine) for one in sets],
@@ -67,9 +68,8 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
         "networks": sorted({name for each in series for name in each.networks}),
         "held_out": figures,
     }
-    model = learn(series, origin=origin)
     figures["sets"] = [_described(one) for one in sets]
-    return Trained(model, figures)
+    return Trained(replace(model, origin=origin), figures)
 
 
 def _kinds(sets: Sequence[TrainingSet]) -> dict[tuple[str, str], str]:
@@ -117,7 +117,7 @@ def _by_network(series: Sequence[Series], tell: Tell) -> list[Score]:
     parts = folds(series, FOLDS)
     for number, (learned, tested) in enumerate(parts, 1):
         tell(f"networks held out: part {number} of {len(parts)}")
-        model = learn([series[place] for place in learned])
+        model = learn([series[place] for place in learned], least=1)
         found += scores([series[place] for place in tested], partial(predicted, model))
     return found
 

@@ -88,6 +88,9 @@ def autotvm(
         chosen = replace(chosen, repeats=_QUICK_REPEATS, trials=_QUICK_TRIALS)
     if repeats is not None or trials is not None:
         chosen = replace(chosen, repeats=repeats or chosen.repeats, trials=trials or chosen.trials)
+    chosen, left_out = chosen.installed(line or [])
+    for name, why in left_out.items():
+        remark(f"without {name}: {why}")
     problems = chosen.problems(data or RECORDED, problem or [])
     settings = CompareSettings(chosen.repeats, trials=chosen.trials, seed=seed)
     folder = output / _RUNS / (f"{part}-quick" if quick else part)
