@@ -79,7 +79,7 @@ def test_one_model_is_for_one_kind_of_target() -> None:
 def test_too_few_trials_are_counted_before_networks_are_held_out() -> None:
     few = sets()
     told: list[str] = []
-    with pytest.raises(UsageError, match="needs 500 trials of .*, and there are 390"):
+    with pytest.raises(UsageError, match=r"needs 500 trials of .*, and there are 390"):
         train_model([replace(few, series=few.series[:3])], told.append)
     assert told == ["the model of all trials"]
 
