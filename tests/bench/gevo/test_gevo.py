@@ -109,14 +109,17 @@ def test_the_solver_is_as_good_as_that_of_a_library() -> None:
 
 def test_a_case_becomes_a_row_and_a_page(tmp_path: Path) -> None:
     case = CASES["histogram"]
-    front = evolve_case(
-        case, seconds=2.0, seed=0, store=tmp_path / "records.db", progress=lambda state: None
-    )
-    row = row_of(case, front, "tunesmith bench gevo --case histogram")
+    for _ in range(10):  # each goes on from the store: on busy cores one may not do
+        front = evolve_case(
+            case, seconds=2.0, seed=0, store=tmp_path / "records.db", progress=lambda state: None
+        )
+        row = row_of(case, front, "tunesmith bench gevo --case histogram")
+        if row["evaluations"] > 10:
+            break
     wanted = {"case", "speedup", "error", "heldout_error", "evaluations", "edits"}
     assert row.keys() > wanted
     assert row["error"] == row["heldout_error"] == 0.0
-    assert row["evaluations"] > 0
+    assert row["evaluations"] > 10
     figures = with_row(read_evolve(tmp_path), row)
     figures = with_row(figures, {**row, "evaluations": 1234})
     page = write_evolve(tmp_path, figures)

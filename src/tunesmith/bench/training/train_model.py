@@ -73,8 +73,8 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
 
 
 def _kinds(sets: Sequence[TrainingSet]) -> dict[tuple[str, str], str]:
-    """The names of the kinds of processor, by what code is for and the machine that ran it: the
-    former, and the latter too where there are several."""
+    """The names of the kinds of processor, by the processor that code is for and the fingerprint of
+    the machine that ran it: the former alone where all machines that ran its code have one name."""
     machines = {each.machine: _machine(one) for one in sets for each in one.series}
     ran = {(_processor(each), each.machine) for one in sets for each in one.series}
     of_code: dict[str, set[str]] = {}
