@@ -57,6 +57,8 @@ USAGE = [
     (f"tune {MATMUL} --tuner genetic --tuner-option population=-1", "population must be"),
     (f"tune {MATMUL} --tuner genetic --tuner-option population", "write population=VALUE"),
     (f"tune {MATMUL} --tuner random --tuner-option a=1", "tuner 'random' has no options"),
+    (f"tune {MATMUL} --tuner autotvm --tuner-option model=trees", "unknown cost model 'trees'"),
+    ("network tune --zoo alexnet --tuner genetics", "unknown tuner 'genetics': did you mean"),
     (f"tune {MATMUL} --seed -1", "the seed is -1: give 0 or more"),
     # budgets and measuring
     (f"tune {MATMUL} --trials 0", "budget: trials must be positive, not 0"),

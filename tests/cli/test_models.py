@@ -9,10 +9,12 @@ import pytest
 from tests.cli.conftest import Command
 from tests.transfer.made_up import SIZES, TARGET, add_trials
 from tunesmith.store import open_store
+from tunesmith.transfer import of_store
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
 MCPU = str(TARGET.mcpu)
+MATMUL = ("matmul", "--m", 24, "--n", 32, "--k", 40)
 
 
 @pytest.fixture
@@ -73,6 +75,16 @@ def test_a_model_of_some_operators_is_used_by_name(
     refused = command("build", *product, "-o", tmp_path / "k.so", "--model", "all")
     assert refused.complaint == f"unknown model 'all': known: {name}"
     assert command("models", "remove", name, "--store", filled).out.startswith("removed ")
+
+
+def test_a_wrong_option_is_told_of_before_a_model_is_trained(
+    command: Command, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_store, "model_for", lambda *_, **__: pytest.fail("looked for a model"))
+    words = ("tune", *MATMUL, "--tuner", "autotvm", "--tuner-option", "model=trees")
+    ran = command(*words, "--store", filled)
+    assert ran.complaint.startswith("tuner 'autotvm': unknown cost model 'trees'")
+    assert ran.code == 2
 
 
 def test_too_few_trials(command: Command, store: Path) -> None:

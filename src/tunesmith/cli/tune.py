@@ -57,10 +57,19 @@ class SearchOptions:
     def check(self) -> None:
         """Raise ``UsageError`` for what makes no sense, before anything is begun."""
         self.budget()
-        self.algorithm()
+        self._chosen()
 
     def algorithm(self) -> Tuner:
-        """The tuner with its options. Raises ``UsageError`` where there is no such thing."""
+        """The tuner with its options, as far as its cost model can be had; see ``usable``.
+
+        Raises ``UsageError`` where there is no such tuner or model. May take a second, as packages
+        of models do to load.
+        """
+        from tunesmith.tuning.missing_model import usable
+
+        return usable(self._chosen())
+
+    def _chosen(self) -> Tuner:
         from tunesmith.tuners import parse_options, tuner
 
         name = self.tuner or "auto"
@@ -174,12 +183,14 @@ def tune(
             problem, measurers = choice.to_tune(), here
             here.prepare(problem.job(settings))
         reached("task and sketches")
+        tuner = options.algorithm()  # complain before a model of other tasks is trained
         from tunesmith.store import open_store
 
         opened = stack.enter_context(open_store(options.store))
         reached("store")
         result = search(
             problem,
+            tuner,
             options,
             opened,
             settings,
@@ -203,6 +214,7 @@ def tune(
 
 def search(
     problem: Measurable,
+    tuner: Tuner,
     options: SearchOptions,
     store: Store,
     settings: MeasureSettings,
@@ -211,14 +223,14 @@ def search(
     transfer: bool | GlobalModel = True,
     measurers: Measurers | None = None,
 ) -> Result:
-    """Search as the options say, and show how far it is."""
+    """Search with a tuner as the options say, and show how far it is."""
     from tunesmith.tuning.tune import tune as run
 
     budget = options.budget()
     with shown_progress(budget.trials, budget.seconds, problem.flops) as progress:
         return run(
             problem,
-            options.algorithm(),
+            tuner,
             budget,
             store=store,
             seed=options.seed or 0,

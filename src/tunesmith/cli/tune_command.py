@@ -29,7 +29,8 @@ def tune_command(
     seed = wanted.seed if options.seed is None else options.seed
     options = replace(options, seed=seed, tuner=options.tuner or wanted.tuner)
     options.check()
+    tuner = options.algorithm()
     with open_store(options.store) as store:
-        result = search(described.problem, options, store, described.settings)
+        result = search(described.problem, tuner, options, store, described.settings)
     print_result(result, {}, as_json=as_json)
     complain(result)

@@ -105,6 +105,11 @@ def written(connection: Connection) -> int:
     return connection.execute(select(func.max(records.c.id))).scalar() or 0
 
 
+def first_session(connection: Connection) -> str:
+    """The identifier of the oldest session; empty where there is none."""
+    return connection.execute(select(sessions.c.uid).order_by(sessions.c.id)).scalar() or ""
+
+
 def count(connection: Connection, ids: Sequence[int]) -> int:
     """The number of trials in these series, without play-offs."""
     rows = select(func.count()).select_from(records)

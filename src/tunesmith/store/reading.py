@@ -164,6 +164,11 @@ class Reader:
         """How many records were ever written, of all machines, play-offs included; quick."""
         return self._database.read(queries.written)
 
+    def first_session(self) -> str:
+        """The identifier of the oldest session, which tells this store from others wherever its
+        file is moved; empty for a store without one."""
+        return self._database.read(queries.first_session)
+
     def sessions(self, task_key: str, *, machine: str | None = None) -> list[Session]:
         """The sessions of a task, oldest first."""
         return self._ask(queries.sessions_of, task_key, machine)

@@ -48,6 +48,6 @@ def _listed(name: str, path: Path, store: Store | None) -> Listed:
         model = read_model(path)
     except UsageError as error:
         return Listed(name, str(path), None, None, str(error))
-    stale = "" if store is None else why_stale(model, store.written())
+    stale = "" if store is None else why_stale(model, name, store)
     state = f"is trained again: {stale}" if stale else "ready"
     return Listed(name, str(path), model.trials, model.tasks, state)

@@ -22,6 +22,7 @@ from tunesmith.transfer.model import GlobalModel
 from tunesmith.transfer.of_store import Transfer, model_for
 from tunesmith.tuners import Tuner
 from tunesmith.tuners import tuner as tuner_by_name
+from tunesmith.tuning.missing_model import usable
 from tunesmith.tuning.result import Result
 from tunesmith.tuning.run import TuningRun
 
@@ -125,7 +126,8 @@ def tune(
 
     The default is measured first. ``budget.seconds`` ends no run that has nothing valid yet: it
     waits for what was begun, and if all of that fails, for a few more; see ``Deadline``. A run that
-    is one of several may have only ``late_seconds`` for these.
+    is one of several may have only ``late_seconds`` for these. Where the package of the tuner's
+    cost model is not installed, a line says so, and the search is random.
 
     Raises ``UsageError`` for what does not exist or cannot be, ``StoreError`` if the store cannot
     be opened, ``TunesmithError`` if measuring is impossible on this machine.
@@ -134,6 +136,8 @@ def tune(
         _check_kind("budget", budget, "given once", budget is None)
         budget, tuner = tuner, "auto"
     algorithm = tuner_by_name(tuner) if isinstance(tuner, str) else tuner
+    _check_kind("tuner", algorithm, "a name or a Tuner", isinstance(algorithm, Tuner))
+    algorithm = usable(algorithm)
     if isinstance(problem, TunesItself):
         with contextlib.ExitStack() as stack:
             if measurers is None:  # one server for all tasks
@@ -151,7 +155,6 @@ def tune(
     is_task = isinstance(problem, Task | HasJob)
     is_problem = isinstance(problem, Task) or hasattr(problem, "alternatives")
     _check_kind("problem", problem, "a Task or a problem (a BaseProblem)", is_problem)
-    _check_kind("tuner", algorithm, "a name or a Tuner", isinstance(algorithm, Tuner))
     _check_kind("budget", budget, "a Budget", budget is None or isinstance(budget, Budget))
     has_measurers = measurers is None or isinstance(measurers, Measurers)
     _check_kind("measurers", measurers, "an object with a method measurer", has_measurers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import pytest
 from tests.transfer.made_up import SIZES, TARGET, add_trials, task
 from tests.transfer.of_store.filled import OTHER, change, fill, scope_of
 from tunesmith.errors import StoreError, UsageError
-from tunesmith.store import Store
+from tunesmith.store import Store, open_store
 from tunesmith.target import Target
 from tunesmith.transfer.model import TooFewTrialsError
 from tunesmith.transfer.of_store import (
@@ -149,9 +150,14 @@ def test_a_broken_file_is_told_of_and_replaced(store: Store, broken: bytes) -> N
         ({"written": 10_000}, "the store is another one"),
         ({"written": "many"}, "it does not say what it learned from"),
         ({"versions": None}, "it does not say what it learned from"),
+        ({"scope": "cpu-haswell"}, "it is a copy of the model cpu-haswell"),
+        ({"scope": None}, "it does not say what it learned from"),
+        ({"first_session": "0123456789abcdef"}, "the store is another one"),
     ],
 )
-def test_a_model_of_another_version(store: Store, values: dict[str, Any], reason: str) -> None:
+def test_a_model_that_is_not_used_as_it_is(
+    store: Store, values: dict[str, Any], reason: str
+) -> None:
     fill(store)
     model_for(store, TARGET)
     change(saved_models(store)["cpu-znver4"], **values)
@@ -317,3 +323,40 @@ def test_a_model_by_name_of_another_kind_of_target(store: Store) -> None:
 def test_a_name_without_a_store() -> None:
     with pytest.raises(UsageError, match="unknown model 'all': there is none"):
         model_for(None, TARGET, "all")
+
+
+def test_a_model_of_another_store_is_replaced(store: Store, tmp_path: Path) -> None:
+    """Both stores have as many trials."""
+    fill(store)
+    model_for(store, TARGET)
+    with open_store(tmp_path / "other.db") as other:
+        fill(other)
+        folder = folder_of(other)
+        original = folder_of(store)
+        assert folder is not None and original is not None
+        shutil.copytree(original, folder)
+        lines: list[str] = []
+        assert scope_of(model_for(other, TARGET, tell=lines.append)) == "cpu-znver4"
+        assert lines[0].endswith("is trained again: the store is another one")
+
+
+def test_a_store_is_moved_with_its_models(store: Store, tmp_path: Path, monkeypatch: Any) -> None:
+    fill(store)
+    model_for(store, TARGET)
+    file, folder = store.file, folder_of(store)
+    assert file is not None and folder is not None
+    store.close()
+    shutil.copy(file, tmp_path / "moved.db")
+    shutil.copytree(folder, tmp_path / "moved.db.models")
+    monkeypatch.setattr(choice, "train", lambda *_: pytest.fail("trained again"))
+    with open_store(tmp_path / "moved.db") as moved:
+        assert scope_of(model_for(moved, TARGET)) == "cpu-znver4"
+
+
+def test_a_copy_under_another_scopes_name(store: Store) -> None:
+    fill(store)
+    model_for(store, TARGET)
+    path = saved_models(store)["cpu-znver4"]
+    shutil.copy(path, path.with_name("cpu-haswell.json.gz"))
+    with pytest.raises(UsageError, match=r"'cpu-haswell' is a copy of the model 'cpu-znver4'"):
+        model_for(store, TARGET, "cpu-haswell")

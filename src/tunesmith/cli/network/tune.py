@@ -34,9 +34,11 @@ def tune(
 ) -> None:
     """Tune the tasks of a network; Ctrl-C ends the run and keeps everything."""
     from tunesmith.budget import Budget
+    from tunesmith.tuners import tuner as tuner_by_name
 
     budget, settings = Budget(seconds=seconds), measure.settings()  # complain before the import
     chosen = opt.transfer_of(transfer, learned)
+    tuner_by_name(tuner)
     if report is not None:
         choice.check_one_batch()
     devices, nodes = elsewhere.devices(), elsewhere.nodes()

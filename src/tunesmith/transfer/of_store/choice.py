@@ -65,6 +65,11 @@ def _named(store: Store | None, name: str, target: Target, heard: Heard) -> Glob
         raise unknown_name("model", name, saved, listed_by="tunesmith models list")
     model = read_model(saved[name])
     scope = scope_of(model)
+    if scope.name != name:
+        raise UsageError(
+            f"the model '{name}' is a copy of the model '{scope.name}': name that one, or train it "
+            "again"
+        )
     if scope.target is not None and scope.target.kind != target.kind:
         raise UsageError(
             f"the model '{name}' learned of {scope.target.kind}, whose sketches are others than "
@@ -108,7 +113,7 @@ def _own(store: Store, scope: Scope, key: str | None, heard: Heard) -> GlobalMod
 
 def _as_saved(model: GlobalModel, scope: Scope, store: Store, heard: Heard) -> GlobalModel | None:
     """A model of the store as it was saved; None, and a line, where it has to be trained again."""
-    stale = why_stale(model, store.written())
+    stale = why_stale(model, scope.name, store)
     if stale:
         heard.inform(f"the model {scope.name} of {store.name} is trained again: {stale}")
         return None

@@ -58,20 +58,20 @@ def with_below(model: GlobalModel, scope: Scope) -> GlobalModel:
     return replace(model, below=below)
 
 
-def why_stale(model: GlobalModel, written: int) -> str:
-    """Why a store's model is not used as it is; empty if it is.
-
-    ``written`` is how many records the store has by now.
-    """
+def why_stale(model: GlobalModel, name: str, store: Store) -> str:
+    """Why a store's model is not used as it is; empty if it is. ``name`` is that of its file."""
     then, now = model.origin.get("versions"), library_versions()
     before = model.origin.get("written")
-    if not isinstance(then, Mapping) or not isinstance(before, int):
+    scope = model.origin.get("scope")
+    if not (isinstance(then, Mapping) and isinstance(before, int) and isinstance(scope, str)):
         return "it does not say what it learned from"
-    for name in _DECISIVE:
-        if then.get(name) != now.get(name):
-            return f"it is of {name} {then.get(name)}"
-    new = written - before
-    if new < 0:
+    for library in _DECISIVE:
+        if then.get(library) != now.get(library):
+            return f"it is of {library} {then.get(library)}"
+    if scope != name:
+        return f"it is a copy of the model {scope}"
+    new = store.written() - before
+    if new < 0 or model.origin.get("first_session") != store.first_session():
         return "the store is another one"
     if new > _MORE and new > _GROWTH * before:
         return f"{new:,} trials are new"

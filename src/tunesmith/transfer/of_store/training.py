@@ -44,6 +44,7 @@ def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
     origin = {
         "store": store.name,
         "written": written,
+        "first_session": store.first_session(),
         "machine": dict(found.machine),
         "versions": library_versions(),
         "scope": scope.name,
