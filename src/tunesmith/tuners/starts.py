@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -60,8 +61,8 @@ class StartFinder:
             if not around:
                 break
             expanded.update(around)
-            for config in around:
-                _estimate(known, view, self._some_neighbours(view.space, config, rng))
+            near = [self._some_neighbours(view.space, config, rng) for config in around]
+            _estimate(known, view, chain.from_iterable(near))  # together, as models like it
         return _starts(known)
 
     def _some_neighbours(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ ACCUMULATE = {"float16": "float32", "bfloat16": "float32", "int8": "int32"}
 _SIGNIFICAND_BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 
 
+@cache
 def element_bits(dtype: str) -> int:
     """How many bits an element of a type takes, such as 16 for ``bfloat16``."""
     if dtype == "bool":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from tunesmith.operators import Conv2d, Conv2dTranspose, sides
@@ -164,6 +165,7 @@ class TransposedAxis:
 AnyAxis = Axis | TransposedAxis
 
 
+@lru_cache(maxsize=64)
 def axes_of(operator: Conv2d | Conv2dTranspose) -> tuple[AnyAxis, AnyAxis]:
     """The rows and the columns of an operator."""
     rows, columns = (_axis(operator, number) for number in range(2))

@@ -39,6 +39,10 @@ class Products(Enum):
     DOT_BFLOAT16 = "dot product of two bfloat16"
 
 
+# Elements in a word, where these are several.
+_GROUPS = {Products.DOT_INT8: 4, Products.DOT_BFLOAT16: 2}
+
+
 @dataclass(frozen=True)
 class Precision:
     """The types of a product's elements and sums, and the instruction that multiplies.
@@ -75,8 +79,7 @@ class Precision:
     @property
     def group(self) -> int:
         """Elements in a word."""
-        groups = {Products.DOT_INT8: 4, Products.DOT_BFLOAT16: 2}
-        return groups.get(self.products, 1)
+        return _GROUPS.get(self.products, 1)
 
     @property
     def word(self) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from tunesmith.compiler.llvm import host_processor
 from tunesmith.features.estimate_parts import noted
@@ -143,7 +143,7 @@ class Machine:
 
     # -- moving data -----------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def usable_bytes(self) -> tuple[float, float, float]:
         """The largest working sets that L1, L2 and L3 keep beside streaming data."""
         caches = self.caches
@@ -230,7 +230,7 @@ class Machine:
         waiting = regions * _REGION_SECONDS if self.cores > 1 else 0.0
         return cycles / self.hertz + waiting + _CALL_SECONDS
 
-    @property
+    @cached_property
     def _bytes_per_cycle(self) -> tuple[float, ...]:
         core = self.core
         return math.inf, core.l2_bytes, core.l3_bytes, core.memory_bytes

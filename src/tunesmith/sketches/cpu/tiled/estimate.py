@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +11,7 @@ from tunesmith.operators import Operator
 from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.cpu.model.reuse import movement_cycles
 from tunesmith.sketches.cpu.tiled.packing import Packing, packing_of
-from tunesmith.sketches.tir.loop_nest import Access, LoopNest
+from tunesmith.sketches.tir.loop_nest import Access, LoopNest, known_loop_nest
 from tunesmith.sketches.tir.weights import WEIGHT, has_constant_weights
 from tunesmith.space import Config
 
@@ -33,11 +33,15 @@ _TILE_CYCLES = 20.0
 # Block, number of blocks, bytes from one to the next, and the steps of each axis in its index.
 _Dimension = tuple[int, int, int, list[tuple[str, int]]]
 
+# For each tensor the bytes of all lines that a box of steps touches, and what they need of L1.
+_Footprints = Sequence[tuple[float, float]]
+
 
 class TiledEstimate:
     """The model of an operator on a machine: what does not depend on the config."""
 
-    def __init__(self, operator: Operator, nest: LoopNest, machine: Machine) -> None:
+    def __init__(self, operator: Operator, sketch: str, machine: Machine) -> None:
+        nest = known_loop_nest(operator, sketch)
         self.machine = machine
         self.nest = nest
         self.itemsize = machine.vector_bytes // machine.lanes(operator.arguments[0].dtype)
@@ -62,9 +66,9 @@ class TiledEstimate:
 
 
 @lru_cache(maxsize=64)
-def estimate_of(operator: Operator, nest: LoopNest, machine: Machine) -> TiledEstimate:
-    """The model of an operator, made once."""
-    return TiledEstimate(operator, nest, machine)
+def estimate_of(operator: Operator, sketch: str, machine: Machine) -> TiledEstimate:
+    """The model of an operator, made once. Raises ``UsageError`` as ``known_loop_nest`` does."""
+    return TiledEstimate(operator, sketch, machine)
 
 
 class _Input:
@@ -247,16 +251,20 @@ class _Chosen:
         rows = [self._footprints(extents)]
         for name, trips in reversed(self.loops):
             extents[name] *= trips
-            rows.append(self._footprints(extents))
+            rows.append(self._footprints(extents, name, rows[-1]))
         columns = list(zip(*reversed(rows), strict=True))
         touched = [[both[0] for both in column] for column in columns]
         crowded = [[both[1] for both in column] for column in columns]
         return movement_cycles(self.machine, [trips for _, trips in self.loops], touched, crowded)
 
-    def _footprints(self, extents: Mapping[str, int]) -> list[tuple[float, float]]:
+    def _footprints(
+        self, extents: Mapping[str, int], moved: str = "", inside: _Footprints = ()
+    ) -> _Footprints:
+        """Of the inputs, then of the sums where they are in memory. ``inside`` are those before the
+        extent of the axis ``moved`` changed, which does not matter to the others."""
         found = [
-            one.footprint(layout, extents)
-            for one, layout in zip(self.model.inputs, self.layouts, strict=True)
+            one.footprint(layout, extents) if not inside or moved in one.axes else inside[place]
+            for place, (one, layout) in enumerate(zip(self.model.inputs, self.layouts, strict=True))
         ]
         if not self.in_registers:
             tile = math.prod(extents[name] for name in self.model.spatial)

@@ -71,8 +71,7 @@ class CpuTiled(ScheduleSketch):
         return _default(known_loop_nest(operator, self.name))
 
     def estimate(self, operator: Operator, target: Target, config: Config) -> float | None:
-        nest = known_loop_nest(operator, self.name)
-        return estimate_of(operator, nest, Machine.of(target)).seconds(config)
+        return estimate_of(operator, self.name, Machine.of(target)).seconds(config)
 
     def program(self, operator: Operator, target: Target, config: Config) -> Any:
         module = self.schedule(operator, target, config, lower(operator)).mod
