@@ -6,11 +6,10 @@ import json
 import platform
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, bindparam, func, select
-from sqlalchemy.sql import ColumnElement, FromClause
+from sqlalchemy import Connection, Row, Select, func, select
+from sqlalchemy.sql import ColumnElement
 
 from tunesmith.machine import machine_of
 from tunesmith.measurement import Outcome
@@ -18,6 +17,7 @@ from tunesmith.space import Config
 from tunesmith.store.record import ANY_MACHINE, Record, Run, Session, TaskSummary
 from tunesmith.store.rows import config_hash, from_instant, record_from, session_from
 from tunesmith.store.schema import machines, records, series, sessions, tasks
+from tunesmith.store.winner import winner_of
 
 _ROWS_AT_A_TIME = 1000
 
@@ -107,7 +107,8 @@ def written(connection: Connection) -> int:
 
 def first_session(connection: Connection) -> str:
     """The identifier of the oldest session; empty where there is none."""
-    return connection.execute(select(sessions.c.uid).order_by(sessions.c.id)).scalar() or ""
+    oldest = select(sessions.c.uid).order_by(sessions.c.id).limit(1)
+    return connection.execute(oldest).scalar() or ""
 
 
 def count(connection: Connection, ids: Sequence[int]) -> int:
@@ -216,7 +217,7 @@ def _summary(connection: Connection, task_id: int, key: str, ids: Sequence[int])
         .limit(1)
     )
     description = connection.execute(newest).scalar()
-    winner = _winner(connection, ids)
+    winner = winner_of(connection, ids)
     last = _newest_instant(connection, ids)
     return TaskSummary(
         key=key,
@@ -228,77 +229,11 @@ def _summary(connection: Connection, task_id: int, key: str, ids: Sequence[int])
 
 
 def best(connection: Connection, ids: Sequence[int]) -> Record | None:
-    """The best record of these series; see ``_winner``."""
-    row = _winner(connection, ids)
+    """The best record of these series; see ``winner_of``."""
+    row = winner_of(connection, ids)
     if row is None:
         return None
     return record_from(row, _session(connection, row.session_id, row.series_id))
-
-
-def _winner(connection: Connection, ids: Sequence[int]) -> Row[Any] | None:
-    """The best record of these series, robust against noise in single measurements.
-
-    The fastest of many noisy trials is partly lucky, so a run ends with a play-off of its fastest
-    few. Configs that failed in a play-off are excluded. If the config of the fastest trial has been
-    in a play-off, the winner has the fastest play-off time, where the newest play-off of each
-    config counts. If not, it was found after the last play-off, and wins for now.
-
-    All series are compared together, because the sketches of a run share a play-off. Each needs at
-    most two index look-ups.
-    """
-    fastest = _fastest(connection, ids, play_offs=False)
-    if fastest is None or not fastest.tested:
-        return fastest
-    return _fastest(connection, ids, play_offs=True)
-
-
-def _fastest(connection: Connection, ids: Sequence[int], *, play_offs: bool) -> Row[Any] | None:
-    """The fastest trial or play-off whose config has not failed in a play-off.
-
-    ``tested`` says whether the config has been in one.
-    """
-    asked = _fastest_of_a_series(play_offs)
-    rows = [row for number in ids for row in connection.execute(asked, {"number": number})]
-    return min(rows, key=lambda row: (row.seconds, row.id), default=None)
-
-
-@cache  # making it takes longer than asking it
-def _fastest_of_a_series(play_offs: bool) -> Select[Any]:
-    """``_fastest`` of the series ``number``."""
-    allowed = [~_in_play_off(records, failed=True)]
-    if play_offs:
-        allowed.append(~_in_play_off(records, later=True))
-    first = (
-        select(records)
-        .where(records.c.series_id == bindparam("number"), records.c.play_off.is_(play_offs))
-        .where(records.c.seconds.is_not(None), *allowed)
-        .order_by(records.c.seconds, records.c.id)
-        .limit(1)
-        .subquery("first")
-    )
-    # Asked of one row: of all rows, PostgreSQL would read the whole table first.
-    return select(first, _in_play_off(first).label("tested"))
-
-
-def _in_play_off(
-    of: FromClause, *, failed: bool = False, later: bool = False
-) -> ColumnElement[bool]:
-    """Whether the config of a row of records was in a play-off of its series.
-
-    ``failed``: whether it failed in one; ``later``: whether it was in one after that row.
-    """
-    other = records.alias("other")
-    rows = select(1).where(
-        other.c.series_id == of.c.series_id,
-        other.c.config_hash == of.c.config_hash,
-        other.c.config == of.c.config,
-        other.c.play_off.is_(True),
-    )
-    if failed:
-        rows = rows.where(other.c.seconds.is_(None))
-    if later:
-        rows = rows.where(other.c.id > of.c.id)
-    return rows.correlate(of).exists()
 
 
 # Each session with what ``session_from`` needs.
