@@ -62,7 +62,7 @@ class StartFinder:
                 break
             expanded.update(around)
             near = [self._some_neighbours(view.space, config, rng) for config in around]
-            _estimate(known, view, chain.from_iterable(near))  # together, as models like it
+            _estimate(known, view, chain.from_iterable(near))  # a model takes as long for few
         return _starts(known)
 
     def _some_neighbours(

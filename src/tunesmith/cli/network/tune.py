@@ -38,7 +38,7 @@ def tune(
 
     budget, settings = Budget(seconds=seconds), measure.settings()  # complain before the import
     chosen = opt.transfer_of(transfer, learned)
-    tuner_by_name(tuner)
+    algorithm = tuner_by_name(tuner)
     if report is not None:
         choice.check_one_batch()
     devices, nodes = elsewhere.devices(), elsewhere.nodes()
@@ -69,7 +69,7 @@ def tune(
         lines = stack.enter_context(NetworkLines(remarks()))
         result = run(
             network,
-            tuner,
+            algorithm,
             budget,
             store=opened,
             seed=seed,
