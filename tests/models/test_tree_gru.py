@@ -84,6 +84,20 @@ def test_loops_that_do_not_exist_do_not_count() -> None:
     )
 
 
+def test_a_program_counts_the_same_beside_deeper_ones() -> None:
+    """Those without any loop too."""
+    features, values = nests(100, seed=0)
+    features = features.reshape(100, 4, 3).copy()
+    features[:10, 2:] = 0.0
+    features[5:10] = 0.0
+    model = small(steps=20)
+    model.fit(features.reshape(100, 12), values)
+    together = model.predict(features.reshape(100, 12)).means
+    for some in (slice(0, 5), slice(5, 10)):
+        alone = model.predict(features[some].reshape(-1, 12)).means
+        np.testing.assert_allclose(alone, together[some], rtol=1e-4, atol=1e-5)
+
+
 def test_the_order_of_loops_matters() -> None:
     features, values = nests(100, seed=0)
     model = small(steps=20)

@@ -147,9 +147,14 @@ class TreeGRU:
         }
 
     def _inputs(self, features: Array) -> tuple[Any, Any]:
-        """Normalised rows, shape (points, loops, row), and which exist, shape (points, loops)."""
+        """Normalised rows, shape (points, loops, row), and which exist, shape (points, loops).
+
+        Loops after the last one that any point has change nothing, and are left out.
+        """
         rows = features.reshape(-1, self._loops, self._row)
         exists = rows.any(axis=2) if self._loops > 1 else np.ones(rows.shape[:2], dtype=np.bool_)
+        last = int(np.flatnonzero(exists.any(axis=0)).max(initial=0))
+        rows, exists = rows[:, : last + 1], exists[:, : last + 1]
         return self._tensor((rows - self._centre) / self._deviation), self._tensor(exists)
 
     def _tensor(self, array: Any) -> Any:
@@ -163,15 +168,17 @@ class TreeGRU:
         linear = torch.nn.functional.linear
         embedded = linear(rows, weights["embed"], weights["embed_bias"]).relu()
         gates = linear(embedded, weights["input"], weights["input_bias"])
-        hidden = self._sizes[1]
-        state = torch.zeros((len(rows), hidden), dtype=torch.float32, device=self._device)
-        memory = torch.zeros((len(rows), self._sizes[2], hidden), device=self._device)
-        for loop in reversed(range(self._loops)):
-            there = exists[:, loop, None]
+        state = torch.zeros((len(rows), self._sizes[1]), dtype=torch.float32, device=self._device)
+        states = []
+        exists = exists[:, :, None]
+        for loop in reversed(range(rows.shape[1])):
             following = self._step(gates[:, loop], state)
+            there = exists[:, loop]
             state = there * following + (1.0 - there) * state
-            slots = torch.softmax(linear(state, weights["slots"]), dim=1) * there
-            memory = memory + slots[:, :, None] * state[:, None, :]
+            states.append(state)
+        scattered = torch.stack(states[::-1], dim=1)  # points, loops, hidden
+        slots = torch.softmax(linear(scattered, weights["slots"]), dim=2) * exists
+        memory = slots.transpose(1, 2) @ scattered
         return linear(memory.flatten(1), weights["score"], weights["score_bias"])[:, 0]
 
     def _step(self, gates: Any, state: Any) -> Any:

@@ -32,6 +32,7 @@ _HARD = ("conv2d", "gemm")
 _ALL = (*(f"layers/C{number}" for number in range(1, 13)), *_HARD)
 # Recorded spaces are small: with batches of 64 a third of a run would be its random start.
 _SMALL = "batch=32"
+_TREE_GRU = {"model": "tree-gru", "features": "loop-context"}
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ PARTS: dict[str, Part] = {
             _MODELS_WIN,
             (
                 Line("GBT", _autotvm()),
-                Line("TreeGRU", _autotvm(model="tree-gru", features="loop-context")),
+                Line("TreeGRU", _autotvm(**_TREE_GRU)),
                 *_WITHOUT_MODEL,
             ),
             trials=320,
@@ -178,12 +179,13 @@ PARTS: dict[str, Part] = {
                     "GBT of programs, regression",
                     _autotvm(objective="regression", features="context-relation"),
                 ),
+                Line("TreeGRU, rank", _autotvm(**_TREE_GRU, objective="rank")),
+                Line("TreeGRU, regression", _autotvm(**_TREE_GRU, objective="regression")),
                 Line("random", "random"),
             ),
             trials=320,
-            repeats=16,
+            repeats=8,
             recorded=_ALL,
-            note="The lines here are of trees alone, with features of configs and of programs.",
         ),
         Part(
             "diversity",
@@ -198,7 +200,7 @@ PARTS: dict[str, Part] = {
                 Line("random", "random"),
             ),
             trials=320,
-            repeats=16,
+            repeats=8,
             recorded=_ALL,
         ),
         Part(
