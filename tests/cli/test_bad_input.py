@@ -135,6 +135,14 @@ USAGE = [
     ("bench replay --part plane --trials 0 -o x", "trials must be 1 or more, not 0"),
     ("bench autotvm --part diversity --quick", "docs/benchmarks is for figures of long runs: name"),
     ("bench autotvm --part product --repeats 2", "product has one run of each operator"),
+    (
+        "bench autotvm --part diversity --operators 3",
+        "only product has operators of networks: leav",
+    ),
+    ("bench autotvm --part diversity --repeats 0", "0 is not in the range x>=1"),
+    ("bench autotvm --part speed --trials 3", "speed times what it times: leave out --trials"),
+    ("bench autotvm --part speed --seed 0", "speed times what it times: leave out --seed"),
+    ("bench autotvm --part speed --fresh", "speed times what it times: leave out --fresh"),
     ("bench autotvm --part product --data none", "there is no training set in none"),
     ("bench autotvm --part transfer --data none", "there is no recorded space in none"),
     # stores that are not there or cannot be

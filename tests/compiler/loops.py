@@ -75,6 +75,21 @@ def through_a_view() -> tvm.IRModule:
     return Module
 
 
+def through_two_shapes() -> tvm.IRModule:
+    """A matrix that is read as it is and as two others, of which one is a vector."""
+
+    @I.ir_module
+    class Module:
+        @T.prim_func(s_tir=True)
+        def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
+            flat = A.view(32)
+            wide = A.view(2, 16)
+            for i in T.serial(4):
+                B[i] = A[i, 1] + flat[i * 8] + wide[i // 2, i % 2 * 8] + flat[i * 8 + 2]
+
+    return Module
+
+
 def in_registers() -> tvm.IRModule:
     """Three vectors of 4 that are written, and read again."""
     parameters = [Argument("A", (12,), "float32")]

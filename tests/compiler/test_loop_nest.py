@@ -13,10 +13,12 @@ from tests.compiler.loops import (
     overlapping,
     product,
     through_a_view,
+    through_two_shapes,
     vectorised,
 )
 from tunesmith.compiler.loop_nest import Access, LoopNest, loop_nest
 from tunesmith.compiler.passes.pipelines import plain_loops
+from tunesmith.features.program import loop_context
 from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.operators import conv2d, matmul
 from tunesmith.target import Target
@@ -85,6 +87,22 @@ def test_views_are_their_buffer() -> None:
     assert stored.strides == (8,)
     assert stored.widths.tolist() == [1]
     assert access(nest, "A").widths.tolist() == [1, 1]
+
+
+def test_views_of_another_shape_are_read_by_their_own_indices() -> None:
+    nest = read(through_two_shapes())
+    assert [buffer.name for buffer in nest.buffers] == ["A", "B"]
+    loads = [each for each in nest.accesses if not each.is_store]
+    assert {each.buffer for each in loads} == {0}
+    assert sorted((each.strides, each.count, each.widths.tolist()) for each in loads) == [
+        ((8,), 1, [1, 1]),
+        ((8,), 1, [1, 1]),
+        ((8,), 2, [3]),
+    ]
+    context = loop_context(nest)
+    assert context.buffers == [1, 0]  # the result is the first
+    assert context.touched.tolist() == [[4.0, 8.0]]
+    assert context.reuse.tolist() == [[1.0, 2.0]]
 
 
 def test_registers_of_one_name_are_one_buffer() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -123,4 +124,13 @@ def test_an_unknown_objective() -> None:
 def test_without_xgboost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xgboost", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'tunesmith\[models\]'"):
+        BoostedTrees(2)
+
+
+def test_an_xgboost_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It raises errors of its own where its library, or that of OpenMP, is missing."""
+    (tmp_path / "xgboost.py").write_text("raise ValueError('no libgomp.so.1\\nInstall it')")
+    monkeypatch.delitem(sys.modules, "xgboost")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(MissingDependencyError, match=r"cannot be loaded: no libgomp\.so\.1$"):
         BoostedTrees(2)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from tunesmith.errors import MissingDependencyError, UsageError
-from tunesmith.models import CostModel
+from tunesmith.models import CostModel, cost_model
 from tunesmith.models.tree_gru import TreeGRU
 from tunesmith.testing.cost_model import CostModelConformance
 
@@ -122,6 +122,14 @@ def test_the_users_generator_and_threads_stay_as_they_are() -> None:
     model.predict(features)
     assert (torch.get_rng_state() == state).all()
     assert torch.get_num_threads() == threads
+
+
+def test_features_are_of_loops_only_where_that_is_said() -> None:
+    """Of a configuration there may be any number, 16 times some number too."""
+    assert cost_model("tree-gru", 48)._loops == 1  # type: ignore[attr-defined]
+    assert cost_model("tree-gru", 48, loops=16)._loops == 16  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="12 features are not those of 5 loops"):
+        TreeGRU(12, loops=5)
 
 
 def test_an_unknown_objective() -> None:

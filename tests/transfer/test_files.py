@@ -65,6 +65,16 @@ def test_what_is_no_model(broken: bytes, reason: str, tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_trees_of_more_columns_than_there_are(model: GlobalModel, tmp_path: Path) -> None:
+    path = tmp_path / "m.json.gz"
+    write_model(model, path)
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    content["columns"] = content["columns"][:3]
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    with pytest.raises(UsageError, match="its trees ask for columns that it does not have"):
+        read_model(path)
+
+
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
 def test_a_truncated_file(model: GlobalModel, share: float, tmp_path: Path) -> None:
     path = tmp_path / "m.json.gz"

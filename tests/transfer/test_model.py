@@ -169,13 +169,14 @@ def test_what_cannot_run_is_estimated_to_take_forever_with_a_model_too() -> None
     possible = np.isfinite(estimates)
     assert 0 < possible.sum() < 300
     version = problem.sketch.version
-    times = Series(task, "cuda_tiled", version, configs, np.full(300, 1e-3), frozenset())
+    seconds = 1e-3 * np.linspace(1.0, 1.001, 300)
+    times = Series(task, "cuda_tiled", version, configs, seconds, frozenset())
     model = learn([times], least=100)
     corrected = model.seconds(problem, configs)
     assert np.isfinite(corrected[possible]).all()
     assert np.isinf(corrected[~possible]).all()
     spread = np.log(corrected[possible]).std()
-    assert spread < 0.7 * np.log(estimates[possible]).std(), "all took the same"
+    assert spread < 0.7 * np.log(estimates[possible]).std(), "all took about the same"
 
 
 def test_all_failed() -> None:
@@ -183,6 +184,24 @@ def test_all_failed() -> None:
     broken = [replace(each, seconds=np.full(len(each.seconds), math.nan)) for each in known]
     with pytest.raises(UsageError, match="nothing to learn from: every trial failed"):
         learn(broken)
+
+
+def test_all_took_the_same_time() -> None:
+    known = [series(size) for size in SIZES]
+    same = [replace(each, seconds=np.where(each.seconds > 0, 1e-3, np.nan)) for each in known]
+    with pytest.raises(UsageError, match="nothing to learn from: all that worked of a task took"):
+        learn(same)
+
+
+def test_a_task_of_which_all_took_the_same_time_teaches_nothing() -> None:
+    known = [series(size) for size in SIZES]
+    other = series(224)
+    other = replace(other, seconds=np.where(other.seconds > 0, 1e-3, np.nan))
+    problem = problem_of(256)
+    configs = problem.space.sample_many(50, np.random.default_rng(0))
+    first, second = (learn(each).log_speeds(problem, configs) for each in (known, [*known, other]))
+    assert np.abs(first - second).max() < 0.3
+    assert np.corrcoef(first, second)[0, 1] > 0.99
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

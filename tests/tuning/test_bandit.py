@@ -77,6 +77,11 @@ def test_an_arm_that_only_fails_is_not_given_up_entirely() -> None:
     assert 3 <= given[1] <= 20
 
 
+def test_times_that_are_as_far_apart_as_numbers_can_be() -> None:
+    given = play([lambda trial: 1e300 if trial < 8 else 1e-320, lambda _: 1e300], 100).given
+    assert given[0] > given[1] > 0
+
+
 def test_where_nothing_is_valid_all_go_on() -> None:
     given = play([lambda trial: math.inf] * 2, 50).given
     assert given == [25, 25]

@@ -47,6 +47,8 @@ class Buffer:
 class Access:
     """All loads or all stores of a buffer in the body of a loop, without those of loops inside.
 
+    Of a buffer with views of several shapes, there is one for each shape.
+
     ``count`` is how many there are in one step, of ``lanes`` elements each. ``strides`` has for
     each loop of the path, outermost first, by how many elements the place moves with its second
     step. ``spans``, shape (loops, dimensions), says by how much an index grows from the first to
@@ -90,12 +92,15 @@ def loop_nest(function: Any) -> LoopNest:
     return reader.nest()
 
 
+_GroupKey = tuple[tuple[int, ...], int, tuple[int, ...], bool]
+
+
 @dataclass
 class _Group:
     """The loads or stores of a buffer in a loop's body: the first, the last, and how many."""
 
-    buffer: Any
     number: int
+    shape: tuple[int, ...]
     path: tuple[int, ...]
     is_store: bool
     first: Any
@@ -114,7 +119,7 @@ class _Reader:
     _buffers: list[Buffer] = field(default_factory=list)
     _numbers: dict[int, int] = field(default_factory=dict)  # of buffers and of views
     _registers: dict[str, int] = field(default_factory=dict)
-    _groups: dict[tuple[tuple[int, ...], int, bool], _Group] = field(default_factory=dict)
+    _groups: dict[_GroupKey, _Group] = field(default_factory=dict)
     _loop_of: dict[int, int] = field(default_factory=dict)
     _bound: dict[int, Any] = field(default_factory=dict)
     _viewed: dict[int, Any] = field(default_factory=dict)
@@ -155,10 +160,11 @@ class _Reader:
         number = self._numbers.get(view)
         if number is None:
             number = self._numbers[view] = self._number(buffer)
-        key = (self._path, number, is_store)
+        shape = _shape(buffer)
+        key = (self._path, number, shape, is_store)
         group = self._groups.get(key)
         if group is None:
-            group = _Group(buffer, number, self._path, is_store, indices)
+            group = _Group(number, shape, self._path, is_store, indices)
             self._groups[key] = group
         group.last = indices
         group.count += 1
@@ -212,8 +218,7 @@ class _Reader:
         ]
         if self._buffers[group.number].scope == "local":
             widths[:1] = [widths[0] * len(group.members)]
-        shape = _shape(group.buffer)
-        jumps = np.cumprod([1, *reversed(shape[1:])])[::-1]
+        jumps = np.cumprod([1, *reversed(group.shape[1:])])[::-1]
         return Access(
             buffer=group.number,
             path=group.path,
@@ -232,8 +237,8 @@ def _annotation(loop: Any) -> str:
     return _KINDS[int(loop.kind)]
 
 
-def _shape(buffer: Any) -> list[int]:
-    return [int(getattr(extent, "value", 1)) for extent in buffer.shape]
+def _shape(buffer: Any) -> tuple[int, ...]:
+    return tuple(int(getattr(extent, "value", 1)) for extent in buffer.shape)
 
 
 def _lanes(index: Any) -> tuple[int, int]:

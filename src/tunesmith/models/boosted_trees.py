@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.errors import MissingDependencyError, UsageError
+from tunesmith.errors import MissingDependencyError, UsageError, first_line
 from tunesmith.models.cost_model import Objective, Prediction
 from tunesmith.models.trees import Trees
 
@@ -208,5 +208,9 @@ def _xgboost() -> Any:
     except ImportError as error:
         raise MissingDependencyError(
             "boosted trees need XGBoost: pip install 'tunesmith[models]'"
+        ) from error
+    except Exception as error:  # its own ones, where its library or OpenMP's cannot be loaded
+        raise MissingDependencyError(
+            f"boosted trees need XGBoost, which cannot be loaded: {first_line(error)}"
         ) from error
     return xgboost

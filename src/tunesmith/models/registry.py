@@ -20,10 +20,11 @@ class MakeModel(Protocol):
     """The class of a model: makes one for a number of features.
 
     A model that may learn different objectives lists them in ``objectives``, and takes one as its
-    argument ``objective``.
+    argument ``objective``. One that reads a program loop by loop has ``reads_loops = True``, and
+    takes as its argument ``loops`` how many of them the features are of.
     """
 
-    def __call__(self, features: int, **objective: Any) -> CostModel: ...
+    def __call__(self, features: int, **options: Any) -> CostModel: ...
 
 
 def _model_class(found: object) -> MakeModel | None:
@@ -44,18 +45,22 @@ def objectives_of(name: str) -> tuple[str, ...]:
     return tuple(getattr(MODELS.get(name), "objectives", ()))
 
 
-def cost_model(name: str, features: int, objective: str | None = None) -> CostModel:
+def cost_model(
+    name: str, features: int, objective: str | None = None, *, loops: int = 1
+) -> CostModel:
     """A new model with this name, for a number of features, by default with its own objective.
 
+    The features are those of so many ``loops``, one after the other, if there is more than one.
     Raises ``UsageError`` for an unknown name and for an objective that the model does not have, and
     ``MissingDependencyError`` if its package cannot be imported.
     """
     make = MODELS.get(name)
+    options: dict[str, Any] = {"loops": loops} if getattr(make, "reads_loops", False) else {}
     if objective is None:
-        return make(features)
+        return make(features, **options)
     known = objectives_of(name)
     if not known:
         raise UsageError(f"cost model '{name}' has no choice of objectives: leave it out")
     if objective not in known:
         raise unknown_name(f"objective of {name}", objective, known)
-    return make(features, objective=objective)
+    return make(features, objective=objective, **options)

@@ -32,23 +32,24 @@ class TreeGRU:
     """A ``CostModel`` without uncertainty, on PyTorch.
 
     Features are the rows of ``loops``, outermost first, one after the other; rows of zeros are
-    loops that do not exist. If ``loops`` does not divide the number of features, they count as one
-    row. It is trained for ``steps`` of 64 points. ``device`` is PyTorch's; None: the GPU, if there
-    is one that PyTorch can use.
+    loops that do not exist. Features that are not of loops count as one. It is trained for
+    ``steps`` of 64 points. ``device`` is PyTorch's; None: the GPU, if there is one that PyTorch can
+    use.
 
     With the objective ``rank`` predictions have the order of the values, but neither their unit nor
-    their scale. Raises ``UsageError`` for another objective than ``rank`` and ``regression``,
-    ``MissingDependencyError`` without PyTorch.
+    their scale. Raises ``UsageError`` for another objective than ``rank`` and ``regression``, and
+    for loops that do not divide the features, ``MissingDependencyError`` without PyTorch.
     """
 
     objectives: ClassVar[tuple[Objective, ...]] = ("rank", "regression")
+    reads_loops: ClassVar[bool] = True
 
     def __init__(
         self,
         features: int,
         objective: Objective = "rank",
         *,
-        loops: int = 16,
+        loops: int = 1,
         embedding: int = 128,
         hidden: int = 128,
         slots: int = 8,
@@ -58,10 +59,12 @@ class TreeGRU:
     ) -> None:
         if objective not in self.objectives:
             raise UsageError(f"the objective must be rank or regression, not {objective!r}")
+        if features % loops:
+            raise UsageError(f"{features} features are not those of {loops} loops")
         self._torch = pytorch.load_torch("the model TreeGRU")
         self.objective = objective
-        self._loops = loops if features % loops == 0 else 1
-        self._row = features // self._loops
+        self._loops = loops
+        self._row = features // loops
         self._sizes = embedding, hidden, slots
         self._steps = steps
         self._learning_rate = learning_rate
@@ -152,7 +155,7 @@ class TreeGRU:
         Loops after the last one that any point has change nothing, and are left out.
         """
         rows = features.reshape(-1, self._loops, self._row)
-        exists = rows.any(axis=2) if self._loops > 1 else np.ones(rows.shape[:2], dtype=np.bool_)
+        exists = (rows != 0.0).any(axis=2, keepdims=False) | (self._loops == 1)
         last = int(np.flatnonzero(exists.any(axis=0)).max(initial=0))
         rows, exists = rows[:, : last + 1], exists[:, : last + 1]
         return self._tensor((rows - self._centre) / self._deviation), self._tensor(exists)

@@ -70,6 +70,11 @@ class Trees:
         """The inverse of ``to_json``. Raises ``KeyError`` and the like for what is none."""
         return cls.of(content["trees"], float(content["offset"]))
 
+    def needs_only(self, columns: int) -> bool:
+        """Whether they ask for nothing but the first so many features."""
+        asked = self.feature[self.left != np.arange(len(self.left))]
+        return bool(((asked >= 0) & (asked < columns)).all())
+
     def predict(self, features: Array | Floats) -> Array:
         """The predictions, shape (rows,), for features of shape (rows, features)."""
         rows = features.astype(np.float32)

@@ -46,9 +46,12 @@ def read_model(path: Path) -> GlobalModel:
             raise UsageError(
                 f"{path} is a model of version {content['version']}, not {VERSION}: train it again"
             )
+        encoding, trees = Encoding(content["columns"]), Trees.from_json(content)
+        if not trees.needs_only(len(encoding.names)):
+            raise ValueError("its trees ask for columns that it does not have")
         return GlobalModel(
-            Encoding(content["columns"]),
-            Trees.from_json(content),
+            encoding,
+            trees,
             dict(content["sketches"]),
             int(content["trials"]),
             int(content["tasks"]),

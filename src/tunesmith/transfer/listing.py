@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tunesmith.errors import UsageError
+from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.transfer.files import read_model
 from tunesmith.transfer.of_store import saved_models, why_stale
 from tunesmith.transfer.shipped import FOLDER
@@ -48,6 +48,9 @@ def _listed(name: str, path: Path, store: Store | None) -> Listed:
         model = read_model(path)
     except UsageError as error:
         return Listed(name, str(path), None, None, str(error))
-    stale = "" if store is None else why_stale(model, name, store)
+    try:
+        stale = "" if store is None else why_stale(model, name, store)
+    except TunesmithError as error:
+        stale = str(error)
     state = f"is trained again: {stale}" if stale else "ready"
     return Listed(name, str(path), model.trials, model.tasks, state)

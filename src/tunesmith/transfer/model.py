@@ -140,8 +140,8 @@ def learn(
 
     What is learned corrects the model ``below``, if there is one. Of a series ``most`` trials are
     looked at, drawn at random. Raises ``TooFewTrialsError`` for fewer than ``least`` trials, those
-    not looked at included, ``UsageError`` where all failed, and ``MissingDependencyError`` without
-    XGBoost.
+    not looked at included, ``UsageError`` where all failed or took the same time, and
+    ``MissingDependencyError`` without XGBoost.
     """
     model = BoostedTrees(0, "regression", growth)  # whose complaint is due now
     known: list[tuple[Series, TaskProblem]] = []
@@ -167,7 +167,10 @@ def learn(
         tasks.append(np.full(len(each.configs), numbers.setdefault(each.compared, len(numbers))))
     values, weights = _targets(*map(np.concatenate, (bases, seconds, tasks)))
     if not weights.any():
-        raise UsageError("there is nothing to learn from: every trial failed")
+        why = "every trial failed"
+        if any(timed(each).any() for each in seconds):
+            why = "all that worked of a task took the same time"
+        raise UsageError(f"there is nothing to learn from: {why}")
     model = BoostedTrees(len(encoding.names), "regression", growth)
     model.fit(np.concatenate(features), values, weights=weights)
     sketches = {each.sketch: each.sketch_version for each, _ in known}
@@ -221,7 +224,8 @@ def _targets(bases: Array, seconds: Array, tasks: npt.NDArray[np.int64]) -> tupl
 
     The weight is the trial's share of the best speed of its task, as it is fast configs that have
     to be told apart; all trials of a task weigh as the root of their number. Tasks of which nothing
-    is valid weigh nothing, nor does a trial whose base is infinite, which stays what it is.
+    is valid, or everything is equally fast, weigh nothing, nor does a trial whose base is infinite,
+    which stays what it is.
     """
     possible = np.isfinite(bases)
     succeeded = timed(seconds) & possible
@@ -229,7 +233,7 @@ def _targets(bases: Array, seconds: Array, tasks: npt.NDArray[np.int64]) -> tupl
     values, weights = np.zeros(len(bases)), np.zeros(len(bases))
     for those in _members(tasks):
         valid = those[succeeded[those]]
-        if not len(valid):
+        if not len(valid) or (len(valid) > 1 and not np.ptp(seconds[valid]) > 0.0):
             continue
         shares = seconds[valid].min() / seconds[valid]
         mean = np.average(corrections[valid], weights=shares)

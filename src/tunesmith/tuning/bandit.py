@@ -103,6 +103,9 @@ class Allocation:
         # The first trials are better than the one before by far, which says nothing of later ones.
         since = max(len(curve) - 1 - self._settings.window, self._settings.first - 1)
         before = curve[min(since, len(curve) - 1)]
-        gain = 1.0 if math.isinf(before) else before / curve[-1]
-        hoped_for = curve[-1] / gain**self._settings.outlook
-        return float(min(1.0, best_of_all / hoped_for) ** self._settings.sharpness)
+        # By logarithms, as the times of a measurer may be too far apart to be divided.
+        last = math.log(curve[-1])
+        gain = 0.0 if math.isinf(before) else math.log(before) - last
+        hoped_for = last - self._settings.outlook * gain
+        ahead = min(0.0, math.log(best_of_all) - hoped_for)
+        return math.exp(self._settings.sharpness * ahead)

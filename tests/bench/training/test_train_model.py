@@ -43,6 +43,14 @@ def test_networks_are_held_out() -> None:
     assert told[:2] == ["the model of all trials", "networks held out: part 1 of 5"]
 
 
+def test_trials_of_another_version_of_a_sketch_are_told_of() -> None:
+    told: list[str] = []
+    known = sets()
+    old = replace(known.series[0], sketch_version=known.series[0].sketch_version + 1)
+    train_model([replace(known, series=[old, *known.series[1:]])], told.append)
+    assert told[0] == "130 trials are left out: their sketches have another version by now"
+
+
 def test_kinds_of_processor_are_held_out() -> None:
     figures = train_model([sets(), sets("haswell")]).figures
     assert set(figures["processors"]) == {"haswell", "znver4"}

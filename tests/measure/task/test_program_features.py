@@ -19,7 +19,16 @@ from tunesmith.measure.task.program_features import (
     ProgramFeatureCache,
     features_of_programs,
 )
-from tunesmith.operators import Operator, matmul
+from tunesmith.operators import (
+    Operator,
+    batch_matmul,
+    conv2d,
+    conv2d_transpose,
+    depthwise_conv2d,
+    layer_norm,
+    matmul,
+    pool2d,
+)
 from tunesmith.sketches import sketch_for
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.target import Target
@@ -77,13 +86,45 @@ def numbered(*numbers: int) -> list[Config]:
     return [Config.from_values({"n": number}) for number in numbers]
 
 
-def test_faults_cost_their_config_alone() -> None:
+@pytest.mark.parametrize(
+    "operator",
+    [
+        batch_matmul(b=3, m=20, n=24, k=28, transpose="NT"),
+        conv2d(ci=32, h=14, w=14, co=32, kernel=1, layout="NHWC"),
+        conv2d_transpose(ci=16, h=8, w=8, co=16, kernel=4, stride=2, padding=1),
+        depthwise_conv2d(c=32, h=14, w=14, kernel=3, padding=1, stride=2),
+        layer_norm(m=64, n=128),
+        pool2d(c=16, h=16, w=16, kernel=2, stride=2),
+    ],
+    ids=lambda operator: operator.name,
+)
+@pytest.mark.parametrize(
+    "target", [Target(cores=2), Target("cuda", arch="sm_90")], ids=lambda target: target.kind
+)
+def test_every_program_that_can_be_scheduled_has_finite_features(
+    operator: Operator, target: Target
+) -> None:
+    for problem in problems_of(Task(operator, target)):
+        configs = problem.space.sample_many(8, np.random.default_rng(1))
+        task = problem.task
+        made = features_of_programs(task.operator, task.target, problem.sketch, configs)
+        for config, vectors in zip(configs, made, strict=True):
+            if vectors is None:
+                with pytest.raises(InstantiationError):
+                    problem.program(config)
+            else:
+                assert all(np.isfinite(vector).all() for vector in vectors.values())
+
+
+def test_faults_cost_their_config_alone(caplog: pytest.LogCaptureFixture) -> None:
     cache = ProgramFeatureCache(TASK.operator, TASK.target, Faulty())  # type: ignore[arg-type]
     found = cache.of(numbered(*range(20)), "context-relation")
     unknown = np.isnan(found).any(axis=1)
     assert np.flatnonzero(unknown).tolist() == [5, 7]
     assert np.isnan(found[unknown]).all()
     assert (found[~unknown] == found[0]).all(), "they are all the same program"
+    (line,) = caplog.records
+    assert "programs of sketch 'faulty' without features: " in line.getMessage()
 
 
 def test_a_program_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,9 +132,9 @@ def test_a_program_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     first = cache.of(numbered(1, 2, 5), "context-relation")
     asked: list[Any] = []
 
-    def made(chunks: list[Any]) -> list[Any]:
+    def made(chunks: list[Any]) -> dict[Any, str]:
         asked.extend(chunks)
-        return []
+        return {}
 
     monkeypatch.setattr(cache, "_made", made)
     again = cache.of(numbered(5, 2, 1, 1), "context-relation")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import logging
 import shutil
 import sqlite3
@@ -12,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from tests.transfer.made_up import SIZES, TARGET, add_trials, task
+from tests.transfer.made_up import SIZES, TARGET, add_trials, problem_of, task
 from tests.transfer.of_store.filled import OTHER, change, fill, scope_of
 from tunesmith.errors import StoreError, UsageError
 from tunesmith.store import Store, open_store
 from tunesmith.target import Target
+from tunesmith.transfer.listing import listed
 from tunesmith.transfer.model import TooFewTrialsError
 from tunesmith.transfer.of_store import (
     Scope,
@@ -146,7 +149,7 @@ def test_a_broken_file_is_told_of_and_replaced(store: Store, broken: bytes) -> N
     ("values", "reason"),
     [
         ({"versions": {"apache-tvm": "0.1"}}, "it is of tunesmith None"),
-        ({"below": "of long ago"}, "another version of the shipped one"),
+        ({"below": "of long ago"}, "it corrects another model than the one that ships"),
         ({"written": 10_000}, "the store is another one"),
         ({"written": "many"}, "it does not say what it learned from"),
         ({"versions": None}, "it does not say what it learned from"),
@@ -161,9 +164,32 @@ def test_a_model_that_is_not_used_as_it_is(
     fill(store)
     model_for(store, TARGET)
     change(saved_models(store)["cpu-znver4"], **values)
+    assert reason in listed(store)[0].state
     lines: list[str] = []
     assert scope_of(model_for(store, TARGET, tell=lines.append)) == "cpu-znver4"
     assert reason in lines[0]
+    assert listed(store)[0].state == "ready"
+
+
+def test_a_model_of_another_version_of_a_sketch(store: Store) -> None:
+    fill(store)
+    model_for(store, TARGET)
+    path = saved_models(store)["cpu-znver4"]
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    content["sketches"]["cpu_gemm"] += 1
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+    assert "another version of the sketch cpu_gemm" in listed(store)[0].state
+    lines: list[str] = []
+    model = model_for(store, TARGET, tell=lines.append)
+    assert "another version of the sketch cpu_gemm" in lines[0]
+    assert model is not None
+    assert model.corrects(problem_of(64))
+
+
+@pytest.mark.parametrize("wrong", [3, 1.5, None, ["cpu-znver4"]])
+def test_what_says_nothing_of_transfer(wrong: Any) -> None:
+    with pytest.raises(UsageError, match="transfer must be True, False, or a model or its name"):
+        model_for(None, TARGET, wrong)
 
 
 def test_without_xgboost_a_line_says_what_to_install(store: Store, monkeypatch: Any) -> None:

@@ -84,6 +84,16 @@ def test_scores_of_an_empty_store(store: Store) -> None:
         held_out_scores(store, HERE)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "count", "said"), [([64], 600, "600 of 1"), ([64, 96, 128], 120, "360 of 3")]
+)
+def test_scores_of_too_few(store: Store, sizes: list[int], count: int, said: str) -> None:
+    for size in sizes:
+        add_trials(store, size, count)
+    with pytest.raises(TooFewTrialsError, match=f"scores need 500 trials, of two .* has {said}: t"):
+        held_out_scores(store, HERE)
+
+
 def test_the_names_of_scopes() -> None:
     assert Scope(None).name == "all"
     assert Scope(None, ("dense",)).name == "all.dense"

@@ -78,6 +78,31 @@ def test_what_has_the_order_the_wrong_way_round_says_nothing() -> None:
     assert (prior.values(configs) == 0.0).all()
 
 
+def test_a_config_that_cannot_run_takes_no_weight_from_it() -> None:
+    """Sketches for GPUs estimate such a one as infinitely slow."""
+    impossible, *configs = sample(33)
+    hopeless = View(
+        DIGITS,
+        transferred=lambda asked: np.where(
+            [config == impossible for config in asked], -math.inf, speeds(asked)
+        ),
+    )
+    alone, beside = prior_of(hopeless), prior_of(hopeless)
+    alone.learn(configs, speeds(configs))
+    beside.learn([*configs, impossible], np.append(speeds(configs), 0.0))
+    weight = 2.0 ** (-1 / 64)  # of one trial more
+    np.testing.assert_allclose(beside.values(configs), weight * alone.values(configs))
+    assert beside.values([impossible]) == beside.values(configs).min()
+    assert impossible not in beside.favourites(100)[0]
+
+
+def test_what_has_nothing_but_impossible_configs_adds_nothing() -> None:
+    prior = prior_of(View(DIGITS, transferred=lambda asked: np.full(len(asked), -math.inf)))
+    prior.learn(sample(8), speeds(sample(8)))
+    assert not prior.counts
+    assert prior.favourites(4)[0] == []
+
+
 def test_what_says_the_same_of_all_adds_nothing() -> None:
     configs = sample(32)
     prior = prior_of(View(DIGITS, transferred=lambda each: np.ones(len(each))))

@@ -40,6 +40,10 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
     Raises ``UsageError`` for sets of several kinds of target, and like ``learn``.
     """
     series = [each for one in sets for each in one.series if problem_of(each) is not None]
+    known = sum(len(each.configs) for each in series)
+    left_out = sum(one.trials for one in sets) - known
+    if left_out:
+        tell(f"{left_out:,} trials are left out: their sketches have another version by now")
     kinds = {each.task.target.kind for each in series}
     if len(kinds) > 1:
         raise UsageError(

@@ -52,10 +52,14 @@ def autotvm(
         list[str] | None,
         Option(help="Do the runs of this line alone, beside those that are saved; repeatable."),
     ] = None,
-    repeats: Annotated[int | None, Option(help="Runs of each line on each problem.")] = None,
-    trials: Annotated[int | None, Option(help="Trials of a run.")] = None,
-    operators: Annotated[int, Option(help="product: operators of each network.")] = 2,
-    seed: Annotated[int, Option(help="Seed of the first run; the next has one more.")] = 0,
+    repeats: Annotated[int | None, Option(help="Runs of each line on each problem.", min=1)] = None,
+    trials: Annotated[int | None, Option(help="Trials of a run.", min=1)] = None,
+    operators: Annotated[
+        int | None, Option(help="product: operators of each network; 2.", min=1)
+    ] = None,
+    seed: Annotated[
+        int | None, Option(help="Seed of the first run, 0; the next has one more.", min=0)
+    ] = None,
     fresh: Annotated[bool, Option("--fresh", help="Start anew: look at no run of before.")] = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -72,17 +76,28 @@ def autotvm(
             f"{opt.FIGURES} is for figures of long runs: name a folder for --quick by -o"
         )
     if part == SPEED:
+        _refuse(
+            "speed times what it times",
+            problem=problem,
+            line=line,
+            repeats=repeats,
+            trials=trials,
+            operators=operators,
+            seed=seed,
+            data=data,
+            quick=quick,
+            fresh=fresh,
+        )
         _speed(output, as_json=as_json)
         return
     if part == PRODUCT:
-        for name, value in (("repeats", repeats), ("line", line)):
-            if value is not None:
-                raise UsageError(f"product has one run of each operator: leave out --{name}")
+        _refuse("product has one run of each operator", repeats=repeats, line=line)
         size = ProductSettings(
-            trials or (_QUICK_TRIALS if quick else 500), 1 if quick else operators, seed
+            trials or (_QUICK_TRIALS if quick else 500), operators or (1 if quick else 2), seed or 0
         )
         _product(size, output, data, problem or [], fresh=fresh, as_json=as_json)
         return
+    _refuse("only product has operators of networks", operators=operators)
     chosen = PARTS[part]
     if quick:
         chosen = replace(chosen, repeats=_QUICK_REPEATS, trials=_QUICK_TRIALS)
@@ -92,13 +107,20 @@ def autotvm(
     for name, why in left_out.items():
         remark(f"without {name}: {why}")
     problems = chosen.problems(data or RECORDED, problem or [])
-    settings = CompareSettings(chosen.repeats, trials=chosen.trials, seed=seed)
+    settings = CompareSettings(chosen.repeats, trials=chosen.trials, seed=seed or 0)
     folder = output / _RUNS / (f"{part}-quick" if quick else part)
     whole, asked = (
         each.comparison(problems[:1] if quick else problems, settings, folder)
         for each in (chosen, chosen.only(line or []))
     )
     _experiment(chosen, whole, asked, output, fresh=fresh, as_json=as_json)
+
+
+def _refuse(why: str, **options: object) -> None:
+    """Complain of the first of these options that is given."""
+    for name, value in options.items():
+        if value not in (None, False):
+            raise UsageError(f"{why}: leave out --{name}")
 
 
 def _experiment(

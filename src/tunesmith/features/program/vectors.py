@@ -14,13 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.features.estimate_parts import PARTS
-from tunesmith.features.kinds import FeatureKind
+from tunesmith.features.kinds import LOOPS, FeatureKind
 from tunesmith.features.program.context import ANNOTATIONS, LoopContext
 
 Array = npt.NDArray[np.float64]
 
-# Of how many loops and buffers a vector tells; there are zeros for those that do not exist.
-_LOOPS = 16
+# Of how many buffers a vector tells; there are zeros for those that do not exist.
 _BUFFERS = 5
 
 _NO_PARTS = (0.0,) * len(PARTS)
@@ -58,7 +57,7 @@ def flat_loop_context(context: LoopContext, by_model: Array) -> Array:
             np.tile(by_model, (len(context.lengths), 1)),
         ]
     )
-    flat: Array = _padded(rows.T, _LOOPS).T.ravel()
+    flat: Array = _padded(rows.T, LOOPS).T.ravel()
     return flat
 
 
@@ -98,9 +97,7 @@ PROGRAM_FEATURES: Mapping[FeatureKind, Callable[[LoopContext, Array], Array]] = 
 _BY_MODEL = 1 + len(_NO_PARTS)
 _ROW = 3 + len(ANNOTATIONS) + 3 * _BUFFERS + _BY_MODEL
 ESTIMATE_COLUMNS: Mapping[str, npt.NDArray[np.intp]] = {
-    "loop-context": (
-        np.arange(1, _LOOPS + 1)[:, None] * _ROW - np.arange(_BY_MODEL, 0, -1)
-    ).ravel(),
+    "loop-context": (np.arange(1, LOOPS + 1)[:, None] * _ROW - np.arange(_BY_MODEL, 0, -1)).ravel(),
     "context-relation": np.arange(-_BY_MODEL, 0),
 }
 """Where what the sketch estimates is among the features of each kind."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -25,6 +26,8 @@ Floats = npt.NDArray[np.float32]
 Vectors = Mapping[str, Floats]
 """The vectors of a program by the kind of features."""
 
+_LOGGER = logging.getLogger("tunesmith")
+
 # How many programs a worker makes at a time, and for how many seconds at most.
 _CHUNK = 16
 _TIMEOUT = 60.0
@@ -41,6 +44,7 @@ class ProgramFeatureCache:
         self._target = target
         self._sketch = sketch
         self._known: dict[Config, Vectors | None] = {}
+        self._has_told = False
 
     def of(self, configs: Sequence[Config], kind: str) -> Array:
         """The features of configs, shape (configs, features); NaN for those without a program.
@@ -61,22 +65,33 @@ class ProgramFeatureCache:
         ]
         failed = self._made(chunks)
         # A program that crashes or hangs its worker takes nothing from the others of its chunk.
-        for config in self._made([(config,) for chunk in failed for config in chunk]):
-            self._known[config[0]] = None
+        for (config,), reason in self._made([(it,) for chunk in failed for it in chunk]).items():
+            self._known[config] = None
+            self._tell(reason)
 
-    def _made(self, chunks: Sequence[tuple[Config, ...]]) -> list[tuple[Config, ...]]:
-        """Make the features of chunks; returns those that failed as a whole."""
+    def _made(self, chunks: Sequence[tuple[Config, ...]]) -> dict[tuple[Config, ...], str]:
+        """Make the features of chunks; returns those that failed as a whole, and why."""
         if not chunks:
-            return []
+            return {}
         target = self._target.resolved()
         calls = [(self._operator, target, self._sketch, chunk) for chunk in chunks]
-        failed = []
+        failed = {}
         for number, made in _pool(target.core_count).map(features_of_programs, calls):
             if isinstance(made, FailedCall):
-                failed.append(chunks[number])
+                failed[chunks[number]] = made.reason
             else:
                 self._known.update(zip(chunks[number], made, strict=True))
         return failed
+
+    def _tell(self, reason: str) -> None:
+        """Say once that there are programs without features, though they can be scheduled."""
+        if not self._has_told:
+            self._has_told = True
+            _LOGGER.warning(
+                "tunesmith: programs of sketch '%s' without features: %s",
+                self._sketch.name,
+                reason,
+            )
 
 
 def features_of_programs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tunesmith.errors import TunesmithError, UsageError, describe, unknown_name
@@ -9,7 +10,7 @@ from tunesmith.target import Target
 from tunesmith.transfer.files import read_model
 from tunesmith.transfer.model import LEAST_TRIALS, GlobalModel
 from tunesmith.transfer.of_store.heard import Heard, Tell
-from tunesmith.transfer.of_store.saved import saved_models, scope_of, why_stale, with_below
+from tunesmith.transfer.of_store.saved import below_of, saved_models, scope_of, why_stale
 from tunesmith.transfer.of_store.scope import Scope
 from tunesmith.transfer.of_store.training import train
 from tunesmith.transfer.shipped import shipped_model
@@ -37,9 +38,11 @@ def model_for(
     of the task, if there is one: its trials are not those of other tasks, which a first training
     needs. Whatever is wrong with a model is told in a line, and it is done without.
 
-    Raises ``UsageError`` for a name that the store does not have, and for a model by name that is
-    of another kind of target, or cannot be used or trained again.
+    Raises ``UsageError`` for a name that the store does not have, for a model by name that is of
+    another kind of target, or cannot be used or trained again, and for what is no ``Transfer``.
     """
+    if not isinstance(transfer, Transfer):
+        raise UsageError(f"transfer must be True, False, or a model or its name, not {transfer!r}")
     if isinstance(transfer, GlobalModel):
         return transfer
     heard = Heard(tell)
@@ -117,11 +120,7 @@ def _as_saved(model: GlobalModel, scope: Scope, store: Store, heard: Heard) -> G
     if stale:
         heard.inform(f"the model {scope.name} of {store.name} is trained again: {stale}")
         return None
-    try:
-        return with_below(model, scope)
-    except UsageError as error:
-        heard.inform(str(error))
-        return None
+    return replace(model, below=below_of(scope))
 
 
 def _has_enough(store: Store, scope: Scope, key: str | None) -> bool:

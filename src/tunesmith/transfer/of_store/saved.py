@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tunesmith.errors import UsageError
+from tunesmith.sketches.registry import SKETCHES
 from tunesmith.store.versions import library_versions
 from tunesmith.transfer.model import GlobalModel
 from tunesmith.transfer.of_store.scope import Scope
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # A model is trained again when the store has grown by this share, and by so many trials.
 _GROWTH = 0.25
 _MORE = 250
+
+_UNKNOWN = "it does not say what it learned from"
 
 # The libraries whose versions decide how fast a config is.
 _DECISIVE = ("tunesmith", "apache-tvm")
@@ -47,34 +49,41 @@ def scope_of(model: GlobalModel) -> Scope:
         ) from error
 
 
-def with_below(model: GlobalModel, scope: Scope) -> GlobalModel:
-    """A model as read from a file, with the one that it corrects.
-
-    Raises ``UsageError`` where that is not the same any more.
-    """
-    below = below_of(scope)
-    if model.origin.get("below") != identity(below):
-        raise UsageError("the model is of another version of the shipped one: train it again")
-    return replace(model, below=below)
-
-
 def why_stale(model: GlobalModel, name: str, store: Store) -> str:
-    """Why a store's model is not used as it is; empty if it is. ``name`` is that of its file."""
-    then, now = model.origin.get("versions"), library_versions()
+    """Why a store's model is not used as it is; empty if it is. ``name`` is that of its file.
+
+    Raises ``UsageError`` like ``scope_of``, and like ``Registry.get`` for a sketch that it knows.
+    """
     before = model.origin.get("written")
-    scope = model.origin.get("scope")
-    if not (isinstance(then, Mapping) and isinstance(before, int) and isinstance(scope, str)):
-        return "it does not say what it learned from"
-    for library in _DECISIVE:
-        if then.get(library) != now.get(library):
-            return f"it is of {library} {then.get(library)}"
-    if scope != name:
-        return f"it is a copy of the model {scope}"
+    if not isinstance(before, int):
+        return _UNKNOWN
+    different = _why_different(model, name)
+    if different:
+        return different
     new = store.written() - before
     if new < 0 or model.origin.get("first_session") != store.first_session():
         return "the store is another one"
     if new > _MORE and new > _GROWTH * before:
         return f"{new:,} trials are new"
+    return ""
+
+
+def _why_different(model: GlobalModel, name: str) -> str:
+    """In what a model differs from one that would be trained of the same trials now."""
+    then, now = model.origin.get("versions"), library_versions()
+    scope = model.origin.get("scope")
+    if not (isinstance(then, Mapping) and isinstance(scope, str)):
+        return _UNKNOWN
+    for library in _DECISIVE:
+        if then.get(library) != now.get(library):
+            return f"it is of {library} {then.get(library)}"
+    if scope != name:
+        return f"it is a copy of the model {scope}"
+    if model.origin.get("below") != identity(below_of(scope_of(model))):
+        return "it corrects another model than the one that ships"
+    for sketch, version in model.sketches.items():
+        if sketch in SKETCHES.names() and SKETCHES.get(sketch).version != version:
+            return f"it knows another version of the sketch {sketch}"
     return ""
 
 

@@ -10,7 +10,14 @@ from tunesmith.models.boosted_trees import BoostedTrees
 from tunesmith.store.versions import library_versions
 from tunesmith.transfer.files import write_model
 from tunesmith.transfer.held_out import Score, folds, scores, summary
-from tunesmith.transfer.model import LEAST_TRIALS, GlobalModel, learn, predicted, problem_of
+from tunesmith.transfer.model import (
+    LEAST_TRIALS,
+    GlobalModel,
+    TooFewTrialsError,
+    learn,
+    predicted,
+    problem_of,
+)
 from tunesmith.transfer.of_store.heard import Heard, Tell
 from tunesmith.transfer.of_store.saved import below_of, folder_of, identity
 from tunesmith.transfer.of_store.scope import Scope
@@ -70,7 +77,7 @@ def held_out_scores(
     """How good the estimates, the shipped model and one of the store's trials are on tasks that the
     latter has not learned from; summaries as ``held_out.summary`` has them.
 
-    Raises like ``train``.
+    Raises like ``train``, and ``TooFewTrialsError`` for trials of one task alone.
     """
     heard = Heard(tell)
     known = stored_set(store, machine=scope.machine)
@@ -79,10 +86,16 @@ def held_out_scores(
     below = below_of(scope)
     found: list[Score] = []
     parts = folds(series, _FOLDS)
+    count = sum(len(each.configs) for each in series)
+    if count < LEAST_TRIALS or len(parts) < 2:
+        raise TooFewTrialsError(
+            f"scores need {LEAST_TRIALS} trials, of two tasks or more, as some are held out, and "
+            f"{store.name} has {count:,} of {len({each.task for each in series})}: tune more"
+        )
     for number, (learned, tested) in enumerate(parts, 1):
         heard.inform(f"tasks held out: part {number} of {len(parts)}")
         taught = [series[place] for place in learned]
-        model = learn(taught, below=below, least=LEAST_TRIALS // 2, most=_MOST_OF_SERIES)
+        model = learn(taught, below=below, least=1, most=_MOST_OF_SERIES)
         found += scores([series[place] for place in tested], partial(predicted, model))
     rows = {"estimates": summary(scores(series, partial(predicted, None)))}
     if below is not None:

@@ -32,8 +32,9 @@ class GlobalPrior:
     """What a model of other tasks says, in the unit of the values that a local one learns.
 
     Its predictions are right but for a constant and a scale: both are fitted to what was observed.
-    They take too long for the chains, so ``quick``, a model of the configuration, learns from it
-    what it says of the configs among which its favourites were found.
+    A config that it calls impossible is as bad as the worst other one. They take too long for the
+    chains, so ``quick``, a model of the configuration, learns from it what it says of the configs
+    among which its favourites were found.
     """
 
     def __init__(self, view: View, rows: ConfigRows, quick: CostModel) -> None:
@@ -44,6 +45,7 @@ class GlobalPrior:
         self._has_looked = False
         self._offset = 0.0
         self._scale = 0.0
+        self._least = 0.0  # what it says of the worst config that is possible
 
     def learn(self, configs: Sequence[Config], values: Array) -> None:
         """Fit to the values, shape (n,), of observed configs."""
@@ -52,12 +54,14 @@ class GlobalPrior:
         if weight < _LEAST_WEIGHT:
             return
         said = self._said(configs)
-        spread = float(said.var())
-        if spread > 0.0:
+        possible = np.isfinite(said)
+        said, values = said[possible], values[possible]
+        if len(said) and np.ptp(said) > 0.0:
             covariance = float(((said - said.mean()) * (values - values.mean())).mean())
             # A model that has the order the wrong way round has nothing to say.
-            self._scale = weight * max(0.0, covariance / spread)
+            self._scale = weight * max(0.0, covariance / float(said.var()))
             self._offset = float(said.mean())
+            self._least = min(said for said in self._known.values() if math.isfinite(said))
 
     @property
     def counts(self) -> bool:
@@ -68,7 +72,9 @@ class GlobalPrior:
         """What it adds for configs, shape (configs,)."""
         if not self.counts:
             return np.zeros(len(configs))
-        added: Array = self._scale * (self._said(configs) - self._offset)
+        said = self._said(configs)
+        said = np.where(np.isfinite(said), said, self._least)
+        added: Array = self._scale * (said - self._offset)
         return added
 
     def quick_values(self, features: Array) -> Array:
@@ -85,12 +91,17 @@ class GlobalPrior:
         self._has_looked = True
         _FINDER.estimated(View(self._view.space, lambda it: np.exp2(-self._said(it))), seed)
         configs = [config for config, said in self._known.items() if math.isfinite(said)]
-        self._quick.fit(self._rows.features(self._rows.of(configs)), self._said(configs))
+        if configs:
+            self._quick.fit(self._rows.features(self._rows.of(configs)), self._said(configs))
 
     def favourites(self, count: int, without: Container[Config] = ()) -> tuple[list[Config], Array]:
-        """Up to ``count`` of the configs that it was asked about, those that it likes most, and
-        their logarithms of speeds."""
-        liked = [config for config in self._known if config not in without]
+        """Up to ``count`` of the configs that it was asked about and calls possible, those that it
+        likes most, and their logarithms of speeds."""
+        liked = [
+            config
+            for config, said in self._known.items()
+            if math.isfinite(said) and config not in without
+        ]
         said = self._said(liked)
         best = np.argsort(-said, kind="stable")[:count]
         return [liked[place] for place in best.tolist()], said[best]

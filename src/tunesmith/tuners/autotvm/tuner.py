@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from tunesmith.errors import UsageError
 from tunesmith.features.config_rows import ConfigRows, Keys, Rows
-from tunesmith.features.kinds import FeatureKind
+from tunesmith.features.kinds import FeatureKind, loops_in
 from tunesmith.measurement import Measurement
 from tunesmith.models import CostModel, cost_model
 from tunesmith.models.acquisition import Acquisition
@@ -91,19 +91,20 @@ class AutoTVM(Tuner):
     def start_on(self, view: View, seed: int) -> AutoTVMSearch:
         return AutoTVMSearch(self, view, seed)
 
-    def made_model(self, features: int, *, regression: bool = False) -> CostModel:
+    def made_model(self, features: int, *, loops: int = 1, regression: bool = False) -> CostModel:
         """A new model for so many features, with uncertainty if the acquisition needs it.
 
-        With ``regression`` it learns values whatever the objective is. Raises ``UsageError`` for an
-        unknown model, or an objective that it does not have, and ``MissingDependencyError`` if its
-        package is not installed.
+        The features are those of so many ``loops``, if there is more than one. With ``regression``
+        it learns values whatever the objective is. Raises ``UsageError`` for an unknown model, or
+        an objective that it does not have, and ``MissingDependencyError`` if its package is not
+        installed.
         """
 
         has_choice = regression and "regression" in objectives_of(self.model)
         objective = "regression" if has_choice else self.objective
 
         def make() -> CostModel:
-            return cost_model(self.model, features, objective)
+            return cost_model(self.model, features, objective, loops=loops)
 
         try:
             return make() if self.acquisition == "mean" else BootstrapEnsemble(make)
@@ -243,7 +244,9 @@ class AutoTVMSearch(Search):
         """What rows are worth, by a model of the features and the prior."""
         configs, kind = self._rows.configs(rows), self.settings.features
         known = self._view.features(self._configs, kind)
-        model = self.settings.made_model(known.shape[1], regression=prior is not None)
+        model = self.settings.made_model(
+            known.shape[1], loops=loops_in(kind), regression=prior is not None
+        )
         judge = Judge(model, self.settings.acquisition)
         features = self._view.features(configs, kind)
         if prior is None:
@@ -261,7 +264,8 @@ class AutoTVMSearch(Search):
         """What a model of other tasks likes most, and its scores."""
         prior.look(int(self.rng.integers(1 << 32)))
         configs, scores = prior.favourites(keep)
-        return self._rows.of(configs), scores / (float(scores.std()) or 1.0)
+        spread = float(scores.std()) if len(scores) else 0.0
+        return self._rows.of(configs), scores / (spread or 1.0)
 
     def _with_liked(self, rows: Rows, prior: GlobalPrior, count: int) -> Rows:
         """Rows, and ``count`` that a model of other tasks likes that were not tried yet."""
