@@ -119,7 +119,7 @@ def autotvm(
 def _refuse(why: str, **options: object) -> None:
     """Complain of the first of these options that is given."""
     for name, value in options.items():
-        if value not in (None, False):
+        if value is not None and value is not False:
             raise UsageError(f"{why}: leave out --{name}")
 
 
