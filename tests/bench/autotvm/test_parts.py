@@ -111,6 +111,7 @@ def test_runs_become_figures_and_a_page(tmp_path: Path) -> None:
     page = write_models(tmp_path, models, pictures)
     assert "## Transfer from C1–C6 to C7, C8 and C9 (figure 8)" in page
     assert "| transfer |" in page
+    assert "There is no run yet of: from nothing." in page
     assert "of which they know 256 random configs each" in " ".join(page.split())
     assert "## The models that ship" in page
     assert read_models(tmp_path)["parts"] == models["parts"]
