@@ -118,6 +118,7 @@ class _Reader:
     _path: tuple[int, ...] = ()
     _buffers: list[Buffer] = field(default_factory=list)
     _numbers: dict[int, int] = field(default_factory=dict)  # of buffers and of views
+    _shapes: dict[int, tuple[int, ...]] = field(default_factory=dict)  # of views
     _registers: dict[str, int] = field(default_factory=dict)
     _groups: dict[_GroupKey, _Group] = field(default_factory=dict)
     _loop_of: dict[int, int] = field(default_factory=dict)
@@ -160,7 +161,9 @@ class _Reader:
         number = self._numbers.get(view)
         if number is None:
             number = self._numbers[view] = self._number(buffer)
-        shape = _shape(buffer)
+        shape = self._shapes.get(view)
+        if shape is None:
+            shape = self._shapes[view] = _shape(buffer)
         key = (self._path, number, shape, is_store)
         group = self._groups.get(key)
         if group is None:

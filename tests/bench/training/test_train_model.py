@@ -48,7 +48,7 @@ def test_trials_of_another_version_of_a_sketch_are_told_of() -> None:
     known = sets()
     old = replace(known.series[0], sketch_version=known.series[0].sketch_version + 1)
     train_model([replace(known, series=[old, *known.series[1:]])], told.append)
-    assert told[0] == "130 trials are left out: their sketches have another version by now"
+    assert told[0] == "130 trials are left out: their sketches are gone, or of another version"
 
 
 def test_kinds_of_processor_are_held_out() -> None:

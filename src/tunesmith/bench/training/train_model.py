@@ -43,7 +43,7 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
     known = sum(len(each.configs) for each in series)
     left_out = sum(one.trials for one in sets) - known
     if left_out:
-        tell(f"{left_out:,} trials are left out: their sketches have another version by now")
+        tell(f"{left_out:,} trials are left out: their sketches are gone, or of another version")
     kinds = {each.task.target.kind for each in series}
     if len(kinds) > 1:
         raise UsageError(

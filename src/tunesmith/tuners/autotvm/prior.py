@@ -61,7 +61,7 @@ class GlobalPrior:
             # A model that has the order the wrong way round has nothing to say.
             self._scale = weight * max(0.0, covariance / float(said.var()))
             self._offset = float(said.mean())
-            self._least = min(said for said in self._known.values() if math.isfinite(said))
+            self._least = min(each for each in self._known.values() if math.isfinite(each))
 
     @property
     def counts(self) -> bool:
@@ -85,14 +85,15 @@ class GlobalPrior:
         return added
 
     def look(self, seed: int) -> None:
-        """Look for its favourites, once: among random configs, and around the best of these."""
+        """Look for its favourites, until there are some: among random configs, and around the best
+        of these."""
         if self._has_looked:
             return
-        self._has_looked = True
         _FINDER.estimated(View(self._view.space, lambda it: np.exp2(-self._said(it))), seed)
         configs = [config for config, said in self._known.items() if math.isfinite(said)]
         if configs:
             self._quick.fit(self._rows.features(self._rows.of(configs)), self._said(configs))
+            self._has_looked = True
 
     def favourites(self, count: int, without: Container[Config] = ()) -> tuple[list[Config], Array]:
         """Up to ``count`` of the configs that it was asked about and calls possible, those that it
