@@ -96,6 +96,23 @@ def test_a_config_that_cannot_run_takes_no_weight_from_it() -> None:
     assert impossible not in beside.favourites(100)[0]
 
 
+def test_it_looks_again_where_all_that_it_saw_was_impossible() -> None:
+    is_possible = False
+    prior = prior_of(
+        View(
+            DIGITS,
+            transferred=lambda asked: (
+                speeds(asked) if is_possible else np.full(len(asked), -math.inf)
+            ),
+        )
+    )
+    prior.look(0)
+    assert prior.favourites(4)[0] == []
+    is_possible = True
+    prior.look(1)
+    assert len(prior.favourites(4)[0]) == 4
+
+
 def test_what_has_nothing_but_impossible_configs_adds_nothing() -> None:
     prior = prior_of(View(DIGITS, transferred=lambda asked: np.full(len(asked), -math.inf)))
     prior.learn(sample(8), speeds(sample(8)))
