@@ -49,6 +49,25 @@ def test_each_part_can_begin(name: str, tmp_path: Path) -> None:
     assert len(comparison.runs()) == 2 * len(lines)
 
 
+def test_a_search_of_several_parts_is_kept_once(tmp_path: Path) -> None:
+    """Trees that learn ranks are in figures 4 and 5; no two searches have one file."""
+    kept: dict[Path, set[str]] = {}
+    parts: dict[Path, set[str]] = {}
+    for part in PARTS.values():
+        lines = [line for line in part.lines if "tree-gru" not in line.tuner]
+        chosen = replace(part, lines=lines)
+        settings = CompareSettings(1, trials=part.trials)
+        comparison = chosen.comparison(part.problems(RECORDED), settings, tmp_path / part.folder)
+        for run in comparison.runs():
+            path = comparison.kept.path(run)
+            kept.setdefault(path, set()).add(comparison.kept.identity(run))
+            parts.setdefault(path, set()).add(part.name)
+    assert {len(found) for found in kept.values()} == {1}
+    ranks = [found for path, found in parts.items() if "objective-rank" in path.name]
+    assert {"model-replay", "objective"} in ranks
+    assert all(len(found) == 1 for found in parts.values() if "model" in found)
+
+
 def test_lines_that_are_not_installed_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     part = PARTS["model-replay"]

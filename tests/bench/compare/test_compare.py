@@ -201,7 +201,7 @@ def test_a_folder_that_cannot_be_written_to_ends_it(make: Make, tmp_path: Path) 
 def test_traces_that_cannot_be_saved_end_it(make: Make, tmp_path: Path) -> None:
     comparison = make("random", repeats=1)
     (run,) = comparison.runs()
-    comparison._kept.path(run).mkdir(parents=True)
+    comparison.kept.path(run).mkdir(parents=True)
     with pytest.raises(TunesmithError, match=r"cannot write .*is a directory"):
         done(comparison)
 

@@ -144,12 +144,12 @@ def test_runs_of_a_workload_are_of_one_machine(
     assert len(elsewhere(tmp_path).saved().traces) == 4, "all of both are there"
     assert elsewhere(tmp_path, leave=False).saved().traces == {}
     run, kept = next(iter(results.traces.items()))
-    first._kept.save(run, replace(kept, target={**kept.target, "num-cores": 9}))
+    first.kept.save(run, replace(kept, target={**kept.target, "num-cores": 9}))
     assert {each.problem for each in elsewhere(tmp_path).saved().traces} == {first.problems[1]}
-    first._kept.save(run, kept)
+    first.kept.save(run, kept)
     assert elsewhere(tmp_path, repeats=2).saved().traces == {}, "a half of each is there"
     (lost, _, *others) = first.runs()
-    first._kept.path(lost).unlink()
+    first.kept.path(lost).unlink()
     again = elsewhere(tmp_path)
     left = again.saved()
     assert {run.problem for run in left.traces} == {others[0].problem}

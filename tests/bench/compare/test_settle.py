@@ -32,7 +32,7 @@ def test_a_disturbed_end_of_a_run_is_mended(tmp_path: Path) -> None:
     assert together
 
     run, trace = next(iter(results.traces.items()))
-    first._kept.save(run, replace(trace.unslowed, found=9.0, settled=""))
+    first.kept.save(run, replace(trace.unslowed, found=9.0, settled=""))
     again = comparison(tmp_path)
     saved = again.saved()
     assert 9.0 in {each.found for each in saved.traces.values()}

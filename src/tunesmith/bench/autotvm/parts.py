@@ -51,7 +51,10 @@ class Line:
     def choice(self) -> TunerChoice:
         """Raises ``MissingDependencyError`` where it needs what is not installed."""
         (chosen,) = choose_tuners([self.tuner])
-        return TunerChoice(self.name, chosen.tuner, chosen.multiplier, self.transfer, self.starts)
+        search = f"{self.tuner} {self.transfer or ''} {'starts' if self.starts else ''}"
+        return TunerChoice(
+            self.name, chosen.tuner, chosen.multiplier, self.transfer, self.starts, kept_as=search
+        )
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,12 @@ class Part:
     sources: Sequence[str] = ()
     note: str = ""
     by_problem: bool = False
+
+    @property
+    def folder(self) -> str:
+        """The folder of its runs. Parts that replay as many trials share theirs, as some of their
+        lines are the same search."""
+        return f"replayed-{self.trials}" if self.recorded else self.name
 
     def only(self, names: Sequence[str]) -> Part:
         """With those of its lines alone that are named; with all where none is.
@@ -156,8 +165,8 @@ PARTS: dict[str, Part] = {
             "The same on recorded spaces (figure 4)",
             _MODELS_WIN,
             (
-                Line("GBT", _autotvm()),
-                Line("TreeGRU", _autotvm(**_TREE_GRU)),
+                Line("GBT", _autotvm(objective="rank")),
+                Line("TreeGRU", _autotvm(**_TREE_GRU, objective="rank")),
                 *_WITHOUT_MODEL,
             ),
             trials=320,

@@ -54,7 +54,7 @@ _PATIENCE_MOST = 7 * 86400.0
 
 
 class Comparison:
-    """Tuners, problems, and the folder that keeps the runs.
+    """Tuners, problems, and the folder that keeps the runs, which are ``kept``.
 
     With ``elsewhere`` a workload all of whose runs were measured on another machine stays as it is;
     otherwise, and where some are missing, it is measured anew on this one.
@@ -76,7 +76,7 @@ class Comparison:
         self.problems = problems
         self.tuners = tuners
         self.settings = settings
-        self._kept = KeptRuns(folder / _RUNS, settings.seed, self._limits, elsewhere=elsewhere)
+        self.kept = KeptRuns(folder / _RUNS, settings.seed, self._limits, elsewhere=elsewhere)
         self._store = store or str(folder / "tuning.db")
         self._version = own_version()  # now: files may change while it runs
         self._models: dict[tuple[MeasuredProblem, ...], GlobalModel] = {}
@@ -100,7 +100,7 @@ class Comparison:
 
     def saved(self) -> Results:
         """What earlier comparisons with the same settings left in the folder."""
-        return Results(self.problems, self.tuners, self._kept.load_all(self.runs()))
+        return Results(self.problems, self.tuners, self.kept.load_all(self.runs()))
 
     def forget(self) -> None:
         """Remove the runs of these tuners on these problems that earlier comparisons left in the
@@ -108,14 +108,14 @@ class Comparison:
 
         Raises ``TunesmithError`` where that is impossible.
         """
-        self._kept.remove(self.runs())
+        self.kept.remove(self.runs())
 
     def go(self, results: Results, watch: Watch) -> None:
         """Do the runs that ``results`` lacks, and add each as it ends.
 
         Raises ``TunesmithError`` where traces cannot be saved, ``KeyboardInterrupt`` on Ctrl-C.
         """
-        make_folder(self._kept.folder)
+        make_folder(self.kept.folder)
         left = [run for run in self.runs() if run not in results.traces]
         simulated = [run for run in left if not isinstance(run.problem, MeasuredProblem)]
         try:
@@ -124,7 +124,7 @@ class Comparison:
                     self._add(results, done.job, done.crash)
                     watch(results, done.job.words, 0.0)
         except KeyboardInterrupt:  # which some may have come before that are not counted yet
-            for run, trace in self._kept.load_all(simulated).items():
+            for run, trace in self.kept.load_all(simulated).items():
                 results.traces.setdefault(run, trace)
             raise
         for run in left:
@@ -136,7 +136,7 @@ class Comparison:
         """Measure the best configs of all runs of a workload together, unless these have been."""
         for problem in self.problems:
             runs = [(run, trace) for run, trace in results.traces.items() if run.problem == problem]
-            together = digest(sorted(self._kept.identity(run) for run, _ in runs))
+            together = digest(sorted(self.kept.identity(run) for run, _ in runs))
             if not isinstance(problem, MeasuredProblem) or not runs:
                 continue
             if all(trace.settled == together for _, trace in runs):
@@ -146,10 +146,10 @@ class Comparison:
             again = settled(problem.tuned, runs, self._store)
             for run, trace in again.items():
                 results.traces[run] = replace(trace, settled=together)
-                self._kept.save(run, results.traces[run].unslowed)
+                self.kept.save(run, results.traces[run].unslowed)
 
     def _add(self, results: Results, run: Run, crash: str | None) -> None:
-        trace = None if crash else self._kept.load(run)
+        trace = None if crash else self.kept.load(run)
         if trace is not None:
             results.traces[run] = trace
         else:
@@ -176,7 +176,7 @@ class Comparison:
                 machine=this_machine(),
                 target=run.problem.task.target.to_json(),
             )
-            self._kept.save(run, trace)
+            self.kept.save(run, trace)
         except StoreError:
             raise
         except Exception as error:
@@ -229,8 +229,8 @@ class Comparison:
             "seed": self.settings.seed + run.repeat,
             "seconds": seconds,
             "trials": trials,
-            "path": str(self._kept.path(run)),
-            "identity": self._kept.identity(run),
+            "path": str(self.kept.path(run)),
+            "identity": self.kept.identity(run),
             "version": self._version,
         }
 

@@ -195,7 +195,7 @@ class KeptRuns:
 
     def path(self, run: Run) -> Path:
         """The file of a run."""
-        labels = (run.problem.label, run.tuner.label)
+        labels = (run.problem.label, run.tuner.kept_as or run.tuner.label)
         plain = "-".join(re.sub(r"[^A-Za-z0-9]+", "-", label).strip("-") for label in labels)
         return self.folder / f"{plain[:80]}-{digest(labels)[:6]}-{run.repeat:03d}.npz"
 

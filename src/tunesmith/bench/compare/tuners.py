@@ -58,7 +58,8 @@ class TunerChoice:
     that has learned nothing. With ``starts`` too, it begins with what that model likes, as the
     product does: for tuners that do not look for that by themselves. ``sees`` is what it may look
     at of a recorded space whose sketch is known, beside the space: the sketch's estimates, as they
-    are or corrected by the model that ships.
+    are or corrected by the model that ships. ``kept_as`` names the files of its runs, where that is
+    not its label: choices that differ in their labels alone may share them.
     """
 
     label: str
@@ -67,6 +68,7 @@ class TunerChoice:
     transfer: Transferred | None = None
     starts: bool = False
     sees: Sees = "space"
+    kept_as: str = ""
 
     @cached_property
     def identity(self) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def autotvm(
         remark(f"without {name}: {why}")
     problems = chosen.problems(data or RECORDED, problem or [])
     settings = CompareSettings(chosen.repeats, trials=chosen.trials, seed=seed or 0)
-    folder = output / _RUNS / (f"{part}-quick" if quick else part)
+    folder = output / _RUNS / (f"{chosen.folder}-quick" if quick else chosen.folder)
     whole, asked = (
         each.comparison(problems[:1] if quick else problems, settings, folder)
         for each in (chosen, chosen.only(line or []))
