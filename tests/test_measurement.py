@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,11 +58,12 @@ def test_what_makes_sense_stays_as_it_is(measurement: Measurement) -> None:
         assert measurement.checked() is measurement
 
 
-@pytest.mark.parametrize("seconds", [math.nan, math.inf, 0.0, -1.0])
-def test_a_time_that_is_none_is_a_failure(seconds: float) -> None:
+@pytest.mark.parametrize("seconds", [math.nan, math.inf, 0.0, -1.0, None, "1.0", np.float32(-2)])
+def test_a_time_that_is_none_is_a_failure(seconds: Any) -> None:
     found = Measurement(CONFIG, Outcome.NO_ERROR, (1.0, seconds)).checked()
     assert found.outcome is Outcome.UNKNOWN_ERROR
-    assert found.message == f"the measurer reports a call of {seconds} seconds"
+    shown = -2.0 if isinstance(seconds, np.float32) else seconds
+    assert found.message == f"the measurer reports a call of {shown!r} seconds"
     assert found.run_seconds == ()
 
 
@@ -74,10 +77,13 @@ def test_a_valid_trial_without_a_time_is_a_failure() -> None:
 
 @pytest.mark.parametrize(
     ("phase", "counted"),
-    [(math.nan, 0.0), (-1.0, 0.0), (math.inf, LONGEST_PHASE), (1e300, LONGEST_PHASE), (2.0, 2.0)],
+    [
+        *[(math.nan, 0.0), (-1.0, 0.0), (None, 0.0), ("2.0", 0.0)],
+        *[(math.inf, LONGEST_PHASE), (1e300, LONGEST_PHASE), (2.0, 2.0)],
+    ],
 )
 def test_a_phase_takes_no_less_than_nothing_and_no_more_than_a_week(
-    phase: float, counted: float
+    phase: Any, counted: float
 ) -> None:
     found = Measurement(CONFIG, Outcome.NO_ERROR, (1.0,), build_time=phase, run_time=1.0).checked()
     assert (found.build_time, found.run_time) == (counted, 1.0)

@@ -7,6 +7,7 @@ import math
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -136,14 +137,15 @@ class Measurement:
     def checked(self) -> Measurement:
         """The same if all its numbers make sense, as those of a measurer of others may not.
 
-        A valid trial without a time of a call, or with one that is not finite and above 0, becomes
-        one that failed, and its message says so. A phase that took no time, or less, counts as 0
-        seconds; one longer than ``LONGEST_PHASE`` counts as that.
+        A valid trial without a time of a call, or with one that is no finite number above 0,
+        becomes one that failed, and its message says so. A phase that took no time, or less, counts
+        as 0 seconds; one longer than ``LONGEST_PHASE`` counts as that.
         """
         found = self
-        wrong = [seconds for seconds in self.run_seconds if not 0.0 < seconds < math.inf]
+        wrong = [seconds for seconds in self.run_seconds if not _is_time(seconds)]
         if self.valid and (wrong or not self.run_seconds):
-            what = f"a call of {wrong[0]} seconds" if wrong else "no time of a call"
+            shown = [float(it) if isinstance(it, Real) else it for it in wrong]
+            what = f"a call of {shown[0]!r} seconds" if wrong else "no time of a call"
             found = replace(
                 self,
                 outcome=Outcome.UNKNOWN_ERROR,
@@ -151,10 +153,8 @@ class Measurement:
                 message=f"the measurer reports {what}",
             )
         phases = self.build_time, self.run_time
-        if not all(0.0 <= seconds <= LONGEST_PHASE for seconds in phases):
-            build, run = map(_phase, phases)
-            found = replace(found, build_time=build, run_time=run)
-        return found
+        build, run = map(_phase, phases)
+        return found if phases == (build, run) else replace(found, build_time=build, run_time=run)
 
     @property
     def valid(self) -> bool:
@@ -185,6 +185,13 @@ class Measurement:
         return {"seconds": self.seconds, "gflops": gflops, "config": self.config.to_json()}
 
 
-def _phase(seconds: float) -> float:
+def _is_time(seconds: object) -> bool:
+    """Whether a call can take so long."""
+    return isinstance(seconds, Real) and 0.0 < float(seconds) < math.inf
+
+
+def _phase(seconds: object) -> float:
     """Seconds of a phase that make sense."""
-    return min(seconds, LONGEST_PHASE) if seconds > 0.0 else 0.0
+    if not isinstance(seconds, Real) or not float(seconds) > 0.0:
+        return 0.0
+    return min(float(seconds), LONGEST_PHASE)

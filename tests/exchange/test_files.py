@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,7 +60,25 @@ def test_any_record_survives(ending: str, records: list[Record]) -> None:
         path = Path(folder) / f"some{ending}"
         encodable = [it for it in records if _is_text(it)] if ending == ".parquet" else records
         assert write_records(path, encodable) == len(encodable)
-        assert list(read_records(path)) == list(map(by_its_sketch, encodable))
+        found = [by_its_sketch(it) for it in encodable]
+        checked = [replace(it, measurement=it.measurement.checked()) for it in found]
+        assert list(read_records(path)) == checked
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("seconds", [-1.0, 0.0, math.nan, math.inf])
+def test_times_that_make_no_sense_are_of_trials_that_failed(
+    ending: str, seconds: float, tmp_path: Path
+) -> None:
+    path = tmp_path / f"records{ending}"
+    with open_store(tmp_path / "one.db") as store:
+        (record,) = written(store, 1)
+    wrong = replace(record.measurement, run_seconds=(2.0, seconds))
+    assert write_records(path, [replace(record, measurement=wrong)]) == 1
+    (found,) = read_records(path)
+    assert found.measurement.outcome is Outcome.UNKNOWN_ERROR
+    assert found.measurement.run_seconds == ()
+    assert "the measurer reports a call of" in found.measurement.message
 
 
 def _is_text(record: Record) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -73,6 +74,34 @@ def test_a_permutation_tells_which_item_of_each_pair_is_first_and_which_is_last(
     order = Permutation("order", ("i", "j", "k"))
     assert _of(order, ("i", "j", "k")) == [0.5, 0.5, 0.5, 0.0, 0.0, 0.5]
     assert _of(order, ("k", "i", "j")) == [0.5, 0.0, 0.0, 0.0, 0.5, 0.0]
+
+
+@pytest.mark.parametrize("count", [8, 9, 40])
+def test_a_long_permutation_has_the_place_of_each_item(count: int) -> None:
+    """Pairs of 40 would be 780 coordinates. Distances are of the same size as those of pairs."""
+    order = Permutation("order", tuple(range(count)))
+    coordinates = Coordinates(Space([order]))
+    pairs = count * (count - 1) // 2
+    assert coordinates.count == count + (pairs if count <= 8 else count)
+    assert len(set(coordinates.groups)) == 1 + coordinates.count - count
+    rng = np.random.default_rng(count)
+    for _ in range(20):
+        first, second = (tuple(map(int, rng.permutation(count))) for _ in range(2))
+        one, other = coordinates.of_all([Config({"order": it}) for it in (first, second)])
+        apart = np.abs(one - other)[:-count].sum() * (count - 1)
+        inversions = sum(
+            (first.index(a) < first.index(b)) != (second.index(a) < second.index(b))
+            for a, b in combinations(range(count), 2)
+        )
+        assert inversions - 1e-9 <= apart <= (1 if count <= 8 else 2) * inversions + 1e-9
+
+
+def test_numbers_whose_logarithms_are_the_same_are_told_apart() -> None:
+    values = (10**18, 10**18 + 1, 10**18 + 2)
+    assert len({math.log2(value) for value in values}) == 1
+    coordinates = Coordinates(Space([Ordinal("n", values)]))
+    places = [coordinates.of(Config({"n": value}))[0] for value in values]
+    assert places == [0.0, 0.5, 1.0]
 
 
 def test_what_is_one_choice_is_one_group() -> None:

@@ -121,6 +121,32 @@ def test_who_fails_in_the_play_off_is_out(store: Store) -> None:
     assert result.valid == 5, "the trial was valid"
 
 
+@pytest.mark.parametrize("true", [11.0, math.inf], ids=["slow", "crashes"])
+def test_a_false_time_does_not_win(store: Store, true: float) -> None:
+    """One trial is far too fast: nobody is close to it, and those that are left out are better."""
+    seconds = {1: 3.0, 2: 0.01, 3: 1.0, 4: 1.1, 5: 2.0}
+    again = seconds | {2: true}
+    problem = Scripted(seconds.__getitem__, again.__getitem__, size=5, finalists=4)
+    result = tune(problem, "grid", store=store)
+    assert result.best is not None
+    assert (result.best.config, result.best.seconds) == (config(3), 1.0)
+    assert set(map(number, problem.rounds[:PLAY_OFF_ROUNDS])) == {2}, "alone at first"
+    assert 3 in map(number, problem.rounds)
+    best = store.best("scripted")
+    assert best is not None
+    assert best.config == config(3)
+
+
+def test_a_false_time_whose_config_is_the_best_all_the_same(store: Store) -> None:
+    """What is left out has to win, too."""
+    seconds = {1: 3.0, 2: 0.01, 3: 1.0, 4: 1.1, 5: 2.0}
+    again = dict.fromkeys(seconds, 4.0) | {2: 3.5}
+    problem = Scripted(seconds.__getitem__, again.__getitem__, size=5, finalists=4)
+    result = tune(problem, "grid", store=store)
+    assert result.best is not None
+    assert (result.best.config, result.best.seconds) == (config(2), 3.5)
+
+
 def test_if_all_fail_in_the_play_off_the_trials_decide(store: Store) -> None:
     result = tune(lucky(dict.fromkeys(LUCKY, math.inf)), "grid", store=store)
     assert result.best is not None

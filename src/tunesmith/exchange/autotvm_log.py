@@ -82,7 +82,7 @@ def read(path: Path) -> Iterator[Record]:
             uid = hashlib.sha256(f"{digest} {task.key} {words}".encode()).hexdigest()[:32]
             known = sessions[words, task.key] = replace(known, uid=uid)
         times = tuple(map(float, costs)) if outcome is Outcome.NO_ERROR else ()
-        measurement = Measurement(config, outcome, times, run_time=float(seconds)).checked()
+        measurement = Measurement(config, outcome, times, run_time=float(seconds))
         yield Record(known, measurement, created)
     for why, count in left_out.most_common():
         _LOGGER.warning("tunesmith: %s: %d trials are left out: %s", path, count, why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tunesmith.errors import StoreError, UsageError, system_reason
@@ -55,12 +55,14 @@ def write_records(path: Path, records: Iterable[Record]) -> int:
 
 def read_records(path: Path) -> Iterator[Record]:
     """The records of a file that ``write_records`` wrote, of one that a run rescued, of a log of
-    AutoTVM, whatever its name is, or of a folder with a database of MetaSchedule; lazily.
+    AutoTVM, whatever its name is, or of a folder with a database of MetaSchedule; lazily. Their
+    measurements are ``checked``.
 
     Raises like ``write_records``, and ``StoreError`` for a file that cannot be read, or is none.
     """
     try:
-        yield from _reader_of(path)(path)
+        for record in _reader_of(path)(path):
+            yield replace(record, measurement=record.measurement.checked())
     except OSError as error:
         raise StoreError(f"cannot read {path}: {system_reason(error)}") from error
 

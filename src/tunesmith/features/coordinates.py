@@ -33,6 +33,9 @@ Array = npt.NDArray[np.float64]
 # coordinates, so each counts half.
 _HALF = 0.5
 
+# The pairs of more items than these would be so many that a model of them takes too long.
+_MOST_PAIRED = 8
+
 
 class Coordinates:
     """Coordinates of the configs of a space; each config has ``count``.
@@ -40,7 +43,8 @@ class Coordinates:
     A parameter with a single value has none. An ordinal has its logarithm, scaled to [0, 1], and if
     not all its values are powers of two, the logarithm of its odd part. A factorization has these
     for each part, a categorical one per value. A permutation has one for each pair of items, which
-    tells the one that comes first, and one per item for which is last: of loops the innermost.
+    tells the one that comes first, and one per item for which is last: of loops the innermost. With
+    more than 8 items it has the place of each in place of the pairs.
 
     ``groups`` holds a number for each coordinate, the same for those that are one choice: which
     value a categorical has, or which item is last.
@@ -135,7 +139,10 @@ class _Scale:
         return tuple(_HALF * flag for flag in parameter.encode(value))
 
     def _number(self, value: Value) -> tuple[float, ...]:
-        place = (_log(value) - self._least) / (self._most - self._least)
+        if self._most > self._least:
+            place = (_log(value) - self._least) / (self._most - self._least)
+        else:  # values so large that their logarithms are the same
+            place = self._parameter.index_of(value) / (self._parameter.cardinality - 1)
         if not self._most_odd:
             return (place,)
         return place, _log_odd_part(value) / self._most_odd
@@ -165,13 +172,17 @@ def _order(places: Sequence[float]) -> tuple[float, ...]:
     whether it has the last.
 
     Each item is part of as many pairs as there are others, so these count less if there are many.
+    More than ``_MOST_PAIRED`` items have the place of each in place of the pairs. Two orders are
+    one to two times as far apart by places as by pairs (Diaconis and Graham, "Spearman's Footrule
+    as a Measure of Disarray", 1977).
     """
-    weight = 1.0 / (len(places) - 1)
     last = len(places) - 1
-    return (
-        *(weight * (one < other) for one, other in combinations(places, 2)),
-        *(_HALF * (place == last) for place in places),
-    )
+    weight = 1.0 / last
+    if len(places) > _MOST_PAIRED:
+        order = [weight * place for place in places]
+    else:
+        order = [weight * (one < other) for one, other in combinations(places, 2)]
+    return *order, *(_HALF * (place == last) for place in places)
 
 
 def _log(value: Value) -> float:

@@ -108,9 +108,9 @@ class InlineMeasurer(ABC):
 
 
 def _guarded(measure: Callable[[Candidate], Measurement], candidate: Candidate) -> Measurement:
-    """A measurement of a candidate, whatever happens in ``measure``."""
+    """A measurement of a candidate, ``checked``, whatever happens in ``measure``."""
     try:
-        measurement = measure(candidate)
+        measurement = measure(candidate).checked()
     except InstantiationError as error:
         measurement = Measurement(
             candidate.config, Outcome.INSTANTIATION_ERROR, message=describe(error)

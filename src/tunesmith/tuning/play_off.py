@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tunesmith.measurement import Candidate, Measurement, Outcome
+from tunesmith.problem import Measurer
 from tunesmith.tuning.incumbents import Incumbents
 
 # Each round runs every contestant once, in turn.
@@ -18,6 +19,8 @@ MARGIN = 1.15
 # A shared machine may be so many times slower for a while: that far off, the best of a sketch may
 # be the best of all, whose trials came at a bad moment.
 DRIFT = 2.0
+# So many play-offs at most: one more where a winner is slower than trials that were left out.
+MOST = 3
 # A play-off may take this share of the run's time so far, within these seconds.
 SHARE = 0.1
 SHORTEST, LONGEST = 1.0, 5.0
@@ -32,6 +35,38 @@ class PlayOff:
 
     candidates: Sequence[Candidate]
     rounds: int
+
+
+def hold(
+    incumbents: Incumbents, measurer: Measurer, elapsed: float, *, needed: int = 1
+) -> Iterator[list[Measurement]]:
+    """Hold the play-off of a run of ``elapsed`` seconds; gives what of it counts.
+
+    It is needless for fewer than ``needed`` contestants. Where trials that took no part were
+    clearly faster than its winner, or nobody won, they are measured in one more, beside the winner:
+    a trial with a false time may have been the only one to take part.
+    """
+    trials = [*incumbents.finalists, *incumbents.best_of_sketch.values()]
+    again: dict[Candidate, Measurement] = {}
+    planned = plan(incumbents, elapsed, measurer.round_cost)
+    for _ in range(MOST):
+        if len(planned.candidates) < needed:
+            return
+        measured = [it.checked() for it in measurer.play_off(planned.candidates, planned.rounds)]
+        again |= {measurement.candidate: measurement for measurement in measured}
+        apply(incumbents, list(again.values()))
+        yield verdicts(measured)
+        won = incumbents.champion if any(it.valid for it in again.values()) else None
+        beaten = math.inf if won is None else won.seconds
+        missed = {
+            trial.candidate: trial
+            for trial in trials
+            if trial.candidate not in again and MARGIN * trial.seconds < beaten
+        }
+        if not missed:
+            return
+        contestants = [*missed.values(), *([] if won is None else [won])]
+        planned = _affordable(contestants, elapsed, measurer.round_cost)
 
 
 def plan(incumbents: Incumbents, elapsed: float, cost: Callable[[Measurement], float]) -> PlayOff:
@@ -53,7 +88,12 @@ def plan(incumbents: Incumbents, elapsed: float, cost: Callable[[Measurement], f
     for other in (incumbents.champion, incumbents.favourite, incumbents.default):
         if other is not None and other.valid:
             known.setdefault(other.candidate, other)
-    contestants = list(known.values())
+    return _affordable(list(known.values()), elapsed, cost)
+
+
+def _affordable(
+    contestants: list[Measurement], elapsed: float, cost: Callable[[Measurement], float]
+) -> PlayOff:
     allowance = min(LONGEST, max(SHORTEST, SHARE * elapsed))
     while contestants:
         round_cost = sum(cost(measurement) for measurement in contestants)

@@ -219,14 +219,12 @@ class TuningRun:
     def _play_off(self, recorder: Recorder) -> None:
         if self.problem.finalists == 0 or self.incumbents.trials == self.resumed + self.shared:
             return
-        planned = play_off.plan(self.incumbents, self.clock.elapsed, self.measurer.round_cost)
-        needless = self.deadline.was_late and len(planned.candidates) == 1
-        if planned.candidates and not needless:
-            again = self.measurer.play_off(planned.candidates, planned.rounds)
-            measured = [measurement.checked() for measurement in again]
-            play_off.apply(self.incumbents, measured)
+        # Where the run ended late, nobody waits for one config alone.
+        needed = 2 if self.deadline.was_late else 1
+        elapsed = self.clock.elapsed
+        for counted in play_off.hold(self.incumbents, self.measurer, elapsed, needed=needed):
             with self.clock.bookkeeping():
-                recorder.save(play_off.verdicts(measured), play_off=True)
+                recorder.save(counted, play_off=True)
 
     # -- what others are told --------------------------------------------------------------------
 

@@ -48,6 +48,12 @@ def test_pairs_have_the_same_repeat() -> None:
     assert rows["transfer"]["never_catches_up"]["from nothing"] == 0.0
 
 
+def test_errors_are_of_the_mean_over_runs() -> None:
+    rows = rows_of({"transfer": {0: found_at(1), 1: found_at(1, 2e-3)}})
+    assert rows["transfer"]["best"] == pytest.approx(0.75)
+    assert rows["transfer"]["best_error"] == pytest.approx(0.25), "of two: half of the difference"
+
+
 def test_without_a_common_repeat_nothing_is_compared() -> None:
     rows = rows_of({"transfer": {0: found_at(1)}, "from nothing": {1: found_at(4)}})
     row = rows["transfer"]

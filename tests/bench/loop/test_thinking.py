@@ -43,18 +43,21 @@ def test_proposing_and_observing_count_and_nothing_else(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Space, "distance", slow_distance)
     monkeypatch.setattr("time.process_time", lambda: Slow.clock[0])
-    assert thinking_ms(Slow(), observations=20, configs=12) == pytest.approx(5.0)
+    for batch in (8, 1):
+        taken = thinking_ms(Slow(), observations=20, configs=12, batch=batch)
+        assert taken == pytest.approx(5.0)
 
 
 def test_the_space_is_the_papers() -> None:
     assert conv2d_space().size == 36_864_000
 
 
-def test_it_prints_a_line_for_each_tuner(
+def test_it_prints_two_lines_for_each_tuner(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["thinking", "random", "nose", "--observations", "16"])
     thinking.main()
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in lines] == ["random", "nose"]
+    batches = [f"{name}, {batch} at a time" for name in ("random", "nose") for batch in (8, 1)]
+    assert [line.split(":")[0] for line in lines] == batches
     assert all(line.endswith(" ms") for line in lines)

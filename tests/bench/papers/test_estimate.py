@@ -36,6 +36,7 @@ def test_random_starts_are_as_long_as_the_tuner_says() -> None:
     assert random_start(tuner("nose")) == random_start(tuner("genetic")) == 100
     assert random_start(tuner("nose", population=20)) == 20
     assert random_start(tuner("opevo", parents=32)) == 32
+    assert random_start(tuner("autotvm", batch=16)) == 16
     assert random_start(tuner("random")) == 0
 
 

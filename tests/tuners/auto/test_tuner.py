@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tunesmith.errors import UsageError
-from tunesmith.space import Config, Ordinal, Space
+from tunesmith.space import Config, Factorization, Ordinal, Space
 from tunesmith.testing.trials import failed, measured, space_named
 from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import tuner
@@ -138,6 +138,44 @@ def test_a_region_is_exhausted_after_so_many_trials_without_a_better_one() -> No
     assert not region.is_exhausted(15, patience=3)
     assert region.is_exhausted(16, patience=3)
     assert region.proposed(range(20)) == 8
+
+
+def test_records_of_earlier_runs_use_up_no_patience() -> None:
+    """Their best is refined, however many were not better."""
+    space = Space([Ordinal(name, tuple(range(32))) for name in "abc"])
+
+    def seconds(config: Config) -> float:
+        return 1.0 + sum(abs(v - 9.0) for v in _numbers(config))
+
+    records = sorted(space.sample_many(300, np.random.default_rng(5)), key=seconds)
+    search = Auto(patience=40).start(space, 0)
+    search.observe([measured(config, seconds(config)) for config in records])
+    found = []
+    for _ in range(30):
+        (config,) = search.propose(1)
+        found.append(seconds(config))
+        search.observe([measured(config, found[-1])])
+        assert search._region.first == 0
+    assert min(found[:5]) < seconds(records[0])
+    assert min(found) == 1.0
+
+
+@pytest.mark.parametrize("false", [1e3, 1e9, 1e300])
+def test_one_absurd_time_does_little_harm(false: float) -> None:
+    """The third trial is said to take that long; a random search ends at 6.8 on average."""
+    space = Space([Factorization("m", 1024, 4), Factorization("k", 1024, 2)])
+    ends = []
+    for seed in range(4):
+        aim = space.sample(np.random.default_rng((seed, 9)))
+        search = Auto().start(space, seed)
+        best = math.inf
+        for number in range(60):
+            (config,) = search.propose(1)
+            seconds = 1.0 + space.distance(config, aim)
+            best = min(best, seconds)
+            search.observe([measured(config, false if number == 2 else seconds)])
+        ends.append(best)
+    assert np.mean(ends) <= 2.0
 
 
 def _numbers(config: Config) -> list[float]:

@@ -17,7 +17,14 @@ from tunesmith.bench.compare.measured import EARLIER, TRIALS
 from tunesmith.bench.compare.recorded_task import TAUGHT
 from tunesmith.bench.compare.runs import Results
 from tunesmith.bench.compare.simulated_trace import Trace
-from tunesmith.bench.compare.summary import WANTED_SHARE, Cell, Summary, mean, summarise
+from tunesmith.bench.compare.summary import (
+    WANTED_SHARE,
+    Cell,
+    Summary,
+    mean,
+    standard_error,
+    summarise,
+)
 from tunesmith.bench.pages.charts import svg_texts
 
 Key = tuple[str, int]
@@ -83,7 +90,7 @@ def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]
             continue
         medians = [statistics.median(_all_to_95(cell, limit)) for cell in own.values()]
         shares = [float(cell.best.mean()) for cell in own.values()]
-        errors = [float(cell.best.std() / np.sqrt(len(cell.best))) for cell in own.values()]
+        errors = [float(standard_error(cell.best)) for cell in own.values()]
         times = [cell.time for cell in own.values()]
         pairs = {
             other: _pairs(runs[label], runs[other])

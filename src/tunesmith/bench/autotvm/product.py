@@ -250,8 +250,8 @@ def _winner(
         incumbents.count(trial)
     measurer = measurers.measurer(problem.job(MeasureSettings()))
     try:
-        planned = play_off.plan(incumbents, 0.0, measurer.round_cost)
-        play_off.apply(incumbents, measurer.play_off(planned.candidates, planned.rounds))
+        for _ in play_off.hold(incumbents, measurer, elapsed=0.0):
+            pass
     finally:
         measurer.close()
     best = incumbents.finalists or trials

@@ -12,8 +12,9 @@ from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Categorical, Config, Factorization, Ordinal, Space
 from tunesmith.tuners import Search, Tuner, tuner
 
-# As many as are measured at a time on a machine with several cores.
-_BATCH = 8
+# As many as are measured at a time on a machine with several cores, and one at a time, as
+# recorded spaces are searched.
+_BATCHES = 8, 1
 
 
 def conv2d_space() -> Space:
@@ -32,25 +33,27 @@ def conv2d_space() -> Space:
     )
 
 
-def thinking_ms(algorithm: Tuner, observations: int = 5000, configs: int = 600) -> float:
+def thinking_ms(
+    algorithm: Tuner, observations: int = 5000, configs: int = 600, batch: int = 8
+) -> float:
     """Milliseconds a config that ``algorithm`` takes to propose it and to observe its measurement.
 
-    The mean of ``configs`` proposals after ``observations`` on ``conv2d_space``, in batches of 8.
-    It counts the process's CPU time, so that a busy machine does not matter.
+    The mean of ``configs`` proposals after ``observations`` on ``conv2d_space``, so many a
+    ``batch``. It counts the process's CPU time, so that a busy machine does not matter.
     """
     search = algorithm.start(conv2d_space(), seed=0)
-    _run(search, observations)
-    return 1e3 * _run(search, configs) / configs
+    _run(search, observations, 8)
+    return 1e3 * _run(search, configs, batch) / configs
 
 
-def _run(search: Search, configs: int) -> float:
+def _run(search: Search, configs: int, batch: int) -> float:
     """CPU seconds of the search's own until it has proposed so many more configs."""
     space = search.space
     goal = space.config_at(space.cartesian_size // 3)
     thought = 0.0
-    for done in range(0, configs, _BATCH):
+    for done in range(0, configs, batch):
         start = time.process_time()
-        proposed = search.propose(min(_BATCH, configs - done))
+        proposed = search.propose(min(batch, configs - done))
         thought += time.process_time() - start
         measured = [_measure(space, config, goal) for config in proposed]
         start = time.process_time()
@@ -70,7 +73,9 @@ def main() -> None:
     parser.add_argument("--observations", type=int, default=5000)
     arguments = parser.parse_args()
     for name in arguments.tuners:
-        print(f"{name}: {thinking_ms(tuner(name), arguments.observations):.3f} ms")
+        for batch in _BATCHES:
+            taken = thinking_ms(tuner(name), arguments.observations, batch=batch)
+            print(f"{name}, {batch} at a time: {taken:.3f} ms")
 
 
 if __name__ == "__main__":

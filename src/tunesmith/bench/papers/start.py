@@ -11,12 +11,13 @@ import numpy as np
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.tuners import Tuner
 
-# The option that says how many configs are drawn at random before any is bred, by tuner.
+# The option that says how many configs are drawn at random before any is bred or planned, by tuner.
 _OPTIONS = {
     "nose": "population",
     "genetic": "population",
     "opevo": "parents",
     "annealing": "starts",
+    "autotvm": "batch",
 }
 
 

@@ -133,7 +133,7 @@ def _records_of(trial: _Trial, found: Found, number: int, sessions: _Sessions) -
         () if failed else trial.seconds,
         message="MetaSchedule does not say why" if failed else "",
         sketch=trial.sketch,
-    ).checked()
+    )
     session = sessions.of(trial, found.operator)
     return [Record(session.by(trial.sketch, 0), measurement, session.started)]
 

@@ -13,6 +13,10 @@ from tunesmith.tuners.tuner import fitness
 
 Array = npt.NDArray[np.float64]
 
+# A time may be false, or of a hopeless config: differences between those that are so many times as
+# slow as the best are not told apart, unless a quarter of the configs comes near that.
+_FAR = math.log(100.0)
+
 # The least cost of a trial in seconds, to take its logarithm.
 _LEAST_COST = 1e-6
 
@@ -67,11 +71,13 @@ class Observations:
 def standardised(logs: Array, told_apart: float) -> Array:
     """Logarithms of seconds, standardised to mean 0 and deviation 1; one at least is finite.
 
-    They are clipped at the quantile ``told_apart``: how slow a slow config is says little about
-    where fast ones are. Failures are worse than that by half of the range that is left.
+    They are clipped at the quantile ``told_apart``, and far from the best: how slow a slow config
+    is says little about where fast ones are. Failures are worse than that by half of the range that
+    is left.
     """
     valid = np.isfinite(logs)
-    best, worst = logs[valid].min(), np.quantile(logs[valid], told_apart)
+    best, slow, worst = np.quantile(logs[valid], [0.0, 0.75, told_apart])
+    worst = min(worst, max(best + _FAR, slow + (slow - best)))
     failed = worst + ((worst - best) / 2 or 1.0)
     values = np.where(valid, np.minimum(logs, worst), failed)
     deviation = float(values.std())

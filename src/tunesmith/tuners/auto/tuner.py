@@ -148,7 +148,7 @@ class AutoSearch(Search):
         self._pending.pop(measurement.config, None)
         self._prospects = None
         log = self._known.add(measurement, self._coordinates.of(measurement.config))
-        self._region.count(log, len(self._known))
+        self._region.count(log, len(self._known), tried=self._most_asked > 0)
 
     @property
     def _patience(self) -> int:
@@ -284,11 +284,14 @@ class Region:
     _best: float = math.inf
     _improved: int = 0
 
-    def count(self, log: float, observations: int) -> None:
-        """Take in an observation: the logarithm of its seconds, infinite for a failure."""
+    def count(self, log: float, observations: int, *, tried: bool = True) -> None:
+        """Take in an observation: the logarithm of its seconds, infinite for a failure. Those that
+        were not ``tried`` by this search, as the records of earlier runs, use up no patience: how
+        often one failed to find better near the best of them is not known."""
         self.valid += log < math.inf
-        if log < self._best:
-            self._best, self._improved = log, observations
+        if log < self._best or not tried:
+            self._improved = observations
+        self._best = min(self._best, log)
 
     def is_exhausted(self, observations: int, patience: int) -> bool:
         """Whether so many observations were not better than what the region had."""

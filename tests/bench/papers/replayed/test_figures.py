@@ -77,7 +77,8 @@ def test_what_is_found_at_shares_of_the_space(part: ReplayPart, tmp_path: Path) 
     whole, _ = figures(part, tmp_path, runs)
     (problem,) = whole["problems"]
     share = 2 / problem["configs"]
-    data, pictures = figures(replace(part, shares=(share,)), tmp_path, runs)
+    data, pictures = figures(replace(part, shares=(share, 4 * share)), tmp_path, runs)
+    assert data["moments"] == [share], "runs of 3 trials come to no 8"
     found = {row["line"]: row for row in data["found"]}
     assert {row["trials"] for row in found.values()} == {2}
     best = problem["best_seconds"]
@@ -86,7 +87,12 @@ def test_what_is_found_at_shares_of_the_space(part: ReplayPart, tmp_path: Path) 
     (pair,) = data["pairs"]
     assert pair["times"] == pytest.approx(math.sqrt(2.0)), "one of two is twice as fast by then"
     assert "search-replay-surrogate-boxes.svg" in pictures
-    assert "of the space:\n" in section(data)
+    page = prose(section(data))
+    assert "of the space:" in page
+    assert "these are random search still, as so many random configs come first: ours (20)." in page
+    for row in data["lines"]:
+        assert row.pop("start") == (20 if row["line"] == "ours" else 0)
+    assert "random search still" not in prose(section(data)), "pages of old do not say"
 
 
 def test_runs_that_found_nothing_are_no_pair(part: ReplayPart, tmp_path: Path) -> None:

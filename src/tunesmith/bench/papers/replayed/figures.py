@@ -20,6 +20,7 @@ from tunesmith.bench.pages.charts import svg_texts
 from tunesmith.bench.papers.boxes import box_chart
 from tunesmith.bench.papers.estimate import Estimate, mean_over
 from tunesmith.bench.papers.replayed.parts import ReplayPart
+from tunesmith.bench.papers.start import random_start
 from tunesmith.reports import format as fmt
 
 if TYPE_CHECKING:
@@ -35,18 +36,20 @@ def replay_data(
     """The figures, which are JSON-ready, and the pictures by the names of their files.
 
     Figures have the ``settings``; the ``part``; ``runs``, how many are ``done`` of those
-    ``planned``; ``problems``; ``lines``, a row for each; ``moments``, shares of a space or null for
-    the end of a run, at which ``found`` has a row for each line on each problem; ``pairs`` of lines
-    at each moment; ``crashes``; and the files of ``pictures`` by their short names.
+    ``planned``; ``problems``; ``lines``, a row for each, with the trials that are its random
+    ``start``; ``moments``, shares of a space or null for the end of a run, at which ``found`` has a
+    row for each line on each problem; ``pairs`` of lines at each moment; ``crashes``; and the files
+    of ``pictures`` by their short names.
     """
     summary = summarise(results)
-    moments: Sequence[float | None] = part.shares or (None,)
+    shares = _visited(part, summary.problems)
+    moments: Sequence[float | None] = shares or (None,)
     charts = {
         "scores": lambda: score_chart(
             [cell.row() for cell in summary.cells], [each.row() for each in summary.standings]
         ),
         "trials": lambda: speed_trials_chart(summary),
-        "boxes": lambda: _boxes(summary, part.shares) if part.shares else None,
+        "boxes": lambda: _boxes(summary, shares) if shares else None,
     }
     drawn = svg_texts(charts) if results.traces else {}
     files = {name: f"search-replay-{part.name}-{name}.svg" for name in drawn}
@@ -73,6 +76,15 @@ def replay_data(
     return figures, {files[name]: svg for name, svg in drawn.items()}
 
 
+def _visited(part: ReplayPart, problems: Sequence[Problem]) -> list[float]:
+    """The shares of the spaces that runs of so many trials come to."""
+
+    def is_reached(share: float) -> bool:
+        return all((_after(problem, share) or 0) <= part.trials for problem in problems)
+
+    return [share for share in part.shares if is_reached(share)]
+
+
 def _problem(problem: Problem) -> dict[str, Any]:
     assert isinstance(problem, RecordedProblem)
     recording = problem.recording
@@ -92,6 +104,7 @@ def _line(summary: Summary, name: str) -> dict[str, Any]:
     return {
         **standing.row(),
         "line": name,
+        "start": random_start(standing.tuner.tuner),
         "runs": sum(len(cell.traces) for cell in cells),
         "best": best and best.value,
         "best_error": best and best.error,

@@ -32,11 +32,24 @@ def section(data: Data) -> str:
             )
             for share in data["moments"]
         },
+        random_until=_random_until(data),
         crashes=crashes,
         picture=lambda name, title: (
             f"![{title}]({data['pictures'][name]})" if name in data["pictures"] else ""
         ),
     )
+
+
+def _random_until(data: Data) -> dict[str, list[str]]:
+    """By moment, the lines that are within the random start of their tuner, and how long it is."""
+    starts = {row["line"]: row.get("start", 0) for row in data["lines"]}
+    found: dict[str, dict[str, None]] = {}
+    for row in data["found"]:
+        start = starts[row["line"]]
+        if row["at"] and row["trials"] <= start:
+            names = found.setdefault(moment_words(row["at"]), {})
+            names[f"{row['line']} ({fmt.count(start)})"] = None
+    return {moment: list(names) for moment, names in found.items()}
 
 
 def _lines(data: Data) -> str:
