@@ -147,6 +147,26 @@ def test_a_false_time_whose_config_is_the_best_all_the_same(store: Store) -> Non
     assert (result.best.config, result.best.seconds) == (config(2), 3.5)
 
 
+def test_a_slower_machine_is_no_reason_for_another_play_off(store: Store) -> None:
+    """All who take part are slower than in their trials; so would be those who do not."""
+    problem = lucky({number: 1.9 * seconds for number, seconds in LUCKY.items()})
+    result = tune(problem, "grid", store=store)
+    assert result.best is not None
+    assert (result.best.config, result.best.seconds) == (config(1), 1.9)
+    assert problem.rounds == list(map(config, (1, 2, 3, 4))) * PLAY_OFF_ROUNDS
+
+
+def test_a_false_time_beside_the_default(store: Store) -> None:
+    seconds = {1: 3.0, 2: 0.01, 3: 1.0, 4: 1.1, 5: 2.0}
+    again = seconds | {2: 11.0}
+    problem = Scripted(
+        seconds.__getitem__, again.__getitem__, size=5, finalists=4, default=config(5)
+    )
+    result = tune(problem, "grid", store=store)
+    assert result.best is not None
+    assert (result.best.config, result.best.seconds) == (config(3), 1.0)
+
+
 def test_if_all_fail_in_the_play_off_the_trials_decide(store: Store) -> None:
     result = tune(lucky(dict.fromkeys(LUCKY, math.inf)), "grid", store=store)
     assert result.best is not None

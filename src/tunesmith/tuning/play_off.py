@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tunesmith.measurement import Candidate, Measurement, Outcome
@@ -47,6 +47,8 @@ def hold(
     a trial with a false time may have been the only one to take part.
     """
     trials = [*incumbents.finalists, *incumbents.best_of_sketch.values()]
+    others = (incumbents.champion, incumbents.favourite, incumbents.default)
+    before = {it.candidate: it.seconds for it in (*others, *trials) if it is not None}
     again: dict[Candidate, Measurement] = {}
     planned = plan(incumbents, elapsed, measurer.round_cost)
     for _ in range(MOST):
@@ -57,7 +59,7 @@ def hold(
         apply(incumbents, list(again.values()))
         yield verdicts(measured)
         won = incumbents.champion if any(it.valid for it in again.values()) else None
-        beaten = math.inf if won is None else won.seconds
+        beaten = math.inf if won is None else won.seconds / _slower(before, again)
         missed = {
             trial.candidate: trial
             for trial in trials
@@ -69,15 +71,21 @@ def hold(
         planned = _affordable(contestants, elapsed, measurer.round_cost)
 
 
+def _slower(before: Mapping[Candidate, float], again: Mapping[Candidate, Measurement]) -> float:
+    """How many times as slow the machine seems to be now: as much as the config that slowed down
+    least. One alone says nothing of that: the time of its trial may have been false."""
+    ratios = [it.seconds / before[candidate] for candidate, it in again.items() if it.valid]
+    return min(DRIFT, max(1.0, min(ratios))) if len(ratios) > 1 else 1.0
+
+
 def plan(incumbents: Incumbents, elapsed: float, cost: Callable[[Measurement], float]) -> PlayOff:
     """The play-off that a run of ``elapsed`` seconds can afford.
 
     The close best take part and, beside them, the best of each sketch that has none among them, the
     winner of earlier runs, which luckier trials may have crowded out, what the model liked most,
     whose trial may have come at a bad moment, and the default, to be compared with under the same
-    conditions. ``cost`` tells the seconds that a round takes for a
-    measured candidate. Where the time does not suffice for a few rounds of all, the slowest
-    stay out.
+    conditions. ``cost`` tells the seconds that a round takes for a measured candidate. Where the
+    time does not suffice for a few rounds of all, the slowest stay out.
     """
     close = [m for m in incumbents.finalists if m.seconds <= MARGIN * incumbents.best_seconds]
     known = {measurement.candidate: measurement for measurement in close}
