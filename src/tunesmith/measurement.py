@@ -7,8 +7,9 @@ import math
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import TYPE_CHECKING, Any
+
+from tunesmith.errors import one_line
 
 if TYPE_CHECKING:
     from tunesmith.space import Config
@@ -142,10 +143,9 @@ class Measurement:
         as 0 seconds; one longer than ``LONGEST_PHASE`` counts as that.
         """
         found = self
-        wrong = [seconds for seconds in self.run_seconds if not _is_time(seconds)]
+        wrong = [it for it in self.run_seconds if not 0.0 < _number(it) < math.inf]
         if self.valid and (wrong or not self.run_seconds):
-            shown = [float(it) if isinstance(it, Real) else it for it in wrong]
-            what = f"a call of {shown[0]!r} seconds" if wrong else "no time of a call"
+            what = f"a call of {_shown(wrong[0])} seconds" if wrong else "no time of a call"
             found = replace(
                 self,
                 outcome=Outcome.UNKNOWN_ERROR,
@@ -185,13 +185,25 @@ class Measurement:
         return {"seconds": self.seconds, "gflops": gflops, "config": self.config.to_json()}
 
 
-def _is_time(seconds: object) -> bool:
-    """Whether a call can take so long."""
-    return isinstance(seconds, Real) and 0.0 < float(seconds) < math.inf
+def _number(value: Any) -> float:
+    """As a float; NaN for what is no number, infinity for one that is too large."""
+    if isinstance(value, bool | str | bytes):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _shown(value: Any) -> str:
+    """A number, or what is none, in a message."""
+    number = _number(value)
+    return one_line(repr(value)) if math.isnan(number) else repr(number)
 
 
 def _phase(seconds: object) -> float:
     """Seconds of a phase that make sense."""
-    if not isinstance(seconds, Real) or not float(seconds) > 0.0:
-        return 0.0
-    return min(float(seconds), LONGEST_PHASE)
+    number = _number(seconds)
+    return min(number, LONGEST_PHASE) if number > 0.0 else 0.0

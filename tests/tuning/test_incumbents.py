@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import cast
 
 import pytest
 
 from tunesmith.measurement import REPEATED, Candidate, Measurement, Outcome
+from tunesmith.problem import Measurer
 from tunesmith.space import Config
 from tunesmith.testing.trials import candidates
 from tunesmith.tuning import play_off
@@ -94,6 +97,57 @@ def test_a_time_out_in_the_play_off_says_nothing() -> None:
     play_off.apply(now, measured)
     assert now.default == took(0, 9.0)
     assert play_off.verdicts(measured) == [took(1, 1.05)]
+
+
+class Measured:
+    """Answers play-offs with what it was made with, and lists who took part."""
+
+    def __init__(self, *answers: Measurement) -> None:
+        self.answers = {answer.candidate: answer for answer in answers}
+        self.asked: list[list[Candidate]] = []
+
+    def play_off(self, candidates: Sequence[Candidate], rounds: int) -> list[Measurement]:
+        assert rounds >= play_off.MIN_ROUNDS
+        self.asked.append(list(candidates))
+        return [self.answers[candidate] for candidate in candidates]
+
+    def round_cost(self, measurement: Measurement) -> float:
+        return measurement.seconds
+
+
+def held(now: Incumbents, *answers: Measurement, needed: int = 1) -> list[list[Candidate]]:
+    measurer = Measured(*answers)
+    play_off.hold(now, cast(Measurer, measurer), elapsed=1.0, needed=needed)
+    return measurer.asked
+
+
+def test_a_play_off_of_time_outs_decides_nothing() -> None:
+    now = incumbents(took(1, 0.1), took(2, 0.2))
+    assert held(now, failed(1, Outcome.RUN_TIMEOUT)) == [candidates([config(1)])]
+    assert now.finalists[0] == took(1, 0.1)
+
+
+def test_what_was_missed_is_measured_even_where_that_takes_long() -> None:
+    now = incumbents(took(1, 0.01), took(2, 0.7), took(3, 0.9))
+    asked = held(now, took(1, 5.0), took(2, 0.7), took(3, 0.9))
+    assert asked == [candidates([config(1)]), candidates([config(2)])]
+    assert [m.seconds for m in now.finalists] == [0.7, 5.0]
+
+
+def test_there_is_an_end_to_play_offs() -> None:
+    """Every trial was false, and the time suffices for one config alone."""
+    now = Incumbents(None, finalists=9)
+    for number in range(9):
+        now.count(took(number, 0.3 * 1.2**number))
+    asked = held(now, *(took(number, 50.0 - number) for number in range(9)))
+    assert asked == [candidates([config(number)]) for number in range(play_off.MOST)]
+    assert now.finalists[0] == took(2, 48.0)
+
+
+def test_a_run_that_is_late_waits_for_no_config_alone() -> None:
+    now = incumbents(took(1, 0.01), took(2, 0.7))
+    assert held(now, needed=2) == []
+    assert now.best_seconds == 0.01
 
 
 def test_a_crash_in_the_play_off_puts_out() -> None:

@@ -147,6 +147,37 @@ def test_a_false_time_whose_config_is_the_best_all_the_same(store: Store) -> Non
     assert (result.best.config, result.best.seconds) == (config(2), 3.5)
 
 
+@pytest.mark.parametrize("true", [11.0, math.inf], ids=["slow", "crashes"])
+def test_who_was_in_an_earlier_play_off_is_not_missed(store: Store, true: float) -> None:
+    """A run that goes on does not measure again what a false trial was found out by."""
+    seconds = {1: 3.0, 2: 0.01, 3: 1.0, 4: 1.1, 5: 2.0, 6: 5.0}
+    again = seconds | {2: true}
+    problem = Scripted(seconds.__getitem__, again.__getitem__, size=6, finalists=4)
+    tune(problem, "grid", Budget(trials=5), store=store)
+    problem.rounds.clear()
+    result = tune(problem, "grid", store=store)
+    assert result.trials == 6
+    assert result.best is not None
+    assert result.best.config == config(3)
+    assert problem.rounds
+    assert 2 not in map(number, problem.rounds)
+
+
+def test_an_interrupt_in_a_further_play_off_is_one_in_the_first(store: Store) -> None:
+    """Result and store agree: the trials count, whatever they are worth."""
+    seconds = {1: 3.0, 2: 0.01, 3: 1.0, 4: 1.1, 5: 2.0}
+    again = seconds | {2: 11.0}
+    stop = failing_at(PLAY_OFF_ROUNDS + 3, KeyboardInterrupt())
+    problem = Scripted(seconds.__getitem__, again.__getitem__, size=5, finalists=4, between=stop)
+    result = tune(problem, "grid", store=store)
+    assert result.stopped is Stop.INTERRUPTED
+    assert stored(store, play_off=True) == []
+    best = store.best("scripted")
+    assert result.best is not None
+    assert best is not None
+    assert best.config == result.best.config
+
+
 def test_a_slower_machine_is_no_reason_for_another_play_off(store: Store) -> None:
     """All who take part are slower than in their trials; so would be those who do not."""
     problem = lucky({number: 1.9 * seconds for number, seconds in LUCKY.items()})

@@ -234,8 +234,11 @@ def resume(
     winner = store.best(task_key, machine=machine, among=identities)
     known = [] if winner is None else [Candidate(winner.config, winner.sketch)]
     known += [measurement.candidate for measurement in incumbents.finalists]
-    again = [latest(candidate) for candidate in dict.fromkeys(known)]
-    incumbents.replace_best([m for m in again if m is not None and m.valid])
+    best = [measurement.candidate for measurement in incumbents.best_of_sketch.values()]
+    again = {candidate: latest(candidate) for candidate in [*known, *best]}
+    valid = {candidate: it for candidate, it in again.items() if it is not None and it.valid}
+    incumbents.replace_best([valid[it] for it in dict.fromkeys(known) if it in valid])
+    incumbents.best_of_sketch = {it.sketch: valid[it] for it in best if it in valid}
     if search.default is not None:
         incumbents.default = latest(search.default)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tunesmith.measurement import Candidate, Measurement, Outcome
@@ -19,7 +19,7 @@ MARGIN = 1.15
 # A shared machine may be so many times slower for a while: that far off, the best of a sketch may
 # be the best of all, whose trials came at a bad moment.
 DRIFT = 2.0
-# So many play-offs at most: one more where a winner is slower than trials that were left out.
+# What a run measures again at most: the play-off, and twice more what it missed.
 MOST = 3
 # A play-off may take this share of the run's time so far, within these seconds.
 SHARE = 0.1
@@ -39,42 +39,44 @@ class PlayOff:
 
 def hold(
     incumbents: Incumbents, measurer: Measurer, elapsed: float, *, needed: int = 1
-) -> Iterator[list[Measurement]]:
-    """Hold the play-off of a run of ``elapsed`` seconds; gives what of it counts.
+) -> list[Measurement]:
+    """Hold the play-off of a run of ``elapsed`` seconds; returns what of it counts.
 
-    It is needless for fewer than ``needed`` contestants. Where trials that took no part were
-    clearly faster than its winner, or nobody won, they are measured in one more, beside the winner:
-    a trial with a false time may have been the only one to take part.
+    It is needless for fewer than ``needed`` contestants. A trial with a false time may be the only
+    one to take part. So where trials that took no part were clearly faster than the winner, or
+    nobody won, these are measured, too; ``MOST`` times in all. Where it is interrupted, nothing of
+    it counts.
     """
-    trials = [*incumbents.finalists, *incumbents.best_of_sketch.values()]
+    trials = {it.candidate: it for it in incumbents.best_of_sketch.values()}
+    trials |= {it.candidate: it for it in incumbents.finalists}
     others = (incumbents.champion, incumbents.favourite, incumbents.default)
-    before = {it.candidate: it.seconds for it in (*others, *trials) if it is not None}
-    again: dict[Candidate, Measurement] = {}
+    before = {it.candidate: it.seconds for it in (*others, *trials.values()) if it is not None}
+    counted: list[Measurement] = []
     planned = plan(incumbents, elapsed, measurer.round_cost)
+    if len(planned.candidates) < needed:
+        return counted
     for _ in range(MOST):
-        if len(planned.candidates) < needed:
-            return
-        measured = [it.checked() for it in measurer.play_off(planned.candidates, planned.rounds)]
-        again |= {measurement.candidate: measurement for measurement in measured}
-        apply(incumbents, list(again.values()))
-        yield verdicts(measured)
-        won = incumbents.champion if any(it.valid for it in again.values()) else None
-        beaten = math.inf if won is None else won.seconds / _slower(before, again)
-        missed = {
-            trial.candidate: trial
-            for trial in trials
-            if trial.candidate not in again and MARGIN * trial.seconds < beaten
-        }
-        if not missed:
-            return
-        contestants = [*missed.values(), *([] if won is None else [won])]
-        planned = _affordable(contestants, elapsed, measurer.round_cost)
+        again = measurer.play_off(planned.candidates, planned.rounds)
+        found = verdicts([measurement.checked() for measurement in again])
+        counted += found
+        for candidate in planned.candidates:
+            trials.pop(candidate, None)
+        times = {it.candidate: it.seconds for it in counted if it.valid}
+        beaten = min(times.values(), default=math.inf) / _slower(before, times)
+        missed = [trial for trial in trials.values() if MARGIN * trial.seconds < beaten]
+        if not found or not missed:
+            break
+        planned = _affordable(list(missed), elapsed, measurer.round_cost)
+        if not planned.candidates:  # the best of them is worth the time
+            planned = PlayOff([min(missed, key=lambda it: it.seconds).candidate], MIN_ROUNDS)
+    apply(incumbents, counted)
+    return counted
 
 
-def _slower(before: Mapping[Candidate, float], again: Mapping[Candidate, Measurement]) -> float:
+def _slower(before: Mapping[Candidate, float], again: Mapping[Candidate, float]) -> float:
     """How many times as slow the machine seems to be now: as much as the config that slowed down
-    least. One alone says nothing of that: the time of its trial may have been false."""
-    ratios = [it.seconds / before[candidate] for candidate, it in again.items() if it.valid]
+    least, up to ``DRIFT``. One alone says nothing: the time of its trial may have been false."""
+    ratios = [seconds / before[candidate] for candidate, seconds in again.items()]
     return min(DRIFT, max(1.0, min(ratios))) if len(ratios) > 1 else 1.0
 
 

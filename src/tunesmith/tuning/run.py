@@ -222,7 +222,8 @@ class TuningRun:
         # Where the run ended late, nobody waits for one config alone.
         needed = 2 if self.deadline.was_late else 1
         elapsed = self.clock.elapsed
-        for counted in play_off.hold(self.incumbents, self.measurer, elapsed, needed=needed):
+        counted = play_off.hold(self.incumbents, self.measurer, elapsed, needed=needed)
+        if counted:
             with self.clock.bookkeeping():
                 recorder.save(counted, play_off=True)
 

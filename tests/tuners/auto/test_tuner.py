@@ -130,13 +130,15 @@ def test_a_space_of_one_config_has_no_coordinates() -> None:
     assert search.propose(1) == []
 
 
-def test_a_region_is_exhausted_after_so_many_trials_without_a_better_one() -> None:
+def test_a_region_counts_its_own_trials_without_a_better_one() -> None:
     region = Region(first=10, seen=12)
-    for number, log in enumerate([0.5, math.inf, 0.2, 0.3, 0.4], 11):
-        region.count(log, number)
-    assert region.valid == 4
-    assert not region.is_exhausted(15, patience=3)
-    assert region.is_exhausted(16, patience=3)
+    for log in (0.5, math.inf, 0.2, 0.3, 0.4):
+        region.count(log)
+    assert (region.valid, region.fruitless) == (4, 2)
+    region.count(0.25, own=False)
+    assert (region.valid, region.fruitless) == (5, 2), "that of another run"
+    region.count(0.1, own=False)
+    assert (region.valid, region.fruitless) == (6, 0), "but it is better"
     assert region.proposed(range(20)) == 8
 
 

@@ -51,10 +51,7 @@ class Line:
     def choice(self) -> TunerChoice:
         """Raises ``MissingDependencyError`` where it needs what is not installed."""
         (chosen,) = choose_tuners([self.tuner])
-        search = f"{self.tuner} {self.transfer or ''} {'starts' if self.starts else ''}"
-        return TunerChoice(
-            self.name, chosen.tuner, chosen.multiplier, self.transfer, self.starts, kept_as=search
-        )
+        return TunerChoice(self.name, chosen.tuner, chosen.multiplier, self.transfer, self.starts)
 
 
 @dataclass(frozen=True)
@@ -124,6 +121,10 @@ class Part:
     ) -> Comparison:
         """The runs to do, which are kept in a folder. Raises ``UsageError`` like ``Comparison``."""
         tuners = [line.choice() for line in self.lines]
+        if self.recorded:  # whose runs have the name of the search, not of the line
+            searches = [f"{line.tuner} {line.transfer or ''}" for line in self.lines]
+            pairs = zip(tuners, searches, strict=True)
+            tuners = [replace(choice, kept_as=search) for choice, search in pairs]
         return Comparison(problems, tuners, settings, folder, elsewhere=True)
 
 

@@ -250,8 +250,7 @@ def _winner(
         incumbents.count(trial)
     measurer = measurers.measurer(problem.job(MeasureSettings()))
     try:
-        for _ in play_off.hold(incumbents, measurer, elapsed=0.0):
-            pass
+        play_off.hold(incumbents, measurer, elapsed=0.0)
     finally:
         measurer.close()
     best = incumbents.finalists or trials

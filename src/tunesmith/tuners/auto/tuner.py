@@ -127,15 +127,18 @@ class AutoSearch(Search):
         self._region = Region()
         self._asked = self._most_asked = 0
         self._asked_before: set[Config] = set()
+        self._own: set[Config] = set()  # proposed, and not observed yet
 
     def propose(self, count: int) -> list[Config]:
         self._asked = count
         self._asked_before = set(self._pending) if count > _FEW else set()
         self._most_asked = max(self._most_asked, count)
-        return super().propose(count)
+        proposed = super().propose(count)
+        self._own.update(proposed)
+        return proposed
 
     def next_config(self) -> Config | None:
-        if self._region.is_exhausted(len(self._known), self._patience):
+        if self._region.fruitless >= self._patience:
             self._region = Region(len(self._known), len(self.seen))
             self._first = self._prospects = None
         few = self._region.valid < 2 or self._region.proposed(self.seen) < self.settings.initial
@@ -148,7 +151,8 @@ class AutoSearch(Search):
         self._pending.pop(measurement.config, None)
         self._prospects = None
         log = self._known.add(measurement, self._coordinates.of(measurement.config))
-        self._region.count(log, len(self._known), tried=self._most_asked > 0)
+        self._region.count(log, own=measurement.config in self._own)
+        self._own.discard(measurement.config)
 
     @property
     def _patience(self) -> int:
@@ -276,26 +280,25 @@ class AutoSearch(Search):
 @dataclass
 class Region:
     """Where a search refines: what it observed from the observation ``first`` on, when ``seen``
-    configs had been proposed."""
+    configs had been proposed. ``valid`` of these worked; the last ``fruitless`` that the search
+    had proposed were not better than what the region had."""
 
     first: int = 0
     seen: int = 0
     valid: int = 0
+    fruitless: int = 0
     _best: float = math.inf
-    _improved: int = 0
 
-    def count(self, log: float, observations: int, *, tried: bool = True) -> None:
-        """Take in an observation: the logarithm of its seconds, infinite for a failure. Those that
-        were not ``tried`` by this search, as the records of earlier runs, use up no patience: how
-        often one failed to find better near the best of them is not known."""
+    def count(self, log: float, *, own: bool = True) -> None:
+        """Take in an observation: the logarithm of its seconds, infinite for a failure.
+
+        Those that are not the search's ``own``, as the records of other runs, use up no patience:
+        how often one failed to find better near the best of them is not known.
+        """
         self.valid += log < math.inf
-        if log < self._best or not tried:
-            self._improved = observations
+        better = log < self._best
+        self.fruitless = 0 if better else self.fruitless + own
         self._best = min(self._best, log)
-
-    def is_exhausted(self, observations: int, patience: int) -> bool:
-        """Whether so many observations were not better than what the region had."""
-        return observations - max(self.first, self._improved) >= patience
 
     def proposed(self, seen: Sized) -> int:
         """How many configs were proposed in it."""
