@@ -46,7 +46,7 @@ def _random_until(data: Data) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
     for row in data["found"]:
         start = starts[row["line"]]
-        if row["at"] and row["trials"] <= start:
+        if (row["trials"] or data["settings"]["trials"]) <= start:
             names = found.setdefault(moment_words(row["at"]), {})
             names[f"{row['line']} ({fmt.count(start)})"] = None
     return {moment: list(names) for moment, names in found.items()}
