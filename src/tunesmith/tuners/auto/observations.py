@@ -76,8 +76,13 @@ def standardised(logs: Array, told_apart: float) -> Array:
     is left.
     """
     valid = np.isfinite(logs)
-    best, slow, worst = np.quantile(logs[valid], [0.0, 0.75, told_apart])
-    worst = min(worst, max(best + _FAR, slow + (slow - best)))
+    found = logs[valid]
+    best, worst = found.min(), found.max()
+    if told_apart < 1.0:
+        worst = np.quantile(found, told_apart)
+    if worst > best + _FAR:
+        slow = np.quantile(found, 0.75)
+        worst = min(worst, max(best + _FAR, slow + (slow - best)))
     failed = worst + ((worst - best) / 2 or 1.0)
     values = np.where(valid, np.minimum(logs, worst), failed)
     deviation = float(values.std())

@@ -252,8 +252,10 @@ class AutoSearch(Search):
         if count <= size:
             return np.arange(count)
         best = order[: size // 2]
-        others = np.setdiff1d(np.arange(count), best, assume_unique=True)
-        return np.concatenate([best, self.rng.choice(others, size - len(best), replace=False)])
+        is_other = np.ones(count, dtype=np.bool_)
+        is_other[best] = False
+        others = self.rng.choice(np.flatnonzero(is_other), size - len(best), replace=False)
+        return np.concatenate([best, others])
 
     def _refit(self, rows: Array, values: Array) -> None:
         """Refit the model's hyperparameters."""
