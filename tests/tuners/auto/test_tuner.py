@@ -14,7 +14,8 @@ from tunesmith.testing.trials import failed, measured, space_named
 from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import tuner
 from tunesmith.tuners.auto import Auto
-from tunesmith.tuners.auto.tuner import AutoSearch, Region
+from tunesmith.tuners.auto.region import Region
+from tunesmith.tuners.auto.tuner import AutoSearch
 
 
 class TestAuto(TunerConformance):
@@ -164,8 +165,9 @@ def test_records_of_earlier_runs_use_up_no_patience() -> None:
 
 @pytest.mark.parametrize("false", [1e3, 1e9, 1e300])
 def test_one_absurd_time_does_little_harm(false: float) -> None:
-    """The third trial is said to take that long; a random search ends at 6.8 on average."""
-    space = Space([Factorization("m", 1024, 4), Factorization("k", 1024, 2)])
+    """The third trial is said to take that long. A random search ends at 7 on average."""
+    sizes = {"m": 4, "k": 2, "n": 4}
+    space = Space([Factorization(name, 1024, parts) for name, parts in sizes.items()])
     ends = []
     for seed in range(4):
         aim = space.sample(np.random.default_rng((seed, 9)))
@@ -177,7 +179,7 @@ def test_one_absurd_time_does_little_harm(false: float) -> None:
             best = min(best, seconds)
             search.observe([measured(config, false if number == 2 else seconds)])
         ends.append(best)
-    assert np.mean(ends) <= 2.0
+    assert np.mean(ends) <= 3.0
 
 
 def _numbers(config: Config) -> list[float]:

@@ -122,9 +122,8 @@ class Part:
         """The runs to do, which are kept in a folder. Raises ``UsageError`` like ``Comparison``."""
         tuners = [line.choice() for line in self.lines]
         if self.recorded:  # whose runs have the name of the search, not of the line
-            searches = [f"{line.tuner} {line.transfer or ''}" for line in self.lines]
-            pairs = zip(tuners, searches, strict=True)
-            tuners = [replace(choice, kept_as=search) for choice, search in pairs]
+            searches = (f"{line.tuner} {line.transfer or ''}" for line in self.lines)
+            tuners = [replace(it, kept_as=name) for it, name in zip(tuners, searches, strict=True)]
         return Comparison(problems, tuners, settings, folder, elsewhere=True)
 
 
