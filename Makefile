@@ -117,7 +117,7 @@ constraints: setup
 	@$(bin)/python -m venv --clear build/pins
 	@build/pins/bin/python -m pip --quiet install --editable '.[dev,peers]'
 	@{ sed -n '/^#/p' constraints.txt; \
-		build/pins/bin/python -m pip freeze --exclude-editable | sed 's/+.*//'; } > build/pins.txt
+		build/pins/bin/python -m pip freeze --all --exclude pip --exclude-editable | sed 's/+.*//'; } > build/pins.txt
 	@mv build/pins.txt constraints.txt
 	@rm -rf build/pins
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import pytest
 
@@ -22,6 +23,8 @@ from tunesmith.testing.trials import (
 from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners.gbfs import GBFS, GBFSSearch
 from tunesmith.tuners.registry import parse_options, tuner
+
+NEEDS_PYTORCH = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
 
 GRID = Space([Ordinal("x", tuple(range(9))), Ordinal("y", tuple(range(7)))])
 GEMM = Space([Factorization("m", 64, 4), Factorization("k", 64, 2), Factorization("n", 64, 4)])
@@ -129,7 +132,7 @@ def test_where_the_first_state_breaks_constraints_it_starts_at_the_nearest_valid
     )
 
 
-@pytest.mark.parametrize("name", ["gbfs", "na2c"])
+@pytest.mark.parametrize("name", ["gbfs", pytest.param("na2c", marks=NEEDS_PYTORCH)])
 def test_where_none_is_near_it_starts_at_random(
     name: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -41,6 +41,7 @@ def test_best_first_moves_to_neighbours() -> None:
 
 
 def test_its_part_of_the_page() -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
     data, pictures = plane_data(SMALL)
     assert [row["tuner"] for row in data["tuners"]] == list(TUNERS)
     for row in data["tuners"]:
