@@ -64,7 +64,7 @@ def test_threads_that_do_not_come_to_the_same_barrier_are_an_error() -> None:
 
 
 def test_an_access_outside_of_memory_is_an_error_and_the_next_call_is_none() -> None:
-    # In the first page, where no process has memory: elsewhere another's may be hit.
+    # No process has memory in the first page. Far beyond an array this one may have some.
     with pytest.raises(TunesmithError, match="outside of memory"):
         results(lambda source: source.replace("= data_ptr[", "= ((float*)64)["))
     output, expected = results(lambda source: source)
