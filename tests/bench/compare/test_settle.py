@@ -68,12 +68,31 @@ def test_a_slowed_run_is_what_it_was() -> None:
     assert back.time == {"build": 3.0}
 
 
-def test_runs_are_told_apart_that_differ_in_what_they_have_learned(tmp_path: Path) -> None:
-    """Tuner, options and seed are the same."""
-    first = comparison(tmp_path, repeats=1)
+def test_only_the_files_of_runs_are_needed(tmp_path: Path) -> None:
+    """The store may be gone, as where an experiment goes on on another machine of the kind."""
+    first = comparison(tmp_path)
     results = first.saved()
     first.go(results, lambda *_: None)
-    sessions = [trace.session for trace in results.traces.values()]
-    assert all(sessions)
-    assert len(set(sessions)) == len(sessions)
-    assert [trace.session for trace in first.saved().traces.values()] == sessions
+    found = {run: trace.candidate for run, trace in results.traces.items()}
+    assert all(each is not None and each.sketch == "cpu_tiled" for each in found.values())
+    (tmp_path / "tuning.db").unlink()
+
+    run, trace = next(iter(results.traces.items()))
+    first.kept.save(run, replace(trace.unslowed, found=9.0, settled=""))
+    again = comparison(tmp_path)
+    saved = again.saved()
+    assert {run: trace.candidate for run, trace in saved.traces.items()} == found
+    again.go(saved, lambda *_: None)
+    assert all(each.found < 1.0 for each in saved.traces.values())
+
+
+def test_a_run_of_old_that_does_not_tell_its_config_stays_as_it_is(tmp_path: Path) -> None:
+    first = comparison(tmp_path)
+    results = first.saved()
+    first.go(results, lambda *_: None)
+    run, trace = next(iter(results.traces.items()))
+    first.kept.save(run, replace(trace.unslowed, found=9.0, settled="", candidate=None))
+    saved = first.saved()
+    first.go(saved, lambda *_: None)
+    assert saved.traces[run].found == 9.0
+    assert all(each.found < 1.0 for other, each in saved.traces.items() if other != run)

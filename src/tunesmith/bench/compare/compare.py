@@ -143,7 +143,7 @@ class Comparison:
                 continue
             if not all(is_of_here(problem, trace) for _, trace in runs):
                 continue
-            again = settled(problem.tuned, runs, self._store)
+            again = settled(problem.tuned, runs)
             for run, trace in again.items():
                 results.traces[run] = replace(trace, settled=together)
                 self.kept.save(run, results.traces[run].unslowed)

@@ -87,7 +87,7 @@ def measure_run(
         {phase: result.time[phase] for phase in PHASES},
         result.stopped,
         best=None if result.best is None else result.best.seconds,
-        session=session.uid,
+        candidate=None if result.best is None else result.best.measurement.candidate,
     )
 
 

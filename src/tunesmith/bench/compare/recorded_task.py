@@ -43,7 +43,7 @@ def recorded_problem(path: Path) -> TaskProblem | None:
         operator, target, sketch = (described[name] for name in ("operator", "target", "sketch"))
         task = Task(
             parse_operator(operator["operator"], operator["options"]),
-            Target(mcpu=target["mcpu"], cores=target["num-cores"]),
+            Target.from_json(target),
         )
         problem = TaskProblem.of(task, sketch["name"])
     except (KeyError, TypeError, TunesmithError):

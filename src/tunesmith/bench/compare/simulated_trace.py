@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from tunesmith.budget import Stop
 from tunesmith.errors import TunesmithError, system_reason
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import Candidate, Measurement, Outcome
+from tunesmith.space import Config
 from tunesmith.whole_file import write_whole
 
 Floats = npt.NDArray[np.float64]
@@ -32,9 +33,10 @@ class Trace:
     search is the tuner's thinking. ``stopped`` says why it ended. ``found`` is what a call of the
     run's best config takes, in seconds, infinite where nothing valid was found. ``multiplier`` is
     how many configs count as a trial. ``settled`` tells together with which other runs ``found``
-    was measured; empty for alone. ``session`` is the ``uid`` of the run's session in its store.
-    ``version`` is that of Tunesmith that did the run, ``machine`` and ``target`` are those that it
-    was measured on and for; empty where traces of old do not say, and where nothing was measured.
+    was measured; empty for alone. ``candidate`` is that best config, with its sketch; None where
+    nothing valid was found, nothing was measured, or traces of old do not say. ``version`` is that
+    of Tunesmith that did the run, ``machine`` and ``target`` are those that it was measured on and
+    for; empty where traces of old do not say, and where nothing was measured.
     """
 
     ended: Floats
@@ -46,7 +48,7 @@ class Trace:
     found: float
     multiplier: int = 1
     settled: str = ""
-    session: str = ""
+    candidate: Candidate | None = None
     version: str = ""
     machine: Mapping[str, Any] = field(default_factory=dict)
     target: Mapping[str, Any] = field(default_factory=dict)
@@ -60,11 +62,12 @@ class Trace:
         stopped: Stop,
         *,
         best: float | None = None,
-        session: str = "",
+        candidate: Candidate | None = None,
     ) -> Trace:
         """That of measurements, each with the seconds of tuning at which it ended.
 
-        ``best`` is what the best was found to take when it was measured again, if it was.
+        ``best`` is what the best was found to take when it was measured again, if it was, and
+        ``candidate`` which one it is.
         """
         least = min((measurement.seconds for measurement in measurements), default=math.inf)
         return cls(
@@ -75,7 +78,7 @@ class Trace:
             time,
             stopped,
             least if best is None else best,
-            session=session,
+            candidate=candidate,
         )
 
     def slowed(self, multiplier: int) -> Trace:
@@ -135,7 +138,7 @@ def save_trace(path: Path, trace: Trace, identity: str) -> None:
         "stopped": trace.stopped.value,
         "found": found,
         "settled": trace.settled,
-        "session": trace.session,
+        "best": None if trace.candidate is None else _described(trace.candidate),
         "version": trace.version,
         "machine": dict(trace.machine),
         "target": dict(trace.target),
@@ -173,10 +176,20 @@ def load_trace(path: Path, identity: str) -> Trace | None:
                 Stop(about["stopped"]),
                 math.inf if about["found"] is None else about["found"],
                 settled=about.get("settled", ""),
-                session=about.get("session", ""),
+                candidate=_candidate(about.get("best")),
                 version=about.get("version", ""),
                 machine=about.get("machine", {}),
                 target=about.get("target", {}),
             )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
         return None
+
+
+def _described(candidate: Candidate) -> dict[str, Any]:
+    return {"sketch": candidate.sketch, "config": candidate.config.to_json()}
+
+
+def _candidate(described: Mapping[str, Any] | None) -> Candidate | None:
+    if described is None:
+        return None
+    return Candidate(Config.from_json(described["config"]), described["sketch"])
