@@ -1,4 +1,5 @@
-"""The recorded parts of the spaces of layers: whole, small, and of the sketch as it is."""
+"""The recorded parts of the spaces of layers: whole, small, and of the sketch as it is; those of a
+GPU's template, of which many configs fail, too."""
 
 from __future__ import annotations
 
@@ -7,12 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tunesmith.bench.compare.problems import TEMPLATE
 from tunesmith.bench.compare.recorded_task import recorded_problem
 from tunesmith.measure.recorded.recording import Recording, load_recording
 
-FOLDER = Path(__file__).parents[1] / "data" / "replay" / "layers"
-FILES = {path.parent.name: path for path in sorted(FOLDER.glob("*/*.json.gz"))}
-README = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+FOLDER = Path(__file__).parents[1] / "data" / "replay"
+# The sketch, and the least and the largest share of configs that are valid.
+KINDS = {"layers": ("cpu_tiled", 0.9, 1.0), "template": ("cuda_conv2d_opevo", 0.3, 0.85)}
+FILES = {
+    f"{kind}/{path.parent.name}": path
+    for kind in KINDS
+    for path in sorted((FOLDER / kind).glob("*/*.json.gz"))
+}
+README = (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(params=FILES)
@@ -26,15 +34,18 @@ def recording(name: str) -> Recording:
 
 
 def test_there_are_all_layers_of_the_paper_and_a_product() -> None:
-    assert set(FILES) == {*(f"C{number}" for number in range(1, 13)), "matmul-1024"}
+    layers = {*(f"layers/C{number}" for number in range(1, 13)), "layers/matmul-1024"}
+    assert set(FILES) == layers | set(TEMPLATE)
     assert sum(path.stat().st_size for path in FILES.values()) < 3_000_000
 
 
 def test_the_whole_part_is_recorded(name: str, recording: Recording) -> None:
     metadata = recording.metadata
     assert len(recording.configs) == recording.size == metadata["size"]
-    assert f"| `{name}` | {metadata['size']:,} | {metadata['whole_size']:,} |" in README
-    assert np.isfinite(recording.seconds).mean() > 0.9
+    kind, _, layer = name.partition("/")
+    assert f"| `{layer}` | {metadata['size']:,} | {metadata['whole_size']:,} |" in README
+    _, least, most = KINDS[kind]
+    assert least < np.isfinite(recording.seconds).mean() <= most
     for restriction in metadata["where"]:
         assert restriction in README
 
@@ -43,6 +54,6 @@ def test_it_is_of_a_task_and_a_sketch(name: str) -> None:
     problem = recorded_problem(FILES[name])
     if problem is None:
         pytest.skip("the sketch has another version now")
-    assert problem.sketch.name == "cpu_tiled"
+    assert problem.sketch.name == KINDS[name.partition("/")[0]][0]
     configs = load_recording(FILES[name]).configs
     assert all(problem.space.contains(config) for config in configs[:50])

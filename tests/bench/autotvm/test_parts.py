@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tunesmith.bench.autotvm.experiments import PARTS
 from tunesmith.bench.autotvm.figures import part_figures
 from tunesmith.bench.autotvm.page import read_models, summary, write_models, write_models_page
-from tunesmith.bench.autotvm.parts import PARTS, Line
+from tunesmith.bench.autotvm.parts import Line
 from tunesmith.bench.autotvm.product import (
     ProductSettings,
     dearest,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tunesmith.bench.autotvm.parts import PARTS
+from tunesmith.bench.autotvm.experiments import PARTS
 from tunesmith.bench.autotvm.product import ALONE, SHARES, of_most_trials, size_of
 from tunesmith.bench.compare.recorded_task import TAUGHT
 from tunesmith.bench.pages.figure_files import (

@@ -147,6 +147,9 @@ Problem = SimulatedProblem | MeasuredProblem
 RECORDED = Path("data/replay")
 """Where a checkout has recorded spaces."""
 
+TEMPLATE = tuple(f"template/C{number}" for number in (1, 2, 3, 4, 6, 7, 9, 10, 12))
+"""Those of ResNet-18's layers in AutoTVM's template for a GPU, of which most configs fail."""
+
 
 def recorded_in(folder: Path, name: str) -> Path:
     """A space's record by the name of its folder. Raises ``UsageError`` where it is missing."""

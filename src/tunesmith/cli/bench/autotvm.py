@@ -32,8 +32,8 @@ def autotvm(
     part: Annotated[
         str,
         Option(
-            help="model, model-replay, objective, diversity, uncertainty, transfer, "
-            "transfer-measured, representation, product, or speed."
+            help="model, model-replay, model-template, objective, diversity, uncertainty, "
+            "transfer, transfer-template, transfer-measured, representation, product, or speed."
         ),
     ],
     output: Annotated[
@@ -64,7 +64,7 @@ def autotvm(
     as_json: opt.Json = False,
 ) -> None:
     """Repeat an experiment on learned cost models, or measure what they are worth."""
-    from tunesmith.bench.autotvm.parts import PARTS
+    from tunesmith.bench.autotvm.experiments import PARTS
     from tunesmith.bench.autotvm.product import ProductSettings
     from tunesmith.bench.compare.problems import RECORDED
     from tunesmith.bench.compare.runs import CompareSettings

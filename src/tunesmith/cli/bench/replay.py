@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 def replay(
     *,
-    part: Annotated[str, Option(help="surrogate, walks, visited, or plane.")],
+    part: Annotated[
+        str,
+        Option(
+            help="surrogate, surrogate-template, opevo-template, walks, walks-template, visited, "
+            "or plane."
+        ),
+    ],
     output: Annotated[
         Path, Option("-o", "--output", help="Folder for search.md, its data and figures.")
     ] = opt.FIGURES,

@@ -16,10 +16,12 @@ from tests.bench.papers.search_runs import line_of, prose
 from tunesmith.bench.compare.problems import RecordedProblem
 from tunesmith.bench.compare.runs import Crash, Results, Run
 from tunesmith.bench.compare.simulated_trace import Trace
+from tunesmith.bench.compare.tuners import why_not_installed
 from tunesmith.bench.papers.replayed.figures import replay_data
 from tunesmith.bench.papers.replayed.page import section
-from tunesmith.bench.papers.replayed.parts import Line, ReplayPart
+from tunesmith.bench.papers.replayed.parts import PARTS, Line, ReplayPart
 
+RECORDED = Path(__file__).parents[4] / "data" / "replay"
 LINES = (Line("ours", "nose:population=20", ("theirs",)), Line("theirs", "random"))
 
 
@@ -103,3 +105,26 @@ def test_runs_that_found_nothing_are_no_pair(part: ReplayPart, tmp_path: Path) -
     page = section(data)
     assert "**Only 2 of 4 runs are done yet.**" in page
     assert "- ours on one: 1 run crashed: it broke" in page
+
+
+def test_a_part_where_most_configs_fail_has_no_scores(part: ReplayPart, tmp_path: Path) -> None:
+    runs = {name: [trace(4.0, 2.0, 2.0), trace(4.0, 4.0, 4.0)] for name in ("ours", "theirs")}
+    data, pictures = figures(part, tmp_path / "scored", runs)
+    assert any("scores" in name for name in pictures)
+    assert "| score |" in section(data)
+    data, pictures = figures(replace(part, scored=False), tmp_path / "not", runs)
+    assert not any("scores" in name for name in pictures)
+    page = section({**data, "part": "surrogate-template"})
+    assert "score" not in page
+    assert "| best | to 95 % |" in page
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_each_part_can_begin(name: str, tmp_path: Path) -> None:
+    part = PARTS[name]
+    lines = [line for line in part.lines if why_not_installed(line.tuner) is None]
+    comparison = replace(part, lines=lines).comparison(RECORDED, tmp_path)
+    assert len(comparison.runs()) == part.repeats * len(lines) * len(part.recorded)
+    assert {other for line in part.lines for other in line.beside} <= {
+        line.name for line in part.lines
+    }

@@ -45,9 +45,7 @@ def replay_data(
     shares = _visited(part, summary.problems)
     moments: Sequence[float | None] = shares or (None,)
     charts = {
-        "scores": lambda: score_chart(
-            [cell.row() for cell in summary.cells], [each.row() for each in summary.standings]
-        ),
+        "scores": lambda: _scores(summary) if part.scored else None,
         "trials": lambda: speed_trials_chart(summary),
         "boxes": lambda: _boxes(summary, shares) if shares else None,
     }
@@ -74,6 +72,12 @@ def replay_data(
         "pictures": files,
     }
     return figures, {files[name]: svg for name, svg in drawn.items()}
+
+
+def _scores(summary: Summary) -> Figure | None:
+    return score_chart(
+        [cell.row() for cell in summary.cells], [each.row() for each in summary.standings]
+    )
 
 
 def _visited(part: ReplayPart, problems: Sequence[Problem]) -> list[float]:

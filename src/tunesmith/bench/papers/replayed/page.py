@@ -53,7 +53,8 @@ def _random_until(data: Data) -> dict[str, list[str]]:
 
 
 def _lines(data: Data) -> str:
-    head = ("line", "score", "best", "to 95 %", "runs", "trials", "invalid", "thinking a config")
+    scored = PARTS[data["part"]].scored
+    head = ("line", "best", "to 95 %", "runs", "trials", "invalid", "thinking a config")
     rows = []
     for row in data["lines"]:
         best = Estimate(row["best"], row["best_error"], row["runs"]) if row["runs"] else None
@@ -61,7 +62,7 @@ def _lines(data: Data) -> str:
         rows.append(
             [
                 row["line"],
-                fmt.decimal(row["score"]),
+                *([fmt.decimal(row["score"])] if scored else []),
                 parts.with_error(best),
                 fmt.percent(row["reached"], 0),
                 fmt.count(row["runs"]),
@@ -70,7 +71,7 @@ def _lines(data: Data) -> str:
                 fmt.NOTHING if thinking is None else f"{thinking:.2f} ms",
             ]
         )
-    return table(head, rows)
+    return table((head[0], "score", *head[1:]) if scored else head, rows)
 
 
 def _pairs(data: Data) -> str:
