@@ -231,6 +231,34 @@ print(threads() == len(os.sched_getaffinity(0)))
     assert result.stdout.split() == ["True"] * 3, result.stderr
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="the machine has one processor")
+def test_it_stays_on_the_processors_of_its_process() -> None:
+    """TVM by itself would bind threads to the first ones of the machine."""
+    program = """
+import os, sys
+from pathlib import Path
+last = max(os.sched_getaffinity(0))
+os.sched_setaffinity(0, {last})
+from tests.kernels import DATA, SQUARE, WEIGHT, kernel_of
+from tunesmith.target import Target
+kernel_of(SQUARE, Target(cores=2))(DATA, WEIGHT)
+lines = [line for status in Path("/proc/self/task").glob("*/status")
+         for line in status.read_text().splitlines() if line.startswith("Cpus_allowed_list")]
+print(len(lines) >= 2, {line.split()[1] for line in lines} == {str(last)})
+"""
+    hidden = {"TVM_NUM_THREADS", "TVM_BIND_THREADS"}
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.stdout.split() == ["True"] * 2, result.stderr
+
+
 # -- programs that cannot be ----------------------------------------------------------------------
 
 

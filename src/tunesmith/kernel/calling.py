@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -10,15 +9,12 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
+from tunesmith.compiler.thread_pool import default_pool_threads
 from tunesmith.errors import UsageError
 from tunesmith.kernel import arrays
 from tunesmith.kernel.direct_call import direct_call
 from tunesmith.operators import Argument
 from tunesmith.target import Target
-
-# TVM reads this when a thread runs its first kernel. If it is unset, TVM uses half of the logical
-# processors, as it assumes that the other half are hyper-threads.
-_THREADS_VARIABLE = "TVM_NUM_THREADS"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,7 +163,7 @@ def use_threads(count: int) -> None:
     if _pool.threads != count:
         import tvm_ffi
 
-        os.environ.setdefault(_THREADS_VARIABLE, str(max(count, Target().core_count)))
+        default_pool_threads(max(count, Target().core_count))
         big_cores_first = 1
         tvm_ffi.get_global_func("runtime.config_threadpool")(big_cores_first, count)
         _pool.threads = count

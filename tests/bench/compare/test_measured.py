@@ -19,10 +19,15 @@ from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.errors import UsageError
 from tunesmith.machine import this_machine
 from tunesmith.operators import matmul
-from tunesmith.store import open_store
+from tunesmith.store import Session, Store, open_store
 from tunesmith.tuners import tuner
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
+
+
+def in_turn(store: Store, problem: SearchProblem) -> list[Session]:
+    """The sessions of a problem's runs, the oldest first."""
+    return sorted(store.sessions(problem.tuned.key), key=lambda each: each.started)
 
 
 def test_an_interrupted_run_goes_on_with_other_configs(
@@ -63,17 +68,16 @@ def test_estimates_alone_need_no_other_workload(tmp_path: Path) -> None:
     results = comparison.saved()
     comparison.go(results, lambda *_: None)
     assert not results.crashes
-    alone, without = results.traces.values()
     with open_store(tmp_path / "tuning.db") as store:
         assert [each.key for each in store.tasks()] == [problem.tuned.key]
-        sessions = {each.uid: each for each in store.sessions(problem.tuned.key)}
-        tried = {
-            each: {it.config for it in store.records(problem.tuned.key, session=sessions[each])}
-            for each in (alone.session, without.session)
-        }
-    said = sessions[alone.session].description["transfer"]
+        alone, without = in_turn(store, problem)
+        tried = [
+            {it.config for it in store.records(problem.tuned.key, session=each)}
+            for each in (alone, without)
+        ]
+    said = alone.description["transfer"]
     assert (said["trials"], said["scope"]) == (0, "estimates")
-    assert tried[alone.session] != tried[without.session]
+    assert tried[0] != tried[1]
     saved = comparison.saved().traces
     assert {trace.version for trace in saved.values()} == {own_version()}
     assert len(saved) == 2
@@ -104,15 +108,13 @@ def test_a_tuner_learns_of_other_workloads_beforehand(
     comparison.go(results, lambda _, words, __: told.append(words))
     assert not results.crashes
     assert "of 16, earlier runs to learn from" in told
-    with_model, without = results.traces.values()
-    assert with_model.session != without.session
     with open_store(tmp_path / "tuning.db") as store:
         for other in others:
             assert len(list(store.records(other.tuned.key))) == 16
             assert {each.tuner for each in store.sessions(other.tuned.key)} == {"random", "autotvm"}
-        sessions = {each.uid: each for each in store.sessions(problem.tuned.key)}
-    assert sessions[with_model.session].description["transfer"]["tasks"] == 2
-    assert sessions[without.session].description["transfer"] is None
+        with_model, without = in_turn(store, problem)
+    assert with_model.description["transfer"]["tasks"] == 2
+    assert without.description["transfer"] is None
     told.clear()
     again = comparison.saved()
     comparison.forget()

@@ -53,17 +53,6 @@ def test_its_tasks_are_measured_here(records: Path, tmp_path: Path, command: Com
     assert refused.complaint == "--every must be 1 or more, not 0"
 
 
-def test_several_processes_share_the_tasks(records: Path, tmp_path: Path, command: Command) -> None:
-    other = tmp_path / "shared.db"
-    words = ("bench", "gather", records, "--store", other, "--trials", 1, "--every", 7)
-    assert command(*words, "--first", 1, "--json").json["trials"] == 1
-    assert command(*words, "--first", 2, "--json").json["trials"] == 2
-    with open_store(other) as opened:
-        assert len(opened.tasks()) == 2
-    refused = command(*words, "--first", 1000)
-    assert refused.complaint.endswith("tasks: --first must be below that, not 1000")
-
-
 def test_its_tasks_are_measured_in_another_type(
     records: Path, tmp_path: Path, command: Command
 ) -> None:

@@ -26,7 +26,6 @@ def gather(
     trials: Annotated[int, Option(help="Trials of each task, those in the store included.")] = 24,
     prior: Annotated[bool, Option(help="Begin with what the estimates like.")] = False,
     every: Annotated[int, Option(help="Take only every so many-th task.")] = 1,
-    first: Annotated[int, Option(help="Begin with this task, counted from 0.", min=0)] = 0,
     seed: Annotated[int, Option(help="Seed of the random configs.")] = 0,
     as_json: opt.Json = False,
 ) -> None:
@@ -40,10 +39,7 @@ def gather(
 
     if every < 1:
         raise UsageError(f"--every must be 1 or more, not {every}")
-    known = operators_of(map(read_training_set, sets), dtype)
-    if first >= len(known):
-        raise UsageError(f"there are {len(known)} tasks: --first must be below that, not {first}")
-    operators = known[first::every]
+    operators = operators_of(map(read_training_set, sets), dtype)[::every]
     settings = GatherSettings(trials, prior, seed)
     device = Target(target, mcpu=mcpu, arch=arch)
     total = trials * len(operators)

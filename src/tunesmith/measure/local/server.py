@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tunesmith.compiler.importing import load_compiler
+from tunesmith.compiler.thread_pool import set_pool_threads
 from tunesmith.errors import describe
 from tunesmith.measure.activity import Activity
 from tunesmith.measure.devices.device import Device
@@ -254,7 +255,7 @@ def _serve(
         messages: list[dict[str, Any]] = []
         while os.getppid() == client_pid:
             job = Job.from_text(_next(client, messages)["job"])
-            os.environ["TVM_NUM_THREADS"] = str(job.target.core_count)  # read when kernels run
+            set_pool_threads(job.target.core_count)
             reached("server: job and its sketches")
             with contextlib.closing(Prepared.of(job, device)) as prepared:
                 reached("server: warm compiler, inputs, reference")

@@ -16,6 +16,7 @@ from pathlib import Path
 from signal import SIGCONT, SIGSTOP
 from typing import Any, NoReturn
 
+from tunesmith.compiler.thread_pool import set_pool_threads
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.failure import Verdict
 from tunesmith.measure.processes.channel import ChannelClosedError, GarbledError, Message
@@ -70,7 +71,7 @@ class Session:
         job = DeviceJob.from_json(json.loads(text))
         limit = min(job.settings.memory_limit, self._memory_limit)
         job = replace(job, settings=replace(job.settings, memory_limit=limit))
-        os.environ["TVM_NUM_THREADS"] = str(job.cores)  # read when kernels run
+        set_pool_threads(job.cores)
         self._data = DeviceData.read(job, self._folder)
         self._own_memory = memory_status("RssAnon")
         return "{}"
