@@ -127,7 +127,7 @@ USAGE = [
     ),
     (
         "bench replay --part figure",
-        "unknown part 'figure': known: opevo-template, plane, surrogate, surrogate-template,",
+        "unknown part 'figure': known: opevo, opevo-template, plane, surrogate,",
     ),
     ("bench replay --part walks --quick", "docs/benchmarks is for figures of long runs: name"),
     ("bench replay --part walks --data none -o x", "there is no recorded space in none"),

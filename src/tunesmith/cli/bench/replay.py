@@ -23,8 +23,8 @@ def replay(
     part: Annotated[
         str,
         Option(
-            help="surrogate, surrogate-template, opevo-template, walks, walks-template, visited, "
-            "or plane."
+            help="surrogate, surrogate-template, opevo, opevo-template, walks, walks-template, "
+            "visited, or plane."
         ),
     ],
     output: Annotated[

@@ -120,6 +120,17 @@ _Q_AND_PARENTS = (
     *_opevo("parents", "λ", (2, 8, 32), 8),
     Line("random", "random"),
 )
+_OPEVO_LEADS = (
+    "After 512 trials OpEvo has found faster programs than AutoTVM, and in most cases than G-BFS "
+    "and N-A2C (section 5, figures 3 to 5, on GPUs)."
+)
+_OPEVO_AND_OTHERS = (
+    Line("OpEvo", "opevo", ("G-BFS", "N-A2C", "autotvm", "random")),
+    Line("G-BFS", "gbfs"),
+    Line("N-A2C", "na2c"),
+    Line("autotvm", "autotvm"),
+    Line("random", "random"),
+)
 _RIVALS = ("autotvm", "controller", "random")
 
 
@@ -146,17 +157,19 @@ PARTS: dict[str, ReplayPart] = {
             scored=False,
         ),
         ReplayPart(
+            "opevo",
+            "OpEvo: products",
+            _OPEVO_LEADS,
+            _OPEVO_AND_OTHERS,
+            repeats=25,
+            recorded=("gemm", "gemm-64", "gemm-limited"),
+            trials=512,
+        ),
+        ReplayPart(
             "opevo-template",
-            "OpEvo: a GPU's template",
-            "After 512 trials OpEvo has found faster programs than G-BFS, N-A2C and AutoTVM, in "
-            "most cases (section 5.4, figures 3 to 5, on a GPU).",
-            (
-                Line("OpEvo", "opevo", ("G-BFS", "N-A2C", "autotvm", "random")),
-                Line("G-BFS", "gbfs"),
-                Line("N-A2C", "na2c"),
-                Line("autotvm", "autotvm"),
-                Line("random", "random"),
-            ),
+            "OpEvo: convolutions in a GPU's template",
+            _OPEVO_LEADS,
+            _OPEVO_AND_OTHERS,
             repeats=25,
             recorded=TEMPLATE,
             trials=_TEMPLATE_TRIALS,
