@@ -97,6 +97,30 @@ def test_what_is_found_at_shares_of_the_space(part: ReplayPart, tmp_path: Path) 
     assert "random search still" not in prose(section(data)), "pages of old do not say"
 
 
+def test_boxes_are_of_the_runs_of_all_spaces(
+    part: ReplayPart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panels: dict[str, dict[str, list[float]]] = {}
+
+    def drawn(found: dict[str, Any], _labels: object) -> None:
+        panels.update(
+            {title: {k: v.tolist() for k, v in it.items()} for title, it in found.items()}
+        )
+
+    monkeypatch.setattr("tunesmith.bench.papers.replayed.figures.box_chart", drawn)
+    two = replace(part, recorded=("one", "two"), repeats=1, trials=8, shares=(8 / 144,))
+    record(tmp_path, "one")
+    record(tmp_path, "two")
+    comparison = two.comparison(tmp_path, tmp_path / "unused")
+    results = Results(comparison.problems, comparison.tuners)
+    for seconds, run in enumerate(comparison.runs(), start=1):
+        results.traces[run] = trace(*[float(seconds)] * 8)
+    replay_data(two, comparison, results)
+    ((title, found),) = panels.items()
+    assert title.endswith("visited")
+    assert {line: len(shares) for line, shares in found.items()} == {"ours": 2, "theirs": 2}
+
+
 def test_runs_that_found_nothing_are_no_pair(part: ReplayPart, tmp_path: Path) -> None:
     data, _ = figures(
         part, tmp_path, {"ours": [trace(INF, INF)], "theirs": [trace(4.0)]}, crash="it broke"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tunesmith.bench.compare.charts import score_chart, speed_trials_chart
 from tunesmith.bench.compare.compare import Comparison
@@ -191,18 +193,17 @@ def _paired(
 
 
 def _boxes(summary: Summary, shares: Sequence[float]) -> Figure:
-    """How the bests of all runs are distributed at each share of the space."""
-    cells = [cell for cell in summary.cells if cell.traces]
-    panels = {
-        f"{fmt.percent(share)} visited": {
-            cell.tuner.label: speeds(
-                np.array([_seconds(trace, _after(cell.problem, share)) for trace in cell.traces]),
-                cell.optimum,
-            )
-            for cell in cells
+    """How the bests of all runs, of all spaces, are distributed at each share of the space."""
+    panels: dict[str, dict[str, npt.NDArray[np.float64]]] = {}
+    for share in shares:
+        bests: defaultdict[str, list[float]] = defaultdict(list)
+        for cell in summary.cells:
+            after = _after(cell.problem, share)
+            found = np.array([_seconds(trace, after) for trace in cell.traces])
+            bests[cell.tuner.label].extend(speeds(found, cell.optimum))
+        panels[f"{fmt.percent(share)} visited"] = {
+            label: np.array(each) for label, each in bests.items() if each
         }
-        for share in shares
-    }
     return box_chart(panels, summary.labels)
 
 
