@@ -148,7 +148,7 @@ RECORDED = Path("data/replay")
 """Where a checkout has recorded spaces."""
 
 TEMPLATE = tuple(f"template/C{number}" for number in (1, 2, 3, 4, 6, 7, 9, 10, 12))
-"""Those of ResNet-18's layers in AutoTVM's template for a GPU, of which most configs fail."""
+"""Those of ResNet-18's layers in AutoTVM's template for a GPU, of which many configs fail."""
 
 
 def recorded_in(folder: Path, name: str) -> Path:

@@ -54,8 +54,8 @@ class ReplayPart:
 
     A run has so many ``trials``. ``shares`` of the space at which lines are looked at need trials
     that come so far; without any the end of a run counts. ``claim`` is what the paper says. A
-    part is not ``scored`` where most configs fail: a score looks at times which end before the
-    first trials do there, as the typical trial costs next to nothing.
+    part is not ``scored`` where most configs of a space fail: a score looks at times which end
+    before the first trials do there, as the typical trial costs next to nothing.
     """
 
     name: str
@@ -147,7 +147,7 @@ PARTS: dict[str, ReplayPart] = {
         ),
         ReplayPart(
             "surrogate-template",
-            "NoSE: the same where most configs fail",
+            "NoSE: the same where many configs fail",
             _SURROGATE,
             (*_nose(20), Line("random", "random")),
             repeats=25,
