@@ -19,6 +19,7 @@ from tunesmith.bench.compare.runs import Results
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.summary import Cell, Summary, mean, speeds, summarise
 from tunesmith.bench.pages.charts import svg_texts
+from tunesmith.bench.pages.provenance import together
 from tunesmith.bench.papers.boxes import box_chart
 from tunesmith.bench.papers.estimate import Estimate, mean_over
 from tunesmith.bench.papers.replayed.parts import ReplayPart
@@ -37,11 +38,11 @@ def replay_data(
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """The figures, which are JSON-ready, and the pictures by the names of their files.
 
-    Figures have the ``settings``; the ``part``; ``runs``, how many are ``done`` of those
-    ``planned``; ``problems``; ``lines``, a row for each, with the trials that are its random
-    ``start``; ``moments``, shares of a space or null for the end of a run, at which ``found`` has a
-    row for each line on each problem; ``pairs`` of lines at each moment; ``crashes``; and the files
-    of ``pictures`` by their short names.
+    Figures have what did the runs; the ``settings``; the ``part``; ``runs``, how many are ``done``
+    of those ``planned``; ``problems``; ``lines``, a row for each, with the trials that are its
+    random ``start``; ``moments``, shares of a space or null for the end of a run, at which
+    ``found`` has a row for each line on each problem; ``pairs`` of lines at each moment;
+    ``crashes``; and the files of ``pictures`` by their short names.
     """
     summary = summarise(results)
     shares = _visited(part, summary.problems)
@@ -54,6 +55,7 @@ def replay_data(
     drawn = svg_texts(charts) if results.traces else {}
     files = {name: f"search-replay-{part.name}-{name}.svg" for name in drawn}
     figures = {
+        **together([results.origin()]),
         "settings": asdict(comparison.settings),
         "part": part.name,
         "runs": {"done": len(results.traces), "planned": len(comparison.runs())},
