@@ -13,18 +13,20 @@ _THREADS = "TVM_NUM_THREADS"
 _BIND = "TVM_BIND_THREADS"
 
 
+def pool_variables(count: int) -> dict[str, str]:
+    """What the environment of a process is to hold, so that pools have so many threads, on the
+    processors that this process may use. Whether to bind threads is left to the environment, if
+    that says so."""
+    confined = len(os.sched_getaffinity(0)) < (os.cpu_count() or 1)
+    return {_THREADS: str(count)} | ({_BIND: "0"} if confined and _BIND not in os.environ else {})
+
+
 def set_pool_threads(count: int) -> None:
-    """Give pools that begin from now on so many threads, on processors of this process."""
-    os.environ[_THREADS] = str(count)
-    _keep_to_own_processors()
+    """The same for pools of this process that begin from now on."""
+    os.environ.update(pool_variables(count))
 
 
 def default_pool_threads(count: int) -> None:
-    """The same, unless the environment says how many threads, or whether to bind them."""
-    os.environ.setdefault(_THREADS, str(count))
-    _keep_to_own_processors()
-
-
-def _keep_to_own_processors() -> None:
-    if len(os.sched_getaffinity(0)) < (os.cpu_count() or 1):
-        os.environ.setdefault(_BIND, "0")
+    """The same, unless the environment says how many threads."""
+    for name, value in pool_variables(count).items():
+        os.environ.setdefault(name, value)

@@ -23,6 +23,13 @@ def test_the_task_of_a_recording() -> None:
     assert problem.task.target.mcpu == "znver5"
 
 
+def test_the_task_of_a_gpus_recording() -> None:
+    problem = recorded_problem(LAYERS.parent / "template" / "C7" / "h200.json.gz")
+    assert problem is not None
+    target = problem.task.target
+    assert (target.kind, target.arch, problem.sketch.name) == ("cuda", "sm_90", "cuda_conv2d_opevo")
+
+
 def test_features_of_its_programs() -> None:
     configs = load_recording(C8).configs[:3]
     features = features_of(C8)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -210,6 +211,17 @@ def test_a_trace_is_kept_in_a_file(tmp_path: Path) -> None:
     assert (found.time, found.stopped, found.found) == (trace.time, trace.stopped, 2.0)
     assert load_trace(path, "another") is None
     assert [file.name for file in tmp_path.iterdir()] == ["run.npz"]
+
+
+@pytest.mark.parametrize("best", [{"sketch": "x"}, {"sketch": "x", "config": [1]}, {"config": {}}])
+def test_a_broken_best_config_is_no_trace(tmp_path: Path, best: dict[str, Any]) -> None:
+    path = tmp_path / "run.npz"
+    save_trace(path, some_trace(), "it")
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    about = {**json.loads(str(arrays.pop("about"))), "best": best}
+    np.savez(path, about=np.array(json.dumps(about)), **arrays)
+    assert load_trace(path, "it") is None
 
 
 def test_a_run_that_found_nothing_is_kept(tmp_path: Path) -> None:

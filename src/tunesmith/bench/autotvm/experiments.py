@@ -163,7 +163,7 @@ PARTS: dict[str, Part] = {
             trials=200,
             repeats=32,
             recorded=("template/C7", "template/C9"),
-            sources=TEMPLATE[:5],
+            sources=tuple(f"template/C{number}" for number in (1, 2, 3, 4, 6)),
         ),
         Part(
             "transfer-measured",

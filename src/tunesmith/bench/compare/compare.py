@@ -133,7 +133,8 @@ class Comparison:
         self._settle(results)
 
     def _settle(self, results: Results) -> None:
-        """Measure the best configs of all runs of a workload together, unless these have been."""
+        """Measure the best configs of all runs of a workload together, unless these have been, or a
+        run of old does not tell its own: times of different moments are not to be mixed."""
         for problem in self.problems:
             runs = [(run, trace) for run, trace in results.traces.items() if run.problem == problem]
             together = digest(sorted(self.kept.identity(run) for run, _ in runs))
@@ -141,7 +142,7 @@ class Comparison:
                 continue
             if all(trace.settled == together for _, trace in runs):
                 continue
-            if not all(is_of_here(problem, trace) for _, trace in runs):
+            if not all(is_of_here(problem, trace) and trace.is_told for _, trace in runs):
                 continue
             again = settled(problem.tuned, runs)
             for run, trace in again.items():

@@ -27,9 +27,7 @@ ROUNDS = 15
 
 def settled(tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]]) -> dict[Run, Trace]:
     """The traces of runs of a task or problem, with what their best configs take when all of them
-    are measured together.
-
-    Traces that do not say which config that is stay as they are.
+    are measured together. Traces that found nothing valid stay as they are.
     """
     found = {run: trace.candidate for run, trace in runs if trace.candidate is not None}
     candidates = list(dict.fromkeys(found.values()))

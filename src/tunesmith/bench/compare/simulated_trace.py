@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.budget import Stop
-from tunesmith.errors import TunesmithError, system_reason
+from tunesmith.errors import SpaceError, TunesmithError, system_reason
 from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.space import Config
 from tunesmith.whole_file import write_whole
@@ -93,6 +93,11 @@ class Trace:
     def _scaled(self, by: float) -> Trace:
         time = {phase: seconds * by for phase, seconds in self.time.items()}
         return replace(self, ended=self.ended * by, costs=self.costs * by, time=time)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it tells which config is its best, if there is one."""
+        return self.candidate is not None or not math.isfinite(self.found)
 
     @property
     def trials(self) -> int:
@@ -181,7 +186,7 @@ def load_trace(path: Path, identity: str) -> Trace | None:
                 machine=about.get("machine", {}),
                 target=about.get("target", {}),
             )
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, SpaceError):
         return None
 
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 from tunesmith.bench.peers import SIDE
 from tunesmith.bench.timing.line_process import LineProcess
 from tunesmith.bench.timing.paired import compare
+from tunesmith.compiler.thread_pool import pool_variables
 from tunesmith.errors import TunesmithError
 from tunesmith.operators import Operator, operator_from_json
 from tunesmith.target import Target
@@ -81,7 +82,7 @@ class MetaSchedule:
         Raises ``TunesmithError`` if it fails.
         """
         if self._process is None:
-            self._process = LineProcess(self._module, {"TVM_NUM_THREADS": str(target.core_count)})
+            self._process = LineProcess(self._module, pool_variables(target.core_count))
         self._process.say(described)
         try:
             return self._process.answer(patience)

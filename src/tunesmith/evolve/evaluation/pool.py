@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
+from tunesmith.compiler.thread_pool import pool_variables
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.evolve.evaluation.evaluation import Evaluation
 from tunesmith.evolve.evaluation.subject import Subject
@@ -71,7 +72,7 @@ class EvaluationPool:
             environment={
                 "OMP_NUM_THREADS": "1",
                 "OPENBLAS_NUM_THREADS": "1",
-                "TVM_NUM_THREADS": str(subject.threads),
+                **pool_variables(subject.threads),
             },
         )
         first = {

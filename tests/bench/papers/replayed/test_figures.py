@@ -97,6 +97,24 @@ def test_what_is_found_at_shares_of_the_space(part: ReplayPart, tmp_path: Path) 
     assert "random search still" not in prose(section(data)), "pages of old do not say"
 
 
+def test_the_version_is_that_of_the_runs(part: ReplayPart, tmp_path: Path) -> None:
+    runs = {name: [replace(trace(4.0, 2.0, 2.0), version="1.2+abc")] for name in ("ours", "theirs")}
+    data, _ = figures(part, tmp_path, runs)
+    assert data["versions"]["tunesmith"] == "1.2+abc"
+
+
+def test_random_starts_are_told_by_how_many_spaces_they_fill(
+    part: ReplayPart, tmp_path: Path
+) -> None:
+    runs = {name: [trace(4.0, 2.0, 2.0)] for name in ("ours", "theirs")}
+    data, _ = figures(part, tmp_path, runs)
+    (ours, theirs) = data["found"]
+    more = {**ours, "problem": "two", "trials": 30}
+    data["problems"].append({**data["problems"][0], "problem": "two"})
+    page = prose(section({**data, "found": [{**ours, "trials": 5}, more, theirs]}))
+    assert "come first: ours (20, on 1 of 2 spaces)." in page
+
+
 def test_boxes_are_of_the_runs_of_all_spaces(
     part: ReplayPart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

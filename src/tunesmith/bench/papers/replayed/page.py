@@ -41,15 +41,22 @@ def section(data: Data) -> str:
 
 
 def _random_until(data: Data) -> dict[str, list[str]]:
-    """By moment, the lines that are within the random start of their tuner, and how long it is."""
+    """By moment, the lines that are within the random start of their tuner, how long it is, and on
+    how many spaces, if not on all."""
     starts = {row["line"]: row.get("start", 0) for row in data["lines"]}
-    found: dict[str, dict[str, None]] = {}
+    found: dict[str, Counter[str]] = {}
     for row in data["found"]:
-        start = starts[row["line"]]
-        if (row["trials"] or data["settings"]["trials"]) <= start:
-            names = found.setdefault(moment_words(row["at"]), {})
-            names[f"{row['line']} ({fmt.count(start)})"] = None
-    return {moment: list(names) for moment, names in found.items()}
+        if (row["trials"] or data["settings"]["trials"]) <= starts[row["line"]]:
+            found.setdefault(moment_words(row["at"]), Counter())[row["line"]] += 1
+    spaces = len(data["problems"])
+    return {
+        moment: [
+            f"{line} ({fmt.count(starts[line])}"
+            + (")" if on == spaces else f", on {on} of {spaces} spaces)")
+            for line, on in lines.items()
+        ]
+        for moment, lines in found.items()
+    }
 
 
 def _lines(data: Data) -> str:
