@@ -205,6 +205,19 @@ def test_the_source_is_shown_as_llvm_ir_and_as_assembly() -> None:
         kernel.source("c")
 
 
+def run_without(program: str, *variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a Python program in a process of its own, without these environment variables."""
+    environment = {name: value for name, value in os.environ.items() if name not in variables}
+    environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def test_it_runs_on_all_cores_of_the_target_and_on_no_more() -> None:
     program = """
 import os, tvm
@@ -218,16 +231,7 @@ print(threads() == 1)
 kernel_of(SQUARE).bind(DATA, WEIGHT)
 print(threads() == len(os.sched_getaffinity(0)))
 """
-    hidden = {"TVM_NUM_THREADS", "OMP_NUM_THREADS"}
-    environment = {name: value for name, value in os.environ.items() if name not in hidden}
-    environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
-    result = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = run_without(program, "TVM_NUM_THREADS", "OMP_NUM_THREADS")
     assert result.stdout.split() == ["True"] * 3, result.stderr
 
 
@@ -246,16 +250,7 @@ lines = [line for status in Path("/proc/self/task").glob("*/status")
          for line in status.read_text().splitlines() if line.startswith("Cpus_allowed_list")]
 print(len(lines) >= 2, {line.split()[1] for line in lines} == {str(last)})
 """
-    hidden = {"TVM_NUM_THREADS", "TVM_BIND_THREADS"}
-    environment = {name: value for name, value in os.environ.items() if name not in hidden}
-    environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
-    result = subprocess.run(
-        [sys.executable, "-c", program],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = run_without(program, "TVM_NUM_THREADS", "TVM_BIND_THREADS")
     assert result.stdout.split() == ["True"] * 2, result.stderr
 
 

@@ -14,19 +14,21 @@ _BIND = "TVM_BIND_THREADS"
 
 
 def pool_variables(count: int) -> dict[str, str]:
-    """What the environment of a process is to hold, so that pools have so many threads, on the
-    processors that this process may use. Whether to bind threads is left to the environment, if
-    that says so."""
+    """Environment variables for a process whose pools are to have ``count`` threads.
+
+    Where this process may not use all processors, threads are not bound to others, unless the
+    environment of this process already says whether to bind them.
+    """
     confined = len(os.sched_getaffinity(0)) < (os.cpu_count() or 1)
     return {_THREADS: str(count)} | ({_BIND: "0"} if confined and _BIND not in os.environ else {})
 
 
 def set_pool_threads(count: int) -> None:
-    """The same for pools of this process that begin from now on."""
+    """Give pools of this process that begin from now on ``count`` threads."""
     os.environ.update(pool_variables(count))
 
 
 def default_pool_threads(count: int) -> None:
-    """The same, unless the environment says how many threads."""
+    """Give pools of this process ``count`` threads, unless the environment says how many."""
     for name, value in pool_variables(count).items():
         os.environ.setdefault(name, value)

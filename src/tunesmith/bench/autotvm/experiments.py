@@ -34,6 +34,16 @@ _WITHOUT_MODEL = (
     Line("random", "random"),
     Line("random × 2", "random*2"),
 )
+_MODELS_AND_NONE = (
+    Line("GBT", _autotvm(objective="rank")),
+    Line("TreeGRU", _autotvm(**_TREE_GRU, objective="rank")),
+    *_WITHOUT_MODEL,
+)
+_TRANSFER_AND_NONE = (
+    Line("transfer", _autotvm(), "context-relation"),
+    Line("from nothing", _autotvm()),
+    Line("random", "random"),
+)
 
 
 PARTS: dict[str, Part] = {
@@ -56,11 +66,7 @@ PARTS: dict[str, Part] = {
             "model-replay",
             "The same on recorded spaces (figure 4)",
             _MODELS_WIN,
-            (
-                Line("GBT", _autotvm(objective="rank")),
-                Line("TreeGRU", _autotvm(**_TREE_GRU, objective="rank")),
-                *_WITHOUT_MODEL,
-            ),
+            _MODELS_AND_NONE,
             trials=320,
             repeats=8,
             recorded=_ALL,
@@ -69,11 +75,7 @@ PARTS: dict[str, Part] = {
             "model-template",
             "The same in a GPU's template (figure 4)",
             _MODELS_WIN,
-            (
-                Line("GBT", _autotvm(objective="rank")),
-                Line("TreeGRU", _autotvm(**_TREE_GRU, objective="rank")),
-                *_WITHOUT_MODEL,
-            ),
+            _MODELS_AND_NONE,
             trials=320,
             repeats=8,
             recorded=TEMPLATE,
@@ -141,11 +143,7 @@ PARTS: dict[str, Part] = {
             "transfer",
             "Transfer from C1–C6 to C7, C8 and C9 (figure 8)",
             _TRANSFER_HELPS,
-            (
-                Line("transfer", _autotvm(), "context-relation"),
-                Line("from nothing", _autotvm()),
-                Line("random", "random"),
-            ),
+            _TRANSFER_AND_NONE,
             trials=200,
             repeats=32,
             recorded=("layers/C7", "layers/C8", "layers/C9"),
@@ -155,11 +153,7 @@ PARTS: dict[str, Part] = {
             "transfer-template",
             "Transfer in a GPU's template (figure 8)",
             _TRANSFER_HELPS,
-            (
-                Line("transfer", _autotvm(), "context-relation"),
-                Line("from nothing", _autotvm()),
-                Line("random", "random"),
-            ),
+            _TRANSFER_AND_NONE,
             trials=200,
             repeats=32,
             recorded=("template/C7", "template/C9"),

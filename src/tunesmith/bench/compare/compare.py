@@ -142,7 +142,7 @@ class Comparison:
                 continue
             if all(trace.settled == together for _, trace in runs):
                 continue
-            if not all(is_of_here(problem, trace) and trace.is_told for _, trace in runs):
+            if not all(is_of_here(problem, trace) and trace.tells_best for _, trace in runs):
                 continue
             again = settled(problem.tuned, runs)
             for run, trace in again.items():

@@ -95,7 +95,7 @@ class Trace:
         return replace(self, ended=self.ended * by, costs=self.costs * by, time=time)
 
     @property
-    def is_told(self) -> bool:
+    def tells_best(self) -> bool:
         """Whether it tells which config is its best, if there is one."""
         return self.candidate is not None or not math.isfinite(self.found)
 

@@ -118,14 +118,10 @@ def test_random_starts_are_told_by_how_many_spaces_they_fill(
 def test_boxes_are_of_the_runs_of_all_spaces(
     part: ReplayPart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    panels: dict[str, dict[str, list[float]]] = {}
-
-    def drawn(found: dict[str, Any], _labels: object) -> None:
-        panels.update(
-            {title: {k: v.tolist() for k, v in it.items()} for title, it in found.items()}
-        )
-
-    monkeypatch.setattr("tunesmith.bench.papers.replayed.figures.box_chart", drawn)
+    panels: dict[str, dict[str, Any]] = {}
+    monkeypatch.setattr(
+        "tunesmith.bench.papers.replayed.figures.box_chart", lambda found, _: panels.update(found)
+    )
     two = replace(part, recorded=("one", "two"), repeats=1, trials=8, shares=(8 / 144,))
     record(tmp_path, "one")
     record(tmp_path, "two")
