@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 
 from tunesmith.bench.pages.provenance import origin_now
+from tunesmith.compiler.passes.pipelines import plain_loops
+from tunesmith.errors import InstantiationError
 from tunesmith.features.kinds import FeatureKind
 from tunesmith.measure.task.portfolio import joined, problems_of
 from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.measure.task.program_features import features_of_programs
 from tunesmith.measurement import Measurement, Outcome
-from tunesmith.operators import workload
+from tunesmith.operators import Operator, workload
+from tunesmith.sketches import Sketch
+from tunesmith.space import Config
 from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.transfer.favourite import favourite
@@ -27,6 +32,7 @@ LAYER = "resnet18.C7"
 SKETCHES = ("cpu_tiled", "cpu_direct", "cpu_im2col")
 CANDIDATES = 1000
 OBSERVED = 1000
+SPLIT = 100
 
 _PLANNED: dict[FeatureKind, float] = {"configuration": 0.3, "context-relation": 2.0}
 _FEATURES_WANTED = 1.5
@@ -35,7 +41,7 @@ _START_WANTED = 1.0
 
 def measure_speed() -> Iterator[dict[str, Any]]:
     """A row for each thing: ``what`` it is, its ``seconds``, how many were ``wanted``."""
-    task = Task(workload(LAYER), Target())
+    task = _task()
     for sketch in SKETCHES:
         problem = TaskProblem.of(task, sketch)
         few, *many = _configs(problem, CANDIDATES + 1)
@@ -57,6 +63,46 @@ def measure_speed() -> Iterator[dict[str, Any]]:
     yield _row("favourite without a trial, all sketches", begun, _START_WANTED)
 
 
+def split_features() -> Iterator[dict[str, Any]]:
+    """Where the time of a program's features goes, in one process: a row for each sketch.
+
+    The ``seconds`` of a program, and of these the ``compiler``'s: until TVM has scheduled it and
+    lowered its loops. The rest is reading the loops, and the estimate.
+    """
+    task = _task()
+    for sketch in SKETCHES:
+        problem = TaskProblem.of(task, sketch)
+        known = (task.operator, task.target.resolved(), problem.sketch)
+        configs = [it for it in _configs(problem, SPLIT) if _is_valid(known, it)]
+        begun = time.perf_counter()
+        features_of_programs(*known, configs)
+        made = time.perf_counter()
+        for config in configs:
+            plain_loops(problem.sketch.program(*known[:2], config))
+        lowered = time.perf_counter()
+        yield {
+            "sketch": sketch,
+            "programs": len(configs),
+            "seconds": (made - begun) / len(configs),
+            "compiler": (lowered - made) / len(configs),
+            "origin": origin_now(),
+        }
+
+
+def _is_valid(known: tuple[Operator, Target, Sketch], config: Config) -> bool:
+    """Whether there is a program of the config."""
+    operator, target, sketch = known
+    try:
+        sketch.program(operator, target, config)
+    except InstantiationError:
+        return False
+    return True
+
+
+def _task() -> Task:
+    return Task(workload(LAYER), Target())
+
+
 def _planning(problem: TaskProblem, kind: FeatureKind, wanted: float) -> dict[str, Any]:
     """A batch of 64 after so many observations, whose programs are known by then."""
     view = View(problem.space, problem.estimates, problem.features)
@@ -75,7 +121,7 @@ def _planning(problem: TaskProblem, kind: FeatureKind, wanted: float) -> dict[st
     return _row(f"a batch of 64 after {OBSERVED:,} trials, {kind} features", begun, wanted)
 
 
-def _configs(problem: TaskProblem, count: int) -> list[Any]:
+def _configs(problem: TaskProblem, count: int) -> list[Config]:
     return list(problem.space.sample_many(count, np.random.default_rng(0)))
 
 

@@ -156,13 +156,14 @@ def _experiment(
 
 def _speed(output: Path, *, as_json: bool) -> None:
     from tunesmith.bench.autotvm.page import read_models, write_models
-    from tunesmith.bench.autotvm.speed import measure_speed
+    from tunesmith.bench.autotvm.speed import measure_speed, split_features
 
     figures: dict[str, Any] = read_models(output)
     figures["speed"] = []
     for row in measure_speed():
         remark(f"{row['what']}: {row['seconds']:.2f} s")
         figures["speed"].append(row)
+    figures["program"] = list(split_features())
     page = write_models(output, figures, {})
     print_page(figures, page, as_json=as_json, written=output / "models.md")
 
