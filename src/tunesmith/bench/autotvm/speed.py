@@ -66,22 +66,28 @@ def measure_speed() -> Iterator[dict[str, Any]]:
 def split_features() -> Iterator[dict[str, Any]]:
     """Where the time of a program's features goes, in one process: a row for each sketch.
 
-    The ``seconds`` of a program, and of these the ``compiler``'s: until TVM has scheduled it and
-    lowered its loops. The rest is reading the loops, and the estimate.
+    The mean ``seconds`` of so many ``programs``, and of these the ``compiler``'s: until the sketch
+    has scheduled a program by TVM, and TVM has lowered its loops. The rest is the program's hash,
+    reading the loops, and the estimate.
     """
     task = _task()
-    for sketch in SKETCHES:
-        problem = TaskProblem.of(task, sketch)
-        known = (task.operator, task.target.resolved(), problem.sketch)
-        configs = [it for it in _configs(problem, SPLIT) if _is_valid(known, it)]
+    operator, target = task.operator, task.target.resolved()
+    for name in SKETCHES:
+        problem = TaskProblem.of(task, name)
+        sketch = problem.sketch
+        configs = [
+            config
+            for config in _configs(problem, SPLIT)
+            if _has_program(operator, target, sketch, config)
+        ]
         begun = time.perf_counter()
-        features_of_programs(*known, configs)
+        features_of_programs(operator, target, sketch, configs)
         made = time.perf_counter()
         for config in configs:
-            plain_loops(problem.sketch.program(*known[:2], config))
+            plain_loops(sketch.program(operator, target, config))
         lowered = time.perf_counter()
         yield {
-            "sketch": sketch,
+            "sketch": name,
             "programs": len(configs),
             "seconds": (made - begun) / len(configs),
             "compiler": (lowered - made) / len(configs),
@@ -89,9 +95,7 @@ def split_features() -> Iterator[dict[str, Any]]:
         }
 
 
-def _is_valid(known: tuple[Operator, Target, Sketch], config: Config) -> bool:
-    """Whether there is a program of the config."""
-    operator, target, sketch = known
+def _has_program(operator: Operator, target: Target, sketch: Sketch, config: Config) -> bool:
     try:
         sketch.program(operator, target, config)
     except InstantiationError:
