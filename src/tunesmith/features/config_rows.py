@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -50,17 +51,21 @@ class ConfigRows:
             [values.cardinality if values.listed else 2 for values in self._columns], dtype=np.int64
         )
         self._unlisted = [place for place, values in enumerate(self._columns) if not values.listed]
-        self._rules = [_Rule(constraint, space, self._columns) for constraint in space.constraints]
+        ends = np.cumsum([0, *(values.width for values in self._columns)]).tolist()
+        self._spans = [slice(*span) for span in pairwise(ends)]  # each one's coordinates
+        rules = [_Rule(constraint, space, self._columns) for constraint in space.constraints]
+        # Those that are looked up come first, so that the others are asked of fewer rows.
+        self._rules = sorted(rules, key=lambda rule: not rule.tabled)
         factors = [pow(_MULTIPLIER, place + 1, 1 << 64) for place in range(len(self._columns))]
         self._factors: Keys = np.array(factors, dtype=np.uint64)
 
     def of(self, configs: Sequence[Config]) -> Rows:
         """The rows of configs."""
-        found = [
-            [values.number(config[values.parameter.name]) for values in self._columns]
-            for config in configs
-        ]
-        return np.array(found, dtype=np.int64).reshape(-1, len(self._columns))
+        given = [config.values_of(self.space.names) for config in configs]
+        rows = np.empty((len(configs), len(self._columns)), dtype=np.int64)
+        for place, values in enumerate(zip(*given, strict=True)):
+            rows[:, place] = self._columns[place].numbers(values)
+        return rows
 
     def configs(self, rows: Rows) -> list[Config]:
         """The configs of rows."""
@@ -80,18 +85,27 @@ class ConfigRows:
 
     def features(self, rows: Rows) -> Array:
         """The ``Coordinates`` of rows, shape (rows, ``coordinates.count``)."""
-        parts = [
-            values.coordinates[numbers]
-            for values, numbers in zip(self._columns, rows.T, strict=True)
-        ]
-        return np.concatenate(parts, axis=1)
+        listed = self._listed
+        features = np.empty((len(rows), self.coordinates.count))
+        features[:, listed.columns] = listed.of(rows)
+        for place in self._unlisted:
+            values = self._columns[place]
+            features[:, self._spans[place]] = values.coordinates[rows[:, place]]
+        return features
+
+    @cached_property
+    def _listed(self) -> _Listed:
+        return _Listed(self._columns, self._spans)
 
     def valid(self, rows: Rows) -> Bools:
         """Which rows meet all constraints, shape (rows,)."""
         holds = np.ones(len(rows), dtype=np.bool_)
         for rule in self._rules:
-            left = np.flatnonzero(holds)
-            holds[left] = rule.holds(rows[left])
+            if rule.tabled:
+                holds &= rule.holds(rows)
+            else:
+                left = np.flatnonzero(holds)
+                holds[left] = rule.holds(rows[left])
         return holds
 
     def moved(self, rows: Rows, rng: np.random.Generator) -> Rows:
@@ -113,8 +127,36 @@ class ConfigRows:
         return moved
 
 
+class _Listed:
+    """The coordinates of the listed values of all parameters, to be looked up at once.
+
+    ``columns`` are theirs among those of a row.
+    """
+
+    def __init__(self, values: Sequence[_Values], spans: Sequence[slice]) -> None:
+        listed = [place for place, each in enumerate(values) if each.listed and each.width]
+        tables = [values[place].coordinates for place in listed]
+        self._all = np.concatenate([np.empty(0), *(table.ravel() for table in tables)])
+        widths = [table.shape[1] for table in tables]
+        firsts = np.cumsum([0, *(table.size for table in tables)])[:-1]
+        # One entry for each coordinate: whose it is, and where that of the first value is.
+        self._places = np.repeat(np.array(listed, dtype=np.int64), widths)
+        self._steps = np.repeat(np.array(widths, dtype=np.int64), widths)
+        own = [np.arange(spans[place].start, spans[place].stop) for place in listed]
+        self.columns = np.concatenate([np.empty(0, dtype=np.int64), *own])
+        within = [column - column[0] for column in own]
+        self._firsts = np.repeat(firsts, widths) + np.concatenate([self.columns[:0], *within])
+
+    def of(self, rows: Rows) -> Array:
+        """Shape (rows, columns)."""
+        numbers = rows.take(self._places, axis=1)
+        found: Array = self._all.take(numbers * self._steps + self._firsts)
+        return found
+
+
 class _Values:
-    """The values of a parameter by number: all of them, or those met so far."""
+    """The values of a parameter by number: all of them, or those met so far. Each has so many
+    coordinates as its ``width`` says."""
 
     def __init__(self, parameter: Parameter, coordinates: Coordinates) -> None:
         self.parameter = parameter
@@ -124,17 +166,19 @@ class _Values:
         self._numbers: dict[object, int] = {}
         self._of_values = coordinates
         self._coordinates = coordinates.of_values(parameter.name, [])
+        self.width = self._coordinates.shape[1]
         if self.listed:
-            for index in range(self.cardinality):
-                self.number(parameter.value_at(index))
+            self.numbers([parameter.value_at(index) for index in range(self.cardinality)])
 
-    def number(self, value: Value) -> int:
-        """The number of a value."""
-        key = identity(value)
-        if key not in self._numbers:
-            self._numbers[key] = len(self.known)
-            self.known.append(value)
-        return self._numbers[key]
+    def numbers(self, values: Sequence[Value]) -> Rows:
+        """The numbers of values, shape (values,)."""
+        known = self._numbers
+        keys = [*map(identity, values)]
+        for key, value in zip(keys, values, strict=True):
+            if key not in known:
+                known[key] = len(known)
+                self.known.append(value)
+        return np.array([known[key] for key in keys], dtype=np.int64)
 
     @property
     def coordinates(self) -> Array:
@@ -147,12 +191,11 @@ class _Values:
 
     def drawn(self, count: int, rng: np.random.Generator) -> Rows:
         """The numbers of so many random values."""
-        drawn = [self.number(self.parameter.sample(rng)) for _ in range(count)]
-        return np.array(drawn, dtype=np.int64)
+        return self.numbers([self.parameter.sample(rng) for _ in range(count)])
 
 
 class _Rule:
-    """A constraint on rows."""
+    """A constraint on rows. If it is ``tabled``, it is looked up, or else evaluated."""
 
     def __init__(self, constraint: Constraint, space: Space, columns: Sequence[_Values]) -> None:
         self._constraint = constraint
@@ -160,11 +203,11 @@ class _Rule:
         self._values = [columns[place] for place in self._places]
         self._sizes = tuple(values.cardinality for values in self._values)
         listed = all(values.listed for values in self._values)
-        self._tabled = listed and math.prod(self._sizes) <= _TABLED
+        self.tabled = listed and math.prod(self._sizes) <= _TABLED
 
     def holds(self, rows: Rows) -> Bools:
         numbers = [rows[:, place] for place in self._places]
-        if self._tabled:
+        if self.tabled:
             table = self._table
             return table[tuple(numbers)]
         return self._evaluated(numbers)

@@ -1,5 +1,5 @@
-"""Gradient-boosted trees by XGBoost ("Learning to Optimize Tensor Programs", section 3.1), with the
-objectives of its section 3.2.
+"""Gradient-boosted trees ("Learning to Optimize Tensor Programs", section 3.1), which XGBoost grows
+by the objectives of its section 3.2.
 
 The paper's rank loss (equation 2) sums over all pairs of points. Here a point is compared with bins
 of predictions instead: the loss of a pair depends smoothly on the difference of its predictions, so
@@ -72,7 +72,8 @@ class BoostedTrees:
         self.growth = growth or Growth()
         self._features = features
         self._xgboost = _xgboost()
-        self._trees: Any = None
+        self._trees = Trees.of([])
+        self._base = 0.0
         self._least = 0.0
         self._range = 0.0
 
@@ -88,7 +89,7 @@ class BoostedTrees:
         ``groups``, shape (n,), number the tasks that points are of: the objective ``rank`` compares
         only points of the same one. ``weights``, shape (n,), are for the objective ``regression``.
         """
-        self._trees = None
+        self._trees, self._base = Trees.of([]), 0.0
         self._least, self._range = float(values.min()), float(np.ptp(values))
         if not self._range > 0.0 or not self._features:
             return
@@ -112,23 +113,19 @@ class BoostedTrees:
             "disable_default_eval_metric": 1,
         }
         objective = _rank_objective(scaled, groups) if is_rank else None
-        self._trees = self._xgboost.train(settings, data, growth.rounds, obj=objective)
+        grown = self._xgboost.train(settings, data, growth.rounds, obj=objective)
+        learner = json.loads(grown.save_raw("json"))["learner"]
+        self._base = _base_score(learner["learner_model_param"]["base_score"])
+        self._trees = Trees.of(learner["gradient_booster"]["model"]["trees"])
 
     def predict(self, features: Array) -> Prediction:
         """As in ``CostModel``."""
-        if self._trees is None or not len(features):
-            return Prediction(np.full(len(features), self._least), None)
-        found = self._trees.inplace_predict(features, predict_type="margin")
-        return Prediction(self._least + self._range * np.asarray(found, dtype=np.float64), None)
+        margins = self._trees.margins(features, self._base).astype(np.float64)
+        return Prediction(self._least + self._range * margins, None)
 
     def trees(self) -> Trees:
-        """What was learned, to predict without XGBoost. Call ``fit`` first."""
-        if self._trees is None:
-            return Trees.of([], self._least)
-        learner = json.loads(self._trees.save_raw("json"))["learner"]
-        base = _base_score(learner["learner_model_param"]["base_score"])
-        trees = learner["gradient_booster"]["model"]["trees"]
-        return Trees.of(trees, self._least + self._range * base, self._range)
+        """What was learned, with predictions in the unit of the values. Call ``fit`` first."""
+        return self._trees.scaled(self._range, self._least + self._range * self._base)
 
 
 def _base_score(written: str) -> float:

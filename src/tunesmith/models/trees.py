@@ -1,9 +1,16 @@
-"""Ensembles of decision trees in NumPy: what XGBoost has learned, without XGBoost."""
+"""Ensembles of decision trees in NumPy: what XGBoost has learned, without XGBoost.
+
+Every node of every tree is asked for every row, and then the answers on the way down are picked:
+for the small trees of cost models that is faster than going down, since no step depends on one
+before, and than XGBoost, which takes longer to look at what it is given than to predict a few
+hundred rows.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +19,13 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.float32]
 Numbers = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
 
-# Rows that go down all trees at a time, so that what is in use stays in the cache.
+# Rows that are asked at a time, so that what is in use stays in the cache.
 _ROWS = 128
+
+# Of deeper trees too many nodes would be asked that are on no way.
+_DEEPEST = 12
 
 # Of thresholds and leaves in files: what float32 has.
 _DIGITS = 9
@@ -36,14 +47,15 @@ class Trees:
     threshold: Floats
     left: Numbers
     right: Numbers
-    missing_left: npt.NDArray[np.bool_]
+    missing_left: Bools
     depth: int
 
     @classmethod
-    def of(
-        cls, trees: Sequence[Mapping[str, Any]], offset: float = 0.0, scale: float = 1.0
-    ) -> Self:
-        """Trees as XGBoost writes them as JSON. What they say counts ``scale`` times."""
+    def of(cls, trees: Sequence[Mapping[str, Any]], offset: float = 0.0) -> Self:
+        """Trees as XGBoost writes them as JSON.
+
+        Raises ``ValueError`` for trees of more than 12 levels of splits.
+        """
         sizes = [len(tree["left_children"]) for tree in trees]
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes else np.empty(0)
         left, right = (
@@ -51,18 +63,20 @@ class Trees:
             for side in ("left_children", "right_children")
         )
         threshold = _joined([tree["split_conditions"] for tree in trees], np.float32)
-        is_leaf = left == np.arange(len(left))
+        depth = max(
+            (_depth(tree["left_children"], tree["right_children"]) for tree in trees), default=0
+        )
+        if depth > _DEEPEST:
+            raise ValueError(f"trees have at most {_DEEPEST} levels of splits, not {depth}")
         return cls(
             offset,
             roots.astype(np.int32),
             _joined([tree["split_indices"] for tree in trees], np.int32),
-            np.where(is_leaf, threshold * np.float32(scale), threshold),
+            threshold,
             left,
             right,
             _joined([tree["default_left"] for tree in trees], np.int32).astype(np.bool_),
-            max(
-                (_depth(tree["left_children"], tree["right_children"]) for tree in trees), default=0
-            ),
+            depth,
         )
 
     @classmethod
@@ -70,33 +84,85 @@ class Trees:
         """The inverse of ``to_json``. Raises ``KeyError`` and the like for what is none."""
         return cls.of(content["trees"], float(content["offset"]))
 
+    def scaled(self, scale: float, offset: float) -> Self:
+        """These trees, where what they say counts ``scale`` times, with another ``offset``."""
+        leaves = self.threshold * np.float32(scale)
+        return replace(
+            self, offset=offset, threshold=np.where(self._is_leaf, leaves, self.threshold)
+        )
+
     def needs_only(self, columns: int) -> bool:
         """Whether they ask for nothing but the first so many features."""
-        asked = self.feature[self.left != np.arange(len(self.left))]
+        asked = self.feature[~self._is_leaf]
         return bool(((asked >= 0) & (asked < columns)).all())
+
+    @property
+    def _is_leaf(self) -> Bools:
+        is_leaf: Bools = self.left == np.arange(len(self.left))
+        return is_leaf
 
     def predict(self, features: Array | Floats) -> Array:
         """The predictions, shape (rows,), for features of shape (rows, features)."""
-        rows = features.astype(np.float32)
-        sums = np.empty(len(rows))
-        for first in range(0, len(rows), _ROWS):
-            sums[first : first + _ROWS] = self._predict(rows[first : first + _ROWS])
+        sums = np.empty(len(features))
+        for first in range(0, len(features), _ROWS):
+            some = slice(first, first + _ROWS)
+            leaves = np.ascontiguousarray(self._leaves(features[some]).T)
+            sums[some] = leaves.sum(axis=1, dtype=np.float64)
         return self.offset + sums
 
-    def _predict(self, rows: Floats) -> Array:
-        count, width = rows.shape
-        flat = rows.ravel()
-        starts = (np.arange(count, dtype=np.int32) * width)[:, None]
-        nodes = np.broadcast_to(self.roots, (count, len(self.roots)))
-        for _ in range(self.depth):
-            values = flat[starts + self.feature[nodes]]
-            goes_left = values < self.threshold[nodes]
-            missing = np.isnan(values)
-            if missing.any():
-                goes_left |= missing & self.missing_left[nodes]
-            nodes = np.where(goes_left, self.left[nodes], self.right[nodes])
-        sums: Array = self.threshold[nodes].sum(axis=1, dtype=np.float64)
+    def margins(self, features: Array | Floats, base: float) -> Floats:
+        """What XGBoost predicts, to the last bit: ``base`` and, tree by tree, the leaves, added up
+        in float32; shape (rows,). ``offset`` is not in it."""
+        sums = np.empty(len(features), dtype=np.float32)
+        for first in range(0, len(features), _ROWS):
+            some = slice(first, first + _ROWS)
+            leaves = self._leaves(features[some])
+            if leaves.shape[1] == 1:  # NumPy would add a single column up in another order
+                leaves = np.repeat(leaves, 2, axis=1)
+            added = np.add.reduce(leaves, axis=0, dtype=np.float32, initial=np.float32(base))
+            sums[some] = added[: len(sums[some])]
         return sums
+
+    def _leaves(self, features: Array | Floats) -> Floats:
+        """The values of the leaves that rows end in, shape (trees, rows)."""
+        columns = np.ascontiguousarray(features.T, dtype=np.float32)
+        missing = np.isnan(columns)
+        any_missing = missing.any()
+        levels, leaves = self._by_level
+        trees, rows = leaves.shape[0], len(features)
+        numbers = np.zeros((trees, rows), dtype=np.uint16)
+        turns: list[Bools] = []  # whether a row goes left, by level
+        for nodes in levels:
+            asked = self.feature[nodes]
+            goes_left = columns.take(asked, axis=0) < self.threshold[nodes, None]
+            if any_missing:
+                goes_left |= missing.take(asked, axis=0) & self.missing_left[nodes, None]
+            answers = goes_left.reshape(-1, trees, rows)
+            for turned_left in turns:
+                half = len(answers) // 2
+                left, right = answers[:half], answers[half:]
+                answers = right ^ ((left ^ right) & turned_left)
+            turns.append(answers[0])
+            numbers <<= 1
+            numbers |= ~answers[0]
+        places = numbers + np.arange(0, leaves.size, leaves.shape[1])[:, None]
+        return leaves.ravel().take(places)
+
+    @cached_property
+    def _by_level(self) -> tuple[list[Numbers], Floats]:
+        """The nodes of each level, one after the other, and the leaves, shape (trees, leaves).
+
+        All trees are as deep as the deepest: below a leaf is the leaf. A level has all trees' nodes
+        for one way down, then those for the next one; ways are numbered by their turns, those of
+        the first level count most, and right counts one.
+        """
+        nodes = self.roots[None, :]
+        levels = []
+        for _ in range(self.depth):
+            levels.append(nodes.ravel())
+            nodes = np.stack([self.left[nodes], self.right[nodes]], axis=1)
+            nodes = nodes.reshape(-1, len(self.roots))
+        return levels, np.ascontiguousarray(self.threshold[nodes].T)
 
     def to_json(self) -> dict[str, Any]:
         """JSON-ready, with as many digits as float32 has."""

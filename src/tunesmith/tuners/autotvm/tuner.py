@@ -22,7 +22,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -230,8 +230,8 @@ class AutoTVMSearch(Search):
 
     def _quick_worth(self, values: Array, prior: GlobalPrior | None) -> Callable[[Array], Array]:
         """What configs are worth by their features, which takes the chains no time."""
-        new = self._rows.of(self._configs[len(self._observed_rows) :])
-        self._observed_rows = np.concatenate([self._observed_rows, new])
+        configs = self._configs[len(self._observed_rows) :]
+        self._observed_rows = np.concatenate([self._observed_rows, self._with_keys(configs)])
         known = self._rows.features(self._observed_rows)
         judge = Judge(self._model if prior is None else self._local, self.settings.acquisition)
         if prior is None:
@@ -280,12 +280,15 @@ class AutoTVMSearch(Search):
             self._said.add(text)
             _LOGGER.warning("tunesmith: tuner '%s': %s", self.settings.name, text)
 
+    def _with_keys(self, configs: Sequence[Config]) -> Rows:
+        """The rows of configs, whose keys are known from now on."""
+        rows = self._rows.of(configs)
+        self._keys.update(zip(configs, self._rows.keys(rows).tolist(), strict=True))
+        return rows
+
     def _known(self) -> Keys:
         """The keys of all seen configs."""
-        new = [config for config in self.seen if config not in self._keys]
-        if new:
-            keys = self._rows.keys(self._rows.of(new)).tolist()
-            self._keys.update(zip(new, keys, strict=True))
+        self._with_keys([config for config in self.seen if config not in self._keys])
         return np.fromiter(self._keys.values(), dtype=np.uint64, count=len(self._keys))
 
 
