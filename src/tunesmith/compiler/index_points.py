@@ -34,6 +34,7 @@ class IndexPoints:
         self._places = places
         self._bound = bound
         self._known: dict[int, Ints] = {}
+        self._constants: dict[int, Ints] = {}
         self._zeros: Ints = np.zeros(1 + 2 * len(extents), dtype=np.int64)
 
     def of(self, expression: Any) -> Ints:
@@ -60,7 +61,9 @@ class IndexPoints:
 
     def constant(self, value: int) -> Ints:
         """The values of a constant."""
-        return self._zeros + value
+        if value not in self._constants:
+            self._constants[value] = self._zeros + value
+        return self._constants[value]
 
 
 Evaluate = Callable[[IndexPoints, Any], Ints]
@@ -69,7 +72,7 @@ Evaluate = Callable[[IndexPoints, Any], Ints]
 def _binary(combine: Callable[[Ints, Ints], Any]) -> Evaluate:
     def evaluate(points: IndexPoints, expression: Any) -> Ints:
         result: Ints = np.asarray(combine(points.of(expression.a), points.of(expression.b)))
-        return result.astype(np.int64)
+        return result.astype(np.int64, copy=False)
 
     return evaluate
 

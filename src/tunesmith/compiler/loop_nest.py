@@ -124,6 +124,7 @@ class _Reader:
     _loop_of: dict[int, int] = field(default_factory=dict)
     _bound: dict[int, Any] = field(default_factory=dict)
     _viewed: dict[int, Any] = field(default_factory=dict)
+    _points_of_path: dict[tuple[int, ...], IndexPoints] = field(default_factory=dict)
 
     def loop(self, loop: Any, visitor: Any) -> None:
         around, number = self._path, len(self.loops)
@@ -208,9 +209,12 @@ class _Reader:
         return LoopNest(self.loops, self._buffers, accesses)
 
     def _access(self, group: _Group) -> Access:
-        points = self._points(group.path)
+        points = self._points_of_path.get(group.path)
+        if points is None:
+            points = self._points_of_path[group.path] = self._points(group.path)
         first = [points.of(index) for index in group.first]
-        last = [points.of(index) for index in group.last]
+        is_single = group.last is group.first
+        last = first if is_single else [points.of(index) for index in group.last]
         lanes = [_lanes(index) for index in group.last]
         places = np.array(first).reshape(len(first), -1)
         steps = places[:, 1::2] - places[:, :1]

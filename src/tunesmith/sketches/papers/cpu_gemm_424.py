@@ -8,7 +8,7 @@ import math
 from typing import Any, ClassVar
 
 from tunesmith.operators import Matmul, Operator
-from tunesmith.sketches.cpu.tiled.schedule import LANES
+from tunesmith.sketches.cpu.tiled.stages import LANES
 from tunesmith.sketches.sketch import ScheduleSketch, instantiating, known
 from tunesmith.sketches.tir import emit
 from tunesmith.sketches.tir.definitions import begin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from tunesmith.sketches.tir import emit
@@ -15,8 +16,15 @@ def shuffled(vectors: Sequence[Any], lanes: Sequence[int]) -> Any:
     """The ``lanes`` of a concatenation of vectors."""
     from tvm import tirx
 
-    places = [tirx.IntImm("int32", lane) for lane in lanes]
-    return tirx.Shuffle(list(vectors), places)
+    return tirx.Shuffle(list(vectors), _numbers(tuple(lanes)))
+
+
+@cache
+def _numbers(lanes: tuple[int, ...]) -> list[Any]:
+    """As constants of a program: of thousands of shuffles nearly all are alike."""
+    from tvm import tirx
+
+    return [tirx.IntImm("int32", lane) for lane in lanes]
 
 
 def riffled(vectors: Sequence[Any], lanes: int) -> list[Any]:

@@ -1,4 +1,4 @@
-"""How a config of the generic CPU sketch becomes a program."""
+"""How a config of the generic CPU sketch becomes a program: its loops."""
 
 from __future__ import annotations
 
@@ -6,50 +6,45 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tunesmith.sketches.cpu.tiled.packing import Packing, packing_of
-from tunesmith.sketches.tir.loop_nest import Access, LoopNest, output_stage
+from tunesmith.operators import Operator
+from tunesmith.sketches.cpu.tiled.stages import LANES, StageChoices, stages_of, vectorize_loop
+from tunesmith.sketches.tir.loop_nest import LoopNest
 from tunesmith.space import Config
-
-# How many floats a vector register of the widest CPUs holds (AVX-512).
-LANES = 16
-# Loops longer than this are split before they are vectorised, or they become one huge vector.
-_WIDEST_VECTOR = 4 * LANES
 
 
 class TiledSchedule:
     """One schedule in the making: the TVM schedule, its blocks, and the choices of the config.
 
-    ``nest`` is the loop nest of what is scheduled.
+    ``definition`` is an unscheduled module that computes the operator, whose own loop nest is
+    ``nest``. Raises ``InstantiationError`` where it does not.
     """
 
-    def __init__(self, schedule: Any, nest: LoopNest, config: Config) -> None:
-        self.nest = nest
+    def __init__(self, definition: Any, operator: Operator, nest: LoopNest, config: Config) -> None:
         self.config = config
-        self.schedule = schedule
-        self.main = self.schedule.get_sblock(nest.block)
         self.inner = {
             axis.name: self._tile(axis.name)[-1]
             for axis in (*nest.tiled_spatial, *nest.tiled_reduction)
         }
+        choices = StageChoices.of(nest, config, self.inner)
+        self.stages = stages_of(definition, operator, nest, choices)
+        self.schedule = self.stages.schedule
+        self.nest = self.stages.nest
 
     def apply(self) -> Any:
         """The schedule, complete."""
-        padding = self._place_padding()
-        self._pack_inputs(padding)
-        output = output_stage(self.schedule, self.main, self.nest)
-        self._make_vector_axis_contiguous()
-        outer, middle, register = self._tile_output(output)
+        main, padding = self.stages.main, self.stages.padding
+        outer, middle, register = self._tile_output(self.stages.output)
         at_tile = self._choice("accumulate", "registers") == "tile"
         place = (outer if at_tile else middle)[-1]
-        self.schedule.compute_at(self.main, place, preserve_unit_loops=True)
-        sums = self._tile_reduction()
+        self.schedule.compute_at(main, place, preserve_unit_loops=True)
+        sums = self._tile_reduction(main)
         if padding is not None and self._choice("pad", "root") == "tile":
             self.schedule.compute_at(padding, outer[-1], preserve_unit_loops=True)
-            self._vectorize_last(padding)
+            vectorize_loop(self.schedule, self.schedule.get_loops(padding)[-1])
         self._parallelize(outer)
-        self._vectorize_loop(register[-1])
+        vectorize_loop(self.schedule, register[-1])
         # Last: parallel and vectorised loops need the reduction in one piece.
-        self._schedule_start(self.schedule.decompose_reduction(self.main, sums))
+        self._schedule_start(self.schedule.decompose_reduction(main, sums))
         return self.schedule
 
     # -- choices ---------------------------------------------------------------------------------
@@ -65,80 +60,6 @@ class TiledSchedule:
         order = self._choice(parameter, tuple(name for name in names if name in self.inner))
         units = [loop for name, loop in loops.items() if name not in self.inner]
         return [*units, *(loops[name] for name in order)]
-
-    # -- stages around the reduction -------------------------------------------------------------
-
-    def _place_padding(self) -> Any | None:
-        """Inline all producers but the last, and that too if the config says so."""
-        schedule = self.schedule
-        last = None
-        for index, name in enumerate(self.nest.producers):
-            block = schedule.get_sblock(name)
-            if index > 0 or self._choice("pad", "root") == "inline":
-                schedule.compute_inline(block)
-            else:
-                last = block
-        return last
-
-    def _pack_inputs(self, padding: Any | None) -> None:
-        for access in self.nest.inputs:
-            packing = packing_of(self.nest, access)
-            packed = packing is not None and self._choice(f"pack_{access.buffer}", False)
-            if packing is not None and packed:
-                stage = padding if access.produced else self._copy_of(access)
-                index_map = self._index_map(packing)
-                self.schedule.transform_layout(
-                    stage, ("write", 0), index_map, assume_injective_transform=True
-                )
-                if not access.produced:
-                    self._schedule_copy(stage, packing)
-        if padding is not None and self._choice("pad", "root") == "root":
-            loops = self.schedule.get_loops(padding)
-            self._vectorize_loop(loops[-1])
-            self.schedule.parallel(self.schedule.fuse(*loops[:-1]))
-
-    def _copy_of(self, access: Access) -> Any:
-        return self.schedule.cache_read(self.main, self.nest.inputs.index(access), "global")
-
-    def _index_map(self, packing: Packing) -> Any:
-        from tvm.tirx import IndexMap
-
-        rank = len(packing.access.shape)
-        return IndexMap.from_func(packing.index_map(self.inner), ndim=rank, index_dtype="int32")
-
-    def _schedule_copy(self, stage: Any, packing: Packing) -> None:
-        """Write the packed buffer in its own order: whole blocks shared among the cores."""
-        schedule = self.schedule
-        loops = schedule.get_loops(stage)
-        outer, inner = list(loops), []
-        for dimension, factor in packing.factors(self.inner).items():
-            outer[dimension], part = schedule.split(loops[dimension], [None, factor])
-            inner.append(part)
-        rest = [loop for d, loop in enumerate(outer) if d not in packing.leading]
-        leading = [outer[d] for d in packing.leading]
-        schedule.reorder(*leading, *rest, *inner)
-        self._vectorize_loop(inner[-1])
-        schedule.parallel(schedule.fuse(*leading, *rest[:1]) if leading else rest[0])
-
-    def _make_vector_axis_contiguous(self) -> None:
-        """Move the vectorised axis last in the buffer of sums, so that a vector is one store."""
-        from tvm.tirx import IndexMap
-
-        vector = self._choice("vectorize", None)
-        names = [axis.name for axis in self.nest.spatial]
-        if vector is None or vector == names[-1]:
-            return
-        position = names.index(vector)
-
-        def moved(*index: Any) -> tuple[Any, ...]:
-            return (*index[:position], *index[position + 1 :], index[position])
-
-        self.schedule.transform_layout(
-            self.main,
-            ("write", 0),
-            IndexMap.from_func(moved, ndim=len(names), index_dtype="int32"),
-            assume_injective_transform=True,
-        )
 
     # -- tiling ----------------------------------------------------------------------------------
 
@@ -157,7 +78,7 @@ class TiledSchedule:
         schedule.reorder(*outer, *middle, *register)
         return outer, middle, register
 
-    def _tile_reduction(self) -> Any:
+    def _tile_reduction(self, main: Any) -> Any:
         """Order the loops of the sums: outer reduction, middle tiles, inner reduction, registers.
 
         Returns the outermost reduction loop.
@@ -166,7 +87,7 @@ class TiledSchedule:
         spatial_names = [axis.name for axis in self.nest.spatial]
         reduction_names = [axis.name for axis in self.nest.reduction]
         count = len(spatial_names) + len(reduction_names)
-        loops = schedule.get_loops(self.main)[-count:]
+        loops = schedule.get_loops(main)[-count:]
         middle: dict[str, Any] = {}
         register: dict[str, Any] = {}
         for name, loop in zip(spatial_names, loops, strict=False):
@@ -183,7 +104,7 @@ class TiledSchedule:
         inner_sums = self._ordered("order_reduction", inner_sum, reduction_names)
         tiles = self._ordered("order_middle", middle, spatial_names)
         schedule.reorder(*sums, *tiles, *inner_sums, *register_loops)
-        self._vectorize_loop(register_loops[-1])
+        vectorize_loop(self.schedule, register_loops[-1])
         self._unroll(inner_sums, register_loops)
         return sums[0]
 
@@ -195,28 +116,12 @@ class TiledSchedule:
         """
         count = 2 * len(self.nest.spatial)
         loops = self.schedule.get_loops(start)[-count:]
-        self._vectorize_loop(loops[-1])
+        vectorize_loop(self.schedule, loops[-1])
 
     # -- annotations -----------------------------------------------------------------------------
 
     def _extent(self, loop: Any) -> int:
         return int(self.schedule.get(loop).extent)
-
-    def _vectorize_loop(self, loop: Any) -> None:
-        from tvm.tirx import IntImm
-
-        # A tile at an edge of the image may read less than others: vectors need a known length.
-        if not isinstance(self.schedule.get(loop).extent, IntImm):
-            return
-        extent = self._extent(loop)
-        if extent > _WIDEST_VECTOR and extent % LANES == 0:
-            _, loop = self.schedule.split(loop, [None, LANES])
-            extent = LANES
-        if 1 < extent <= _WIDEST_VECTOR:
-            self.schedule.vectorize(loop)
-
-    def _vectorize_last(self, block: Any) -> None:
-        self._vectorize_loop(self.schedule.get_loops(block)[-1])
 
     def _unroll(self, inner_sums: list[Any], register: list[Any]) -> None:
         """Unroll the register tile, then steps of the reduction while the body is small enough.

@@ -12,9 +12,9 @@ from tunesmith.operators import Operator
 from tunesmith.sketches.cpu.model.machine import Machine
 from tunesmith.sketches.cpu.tiled.estimate import estimate_of
 from tunesmith.sketches.cpu.tiled.packing import packing_of
-from tunesmith.sketches.cpu.tiled.schedule import LANES, TiledSchedule
+from tunesmith.sketches.cpu.tiled.schedule import TiledSchedule
+from tunesmith.sketches.cpu.tiled.stages import LANES
 from tunesmith.sketches.sketch import ScheduleSketch, instantiating
-from tunesmith.sketches.tir.definitions import begin
 from tunesmith.sketches.tir.hoisting import hoisted
 from tunesmith.sketches.tir.loop_nest import (
     Access,
@@ -80,7 +80,7 @@ class CpuTiled(ScheduleSketch):
     def schedule(self, operator: Operator, target: Target, config: Config, definition: Any) -> Any:
         nest = known_loop_nest(operator, self.name)
         with instantiating(_space(nest), config):
-            return TiledSchedule(*begin(definition, operator, nest), config).apply()
+            return TiledSchedule(definition, operator, nest, config).apply()
 
 
 # -- what may be vectorised -----------------------------------------------------------------------
