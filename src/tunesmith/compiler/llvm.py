@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import json
+import re
 from collections.abc import Iterable
 from ctypes import POINTER, byref, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
 from functools import lru_cache
@@ -26,6 +27,10 @@ _SORTING = ("tvm", "tvm_runtime_extra")
 _NONE, _RAW_STRING, _SMALL_STRING, _FIRST_OBJECT = 0, 8, 11, 64
 GENERIC = "generic"
 """LLVM's name of a processor that has only what all of its architecture have."""
+
+# LLVM's names of the instruction sets that it uses in kernels, where a processor has them. Virtual
+# machines hide many others, such as those for system software.
+_VECTORS_AND_BITS = re.compile(r"s{2,3}e\d|avx|amx|fma|f16c|bmi|popcnt$|lzcnt$|gfni|sve|sme")
 
 # Bytes of an object's header: two reference counts, its type and its deleter (TVMFFIObject).
 _OBJECT_HEADER = 24
@@ -45,18 +50,44 @@ class _Bytes(ctypes.Structure):
 
 @lru_cache(maxsize=1)
 def host_processor() -> str:
-    """LLVM's name for this machine's processor, such as ``znver4``."""
+    """LLVM's name of this machine's processor, such as ``znver4``, or of the one most like it whose
+    code runs here: a virtual machine may hide some of its instructions."""
+    named = named_processor()
+    missing = missing_instructions()
+    if not missing & features(named):
+        return named
+    usual = features(named)
+    runs = [name for name in sorted(processors()) if not missing & features(name)]
+    return min(runs, key=lambda name: len(features(name) ^ usual))
+
+
+def named_processor() -> str:
+    """LLVM's name of this machine's processor by its family and model alone."""
     return str(_call("target.llvm_get_system_cpu", read=_text))
+
+
+def missing_instructions() -> frozenset[str]:
+    """LLVM's names of the instruction sets that this machine is known not to have."""
+    found = _call("tvm.codegen.llvm.GetHostCPUFeatures")
+    nodes, pairs = _nodes(found)
+    _release(found)
+    names = (str(nodes[place]["data"]) for place in pairs[::2])
+    has = (nodes[nodes[place]["data"]["value"]]["data"] for place in pairs[1::2])  # of an IntImm
+    return frozenset(
+        name
+        for name, is_there in zip(names, has, strict=True)
+        if not is_there and _VECTORS_AND_BITS.match(name)
+    )
 
 
 @lru_cache(maxsize=8)
 def processors(triple: str | None = None) -> frozenset[str]:
     """The names of all processors that LLVM knows, of a platform or this machine's."""
-    some = host_processor() if triple is None else GENERIC
+    some = named_processor() if triple is None else GENERIC
     return frozenset(_ask("target.llvm_get_cpu_archlist", some, triple))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def features(processor: str, triple: str | None = None) -> frozenset[str]:
     """LLVM's names of a processor's features; ``triple`` is its platform if not this machine's."""
     return frozenset(_ask("target.llvm_get_cpu_features", processor, triple))
@@ -73,6 +104,13 @@ def _ask(function: str, processor: str, triple: str | None) -> Iterable[str]:
     for value in (described, target, names):
         _release(value)
     return [str(name) for name in json.loads(listed)]
+
+
+def _nodes(value: _Value) -> tuple[list[dict[str, Any]], list[int]]:
+    """What a map of TVM's objects consists of, which refers to its parts by their places, and where
+    its keys and values are, in turn."""
+    graph = json.loads(_call("ffi.ToJSONGraphString", value, _Value(_NONE), read=_text))
+    return graph["nodes"], graph["nodes"][graph["root_index"]]["data"]
 
 
 def _call(function: str, *arguments: _Value, read: Any = None) -> Any:
