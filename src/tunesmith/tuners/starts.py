@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.space import Config, Space, Value
+from tunesmith.space import Config, Space
 from tunesmith.tuners.view import View
 
 # Only so many of the best are looked at for some that are unlike each other.
@@ -111,11 +111,12 @@ def diverse(starts: Sequence[Start], count: int) -> list[Start]:
 
 def _numbered_values(configs: Sequence[Config]) -> npt.NDArray[np.int64]:
     """The values as numbers that tell those of a parameter apart, shape (configs, parameters)."""
-    columns = []
-    for name in configs[0]:
-        numbers: dict[Value, int] = {}
-        columns.append([numbers.setdefault(config[name], len(numbers)) for config in configs])
-    return np.array(columns).T
+    names = list(configs[0])
+    rows = np.empty((len(configs), len(names)), dtype=np.int64)
+    for place, values in enumerate(zip(*(each.values_of(names) for each in configs), strict=True)):
+        numbers = {value: number for number, value in enumerate(dict.fromkeys(values))}
+        rows[:, place] = [*map(numbers.__getitem__, values)]
+    return rows
 
 
 def _unlike(starts: Sequence[Start]) -> list[Start]:
