@@ -105,7 +105,7 @@ class Target:
             return llvm.host_processor() if self.triple is None else llvm.GENERIC
         if self.mcpu not in llvm.processors(self.triple):
             raise unknown_name("processor", self.mcpu, llvm.processors(self.triple))
-        if not _runs_64_bit_code(self.mcpu, self.triple):
+        if not llvm.runs_64_bit_code(self.mcpu, self.triple):
             raise UsageError(f"processor {self.mcpu} runs no 64-bit code: name a newer one")
         return self.mcpu
 
@@ -222,14 +222,15 @@ def instructions(processor: str, triple: str | None = None) -> frozenset[str]:
     These are a subset of LLVM's features, as others are tuning flags or irrelevant to kernels; and
     ``sve256`` and ``sve512`` where SVE's vectors are so long.
     """
-    known = frozenset(filter(_INSTRUCTIONS.match, llvm.features(processor, triple)))
-    if "sve" not in known:
-        return known
     here = triple is None and processor == llvm.host_processor()
-    return known | sve.length_features(processor, here=here)
+    return _with_lengths(llvm.features(processor, triple), processor, here=here)
 
 
-def _runs_64_bit_code(processor: str, triple: str | None) -> bool:
-    """Whether a processor is a 64-bit one. For others LLVM would abort the process."""
-    features = llvm.features(processor, triple)
-    return "64bit" in features or "64bit-mode" not in features  # names of x86 features
+def host_instructions() -> frozenset[str]:
+    """The instruction sets that this machine has: of those of its processor, what is not hidden."""
+    return _with_lengths(llvm.host_features(), llvm.named_processor(), here=True)
+
+
+def _with_lengths(features: frozenset[str], processor: str, *, here: bool) -> frozenset[str]:
+    known = frozenset(filter(_INSTRUCTIONS.match, features))
+    return known | sve.length_features(processor, here=here) if "sve" in known else known

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tunesmith.errors import SpaceError
 from tunesmith.features import Coordinates
 from tunesmith.features.config_rows import ConfigRows
 from tunesmith.space import Categorical, Config, Constraint, Factorization, Ordinal, Space
@@ -91,3 +92,9 @@ def test_values_that_are_equal_and_of_different_types_are_told_apart() -> None:
     rows = ConfigRows(space)
     numbers = rows.of(list(space.enumerate()))
     assert len({*map(tuple, numbers.tolist())}) == 4
+
+
+def test_a_value_that_a_listed_parameter_does_not_have() -> None:
+    rows = ConfigRows(Space([Ordinal("n", (1, 2)), MANY]))
+    with pytest.raises(SpaceError, match="n has no value 3"):
+        rows.of([Config({"n": 3, "many": (1 << 20, 1, 1, 1)})])

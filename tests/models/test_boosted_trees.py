@@ -121,6 +121,19 @@ def test_an_unknown_objective() -> None:
         cost_model("knn", 2, "rank")
 
 
+@pytest.mark.parametrize("depth", [0, 9])
+def test_too_many_levels_and_none(depth: int) -> None:
+    with pytest.raises(UsageError, match=rf"trees have 1 to 8 levels, not {depth}"):
+        BoostedTrees(2, growth=Growth(depth=depth))
+
+
+def test_another_number_of_features() -> None:
+    model = BoostedTrees(2)
+    model.fit(np.eye(2), np.array([1.0, 2.0]))
+    with pytest.raises(ValueError, match="the model has 2 features, not 3"):
+        model.predict(np.zeros((4, 3)))
+
+
 def test_without_xgboost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xgboost", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'tunesmith\[models\]'"):

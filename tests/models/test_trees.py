@@ -35,7 +35,7 @@ def grown(depth: int, base: float) -> tuple[Any, Trees]:
     return theirs, Trees.of(learner["gradient_booster"]["model"]["trees"])
 
 
-@pytest.mark.parametrize("depth", [1, 3, 6])
+@pytest.mark.parametrize("depth", [1, 3, 8])
 @pytest.mark.parametrize("rows", [1, 2, 128, 129, 700])
 @pytest.mark.parametrize("missing", [False, True])
 def test_they_predict_what_xgboost_predicts(depth: int, rows: int, missing: bool) -> None:
@@ -71,16 +71,16 @@ def test_a_model_gives_its_trees(objective: Objective) -> None:
 
 
 def test_too_deep_trees() -> None:
-    """A chain of 13 splits, each of whose left child is a leaf."""
-    nodes = range(13)
+    """A chain of 9 splits, each of whose left child is a leaf."""
+    nodes = range(9)
     chain = {
         "left_children": [child for node in nodes for child in (2 * node + 1, -1)] + [-1],
         "right_children": [child for node in nodes for child in (2 * node + 2, -1)] + [-1],
-        "split_indices": [0] * 27,
-        "split_conditions": [0.0] * 27,
-        "default_left": [0] * 27,
+        "split_indices": [0] * 19,
+        "split_conditions": [0.0] * 19,
+        "default_left": [0] * 19,
     }
-    with pytest.raises(ValueError, match="at most 12 levels of splits, not 13"):
+    with pytest.raises(ValueError, match="at most 8 levels of splits, not 9"):
         Trees.of([chain])
 
 
@@ -105,3 +105,26 @@ def test_no_rows() -> None:
     model = BoostedTrees(6, growth=Growth(rounds=3))
     model.fit(*data(50, 5))
     assert model.trees().predict(np.empty((0, 6))).shape == (0,)
+    assert model.predict(np.empty((0, 6))).means.shape == (0,)
+
+
+def test_no_trees_and_trees_without_splits() -> None:
+    features, _ = data(3, 6)
+    none = Trees.of([], 2.0)
+    np.testing.assert_array_equal(none.predict(features), [2.0] * 3)
+    np.testing.assert_array_equal(none.margins(features, 0.5), [0.5] * 3)
+    leaf = {
+        "left_children": [-1],
+        "right_children": [-1],
+        "split_indices": [0],
+        "split_conditions": [0.25],
+        "default_left": [0],
+    }
+    np.testing.assert_array_equal(Trees.of([leaf, leaf], 2.0).predict(features), [2.5] * 3)
+
+
+def test_numbers_that_float32_does_not_have() -> None:
+    theirs, ours = grown(3, 0.0)
+    features = np.array([[1e300] * 6, [-1e300] * 6])
+    expected = theirs.inplace_predict(features, predict_type="margin")
+    np.testing.assert_array_equal(ours.margins(features, 0.0), expected)

@@ -1,7 +1,8 @@
 """LLVM's data on processors, through TVM's C interface (``tvm/ffi/c_api.h``).
 
-A query takes 0.05 s. Importing TVM takes 1 s, and 3 s with PyTorch, which it imports; a process
-that only searches needs neither. A later import of TVM uses the libraries that are loaded here.
+The first query takes 0.05 s, others 2 to 4 ms. Importing TVM takes 1 s, and 3 s with PyTorch, which
+it imports; a process that only searches needs neither. A later import of TVM uses the libraries
+that are loaded here.
 """
 
 from __future__ import annotations
@@ -28,9 +29,14 @@ _NONE, _RAW_STRING, _SMALL_STRING, _FIRST_OBJECT = 0, 8, 11, 64
 GENERIC = "generic"
 """LLVM's name of a processor that has only what all of its architecture have."""
 
-# LLVM's names of the instruction sets that it uses in kernels, where a processor has them. Virtual
-# machines hide many others, such as those for system software.
-_VECTORS_AND_BITS = re.compile(r"s{2,3}e\d|avx|amx|fma|f16c|bmi|popcnt$|lzcnt$|gfni|sve|sme")
+# LLVM's names of the features that it uses in any code for a processor that has them: vectors,
+# bits, more registers (APX), and the versions of Arm. Virtual machines hide many others, for system
+# software; and AMX, which no program of ours uses.
+_IN_ANY_CODE = re.compile(
+    r"s{2,3}e\d|avx|fma|f16c|bmi|xop$|tbm$|movbe$|popcnt$|lzcnt$|gfni$"
+    r"|egpr$|ndd$|ccmp$|nf$|cf$|zu$|ppx$|push2pop2$"
+    r"|neon|sve|sme|dotprod|i8mm|bf16|fullfp16|sha[23]$|v[89]"
+)
 
 # Bytes of an object's header: two reference counts, its type and its deleter (TVMFFIObject).
 _OBJECT_HEADER = 24
@@ -52,13 +58,27 @@ class _Bytes(ctypes.Structure):
 def host_processor() -> str:
     """LLVM's name of this machine's processor, such as ``znver4``, or of the one most like it whose
     code runs here: a virtual machine may hide some of its instructions."""
-    named = named_processor()
-    missing = missing_instructions()
-    if not missing & features(named):
-        return named
+    named, here = named_processor(), host_features()
     usual = features(named)
-    runs = [name for name in sorted(processors()) if not missing & features(name)]
-    return min(runs, key=lambda name: len(features(name) ^ usual))
+    if here == usual:
+        return named
+    runs = [
+        name
+        for name in sorted(processors())
+        if runs_64_bit_code(name) and set(filter(_IN_ANY_CODE.match, features(name))) <= here
+    ]
+    return min(runs, key=lambda name: len(features(name) ^ usual), default=GENERIC)
+
+
+@lru_cache(maxsize=1)
+def host_features() -> frozenset[str]:
+    """LLVM's names of the features of this machine's processor, without those that are hidden."""
+    told = known_features()
+    return frozenset(
+        name
+        for name in features(named_processor())
+        if told.get(name, True) or not _IN_ANY_CODE.match(name)
+    )
 
 
 def named_processor() -> str:
@@ -66,18 +86,26 @@ def named_processor() -> str:
     return str(_call("target.llvm_get_system_cpu", read=_text))
 
 
-def missing_instructions() -> frozenset[str]:
-    """LLVM's names of the instruction sets that this machine is known not to have."""
+def known_features() -> dict[str, bool]:
+    """Whether this machine has a feature, by LLVM's names of those that LLVM looks for."""
     found = _call("tvm.codegen.llvm.GetHostCPUFeatures")
-    nodes, pairs = _nodes(found)
+    graph = json.loads(_call("ffi.ToJSONGraphString", found, _Value(_NONE), read=_text))
     _release(found)
-    names = (str(nodes[place]["data"]) for place in pairs[::2])
-    has = (nodes[nodes[place]["data"]["value"]]["data"] for place in pairs[1::2])  # of an IntImm
-    return frozenset(
-        name
-        for name, is_there in zip(names, has, strict=True)
-        if not is_there and _VECTORS_AND_BITS.match(name)
-    )
+    # Objects refer to others by their place: a map to its keys and values in turn, and these, which
+    # are TVM's integers, to a plain one.
+    parts = [node.get("data") for node in graph["nodes"]]
+    entries = parts[graph["root_index"]]
+    keys, values = entries[::2], entries[1::2]
+    return {
+        str(parts[key]): bool(parts[parts[value]["value"]])
+        for key, value in zip(keys, values, strict=True)
+    }
+
+
+def runs_64_bit_code(processor: str, triple: str | None = None) -> bool:
+    """Whether a processor is a 64-bit one. For others LLVM would abort the process."""
+    known = features(processor, triple)
+    return "64bit" in known or "64bit-mode" not in known  # names of x86 features
 
 
 @lru_cache(maxsize=8)
@@ -104,13 +132,6 @@ def _ask(function: str, processor: str, triple: str | None) -> Iterable[str]:
     for value in (described, target, names):
         _release(value)
     return [str(name) for name in json.loads(listed)]
-
-
-def _nodes(value: _Value) -> tuple[list[dict[str, Any]], list[int]]:
-    """What a map of TVM's objects consists of, which refers to its parts by their places, and where
-    its keys and values are, in turn."""
-    graph = json.loads(_call("ffi.ToJSONGraphString", value, _Value(_NONE), read=_text))
-    return graph["nodes"], graph["nodes"][graph["root_index"]]["data"]
 
 
 def _call(function: str, *arguments: _Value, read: Any = None) -> Any:

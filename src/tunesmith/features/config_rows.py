@@ -14,11 +14,12 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.errors import SpaceError
 from tunesmith.features.coordinates import Coordinates
 from tunesmith.space import Config, Parameter, Space, Value
 from tunesmith.space.columns import Frame, column_of, magnitude, take
 from tunesmith.space.constraint import Constraint
-from tunesmith.space.value import identity
+from tunesmith.space.value import identity, quote
 
 Rows = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
@@ -171,11 +172,16 @@ class _Values:
             self.numbers([parameter.value_at(index) for index in range(self.cardinality)])
 
     def numbers(self, values: Sequence[Value]) -> Rows:
-        """The numbers of values, shape (values,)."""
+        """The numbers of values, shape (values,); new ones get the next numbers.
+
+        Raises ``SpaceError`` for a value that a listed parameter does not have.
+        """
         known = self._numbers
         keys = [*map(identity, values)]
         for key, value in zip(keys, values, strict=True):
             if key not in known:
+                if len(known) == self.cardinality:
+                    raise SpaceError(f"{self.parameter.name} has no value {quote(value)}")
                 known[key] = len(known)
                 self.known.append(value)
         return np.array([known[key] for key in keys], dtype=np.int64)

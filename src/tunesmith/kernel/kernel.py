@@ -27,7 +27,7 @@ from tunesmith.sketches.tir.weights import (
     without_weights,
 )
 from tunesmith.space import Config
-from tunesmith.target import Target, instructions
+from tunesmith.target import Target, host_instructions, instructions
 
 
 class Kernel:
@@ -219,7 +219,7 @@ class Kernel:
             missing = missing_on_aarch64(needed)  # LLVM may not be here
         else:
             own = Target(self.target.kind).processor
-            missing, here = {*instructions(self.processor) - instructions(own)}, f" ({own})"
+            missing, here = {*instructions(self.processor) - host_instructions()}, f" ({own})"
         if missing:
             raise TunesmithError(
                 f"the kernel was compiled for {self.processor} and needs "

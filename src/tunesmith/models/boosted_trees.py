@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from tunesmith.errors import MissingDependencyError, UsageError, first_line
 from tunesmith.models.cost_model import Objective, Prediction
-from tunesmith.models.trees import Trees
+from tunesmith.models.trees import DEEPEST, Trees
 
 Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.float32]
@@ -30,9 +30,9 @@ class Growth:
     """How trees grow; by default with the values of AutoTVM's implementation, but for 80 rounds,
     always: that one goes on until it finds no more of the best points.
 
-    Each of ``rounds`` trees has at most ``depth`` splits on a way down, and its leaves count by
-    ``rate``. ``rows`` and ``columns`` are the shares of points and features, drawn anew, that it
-    learns from; ``least_weight`` is what a leaf needs in points.
+    Each of ``rounds`` trees has at most ``depth`` splits on a way down, from 1 to 8, and its leaves
+    count by ``rate``. ``rows`` and ``columns`` are the shares of points and features, drawn anew,
+    that it learns from; ``least_weight`` is what a leaf needs in points.
     """
 
     rounds: int = 80
@@ -57,8 +57,8 @@ class BoostedTrees:
     """A ``CostModel`` without uncertainty.
 
     With the objective ``rank`` predictions have the order of the values, but neither their unit nor
-    their scale. Raises ``UsageError`` for another objective than ``rank`` and ``regression``,
-    ``MissingDependencyError`` without XGBoost.
+    their scale. Raises ``UsageError`` for another objective than ``rank`` and ``regression``, and
+    for another depth than 1 to 8, ``MissingDependencyError`` without XGBoost.
     """
 
     objectives: ClassVar[tuple[Objective, ...]] = ("rank", "regression")
@@ -70,6 +70,8 @@ class BoostedTrees:
             raise UsageError(f"the objective must be rank or regression, not {objective!r}")
         self.objective = objective
         self.growth = growth or Growth()
+        if not 1 <= self.growth.depth <= DEEPEST:
+            raise UsageError(f"trees have 1 to {DEEPEST} levels, not {self.growth.depth}")
         self._features = features
         self._xgboost = _xgboost()
         self._trees = Trees.of([])
@@ -115,11 +117,13 @@ class BoostedTrees:
         objective = _rank_objective(scaled, groups) if is_rank else None
         grown = self._xgboost.train(settings, data, growth.rounds, obj=objective)
         learner = json.loads(grown.save_raw("json"))["learner"]
-        self._base = _base_score(learner["learner_model_param"]["base_score"])
         self._trees = Trees.of(learner["gradient_booster"]["model"]["trees"])
+        self._base = _base_score(learner["learner_model_param"]["base_score"])
 
     def predict(self, features: Array) -> Prediction:
-        """As in ``CostModel``."""
+        """As in ``CostModel``. Raises ``ValueError`` for another number of features."""
+        if features.shape[1] != self._features:
+            raise ValueError(f"the model has {self._features} features, not {features.shape[1]}")
         margins = self._trees.margins(features, self._base).astype(np.float64)
         return Prediction(self._least + self._range * margins, None)
 

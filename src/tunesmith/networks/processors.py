@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tunesmith.errors import TunesmithError
 from tunesmith.networks.description import Description
-from tunesmith.target import Target, instructions
+from tunesmith.target import Target, host_instructions, instructions
 
 
 def needed_instructions(processor: str, triple: str | None = None) -> list[str]:
@@ -20,7 +20,7 @@ def needed_instructions(processor: str, triple: str | None = None) -> list[str]:
 
 def missing_instructions(processor: str, triple: str | None = None) -> set[str]:
     """What code that is compiled for a processor may use, and this machine's processor lacks."""
-    return set(needed_instructions(processor, triple)) - Target().instructions
+    return set(needed_instructions(processor, triple)) - host_instructions()
 
 
 def runs_here(target: Target) -> bool:

@@ -16,15 +16,15 @@ def shuffled(vectors: Sequence[Any], lanes: Sequence[int]) -> Any:
     """The ``lanes`` of a concatenation of vectors."""
     from tvm import tirx
 
-    return tirx.Shuffle(list(vectors), _numbers(tuple(lanes)))
+    return tirx.Shuffle(list(vectors), list(_lane_constants(tuple(lanes))))
 
 
 @cache
-def _numbers(lanes: tuple[int, ...]) -> list[Any]:
-    """As constants of a program: of thousands of shuffles nearly all are alike."""
+def _lane_constants(lanes: tuple[int, ...]) -> tuple[Any, ...]:
+    """Numbers of lanes as TIR has them. A program has thousands, of a few shuffles."""
     from tvm import tirx
 
-    return [tirx.IntImm("int32", lane) for lane in lanes]
+    return tuple(tirx.IntImm("int32", lane) for lane in lanes)
 
 
 def riffled(vectors: Sequence[Any], lanes: int) -> list[Any]:

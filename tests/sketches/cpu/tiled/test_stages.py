@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tunesmith.compiler.program_hash import program_hash
-from tunesmith.errors import InstantiationError
 from tunesmith.operators import Operator, conv2d, matmul
 from tunesmith.sketches.cpu.tiled import stages
 from tunesmith.sketches.cpu.tiled.sketch import CpuTiled
@@ -90,10 +89,3 @@ def test_what_goes_on_from_a_copy_leaves_the_kept_one_as_it_is() -> None:
     second = stages_of(definition, PRODUCT, nest, chosen)
     assert program_hash(second.schedule.mod) == before
     assert len(second.schedule.get_loops(second.main)) == 3
-
-
-def test_what_cannot_be_scheduled_is_not_kept() -> None:
-    config = SKETCH.default(PRODUCT, TARGET).replace(vectorize="i")
-    for _ in range(2):
-        with pytest.raises(InstantiationError, match="no such config"):
-            SKETCH.program(PRODUCT, TARGET, config)

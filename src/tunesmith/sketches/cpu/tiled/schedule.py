@@ -15,8 +15,8 @@ from tunesmith.space import Config
 class TiledSchedule:
     """One schedule in the making: the TVM schedule, its blocks, and the choices of the config.
 
-    ``definition`` is an unscheduled module that computes the operator, whose own loop nest is
-    ``nest``. Raises ``InstantiationError`` where it does not.
+    ``definition`` is an unscheduled module of the operator, and ``nest`` the operator's own loop
+    nest. Raises ``InstantiationError`` for a definition that computes something else.
     """
 
     def __init__(self, definition: Any, operator: Operator, nest: LoopNest, config: Config) -> None:

@@ -74,7 +74,7 @@ class Stages:
 
 
 def stages_of(definition: Any, operator: Operator, nest: LoopNest, choices: StageChoices) -> Stages:
-    """The stages of a definition of an operator, whose own loop nest is ``nest``.
+    """The stages of a definition of an operator. ``nest`` is the operator's own loop nest.
 
     Raises ``InstantiationError`` like ``begin``.
     """
@@ -90,24 +90,22 @@ def _kept(operator: Operator, nest: LoopNest, choices: StageChoices) -> Stages:
 
 
 def _made(definition: Any, operator: Operator, nest: LoopNest, choices: StageChoices) -> Stages:
-    schedule, own = begin(definition, operator, nest)
-    main = schedule.get_sblock(own.block)
-    padding = _place_padding(schedule, own, choices)
-    packings = {access.buffer: packing_of(own, access) for access in own.inputs}
+    schedule, found = begin(definition, operator, nest)
+    main = schedule.get_sblock(found.block)
+    padding = _place_padding(schedule, found, choices)
     tiles = {buffer: dict(inner) for buffer, inner in choices.packed}
-    for access in own.inputs:
-        packing = packings[access.buffer]
+    for number, access in enumerate(found.inputs):
+        packing = packing_of(found, access)
         if packing is not None and access.buffer in tiles:
-            number = own.inputs.index(access)
-            copied = padding if access.produced else schedule.cache_read(main, number, "global")
-            _pack(schedule, copied, packing, tiles[access.buffer])
+            writer = padding if access.produced else schedule.cache_read(main, number, "global")
+            _pack(schedule, writer, packing, tiles[access.buffer])
     if padding is not None and choices.pad == "root":
         loops = schedule.get_loops(padding)
         vectorize_loop(schedule, loops[-1])
         schedule.parallel(schedule.fuse(*loops[:-1]))
-    output = output_stage(schedule, main, own)
-    _make_contiguous(schedule, main, [axis.name for axis in own.spatial], choices.vector)
-    return Stages(schedule, own, main, output, padding)
+    output = output_stage(schedule, main, found)
+    _make_contiguous(schedule, main, [axis.name for axis in found.spatial], choices.vector)
+    return Stages(schedule, found, main, output, padding)
 
 
 def _place_padding(schedule: Any, nest: LoopNest, choices: StageChoices) -> Any | None:
