@@ -68,7 +68,7 @@ def split_features() -> Iterator[dict[str, Any]]:
 
     The mean ``seconds`` of so many ``programs``, and of these the ``compiler``'s: until the sketch
     has scheduled a program by TVM, and TVM has lowered its loops. The rest is the program's hash,
-    reading the loops, and the estimate.
+    reading the loops, and the estimate. What programs of a sketch share was made before.
     """
     task = _task()
     operator, target = task.operator, task.target.resolved()
