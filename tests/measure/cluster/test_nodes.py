@@ -120,9 +120,10 @@ def test_others_measure_what_lost_nodes_had_in_hand(cluster: RayCluster) -> None
             measurer.submit(SLOW)
             found = until(measurer, lambda: all(node.hand for node in measurer._ours()))
             cluster.workers()[0].kill()
+            # One that had nothing in hand any more is missed when it is given something.
+            found += until(measurer, lambda: said.number("is lost") == 2)
             found += the_rest(measurer)
             assert_all(found)
-            assert said.number("is lost") == 2
 
         problem = TaskProblem(TASK, FaultySketch())
         with open_store("sqlite://") as store:
