@@ -31,8 +31,8 @@ GENERIC = "generic"
 
 # LLVM's names of the features that it uses in any code for a processor that has them: vectors,
 # bits, more registers (APX), and the versions of Arm. Virtual machines hide many others, for system
-# software; and AMX, which no program of ours uses. Which of these are recorded with a kernel is said
-# in ``tunesmith.target``.
+# software; and AMX, which no program of ours uses. ``tunesmith.target`` says which of these are
+# recorded with a kernel.
 _IN_ANY_CODE = re.compile(
     r"s{2,3}e\d|avx|fma|f16c|bmi|xop$|tbm$|movbe$|popcnt$|lzcnt$|gfni$"
     r"|egpr$|ndd$|ccmp$|nf$|cf$|zu$|ppx$|push2pop2$"
