@@ -35,9 +35,10 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
-def wait_for(condition: Callable[[], T]) -> T:
-    """What the condition gives once it is true of it, within three seconds."""
-    for _ in range(150):
+def wait_for(condition: Callable[[], T], seconds: float = 3.0) -> T:
+    """What the condition gives once it is true of it, within so many seconds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
         if result := condition():
             return result
         time.sleep(0.02)
@@ -109,7 +110,6 @@ from tunesmith.measure.command.measurer import CommandProblem
 from tunesmith.problem import MeasureSettings
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.testing.trials import candidates
-from tunesmith.testing.trials import candidates
 
 trial = 'sh -c "echo $$ > pids; sleep {n} & echo $! >> pids; mv pids ready; wait"'
 problem = CommandProblem(Space([Ordinal("n", (0, 60))]), trial)
@@ -139,7 +139,7 @@ def test_commands_die_with_the_tuning_process(
         stderr=subprocess.DEVNULL,
     )
     try:
-        pids = wait_for(lambda: running_pair(tmp_path / "ready"))
+        pids = wait_for(lambda: running_pair(tmp_path / "ready"), PATIENCE)
         process.send_signal(number)
         process.wait(timeout=PATIENCE)
         assert wait_for(lambda: not any(map(is_running, pids)))
@@ -150,7 +150,10 @@ def test_commands_die_with_the_tuning_process(
 
 def running_pair(path: Path) -> list[int]:
     """The processes of a trial that hangs: the shell and what it waits for."""
-    pids = list(map(int, path.read_text().split())) if path.exists() else []
+    try:
+        pids = list(map(int, path.read_text().split()))
+    except FileNotFoundError:  # Not written yet, or removed: it was of the trial that ended.
+        return []
     return pids if len(pids) == 2 and all(map(is_running, pids)) else []
 
 
