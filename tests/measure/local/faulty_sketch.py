@@ -185,8 +185,11 @@ def _segfault(data: Any, weight: Any, result: Any) -> list[Any]:
     return [_call("handle", "memset", place, 0, _long(1 << 40))]
 
 
-def _signal_worker(number: int) -> Callable[..., list[Any]]:
-    return lambda *_: [_call("int32", "kill", _call("int32", "getppid"), number)]
+def _signal_worker(number: int, *then: str) -> Callable[..., list[Any]]:
+    return lambda *_: [
+        _call("int32", "kill", _call("int32", "getppid"), number),
+        *(_call("int32", function) for function in then),
+    ]
 
 
 RUN_FAULTS: dict[str, Callable[..., list[Any]]] = {
@@ -208,7 +211,8 @@ RUN_FAULTS: dict[str, Callable[..., list[Any]]] = {
         _call("int32", "pause"),
     ],
     "unknown_symbol": lambda *_: [_call("int32", "no_such_function_anywhere")],
-    "kill_worker": _signal_worker(signal.SIGKILL),
+    # Once: a second signal may find the worker gone, and then kills the worker's own parent.
+    "kill_worker": _signal_worker(signal.SIGKILL, "pause"),
     "stop_worker": _signal_worker(signal.SIGSTOP),
 }
 
