@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from tunesmith.measurement import (
     DeviceState,
     Measurement,
     Outcome,
+    _warn_of_phase,
 )
 from tunesmith.space import Config
 
@@ -88,3 +90,27 @@ def test_a_phase_takes_no_less_than_nothing_and_no_more_than_a_week(
     found = Measurement(CONFIG, Outcome.NO_ERROR, (1.0,), build_time=phase, run_time=1.0).checked()
     assert (found.build_time, found.run_time) == (counted, 1.0)
     assert found == replace(found.checked(), config=CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("phase", "told"),
+    [
+        (math.nan, "a time of a build that is no number; it counts as 0"),
+        (-1.0, "a time of a build that is less than 0; it counts as 0"),
+        (math.inf, "a time of a build that is longer than a week; it counts as a week"),
+    ],
+)
+def test_odd_phases_are_told_of_once(
+    phase: float, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    _warn_of_phase.cache_clear()
+    odd = Measurement(CONFIG, Outcome.NO_ERROR, (1.0,), build_time=phase, run_time=1.0)
+    for _ in range(3):
+        odd.checked()
+    assert [each.getMessage() for each in caplog.records] == [
+        f"tunesmith: the measurer reports {told}: correct the measurer"
+    ]
+
+
+def test_throughput_is_finite() -> None:
+    assert Measurement(CONFIG, Outcome.NO_ERROR, (5e-324,)).throughput == sys.float_info.max

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import enum
+import logging
 import math
 import statistics
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tunesmith.errors import one_line
 
 if TYPE_CHECKING:
     from tunesmith.space import Config
+
+_LOGGER = logging.getLogger("tunesmith")
 
 
 class Outcome(enum.Enum):
@@ -140,7 +145,8 @@ class Measurement:
 
         A valid trial without a time of a call, or with one that is no finite number above 0,
         becomes one that failed, and its message says so. A phase that took no time, or less, counts
-        as 0 seconds; one longer than ``LONGEST_PHASE`` counts as that.
+        as 0 seconds; one longer than ``LONGEST_PHASE`` counts as that. What is odd about phases
+        is logged, once in a process.
         """
         found = self
         wrong = [it for it in self.run_seconds if not 0.0 < _number(it) < math.inf]
@@ -153,7 +159,7 @@ class Measurement:
                 message=f"the measurer reports {what}",
             )
         phases = self.build_time, self.run_time
-        build, run = map(_phase, phases)
+        build, run = _phase("build", self.build_time), _phase("run", self.run_time)
         return found if phases == (build, run) else replace(found, build_time=build, run_time=run)
 
     @property
@@ -173,8 +179,8 @@ class Measurement:
 
     @property
     def throughput(self) -> float:
-        """Calls per second, which tuners maximise; 0 for an invalid trial."""
-        return 1.0 / self.seconds if self.valid else 0.0
+        """Calls per second, which tuners maximise, as a finite number; 0 for an invalid trial."""
+        return min(1.0 / self.seconds, sys.float_info.max) if self.valid else 0.0
 
     def summary(self, flops: float | None) -> dict[str, Any]:
         """``seconds``, ``gflops`` (None without ``flops``) and ``config``, JSON-ready.
@@ -203,7 +209,25 @@ def _shown(value: Any) -> str:
     return one_line(repr(value)) if math.isnan(number) else repr(number)
 
 
-def _phase(seconds: object) -> float:
+def _phase(name: str, seconds: object) -> float:
     """Seconds of a phase that make sense."""
     number = _number(seconds)
-    return min(number, LONGEST_PHASE) if number > 0.0 else 0.0
+    if 0.0 <= number <= LONGEST_PHASE:
+        return number
+    if number > LONGEST_PHASE:
+        _warn_of_phase(name, "longer than a week", "a week")
+        return LONGEST_PHASE
+    _warn_of_phase(name, "less than 0" if number < 0.0 else "no number", "0")
+    return 0.0
+
+
+@cache
+def _warn_of_phase(name: str, oddness: str, counted: str) -> None:
+    """Log what is odd about the times of a phase; not again."""
+    _LOGGER.warning(
+        "tunesmith: the measurer reports a time of a %s that is %s; it counts as %s: correct the "
+        "measurer",
+        name,
+        oddness,
+        counted,
+    )

@@ -362,3 +362,11 @@ def test_the_session_tells_how_the_run_was_made(store: Store) -> None:
     assert session.target == {"kind": "script"}
     assert session.default == config(2)
     assert result.resumed == 0
+
+
+def test_a_run_that_is_short_for_its_tuner_is_told_of(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    tune(Scripted(), "genetic", Budget(trials=5), store=store)
+    [told] = [record.getMessage() for record in caplog.records]
+    assert told.startswith("tunesmith: tuner 'genetic': its first 100 configs are random")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from typer import Option
 
 from tunesmith.cli import options as opt
-from tunesmith.cli.output import command_line, print_page, remarks
+from tunesmith.cli.output import command_line, print_page, remark, remarks
 from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
@@ -62,10 +62,15 @@ def compare(
     from tunesmith.bench.compare.summary import summarise
     from tunesmith.bench.compare.tuners import choose_tuners
     from tunesmith.bench.pages.figure_files import make_folder
+    from tunesmith.tuners.short_runs import short_run
 
     settings = CompareSettings(repeats, seconds, trials, seed, workers)
     chosen = choose_tuners(tuners or ())
     comparison = Comparison(choose_problems(problems or ()), chosen, settings, output, store)
+    for each in chosen:
+        short = short_run(each.tuner, trials and trials * each.multiplier)
+        if short:
+            remark(short)
     make_folder(output)
     if fresh:
         comparison.forget()

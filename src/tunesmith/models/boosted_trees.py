@@ -86,7 +86,8 @@ class BoostedTrees:
         groups: Groups | None = None,
         weights: Array | None = None,
     ) -> None:
-        """As in ``CostModel``. Features may be NaN, which means that they are not known.
+        """As in ``CostModel``. Features may be NaN, which means that they are not known; XGBoost
+        refuses infinite ones.
 
         ``groups``, shape (n,), number the tasks that points are of: the objective ``rank`` compares
         only points of the same one. ``weights``, shape (n,), are for the objective ``regression``.

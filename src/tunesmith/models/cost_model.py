@@ -35,7 +35,8 @@ class CostModel(Protocol):
     def fit(self, features: Array, values: Array) -> None:
         """Learn from n points, at least one, and forget all earlier ones.
 
-        ``features`` have shape (n, features), ``values`` (n,); all are finite.
+        ``features`` have shape (n, features), ``values`` (n,); all are finite. A model may raise
+        what its library does: a search goes on without it.
         """
         ...
 

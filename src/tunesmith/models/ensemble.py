@@ -15,6 +15,9 @@ from tunesmith.models.cost_model import CostModel, Prediction
 
 Array = npt.NDArray[np.float64]
 
+MEMBERS = 5
+"""How many models the paper's ensembles have."""
+
 
 class BootstrapEnsemble:
     """A ``CostModel`` with uncertainty, of ``members`` models by ``make``.
@@ -23,9 +26,16 @@ class BootstrapEnsemble:
     standard deviations over the members.
     """
 
-    def __init__(self, make: Callable[[], CostModel], members: int = 5, seed: int = 0) -> None:
+    def __init__(
+        self, make: Callable[[], CostModel], members: int = MEMBERS, seed: int = 0
+    ) -> None:
         self._models = [make() for _ in range(members)]
         self._seed = seed
+
+    @property
+    def members(self) -> int:
+        """How many models predict together."""
+        return len(self._models)
 
     def fit(self, features: Array, values: Array) -> None:
         """As in ``CostModel``."""

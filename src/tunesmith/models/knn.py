@@ -32,7 +32,7 @@ _LEAST_DISTANCE = 1e-30
 class KnnRegressor:
     """Predicts a point's value as a weighted mean of the values of its ``k`` nearest known points.
 
-    A ``CostModel`` without uncertainty, for values of 0 or more. ``widths`` is how many features
+    A ``CostModel`` without uncertainty. ``widths`` is how many features
     each gene has, by default one; ``unordered`` has the indices of the genes whose values have no
     order. Points at the same distance share the remaining places among the nearest ``k``, so the
     order of the known points has no influence.
@@ -54,14 +54,14 @@ class KnnRegressor:
         self._values: Array = np.empty(0)
 
     def fit(self, features: Array, values: Array) -> None:
-        """As in ``CostModel``; values must be 0 or more."""
+        """As in ``CostModel``."""
         for gene in self._genes:
             gene.learn(features)
         self._values = np.array(values)
 
     def predict(self, features: Array) -> Prediction:
         """As in ``CostModel``."""
-        highest = float(self._values.max()) or 1.0  # sums of huge values would overflow
+        highest = float(np.abs(self._values).max()) or 1.0  # sums of huge values would overflow
         shares = self._values / highest
         step = max(1, _PAIRS_AT_ONCE // len(shares))
         blocks = [

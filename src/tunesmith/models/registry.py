@@ -24,7 +24,10 @@ class MakeModel(Protocol):
     takes as its argument ``loops`` how many of them the features are of.
     """
 
-    def __call__(self, features: int, **options: Any) -> CostModel: ...
+    def __call__(self, features: int, **options: Any) -> CostModel:
+        """A model for points of so many features. Raises ``MissingDependencyError`` if the package
+        that it needs is not installed."""
+        ...
 
 
 def _model_class(found: object) -> MakeModel | None:

@@ -29,8 +29,9 @@ LARGE_SPACES = (
     "mixed",
     "constrained",
     "billions",
+    "10^18",
 )
-SMALL_SPACES = ("one point", "fifteen points", "few valid")
+SMALL_SPACES = ("one point", "fifteen points", "few valid", "five of 10^9")
 
 
 @cache
@@ -42,6 +43,8 @@ def space_named(name: str) -> Space:
         Ordinal("unroll", (0, 4, 16, 64)),
         Categorical("layout", ("NCHW", "NHWC")),
     ]
+    digits = tuple(range(10))
+    fixed = " and ".join(f"{name} == {place}" for place, name in enumerate("abcdefgh"))
     spaces = {
         "factorization": lambda: Space([Factorization("x", 4096, 4)]),
         "permutation": lambda: Space([Permutation("order", tuple(range(6)))]),
@@ -50,6 +53,10 @@ def space_named(name: str) -> Space:
         "mixed": lambda: Space([*tiles, *rest]),
         "constrained": lambda: Space([*tiles, *rest], [Constraint("x[2] * y[2] <= 32")]),
         "billions": lambda: Space([Factorization(n, 1 << 20, 4) for n in "abcd"]),
+        "10^18": lambda: Space([Ordinal(n, digits) for n in "abcdefghijklmnopqr"]),
+        "five of 10^9": lambda: Space(
+            [Ordinal(name, digits) for name in "abcdefghi"], [Constraint(f"{fixed} and i % 2 == 1")]
+        ),
         "one point": lambda: Space([Factorization("x", 1, 2)]),
         "fifteen points": lambda: Space([Factorization("x", 16, 3)]),
         "few valid": lambda: Space(

@@ -63,8 +63,8 @@ def _groups(series: Series) -> list[str]:
 
 
 def scores(series: Sequence[Series], log_speeds: Callable[[Series], Array]) -> list[Score]:
-    """The score of each task that has enough valid trials by a machine. Larger predictions are
-    faster."""
+    """The score of each task that has enough valid trials by a machine. ``log_speeds`` predicts for
+    a series numbers of any unit, shape (configs,), of which larger ones are faster."""
     compared: dict[tuple[Task, str], list[Series]] = {}
     for each in series:
         compared.setdefault(each.compared, []).append(each)

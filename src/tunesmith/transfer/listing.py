@@ -29,6 +29,7 @@ class Listed:
     state: str
 
     def to_json(self) -> dict[str, Any]:
+        """Its fields, JSON-ready."""
         return asdict(self)
 
 

@@ -197,8 +197,8 @@ def problem_of(series: Series) -> TaskProblem | None:
 
 
 def predicted(model: GlobalModel | None, series: Series) -> Array:
-    """What a model, or without one the sketch's estimates, say of a series whose sketch is known;
-    larger is faster."""
+    """What a model, or without one the sketch's estimates, say of a series whose sketch is known:
+    logarithms to base 2 of calls a second, but for a constant, shape (configs,)."""
     problem = problem_of(series)
     assert problem is not None
     estimates = problem.estimates_with_parts(series.configs)

@@ -34,6 +34,10 @@ class Genetic(Tuner):
     elites: int = option(3, "best configs so far that stay parents in each generation")
     mutation: float = option(0.1, "probability that a child's parameter is drawn anew")
 
+    @property
+    def random_start(self) -> int:
+        return self.population
+
     def check(self) -> None:
         self.require_least(2, "population")
         self.require(

@@ -48,6 +48,10 @@ class Nose(Tuner):
     mutation: float = option(0.3, "probability that an offspring's parameter is drawn anew (p)")
     neighbours: int = option(9, "nearest measured configs that a prediction is made of (k)")
 
+    @property
+    def random_start(self) -> int:
+        return self.population
+
     def check(self) -> None:
         self.require_least(2, "population")
         self.require(

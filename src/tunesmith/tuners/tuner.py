@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
@@ -63,6 +62,11 @@ class Tuner(ABC):
         A run starts its searches with this. By default it calls ``start`` with the space.
         """
         return self.start(view.space, seed)
+
+    @property
+    def random_start(self) -> int:
+        """How many configs are random with which a run begins that knows nothing yet."""
+        return 0
 
     def check(self) -> None:  # noqa: B027 # a hook
         """Raise ``UsageError`` for a value out of range. The types have been checked."""
@@ -194,9 +198,8 @@ class Search(ABC):
 def fitness(measurement: Measurement) -> float:
     """The throughput in calls per second, finite and not negative.
 
-    It is 0 for failures and for times that are not positive and finite. If it would overflow, it is
-    the largest float.
+    It is 0 for failures and for times that are not positive and finite.
     """
     if not measurement.valid or not 0.0 < measurement.seconds < math.inf:
         return 0.0
-    return min(1.0 / measurement.seconds, sys.float_info.max)
+    return measurement.throughput

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -22,6 +23,7 @@ from tunesmith.transfer.model import GlobalModel
 from tunesmith.transfer.of_store import Transfer, model_for
 from tunesmith.tuners import Tuner
 from tunesmith.tuners import tuner as tuner_by_name
+from tunesmith.tuners.short_runs import short_run
 from tunesmith.tuning.missing_model import usable
 from tunesmith.tuning.result import Result
 from tunesmith.tuning.run import TuningRun
@@ -29,6 +31,7 @@ from tunesmith.tuning.run import TuningRun
 if TYPE_CHECKING:
     from tunesmith.store import Store
 
+_LOGGER = logging.getLogger("tunesmith")
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -127,7 +130,8 @@ def tune(
     The default is measured first. ``budget.seconds`` ends no run that has nothing valid yet: it
     waits for what was begun, and if all of that fails, for a few more; see ``Deadline``. A run that
     is one of several may have only ``late_seconds`` for these. Where the package of the tuner's
-    cost model is not installed, a line says so, and the search is random.
+    cost model is not installed, a line says so, and the search is random. A line also says where a
+    tuner's random start is most of the run.
 
     Raises ``UsageError`` for what does not exist or cannot be, ``StoreError`` if the store cannot
     be opened, ``TunesmithError`` if measuring is impossible on this machine.
@@ -138,6 +142,9 @@ def tune(
     algorithm = tuner_by_name(tuner) if isinstance(tuner, str) else tuner
     _check_kind("tuner", algorithm, "a name or a Tuner", isinstance(algorithm, Tuner))
     algorithm = usable(algorithm)
+    short = short_run(algorithm, budget.trials if isinstance(budget, Budget) else None)
+    if short:
+        _LOGGER.warning("tunesmith: %s", short)
     if isinstance(problem, TunesItself):
         with contextlib.ExitStack() as stack:
             if measurers is None:  # one server for all tasks

@@ -14,12 +14,14 @@ import pytest
 from tests.tuners.checks import assert_refused, assert_searches_huge_parameters
 from tunesmith.errors import MissingDependencyError, UsageError
 from tunesmith.measurement import Measurement
+from tunesmith.models import CostModel, Prediction
+from tunesmith.models.ensemble import BootstrapEnsemble
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.testing.trials import assert_fresh, drive, failed, measured, space_named
 from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import View, tuner
 from tunesmith.tuners.autotvm import AutoTVM
-from tunesmith.tuners.autotvm.tuner import AutoTVMSearch
+from tunesmith.tuners.autotvm.search import AutoTVMSearch
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
@@ -229,6 +231,66 @@ def test_features_of_no_program_are_told_of_once(caplog: pytest.LogCaptureFixtur
         "tunesmith: tuner 'autotvm': no program could be made yet, so nothing is learned from "
         "context-relation features"
     ]
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
+def test_features_that_are_no_numbers_are_told_of_and_the_others_learned(
+    odd: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Odd(Programs):
+        def features(self, configs: Sequence[Config], kind: str) -> Array:
+            rows = super().features(configs, kind)
+            rows[:, 1] = odd
+            return rows
+
+    search = on_programs(Odd(broken=3))
+    search.observe([of_a(config) for config in search.propose(40)])
+    second = search.propose(40)
+    assert {config["a"] for config in second} <= {1, 2}
+    assert 3 not in {config["f"] for config in second}
+    assert [each.getMessage() for each in caplog.records] == [
+        "tunesmith: tuner 'autotvm': some context-relation features are no numbers: they count as 0"
+    ]
+
+
+class Unable(AutoTVM):
+    """Has a model that cannot learn."""
+
+    def made_model(self, features: int, *, loops: int = 1, regression: bool = False) -> CostModel:
+        class Model:
+            def fit(self, features: Array, values: Array) -> None:
+                raise RuntimeError("out of memory\non the device")
+
+            def predict(self, features: Array) -> Prediction:
+                raise AssertionError("it has not learned")
+
+        return Model()
+
+
+def test_a_search_goes_on_without_a_model_that_fails(caplog: pytest.LogCaptureFixture) -> None:
+    search = Unable(batch=8).start(DIGITS, 0)
+    assert_fresh(DIGITS, drive(search, 40, judge))
+    assert [each.getMessage() for each in caplog.records] == [
+        "tunesmith: tuner 'autotvm': the cost model failed (RuntimeError: out of memory on the "
+        "device): the search goes on without it, configs are random"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("acquisition", "members", "expected"),
+    [("mean", None, 0), ("mean", 5, 5), ("upper-confidence-bound", None, 5), ("mean", 1, 0)],
+)
+def test_how_many_models_predict_together(
+    acquisition: Any, members: int | None, expected: int
+) -> None:
+    model = AutoTVM(acquisition=acquisition, members=members).made_model(2)
+    assert isinstance(model, BootstrapEnsemble) == (expected > 0)
+    assert not isinstance(model, BootstrapEnsemble) or model.members == expected
+
+
+def test_one_model_alone_has_no_uncertainty() -> None:
+    options = {"acquisition": "expected-improvement", "members": 1}
+    assert_refused(AutoTVM, options, "members must be 2 or more")
 
 
 def test_a_problem_without_programs() -> None:

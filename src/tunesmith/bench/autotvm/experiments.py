@@ -31,6 +31,12 @@ _TRANSFER_HELPS = "With a model of earlier workloads tuning is 2 to 10 times as 
 _WITHOUT_MODEL = (
     Line("GA", "genetic"),
     Line("GA × 2", "genetic*2"),
+    Line(
+        "GA of 32",
+        "genetic:population=32",
+        note="the GA with as small a population as our batches are where spaces are replayed: the "
+        "first hundred of the GA's are random",
+    ),
     Line("random", "random"),
     Line("random × 2", "random*2"),
 )
@@ -125,6 +131,7 @@ PARTS: dict[str, Part] = {
             "The mean, expected improvement and the upper confidence bound find the same.",
             (
                 Line("one model", _autotvm(objective="regression")),
+                Line("mean of five", _autotvm(objective="regression", members=5)),
                 Line(
                     "expected improvement",
                     _autotvm(objective="regression", acquisition="expected-improvement"),
@@ -185,7 +192,7 @@ PARTS: dict[str, Part] = {
                     "auto",
                     "estimates",
                     starts=True,
-                    note="the default tuner as it is without a model of other tasks",
+                    note="the default tuner where there is no model of other tasks",
                 ),
                 Line("from nothing", "autotvm"),
                 Line("random", "random"),

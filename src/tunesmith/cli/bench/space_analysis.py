@@ -14,6 +14,9 @@ from tunesmith.errors import UsageError
 RECORDED = Path("data/replay"), Path("data/samples")
 """Where a checkout has the recordings that it ships: of parts of spaces, and samples of spaces."""
 
+_PLACES = "*/*.json.gz", "template/*/*.json.gz"
+"""Where recordings are in these: many of a template's configs fail, unlike those of ``layers``."""
+
 
 def space_analysis(
     output: Annotated[
@@ -24,7 +27,7 @@ def space_analysis(
         list[str] | None,
         Option(
             help="A T4 file beside its space.T1.json, or a pattern; repeatable; "
-            "default: those in data/replay and data/samples."
+            "default: those in data/replay, of the template too, and in data/samples."
         ),
     ] = None,
     quick: Annotated[
@@ -50,7 +53,8 @@ def space_analysis(
 
 def _shipped() -> list[str]:
     """Patterns of the recordings of this checkout. Raises ``UsageError`` where there are none."""
-    patterns = [f"{folder}/*/*.json.gz" for folder in RECORDED if any(folder.glob("*/*.json.gz"))]
+    places = [(folder, place) for folder in RECORDED for place in _PLACES]
+    patterns = [f"{folder}/{place}" for folder, place in places if any(folder.glob(place))]
     if not patterns:
         raise UsageError(
             f"there are no recordings in {RECORDED[0]}: run this at the top of a checkout, or name "

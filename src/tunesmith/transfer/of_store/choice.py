@@ -9,12 +9,12 @@ from tunesmith.errors import TunesmithError, UsageError, describe, unknown_name
 from tunesmith.target import Target
 from tunesmith.transfer.files import read_model
 from tunesmith.transfer.model import LEAST_TRIALS, GlobalModel
+from tunesmith.transfer.of_store.counted import elsewhere, trials_of
 from tunesmith.transfer.of_store.heard import Heard, Tell
 from tunesmith.transfer.of_store.saved import below_of, saved_models, scope_of, why_stale
 from tunesmith.transfer.of_store.scope import Scope
 from tunesmith.transfer.of_store.training import train
 from tunesmith.transfer.shipped import shipped_model
-from tunesmith.transfer.training_set import task_of
 
 if TYPE_CHECKING:
     from tunesmith.store import Store
@@ -102,7 +102,7 @@ def _own(store: Store, scope: Scope, key: str | None, heard: Heard) -> GlobalMod
     """The model of a scope; that of all targets is used only where somebody has trained it."""
     path = saved_models(store).get(scope.name)
     if path is None:
-        if scope.target is None or not _has_enough(store, scope, key):
+        if scope.target is None or not _has_enough(store, scope, key, heard):
             return None
     else:
         try:
@@ -123,13 +123,17 @@ def _as_saved(model: GlobalModel, scope: Scope, store: Store, heard: Heard) -> G
     return replace(model, below=below_of(scope))
 
 
-def _has_enough(store: Store, scope: Scope, key: str | None) -> bool:
-    """Whether a store has enough trials of other tasks than the one of the key."""
+def _has_enough(store: Store, scope: Scope, key: str | None, heard: Heard) -> bool:
+    """Whether a store has enough trials of other tasks than the one of the key; where it has those
+    of other targets or machines instead, that is told."""
     if store.written() < LEAST_TRIALS:  # which is quick, and most often all that it takes
         return False
-    count = 0
-    for summary in store.tasks(machine=scope.machine):
-        if summary.key != key:
-            task = task_of(summary)
-            count += summary.trials if task is not None and scope.has(task) else 0
-    return count >= LEAST_TRIALS
+    if trials_of(store, scope, key) >= LEAST_TRIALS:
+        return True
+    others = elsewhere(store, scope, key)
+    if others.count >= LEAST_TRIALS and Scope(None).name not in saved_models(store):
+        heard.warn(
+            f"nothing is learned from {store.name}: of its trials of other tasks {others}, and too "
+            f"few for {scope.name} here; 'tunesmith models train --target all' learns from them all"
+        )
+    return False

@@ -18,6 +18,7 @@ from tunesmith.transfer.model import (
     predicted,
     problem_of,
 )
+from tunesmith.transfer.of_store.counted import elsewhere
 from tunesmith.transfer.of_store.heard import Heard, Tell
 from tunesmith.transfer.of_store.saved import below_of, folder_of, identity
 from tunesmith.transfer.of_store.scope import Scope
@@ -58,7 +59,15 @@ def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
         "choice": scope.to_json(),
         "below": identity(below_of(scope)),
     }
-    model = learn(series, origin=origin, below=below_of(scope), most=_MOST_OF_SERIES)
+    try:
+        model = learn(series, origin=origin, below=below_of(scope), most=_MOST_OF_SERIES)
+    except TooFewTrialsError as error:
+        others = elsewhere(store, scope)
+        if not others.count:
+            raise
+        raise TooFewTrialsError(
+            f"{error}, or name the target: {store.name} has {others}"
+        ) from error
     folder = folder_of(store)
     if folder is None:
         heard.warn(f"the model is not kept, as {store.name} has no file beside which it could be")
