@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -35,7 +36,7 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
-def wait_for(condition: Callable[[], T], seconds: float = 3.0) -> T:
+def wait_for(condition: Callable[[], T], seconds: float) -> T:
     """What the condition gives once it is true of it, within so many seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -116,9 +117,13 @@ problem = CommandProblem(Space([Ordinal("n", (0, 60))]), trial)
 measurer = problem.measurer(MeasureSettings(run_timeout=60.0, repeats=1))
 measurer.submit(candidates([Config({"n": 0}), Config({"n": 60})]))
 measurer.collect(0.0)
-if sys.argv[1] == "fork" and os.fork() == 0:
-    time.sleep(4.0)
-    os._exit(0)
+if sys.argv[1] == "fork":
+    fork = os.fork()
+    if fork == 0:
+        time.sleep(120.0)
+        os._exit(0)
+    with open("fork", "w") as file:
+        print(fork, file=file)
 os.remove("ready")
 measurer.collect(0.0)
 """
@@ -142,10 +147,14 @@ def test_commands_die_with_the_tuning_process(
         pids = wait_for(lambda: running_pair(tmp_path / "ready"), PATIENCE)
         process.send_signal(number)
         process.wait(timeout=PATIENCE)
-        assert wait_for(lambda: not any(map(is_running, pids)))
+        assert wait_for(lambda: not any(map(is_running, pids)), 60.0)
+        assert fork == "alone" or is_running(int((tmp_path / "fork").read_text()))
     finally:
         process.kill()
         process.wait()
+        if (tmp_path / "fork").exists():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int((tmp_path / "fork").read_text()), signal.SIGKILL)
 
 
 def running_pair(path: Path) -> list[int]:
