@@ -95,9 +95,9 @@ def test_a_phase_takes_no_less_than_nothing_and_no_more_than_a_week(
 @pytest.mark.parametrize(
     ("phase", "told"),
     [
-        (math.nan, "a time of a build that is no number; it counts as 0"),
-        (-1.0, "a time of a build that is less than 0; it counts as 0"),
-        (math.inf, "a time of a build that is longer than a week; it counts as a week"),
+        (math.nan, "no number; it counts as 0"),
+        (-1.0, "less than 0; it counts as 0"),
+        (math.inf, "longer than a week; it counts as a week"),
     ],
 )
 def test_odd_phases_are_told_of_once(
@@ -108,7 +108,7 @@ def test_odd_phases_are_told_of_once(
     for _ in range(3):
         odd.checked()
     assert [each.getMessage() for each in caplog.records] == [
-        f"tunesmith: the measurer reports {told}: correct the measurer"
+        f"tunesmith: a trial has a build time that is {told}: correct what measured it"
     ]
 
 

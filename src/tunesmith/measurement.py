@@ -225,8 +225,7 @@ def _phase(name: str, seconds: object) -> float:
 def _warn_of_phase(name: str, oddness: str, counted: str) -> None:
     """Log what is odd about the times of a phase; not again."""
     _LOGGER.warning(
-        "tunesmith: the measurer reports a time of a %s that is %s; it counts as %s: correct the "
-        "measurer",
+        "tunesmith: a trial has a %s time that is %s; it counts as %s: correct what measured it",
         name,
         oddness,
         counted,

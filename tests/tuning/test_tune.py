@@ -370,3 +370,9 @@ def test_a_run_that_is_short_for_its_tuner_is_told_of(
     tune(Scripted(), "genetic", Budget(trials=5), store=store)
     [told] = [record.getMessage() for record in caplog.records]
     assert told.startswith("tunesmith: tuner 'genetic': its first 100 configs are random")
+
+
+def test_a_run_that_goes_on_is_not_short(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    tune(Scripted(), "random", Budget(trials=5), store=store)
+    tune(Scripted(), "genetic", Budget(trials=9), store=store)
+    assert caplog.records == []

@@ -35,6 +35,7 @@ class Annealing(Tuner):
     """Simulated annealing on measured speeds, heated again at the best config so far."""
 
     name: ClassVar[str] = "annealing"
+    random_start_option: ClassVar[str | None] = "starts"
 
     starts: int = option(10, "random configs at first; the best of them is where it starts")
     hot: float = option(0.3, "temperature at first: the slowdown accepted with probability 1/e")

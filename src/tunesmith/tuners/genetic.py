@@ -29,14 +29,11 @@ class Genetic(Tuner):
     """AutoTVM's genetic algorithm: crossover of good configs, mutation, elites."""
 
     name: ClassVar[str] = "genetic"
+    random_start_option: ClassVar[str | None] = "population"
 
     population: int = option(100, "configs a generation")
     elites: int = option(3, "best configs so far that stay parents in each generation")
     mutation: float = option(0.1, "probability that a child's parameter is drawn anew")
-
-    @property
-    def random_start(self) -> int:
-        return self.population
 
     def check(self) -> None:
         self.require_least(2, "population")

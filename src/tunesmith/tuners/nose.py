@@ -41,16 +41,13 @@ class Nose(Tuner):
     """NoSE: a genetic algorithm whose offspring a k-NN surrogate chooses from."""
 
     name: ClassVar[str] = "nose"
+    random_start_option: ClassVar[str | None] = "population"
 
     population: int = option(100, "configs that may be parents: the best so far (N)")
     offspring: float = option(1.5, "offspring bred a generation, as a share of the population")
     elite: float = option(0.3, "offspring measured a generation, as a share of the population")
     mutation: float = option(0.3, "probability that an offspring's parameter is drawn anew (p)")
     neighbours: int = option(9, "nearest measured configs that a prediction is made of (k)")
-
-    @property
-    def random_start(self) -> int:
-        return self.population
 
     def check(self) -> None:
         self.require_least(2, "population")

@@ -43,6 +43,7 @@ class OpEvo(Tuner):
     """OpEvo: the best configs so far recombined, and mutated by q-random walks."""
 
     name: ClassVar[str] = "opevo"
+    random_start_option: ClassVar[str | None] = "parents"
 
     parents: int = option(8, "the best configs so far that children are made of (λ)")
     children: int = option(8, "configs made before the parents are selected anew (ρ)")

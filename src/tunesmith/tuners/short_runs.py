@@ -7,18 +7,28 @@ from tunesmith.tuners.tuner import Tuner
 # A run is short where its random start is at least this share of it.
 _SHARE = 0.5
 
+# A start that is no longer than this is not worth making shorter.
+_SMALL = 20
 
-def short_run(tuner: Tuner, trials: int | None) -> str:
-    """Why a run of so many trials is mostly random search, None for no limit; empty if it is not.
 
-    A first generation is random: with the populations of the papers, which have runs of hours in
-    view, a run of a hundred trials never gets beyond it.
+def short_run(
+    tuner: Tuner, trials: int | None, *, searches: int = 1, transfers: bool = False
+) -> str:
+    """Why a run of so many trials, None for no limit, is mostly random search; empty if it is not.
+
+    The trials are shared by as many ``searches``, and they have a model of other tasks if it
+    ``transfers``. The papers' populations have runs of hours in view: a run of a hundred trials
+    never gets beyond the first one.
     """
-    start = tuner.random_start
-    if trials is None or start < _SHARE * trials:
+    start = tuner.random_start(transfers=transfers)
+    if trials is None or start * searches < _SHARE * trials:
         return ""
+    begins = f"its first {start} configs"
+    if searches > 1:
+        begins += f" with each of {searches} sketches"
+    mostly = "" if start * searches >= trials else "mostly "
+    smaller = f"{tuner.name}:{tuner.random_start_option}={_SMALL}, or " if start > _SMALL else ""
     return (
-        f"tuner '{tuner.name}': its first {start} configs are random, so a run of {trials} trials "
-        f"is {'' if start >= trials else 'mostly '}random search: try {tuner.name}:population=20, "
-        "or more trials"
+        f"tuner '{tuner.name}': {begins} are random, so a run of {trials} trials is {mostly}random "
+        f"search: try {smaller}more trials"
     )

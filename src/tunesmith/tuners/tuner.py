@@ -43,6 +43,9 @@ class Tuner(ABC):
 
     name: ClassVar[str]
 
+    random_start_option: ClassVar[str | None] = None
+    """The option that says how many random configs a search begins with; None: there is none."""
+
     def __post_init__(self) -> None:
         for option in options_of(type(self)):
             value = getattr(self, option.name)
@@ -63,10 +66,12 @@ class Tuner(ABC):
         """
         return self.start(view.space, seed)
 
-    @property
-    def random_start(self) -> int:
-        """How many configs are random with which a run begins that knows nothing yet."""
-        return 0
+    def random_start(self, *, transfers: bool = False) -> int:  # noqa: ARG002 # of few tuners
+        """How many random configs a search begins with that knows no trial yet, and a model of
+        other tasks only if it ``transfers``; 0 for tuners without such a phase, of which random
+        search is one."""
+        option = self.random_start_option
+        return 0 if option is None else int(getattr(self, option))
 
     def check(self) -> None:  # noqa: B027 # a hook
         """Raise ``UsageError`` for a value out of range. The types have been checked."""

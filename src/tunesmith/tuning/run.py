@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from tunesmith.problem import Measurable, Measurer, MeasurerLostError
 from tunesmith.progress import PHASES, Progress
 from tunesmith.transfer.model import GlobalModel
 from tunesmith.tuners import Tuner
+from tunesmith.tuners.short_runs import short_run
 from tunesmith.tuning import play_off
 from tunesmith.tuning.branches import Branches, resume, sketch_of
 from tunesmith.tuning.clock import RunClock
@@ -30,6 +32,8 @@ from tunesmith.tuning.sharing import Sharing
 
 if TYPE_CHECKING:
     from tunesmith.store import Store
+
+_LOGGER = logging.getLogger("tunesmith")
 
 
 class TuningRun:
@@ -78,6 +82,7 @@ class TuningRun:
                     news = self.store.news(self.problem.key, machine=machine)
                 resume(self.search, self.incumbents, self.store, self.problem.key, machine)
                 self.resumed = self.incumbents.trials
+            self._tell_if_short()
             recorder = self._begin_recorder(prior=prior)
             if news is not None:
                 self.sharing = Sharing(
@@ -96,6 +101,17 @@ class TuningRun:
                 recorder.close(ended, {})
                 raise
             return self._finish(recorder, stop, split)
+
+    def _tell_if_short(self) -> None:
+        """Log that a run which begins from nothing is little more than a random start."""
+        short = short_run(
+            self.tuner,
+            None if self.resumed else self.budget.trials,
+            searches=len(self.search.branches),
+            transfers=self.model is not None,
+        )
+        if short:
+            _LOGGER.warning("tunesmith: %s", short)
 
     def _measure(self, recorder: Recorder, *, prior: bool) -> Stop:
         """The loop and the play-off; Ctrl-C, a failing store and a lost measurer end them early."""

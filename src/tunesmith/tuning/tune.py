@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -23,15 +22,12 @@ from tunesmith.transfer.model import GlobalModel
 from tunesmith.transfer.of_store import Transfer, model_for
 from tunesmith.tuners import Tuner
 from tunesmith.tuners import tuner as tuner_by_name
-from tunesmith.tuners.short_runs import short_run
 from tunesmith.tuning.missing_model import usable
 from tunesmith.tuning.result import Result
 from tunesmith.tuning.run import TuningRun
 
 if TYPE_CHECKING:
     from tunesmith.store import Store
-
-_LOGGER = logging.getLogger("tunesmith")
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -142,9 +138,6 @@ def tune(
     algorithm = tuner_by_name(tuner) if isinstance(tuner, str) else tuner
     _check_kind("tuner", algorithm, "a name or a Tuner", isinstance(algorithm, Tuner))
     algorithm = usable(algorithm)
-    short = short_run(algorithm, budget.trials if isinstance(budget, Budget) else None)
-    if short:
-        _LOGGER.warning("tunesmith: %s", short)
     if isinstance(problem, TunesItself):
         with contextlib.ExitStack() as stack:
             if measurers is None:  # one server for all tasks

@@ -8,8 +8,7 @@ import pytest
 
 from tests.bench.compare.runs import INF, trace
 from tunesmith.bench.papers.estimate import Estimate, mean_over
-from tunesmith.bench.papers.start import past_start, random_start
-from tunesmith.tuners import tuner
+from tunesmith.bench.papers.start import past_start
 
 
 def test_figures_of_runs() -> None:
@@ -30,14 +29,6 @@ def test_ratios_and_means_have_errors_of_both() -> None:
     both = mean_over([Estimate(1.0, 0.3, 3), Estimate(2.0, 0.4, 5)])
     assert (both.value, both.runs) == (1.5, 3)
     assert both.error == pytest.approx(0.25)
-
-
-def test_random_starts_are_as_long_as_the_tuner_says() -> None:
-    assert random_start(tuner("nose")) == random_start(tuner("genetic")) == 100
-    assert random_start(tuner("nose", population=20)) == 20
-    assert random_start(tuner("opevo", parents=32)) == 32
-    assert random_start(tuner("autotvm", batch=16)) == 16
-    assert random_start(tuner("random")) == 0
 
 
 def test_a_run_is_past_its_start_with_the_next_trial_and_a_valid_one() -> None:

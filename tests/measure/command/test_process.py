@@ -113,9 +113,9 @@ from tunesmith.space import Config, Ordinal, Space
 from tunesmith.testing.trials import candidates
 
 trial = 'sh -c "echo $$ > pids; sleep {n} & echo $! >> pids; mv pids ready; wait"'
-problem = CommandProblem(Space([Ordinal("n", (0, 60))]), trial)
-measurer = problem.measurer(MeasureSettings(run_timeout=60.0, repeats=1))
-measurer.submit(candidates([Config({"n": 0}), Config({"n": 60})]))
+problem = CommandProblem(Space([Ordinal("n", (0, 600))]), trial)
+measurer = problem.measurer(MeasureSettings(run_timeout=600.0, repeats=1))
+measurer.submit(candidates([Config({"n": 0}), Config({"n": 600})]))
 measurer.collect(0.0)
 if sys.argv[1] == "fork":
     fork = os.fork()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-import pytest
 
 from tunesmith.models import Prediction
 from tunesmith.models.cost_model import Array
-from tunesmith.tuners.autotvm.judge import Judge, ModelFailedError
+from tunesmith.tuners.autotvm.judge import Judge
 
 
 class Remembered:
@@ -52,31 +49,3 @@ def test_what_is_uncertain_may_be_worth_more() -> None:
     for judge in (means, bounds):
         judge.learn(FEATURES, FEATURES[:, 0])
     assert (bounds.worth(FEATURES) > means.worth(FEATURES)).all()
-
-
-@pytest.mark.parametrize("means", [math.nan, math.inf])
-def test_predictions_that_are_no_numbers(means: float) -> None:
-    class Wrong(Remembered):
-        def predict(self, features: Array) -> Prediction:
-            return Prediction(np.full(len(features), means), None)
-
-    with pytest.raises(ModelFailedError, match="predicts what is no number"):
-        Judge(Wrong(), "mean").learn(FEATURES, FEATURES[:, 0])
-
-
-def test_deviations_that_are_no_numbers() -> None:
-    class Wrong(Remembered):
-        def predict(self, features: Array) -> Prediction:
-            return super().predict(features)._replace(deviations=np.full(len(features), math.nan))
-
-    with pytest.raises(ModelFailedError, match="predicts what is no number"):
-        Judge(Wrong(), "upper-confidence-bound").learn(FEATURES, FEATURES[:, 0])
-
-
-def test_whatever_a_model_raises_is_one_error() -> None:
-    class Failing(Remembered):
-        def fit(self, features: Array, values: Array) -> None:
-            raise ZeroDivisionError("by zero")
-
-    with pytest.raises(ModelFailedError, match=r"model failed \(ZeroDivisionError: by zero"):
-        Judge(Failing(), "mean").learn(FEATURES, FEATURES[:, 0])

@@ -267,8 +267,16 @@ class Unable(AutoTVM):
         return Model()
 
 
-def test_a_search_goes_on_without_a_model_that_fails(caplog: pytest.LogCaptureFixture) -> None:
-    search = Unable(batch=8).start(DIGITS, 0)
+def sums(configs: Sequence[Config]) -> Array:
+    """What a model of other tasks says: a larger sum is faster."""
+    return np.array([float(sum(config.values())) for config in configs])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("transferred", [None, sums])
+def test_a_search_goes_on_without_a_model_that_fails(
+    transferred: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    search = Unable(batch=8).start_on(View(DIGITS, transferred=transferred), 0)
     assert_fresh(DIGITS, drive(search, 40, judge))
     assert [each.getMessage() for each in caplog.records] == [
         "tunesmith: tuner 'autotvm': the cost model failed (RuntimeError: out of memory on the "

@@ -15,7 +15,6 @@ from tunesmith.bench.pages.charts import svg_texts
 from tunesmith.bench.pages.provenance import together
 from tunesmith.bench.papers.experiment import SearchExperiment, SearchSettings
 from tunesmith.bench.papers.problem import SearchProblem
-from tunesmith.bench.papers.start import random_start
 
 
 def search_data(
@@ -64,7 +63,7 @@ def _row(cell: Cell) -> dict[str, Any]:
     are the tuner's random ``start``."""
     return {
         **cell.row(),
-        "start": math.ceil(random_start(cell.tuner.tuner) / cell.tuner.multiplier),
+        "start": math.ceil(cell.tuner.tuner.random_start() / cell.tuner.multiplier),
         "run_trials": [trace.trials for trace in cell.traces],
     }
 

@@ -29,7 +29,7 @@ from tunesmith.bench.pages.charts import Draw, svg_texts
 from tunesmith.bench.papers import tables as parts
 from tunesmith.bench.papers.estimate import Estimate, mean_over
 from tunesmith.bench.papers.experiment import SearchExperiment, SearchSettings
-from tunesmith.bench.papers.start import past_start, random_start
+from tunesmith.bench.papers.start import past_start
 from tunesmith.operators import workload
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _since(pairs: Sequence[tuple[Cell, Cell]], limits: Sequence[float]) -> float
     for cells, limit in zip(pairs, limits, strict=True):
         for cell in cells:
             for trace in cell.traces:
-                past = past_start(trace, random_start(cell.tuner.tuner))
+                past = past_start(trace, cell.tuner.tuner.random_start())
                 if past is None:
                     return None
                 latest = max(latest, past / limit)

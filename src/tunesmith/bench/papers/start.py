@@ -9,23 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from tunesmith.bench.compare.simulated_trace import Trace
-from tunesmith.tuners import Tuner
-
-# The option that says how many configs are drawn at random before any is bred or planned, by tuner.
-_OPTIONS = {
-    "nose": "population",
-    "genetic": "population",
-    "opevo": "parents",
-    "annealing": "starts",
-    "autotvm": "batch",
-}
-
-
-def random_start(tuner: Tuner) -> int:
-    """How many random configs a search begins with; 0 for tuners without such a phase, of which
-    random search is one."""
-    option = _OPTIONS.get(tuner.name)
-    return 0 if option is None else int(getattr(tuner, option))
 
 
 def past_start(trace: Trace, start: int) -> float | None:

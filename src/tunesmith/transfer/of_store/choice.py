@@ -133,7 +133,7 @@ def _has_enough(store: Store, scope: Scope, key: str | None, heard: Heard) -> bo
     others = elsewhere(store, scope, key)
     if others.count >= LEAST_TRIALS and Scope(None).name not in saved_models(store):
         heard.warn(
-            f"nothing is learned from {store.name}: of its trials of other tasks {others}, and too "
-            f"few for {scope.name} here; 'tunesmith models train --target all' learns from them all"
+            f"nothing is learned from {store.name}: its trials of other tasks are {others}, and "
+            f"too few for {scope.name} here"
         )
     return False

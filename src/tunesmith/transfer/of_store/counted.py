@@ -30,12 +30,14 @@ class Elsewhere:
 
 
 def trials_of(store: Store, scope: Scope, key: str | None = None) -> int:
-    """How many trials a store has for a scope, those of the task with this key left out."""
+    """How many trials a store has of the tasks of a scope, by any sketch, those of the task with
+    this key left out."""
     return sum(_by_target(store, scope, scope.machine, key).values())
 
 
 def elsewhere(store: Store, scope: Scope, key: str | None = None) -> Elsewhere:
-    """The trials for other targets than a scope's, and for its target on other machines."""
+    """The trials for other targets than a scope's, and for its target on other machines; as many
+    as ``trials_of`` would count."""
     there = _by_target(store, replace(scope, target=None), ANY_MACHINE, key)
     same = replace(scope, operators=(), sketches=()).name
     others = there.pop(same, 0) - trials_of(store, scope, key)

@@ -65,9 +65,7 @@ def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
         others = elsewhere(store, scope)
         if not others.count:
             raise
-        raise TooFewTrialsError(
-            f"{error}, or name the target: {store.name} has {others}"
-        ) from error
+        raise TooFewTrialsError(f"{error}; the trials of {store.name} are {others}") from error
     folder = folder_of(store)
     if folder is None:
         heard.warn(f"the model is not kept, as {store.name} has no file beside which it could be")

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tunesmith.features.config_rows import ConfigRows
 from tunesmith.models import CostModel
 from tunesmith.space import Config
+from tunesmith.tuners.autotvm.guarded import Guarded
 from tunesmith.tuners.starts import StartFinder
 from tunesmith.tuners.view import View
 
@@ -34,13 +35,13 @@ class GlobalPrior:
     Its predictions are right but for a constant and a scale: both are fitted to what was observed.
     A config that it calls impossible is as bad as the worst other one. They take too long for the
     chains, so ``quick``, a model of the configuration, learns from it what it says of the configs
-    among which its favourites were found.
+    among which its favourites were found. Methods raise ``ModelFailedError`` where that fails.
     """
 
     def __init__(self, view: View, rows: ConfigRows, quick: CostModel) -> None:
         self._view = view
         self._rows = rows
-        self._quick = quick
+        self._quick = Guarded(quick)
         self._known: dict[Config, float] = {}
         self._has_looked = False
         self._offset = 0.0

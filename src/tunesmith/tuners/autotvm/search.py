@@ -35,7 +35,8 @@ from tunesmith.space import Config
 from tunesmith.tuners.autotvm.chains import Chains
 from tunesmith.tuners.autotvm.diversity import diverse
 from tunesmith.tuners.autotvm.finite import finite
-from tunesmith.tuners.autotvm.judge import Judge, ModelFailedError
+from tunesmith.tuners.autotvm.guarded import ModelFailedError
+from tunesmith.tuners.autotvm.judge import Judge
 from tunesmith.tuners.autotvm.prior import GlobalPrior
 from tunesmith.tuners.tuner import Search, fitness
 from tunesmith.tuners.view import View
@@ -77,7 +78,11 @@ class AutoTVMSearch(Search):
 
     def next_config(self) -> Config | None:
         if not self._batch:
-            self._batch.extend(self._planned())
+            try:
+                self._batch.extend(self._planned())
+            except ModelFailedError as error:
+                self._say(f"{error}: the search goes on without it, configs are random")
+                self._batch.extend([None] * self.settings.batch)
         while self._batch:
             config = self._batch.popleft()
             if config is None:
@@ -112,11 +117,7 @@ class AutoTVMSearch(Search):
             )
             return [None]
         else:
-            try:
-                rows, scores = self._candidates(speeds / speeds.max(), size)
-            except ModelFailedError as error:
-                self._say(f"{error}: the search goes on without it, configs are random")
-                return [None] * size
+            rows, scores = self._candidates(speeds / speeds.max(), size)
         wanted = size - round(settings.epsilon * size)
         chosen = diverse(rows, scores, wanted, settings.diversity_weight)
         planned: list[Config | None] = [*self._rows.configs(rows[chosen])]

@@ -25,6 +25,7 @@ class AutoTVM(Tuner):
     """AutoTVM: simulated annealing on a cost model, and batches that are good and diverse."""
 
     name: ClassVar[str] = "autotvm"
+    random_start_option: ClassVar[str | None] = "batch"
 
     batch: int = option(64, "configs planned at a time (b)")
     epsilon: float = option(0.05, "share of random configs in a batch (ε)")
@@ -69,6 +70,9 @@ class AutoTVM(Tuner):
         if self.members is None:
             return 1 if self.acquisition == "mean" else MEMBERS
         return self.members
+
+    def random_start(self, *, transfers: bool = False) -> int:
+        return 0 if transfers and self.transfer else self.batch
 
     def start(self, space: Space, seed: int) -> AutoTVMSearch:
         return self.start_on(View(space), seed)

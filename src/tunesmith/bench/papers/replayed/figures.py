@@ -23,7 +23,6 @@ from tunesmith.bench.pages.provenance import together
 from tunesmith.bench.papers.boxes import box_chart
 from tunesmith.bench.papers.estimate import Estimate, mean_over
 from tunesmith.bench.papers.replayed.parts import ReplayPart
-from tunesmith.bench.papers.start import random_start
 from tunesmith.reports import format as fmt
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def _line(summary: Summary, name: str) -> dict[str, Any]:
     return {
         **standing.row(),
         "line": name,
-        "start": random_start(standing.tuner.tuner),
+        "start": standing.tuner.tuner.random_start(),
         "runs": sum(len(cell.traces) for cell in cells),
         "best": best and best.value,
         "best_error": best and best.error,
