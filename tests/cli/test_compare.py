@@ -81,6 +81,17 @@ def test_a_tuner_with_twice_the_trials(tmp_path: Path, command: Command) -> None
         assert "random×2" in (out / name).read_text()
 
 
+def test_a_tuner_whose_random_start_is_the_run_is_told_of(tmp_path: Path, command: Command) -> None:
+    line = [*words(tmp_path, "genetic", "random"), "--problems", record(tmp_path), "--trials", 10]
+    done = command(*line)
+    assert done.code == 0, done.err
+    assert done.err.count("configs are random") == 1
+    assert (
+        "tuner 'genetic': its first 100 configs are random, so a run of 10 trials is random "
+        "search: try genetic:population=20, or more trials" in " ".join(done.err.split())
+    )
+
+
 def test_a_comparison_goes_on(tmp_path: Path, command: Command) -> None:
     problems = ["--problems", record(tmp_path)]
     first = command(*words(tmp_path, "random"), *problems)
