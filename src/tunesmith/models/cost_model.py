@@ -36,7 +36,7 @@ class CostModel(Protocol):
         """Learn from n points, at least one, and forget all earlier ones.
 
         ``features`` have shape (n, features), ``values`` (n,); all are finite. A model may raise
-        what its library does: a search goes on without it.
+        what its library does: the tuner ``autotvm`` goes on without it.
         """
         ...
 

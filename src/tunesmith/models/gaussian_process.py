@@ -64,11 +64,10 @@ class GaussianProcess:
     """A ``CostModel`` with uncertainty.
 
     ``adapt`` optimises the hyperparameters, starting from the last ones; ``condition`` sets the
-    known points; ``fit`` does both. The prior of its hyperparameters expects features from 0 to
-    about 1, and values whose standard deviation is about 1; others are learned, with more points.
-    ``groups`` holds for each feature the number of its length scale,
-    from 0 on; by default each has its own. ``distance`` is how far apart two typical points are, in
-    the sum over the features (the L1 distance).
+    known points; ``fit`` does both. The prior of the hyperparameters is made for features from 0 to
+    about 1, and for values whose standard deviation is about 1. ``groups`` holds for each feature
+    the number of its length scale, from 0 on; by default each has its own. ``distance`` is how far
+    apart two typical points are, in the sum over the features (the L1 distance).
     """
 
     def __init__(

@@ -76,9 +76,8 @@ class TuningRun:
             news = None
             if not fresh:
                 machine = self.measurer.machine["fingerprint"]
-                if (
-                    not self.store.in_memory
-                ):  # before earlier records are read, so that none is lost
+                if not self.store.in_memory:
+                    # Before earlier records are read, so that none is lost.
                     news = self.store.news(self.problem.key, machine=machine)
                 resume(self.search, self.incumbents, self.store, self.problem.key, machine)
                 self.resumed = self.incumbents.trials
@@ -104,12 +103,9 @@ class TuningRun:
 
     def _tell_if_short(self) -> None:
         """Log that a run which begins from nothing is little more than a random start."""
-        short = short_run(
-            self.tuner,
-            None if self.resumed else self.budget.trials,
-            searches=len(self.search.branches),
-            transfers=self.model is not None,
-        )
+        trials = None if self.resumed else self.budget.trials
+        searches, transfers = len(self.search.branches), self.model is not None
+        short = short_run(self.tuner, trials, searches=searches, transfers=transfers)
         if short:
             _LOGGER.warning("tunesmith: %s", short)
 

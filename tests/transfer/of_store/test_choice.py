@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import logging
-import re
 import shutil
 import sqlite3
 import sys
@@ -21,7 +20,6 @@ from tunesmith.errors import StoreError, UsageError
 from tunesmith.store import Store, open_store
 from tunesmith.target import Target
 from tunesmith.transfer.listing import listed
-from tunesmith.transfer.model import TooFewTrialsError
 from tunesmith.transfer.of_store import (
     Scope,
     choice,
@@ -84,44 +82,6 @@ def test_it_is_off_or_given(store: Store) -> None:
     given = train(store, HERE)
     assert model_for(None, TARGET, given) is given
     assert model_for(None, TARGET) is shipped_model(TARGET)
-
-
-def test_trials_of_another_target_do_not_count_and_that_is_told(store: Store) -> None:
-    fill(store, OTHER)
-    lines: list[str] = []
-    assert model_for(store, TARGET, tell=lines.append) is shipped_model(TARGET)
-    [line] = lines
-    assert "nothing is learned" in line
-    assert "600 for cpu-haswell, and too few for cpu-znver4 here" in line
-    with pytest.raises(
-        TooFewTrialsError, match=r"tune more; the trials of .* are 600 for cpu-haswell$"
-    ):
-        train(store, HERE)
-
-
-def test_trials_of_another_machine_do_not_count_and_that_is_told(store: Store) -> None:
-    fill(store, Target(cores=2), machine={"fingerprint": "another machine"})
-    lines: list[str] = []
-    model_for(store, Target(cores=2), tell=lines.append)
-    [line] = lines
-    assert re.search(r"600 for (cpu-\S+) on other machines, and too few for \1 here", line)
-
-
-def test_what_another_target_taught_once_is_used_without_a_word(store: Store) -> None:
-    fill(store, OTHER)
-    train(store, Scope(None))
-    lines: list[str] = []
-    assert scope_of(model_for(store, TARGET, tell=lines.append)) == "all"
-    assert lines == []
-
-
-def test_few_trials_of_another_target_are_not_worth_a_line(store: Store) -> None:
-    for size in SIZES[:4]:
-        add_trials(store, size, target=OTHER)
-    add_trials(store, 64, 64)  # 544 in all
-    lines: list[str] = []
-    model_for(store, TARGET, tell=lines.append)
-    assert lines == []
 
 
 def test_trials_are_counted_before_some_of_a_series_are_left_out(store: Store) -> None:

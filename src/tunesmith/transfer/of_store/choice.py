@@ -128,9 +128,10 @@ def _has_enough(store: Store, scope: Scope, key: str | None, heard: Heard) -> bo
     of other targets or machines instead, that is told."""
     if store.written() < LEAST_TRIALS:  # which is quick, and most often all that it takes
         return False
-    if trials_of(store, scope, key) >= LEAST_TRIALS:
+    here = trials_of(store, scope, key)
+    if here >= LEAST_TRIALS:
         return True
-    others = elsewhere(store, scope, key)
+    others = elsewhere(store, scope, here, key)
     if others.count >= LEAST_TRIALS and Scope(None).name not in saved_models(store):
         heard.warn(
             f"nothing is learned from {store.name}: its trials of other tasks are {others}, and "

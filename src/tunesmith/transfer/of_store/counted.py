@@ -22,6 +22,7 @@ class Elsewhere:
 
     @property
     def count(self) -> int:
+        """How many there are of all."""
         return sum(self.trials.values())
 
     def __str__(self) -> str:
@@ -35,12 +36,12 @@ def trials_of(store: Store, scope: Scope, key: str | None = None) -> int:
     return sum(_by_target(store, scope, scope.machine, key).values())
 
 
-def elsewhere(store: Store, scope: Scope, key: str | None = None) -> Elsewhere:
-    """The trials for other targets than a scope's, and for its target on other machines; as many
-    as ``trials_of`` would count."""
+def elsewhere(store: Store, scope: Scope, here: int, key: str | None = None) -> Elsewhere:
+    """The trials for other targets than a scope's, and for its target on other machines; counted
+    like those of the scope, which are ``here``."""
     there = _by_target(store, replace(scope, target=None), ANY_MACHINE, key)
     same = replace(scope, operators=(), sketches=()).name
-    others = there.pop(same, 0) - trials_of(store, scope, key)
+    others = there.pop(same, 0) - here
     if scope.target is not None and others > 0:
         there[f"{same} on other machines"] = others
     return Elsewhere({} if scope.target is None else there)

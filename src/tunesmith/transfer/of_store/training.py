@@ -18,7 +18,7 @@ from tunesmith.transfer.model import (
     predicted,
     problem_of,
 )
-from tunesmith.transfer.of_store.counted import elsewhere
+from tunesmith.transfer.of_store.counted import elsewhere, trials_of
 from tunesmith.transfer.of_store.heard import Heard, Tell
 from tunesmith.transfer.of_store.saved import below_of, folder_of, identity
 from tunesmith.transfer.of_store.scope import Scope
@@ -62,7 +62,7 @@ def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
     try:
         model = learn(series, origin=origin, below=below_of(scope), most=_MOST_OF_SERIES)
     except TooFewTrialsError as error:
-        others = elsewhere(store, scope)
+        others = elsewhere(store, scope, trials_of(store, scope))
         if not others.count:
             raise
         raise TooFewTrialsError(f"{error}; the trials of {store.name} are {others}") from error

@@ -52,21 +52,20 @@ class AutoTVM(Tuner):
         self.require_least(
             1, "batch", "diversity_ratio", "chains", "steps", "programs", "transfer_batch"
         )
-        if self.members is not None:
-            self.require_least(1, "members")
         self.require_share("epsilon")
         self.require(
             0.0 <= self.diversity_weight < np.inf,
             f"diversity_weight must be a number from 0, not {self.diversity_weight}",
         )
-
+        least = 1 if self.acquisition == "mean" else 2
         self.require(
-            self._members >= (1 if self.acquisition == "mean" else 2),
-            f"members must be 2 or more for the acquisition {self.acquisition}",
+            self._member_count >= least,
+            f"members must be {least} or more for the acquisition {self.acquisition}, "
+            f"not {self.members}",
         )
 
     @property
-    def _members(self) -> int:
+    def _member_count(self) -> int:
         if self.members is None:
             return 1 if self.acquisition == "mean" else MEMBERS
         return self.members
@@ -95,7 +94,8 @@ class AutoTVM(Tuner):
         def make() -> CostModel:
             return cost_model(self.model, features, objective, loops=loops)
 
+        count = self._member_count
         try:
-            return make() if self._members == 1 else BootstrapEnsemble(make, self._members)
+            return make() if count == 1 else BootstrapEnsemble(make, count)
         except UsageError as error:
             raise UsageError(f"tuner '{self.name}': {error}") from None
