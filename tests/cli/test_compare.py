@@ -88,7 +88,7 @@ def test_a_tuner_whose_random_start_is_the_run_is_told_of(tmp_path: Path, comman
     assert done.err.count("configs are random") == 1
     assert (
         "tuner 'genetic': its first 100 configs are random, so a run of 10 trials is random "
-        "search: try genetic:population=20, or more trials" in " ".join(done.err.split())
+        "search: try more trials" in " ".join(done.err.split())
     )
 
 

@@ -17,19 +17,25 @@ from tunesmith.tuners.short_runs import short_run
             tuner("genetic"),
             40,
             "tuner 'genetic': its first 100 configs are random, so a run of 40 trials is random "
-            "search: try genetic:population=20, or more trials",
+            "search: try population=20, or more trials",
         ),
         (
             tuner("nose"),
             200,
             "tuner 'nose': its first 100 configs are random, so a run of 200 trials is mostly "
-            "random search: try nose:population=20, or more trials",
+            "random search: try population=20, or more trials",
         ),
         (
             AutoTVM(),
             64,
             "tuner 'autotvm': its first 64 configs are random, so a run of 64 trials is random "
-            "search: try autotvm:batch=20, or more trials",
+            "search: try batch=20, or more trials",
+        ),
+        (
+            tuner("genetic"),
+            39,
+            "tuner 'genetic': its first 100 configs are random, so a run of 39 trials is random "
+            "search: try more trials",
         ),
         (
             tuner("genetic", population=10),
@@ -47,7 +53,7 @@ def test_each_sketch_has_a_random_start() -> None:
     assert short_run(tuner("genetic"), 300) == ""
     assert short_run(tuner("genetic"), 300, searches=3) == (
         "tuner 'genetic': its first 100 configs with each of 3 sketches are random, so a run of "
-        "300 trials is random search: try genetic:population=20, or more trials"
+        "300 trials is random search: try population=20, or more trials"
     )
 
 

@@ -7,7 +7,7 @@ from tunesmith.tuners.tuner import Tuner
 # A run is short where its random start is at least this share of it.
 _SHARE = 0.5
 
-# A start that is no longer than this is not worth making shorter.
+# The start that is advised, where it is shorter and would be less of the run.
 _SMALL = 20
 
 
@@ -27,7 +27,8 @@ def short_run(
     if searches > 1:
         begins += f" with each of {searches} sketches"
     mostly = "" if start * searches >= trials else "mostly "
-    smaller = f"{tuner.name}:{tuner.random_start_option}={_SMALL}, or " if start > _SMALL else ""
+    helps = start > _SMALL and _SMALL * searches <= _SHARE * trials
+    smaller = f"{tuner.random_start_option}={_SMALL}, or " if helps else ""
     return (
         f"tuner '{tuner.name}': {begins} are random, so a run of {trials} trials is {mostly}random "
         f"search: try {smaller}more trials"
