@@ -106,8 +106,10 @@ class GlobalModel:
         Only their order, and that among a task's sketches, means something. NaN for a sketch that
         has no estimates and is not known.
         """
-        if not configs or not self.corrects(problem):
+        if not self.corrects(problem):
             return problem.estimates(configs)
+        if not configs:  # asked whether there are estimates
+            return np.empty(0)
         estimates = problem.estimates_with_parts(configs)
         corrected: Array = np.exp2(-self.log_speeds(problem, configs, estimates))
         return corrected

@@ -13,13 +13,16 @@ from tunesmith.bench.operators.workloads import RESNET
 _SOURCES = tuple(f"layers/C{number}" for number in range(1, 7))
 _HARD = ("conv2d", "gemm")
 _ALL = (*(f"layers/C{number}" for number in range(1, 13)), *_HARD)
-# Recorded spaces are small: with batches of 64 a third of a run would be its random start.
-_SMALL = "batch=32"
+
+BATCH = 32
+"""Configs that ``autotvm`` plans at once in recorded spaces, which are small: with its 64 a third of
+a run would be its random start."""
+
 _TREE_GRU = {"model": "tree-gru", "features": "loop-context"}
 
 
 def _autotvm(**options: object) -> str:
-    written = ",".join([_SMALL, *(f"{name}={value}" for name, value in options.items())])
+    written = ",".join([f"batch={BATCH}", *(f"{name}={value}" for name, value in options.items())])
     return f"autotvm:{written}"
 
 
@@ -32,8 +35,8 @@ _WITHOUT_MODEL = (
     Line("GA", "genetic"),
     Line("GA × 2", "genetic*2"),
     Line(
-        "GA of 32",
-        "genetic:population=32",
+        f"GA of {BATCH}",
+        f"genetic:population={BATCH}",
         note="the GA with as small a population as our batches are where spaces are replayed: the "
         "first hundred of the GA's are random",
     ),

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tunesmith.bench.autotvm.experiments import PARTS
+from tunesmith.bench.autotvm.experiments import BATCH, PARTS
 from tunesmith.bench.autotvm.product import ALONE, SHARES, of_most_trials, size_of
 from tunesmith.bench.compare.recorded_task import TAUGHT
 from tunesmith.bench.pages.figure_files import (
@@ -98,6 +98,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         operators=max(Counter(row["network"] for row in product).values(), default=0),
         worth=_worth(product),
         taught=TAUGHT,
+        batch=BATCH,
         brief=_brief,
         caught_up=_caught_up,
     )
