@@ -15,8 +15,8 @@ _HARD = ("conv2d", "gemm")
 _ALL = (*(f"layers/C{number}" for number in range(1, 13)), *_HARD)
 
 BATCH = 32
-"""Configs that ``autotvm`` plans at once in recorded spaces, which are small: with its 64 a third of
-a run would be its random start."""
+"""Configs that ``autotvm`` plans at once in recorded spaces, which are small: with its 64 a third
+of a run would be its random start."""
 
 _TREE_GRU = {"model": "tree-gru", "features": "loop-context"}
 
