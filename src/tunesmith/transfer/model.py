@@ -108,8 +108,6 @@ class GlobalModel:
         """
         if not self.corrects(problem):
             return problem.estimates(configs)
-        if not configs:  # asked whether there are estimates
-            return np.empty(0)
         estimates = problem.estimates_with_parts(configs)
         corrected: Array = np.exp2(-self.log_speeds(problem, configs, estimates))
         return corrected

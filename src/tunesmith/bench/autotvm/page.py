@@ -30,6 +30,7 @@ from tunesmith.operators import parse_operator
 from tunesmith.reports.format import percent
 from tunesmith.target import KINDS, Target
 from tunesmith.transfer.shipped import shipped_model
+from tunesmith.tuners.autotvm import AutoTVM
 
 NAME = "models"
 FORMAT = 1
@@ -99,6 +100,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         worth=_worth(product),
         taught=TAUGHT,
         batch=BATCH,
+        planner=AutoTVM(),
         brief=_brief,
         caught_up=_caught_up,
     )
