@@ -83,3 +83,18 @@ def test_nobody_has_to_catch_up_with_a_run_that_found_nothing() -> None:
     rows = rows_of({"transfer": {0: found_at(1)}, "from nothing": {0: nothing}})
     assert rows["transfer"]["catches_up"]["from nothing"] is None
     assert rows["transfer"]["never_catches_up"]["from nothing"] is None
+    assert rows["transfer"]["mean_catches_up"]["from nothing"] is None
+
+
+def test_the_trials_after_which_one_mean_is_as_high_as_another_in_the_end() -> None:
+    """The means of shares 1/3, 2/3, 2/3, 1 and 1/3, 1/3, 2/3, 2/3 of the best speed."""
+    rows = rows_of(
+        {
+            "transfer": {0: found_at(2), 1: found_at(4)},
+            "from nothing": {0: trace(3e-3, 3e-3, 3e-3, 3e-3), 1: found_at(3)},
+            "random": {0: trace(3e-3, 3e-3, 3e-3, 3e-3)},
+        }
+    )
+    assert rows["transfer"]["mean_catches_up"] == {"from nothing": 2, "random": 1}
+    assert rows["from nothing"]["mean_catches_up"] == {"random": 1}
+    assert rows["random"]["mean_catches_up"] == {"from nothing": None}

@@ -218,12 +218,14 @@ def test_the_page_of_figures_without_what_is_new(tmp_path: Path) -> None:
     for line in old["lines"]:
         line.pop("never_catches_up", None)
         line.pop("catches_up_of_all", None)
+        line.pop("mean_catches_up", None)
         line["catches_up"] = {"from nothing": 0.98}
-    assert "| transfer | 98 % | – | – |" in write_models_page(tmp_path, figures)
+    assert "| transfer | – | 98 % | – | – |" in write_models_page(tmp_path, figures)
     for line in old["lines"]:
         line["never_catches_up"] = {"from nothing": 0.25}
         line["catches_up_of_all"] = {"from nothing": 0.5}
-    assert "| transfer | 98 % | 50 % | 25 % |" in write_models_page(tmp_path, figures)
+        line["mean_catches_up"] = {"from nothing": 42}
+    assert "| transfer | 42 | 98 % | 50 % | 25 % |" in write_models_page(tmp_path, figures)
 
 
 def test_a_line_is_explained_where_it_is(tmp_path: Path) -> None:
@@ -247,7 +249,7 @@ def test_representations_are_shown_by_problem(tmp_path: Path) -> None:
     for line in figures["parts"]["representation"]["lines"]:
         line["catches_up"] = {}
     page = write_models_page(tmp_path, figures)
-    assert "as fast as the run from nothing" not in page
+    assert "is as fast as **from nothing**" not in page
 
 
 def test_the_dearest_operators_of_a_network_are_of_different_kinds() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tunesmith.bench.autotvm.parts import Part
 from tunesmith.bench.compare.charts import speed_trials_chart
@@ -22,11 +23,13 @@ from tunesmith.bench.compare.summary import (
     Cell,
     Summary,
     mean,
+    speeds,
     standard_error,
     summarise,
 )
 from tunesmith.bench.pages.charts import svg_texts
 
+Floats = npt.NDArray[np.float64]
 Key = tuple[str, int]
 Pair = tuple[Trace, Trace]
 
@@ -79,13 +82,18 @@ def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]
     that a line needs to come as far as each, as a share of those that the other needed
     (``catches_up``) and of all that it had (``catches_up_of_all``): medians over pairs of runs of
     the same problem and repeat, of which ``never_catches_up`` has the share that did not within the
-    limit."""
+    limit. ``mean_catches_up`` are the trials after which the mean speed over runs is as high as the
+    mean that each reference has in the end; None where it never is."""
     optima = {cell.problem.label: cell.optimum for cell in summary.cells}
     runs = {label: _runs(results, label) for label in summary.labels}
     cells = {(cell.tuner.label, cell.problem.label): cell for cell in summary.cells if cell.traces}
+    of_lines = {
+        label: {problem: cell for (tuner, problem), cell in cells.items() if tuner == label}
+        for label in summary.labels
+    }
+    curves = {label: _mean_curves(own.values(), limit) for label, own in of_lines.items()}
     found = []
-    for label in summary.labels:
-        own = {problem: cell for (tuner, problem), cell in cells.items() if tuner == label}
+    for label, own in of_lines.items():
         if not own:
             continue
         medians = [statistics.median(_all_to_95(cell, limit)) for cell in own.values()]
@@ -112,6 +120,7 @@ def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]
                 "catches_up": {name: _median(its.of_needed) for name, its in shares_of.items()},
                 "catches_up_of_all": {name: _median(its.of_all) for name, its in shares_of.items()},
                 "never_catches_up": {name: its.never for name, its in shares_of.items()},
+                "mean_catches_up": {name: _first(curves[label], curves[name]) for name in pairs},
             }
         )
     return found
@@ -162,6 +171,29 @@ def _shares(pairs: Mapping[Key, Pair], limit: int) -> _Shares:
         of_all.append(needed / limit)
         never += not (first.best <= wanted).any()
     return _Shares(of_needed, of_all, never / len(valid) if valid else None)
+
+
+def _mean_curves(cells: Iterable[Cell], limit: int) -> dict[str, Floats]:
+    """By problem the mean speed over runs after each number of trials, as a share of the optimum's,
+    shape (limit,)."""
+    trials = np.arange(1, limit + 1)
+    return {
+        cell.problem.label: speeds(
+            np.array([trace.best_after(trials) for trace in cell.traces]), cell.optimum
+        ).mean(axis=0)
+        for cell in cells
+    }
+
+
+def _first(own: Mapping[str, Floats], others: Mapping[str, Floats]) -> int | None:
+    """The trials after which one mean, over the problems of both, is as high as the other in the
+    end; None where it never is, or the other has found nothing."""
+    both = sorted(own.keys() & others.keys())
+    if not both:
+        return None
+    mean_of, other = (np.mean([each[name] for name in both], axis=0) for each in (own, others))
+    reached = np.flatnonzero(mean_of >= other[-1])
+    return int(reached[0]) + 1 if len(reached) and other[-1] > 0.0 else None
 
 
 def _median(values: Sequence[float]) -> float | None:

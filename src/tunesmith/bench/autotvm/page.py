@@ -142,7 +142,8 @@ def _caught_up(lines: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         )
         if share is not None:
             shares = [("–" if it is None else percent(it, 0)) for it in (share, of_all, never)]
-            found.append([row["line"], *shares])
+            trials = row.get("mean_catches_up", {}).get(REFERENCE, "–")
+            found.append([row["line"], "never" if trials is None else str(trials), *shares])
     return found
 
 
