@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from tunesmith.compiler.thread_pool import keep_off_bound_processors
 from tunesmith.kernel import arrays
 from tunesmith.measure.devices.device import BuiltProgram
 from tunesmith.measure.trial import timing, weight_cache
@@ -47,6 +48,7 @@ class CpuProgram:
         return None  # checking all of the output takes as long as measuring
 
     def estimate(self, first: float, hopeless: float) -> float:
+        keep_off_bound_processors()
         return timing.estimate(self.call, self._time_calls, first, hopeless)
 
     def _time_calls(self, calls: int) -> float:
