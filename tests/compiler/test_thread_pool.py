@@ -1,13 +1,16 @@
-"""A thread that calls kernels keeps off the processors that a pool's workers are bound to."""
+"""A thread that calls kernels keeps off the processors that a pool's workers are bound to.
+
+Each test has a process of its own: pools of kernels that ran in this one have bound workers, too.
+"""
 
 from __future__ import annotations
 
 import math
+import multiprocessing
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 
 import pytest
@@ -16,6 +19,8 @@ from tunesmith.compiler.thread_pool import keep_off_bound_processors
 from tunesmith.measure.trial.cpu_program import CpuProgram
 
 ALLOWED = sorted(os.sched_getaffinity(0))
+
+needs_two = pytest.mark.skipif(len(ALLOWED) < 2, reason="this process may use one processor alone")
 
 
 @contextmanager
@@ -38,71 +43,34 @@ def worker_on(processors: set[int]) -> Iterator[None]:
         thread.join()
 
 
-def affinity_after(step: Callable[[], None]) -> set[int]:
-    """The processors that a thread may use after a step."""
-    found: list[set[int]] = []
+def left(step: Callable[[], None], own: set[int], of_worker: set[int]) -> set[int]:
+    """The processors left to a thread after a step, beside a worker, in a process of their own."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_left, step, own, of_worker).result(300.0)
 
-    def take() -> None:
+
+def _left(step: Callable[[], None], own: set[int], of_worker: set[int]) -> set[int]:
+    os.sched_setaffinity(0, own)
+    with worker_on(of_worker):
         step()
-        found.append(os.sched_getaffinity(0))
-
-    thread = threading.Thread(target=take)
-    thread.start()
-    thread.join()
-    return found[0]
+        return os.sched_getaffinity(0)
 
 
-@pytest.mark.skipif(len(ALLOWED) < 2, reason="this process may use one processor alone")
+@needs_two
 def test_bound_processors_are_left_to_those_bound_to_them() -> None:
-    with worker_on({ALLOWED[-1]}):
-        assert affinity_after(keep_off_bound_processors) == set(ALLOWED[:-1])
+    every = set(ALLOWED)
+    assert left(keep_off_bound_processors, every, {ALLOWED[-1]}) == every - {ALLOWED[-1]}
 
 
-@pytest.mark.skipif(len(ALLOWED) < 2, reason="this process may use one processor alone")
+@needs_two
 def test_threads_that_may_go_anywhere_take_nothing() -> None:
-    with worker_on(set(ALLOWED)):
-        assert affinity_after(keep_off_bound_processors) == set(ALLOWED)
+    every = set(ALLOWED)
+    assert left(keep_off_bound_processors, every, every) == every
 
 
 def test_a_thread_is_never_left_without_a_processor() -> None:
-    def confined() -> None:
-        os.sched_setaffinity(0, {ALLOWED[0]})
-        keep_off_bound_processors()
-
-    with worker_on({ALLOWED[0]}):
-        assert affinity_after(confined) == {ALLOWED[0]}
-
-
-@pytest.mark.skipif(
-    len(ALLOWED) < max(2, os.cpu_count() or 1),
-    reason="TVM binds no thread, as this process may not use all processors, or there is one",
-)
-def test_the_workers_of_a_pool_have_their_processors_for_themselves() -> None:
-    program = """
-import os, threading
-import numpy as np
-import tunesmith as ts
-from tunesmith.compiler.thread_pool import keep_off_bound_processors
-
-kernel = ts.compile(ts.Task(ts.operators.matmul(m=256, n=256, k=256)))
-kernel(np.ones((256, 256), "float32"), np.ones((256, 256), "float32"))
-keep_off_bound_processors()
-others = [int(it) for it in os.listdir("/proc/self/task") if int(it) != threading.get_native_id()]
-bound = [processors for it in others if len(processors := os.sched_getaffinity(it)) == 1]
-assert bound, "TVM binds its workers"
-assert not any(processors & os.sched_getaffinity(0) for processors in bound)
-"""
-    names = ("TVM_NUM_THREADS", "TVM_BIND_THREADS")
-    environment = {name: value for name, value in os.environ.items() if name not in names}
-    result = subprocess.run(
-        [sys.executable, "-c", program],
-        check=False,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert result.returncode == 0, result.stderr
+    only = {ALLOWED[0]}
+    assert left(keep_off_bound_processors, only, only) == only
 
 
 class Program(CpuProgram):
@@ -118,10 +86,11 @@ class Program(CpuProgram):
         return [1e-3] * repeats
 
 
-@pytest.mark.skipif(len(ALLOWED) < 2, reason="this process may use one processor alone")
-def test_programs_are_timed_off_bound_processors() -> None:
-    def timed() -> None:
-        Program().estimate(1e-3, math.inf)
+def timed() -> None:
+    assert Program().estimate(1e-3, math.inf) == 1e-3
 
-    with worker_on({ALLOWED[-1]}):
-        assert affinity_after(timed) == set(ALLOWED[:-1])
+
+@needs_two
+def test_programs_are_timed_off_bound_processors() -> None:
+    every = set(ALLOWED)
+    assert left(timed, every, {ALLOWED[-1]}) == every - {ALLOWED[-1]}

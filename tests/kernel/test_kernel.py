@@ -254,6 +254,27 @@ print(len(lines) >= 2, {line.split()[1] for line in lines} == {str(last)})
     assert result.stdout.split() == ["True"] * 2, result.stderr
 
 
+@pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) < max(2, os.cpu_count() or 1),
+    reason="TVM binds no thread, as this process may not use all processors, or there is one",
+)
+def test_who_calls_it_can_keep_off_the_processors_of_its_workers() -> None:
+    program = """
+import os, threading
+from pathlib import Path
+from tests.kernels import DATA, SQUARE, WEIGHT, kernel_of
+from tunesmith.compiler.thread_pool import keep_off_bound_processors
+kernel_of(SQUARE)(DATA, WEIGHT)
+keep_off_bound_processors()
+threads = {int(folder.name) for folder in Path("/proc/self/task").iterdir()}
+others = map(os.sched_getaffinity, threads - {threading.get_native_id()})
+bound = [processors for processors in others if len(processors) == 1]
+print(len(bound) > 0, os.sched_getaffinity(0).isdisjoint(set().union(*bound)))
+"""
+    result = run_without(program, "TVM_NUM_THREADS", "TVM_BIND_THREADS")
+    assert result.stdout.split() == ["True"] * 2, result.stderr
+
+
 # -- programs that cannot be ----------------------------------------------------------------------
 
 

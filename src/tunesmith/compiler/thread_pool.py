@@ -44,7 +44,7 @@ def keep_off_bound_processors() -> None:
 
     TVM binds the workers of a pool to a processor each, but not the thread that calls kernels. Both
     spin while they wait for each other. Where they began on one processor, Linux left them there
-    for seconds beside an idle one: one process in twenty ran at half its speed. Call this after the
+    for seconds beside an idle one, and some processes ran at half their speed. Call this after the
     first kernel, with which the pool begins. If no processor is left, nothing changes.
     """
     left = os.sched_getaffinity(0) - set(_bound_processors())

@@ -86,20 +86,19 @@ def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]
     mean that each reference has in the end; None where it never is."""
     optima = {cell.problem.label: cell.optimum for cell in summary.cells}
     runs = {label: _runs(results, label) for label in summary.labels}
-    cells = {(cell.tuner.label, cell.problem.label): cell for cell in summary.cells if cell.traces}
     of_lines = {
-        label: {problem: cell for (tuner, problem), cell in cells.items() if tuner == label}
+        label: [cell for cell in summary.cells if cell.traces and cell.tuner.label == label]
         for label in summary.labels
     }
-    curves = {label: _mean_curves(own.values(), limit) for label, own in of_lines.items()}
+    curves = {label: _mean_curves(own, limit) for label, own in of_lines.items()}
     found = []
     for label, own in of_lines.items():
         if not own:
             continue
-        medians = [statistics.median(_all_to_95(cell, limit)) for cell in own.values()]
-        shares = [float(cell.best.mean()) for cell in own.values()]
-        errors = [float(standard_error(cell.best)) for cell in own.values()]
-        times = [cell.time for cell in own.values()]
+        medians = [statistics.median(_all_to_95(cell, limit)) for cell in own]
+        shares = [float(cell.best.mean()) for cell in own]
+        errors = [float(standard_error(cell.best)) for cell in own]
+        times = [cell.time for cell in own]
         pairs = {
             other: _pairs(runs[label], runs[other])
             for other in REFERENCES
@@ -109,18 +108,20 @@ def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]
         found.append(
             {
                 "line": label,
-                "runs": sum(len(cell.traces) for cell in own.values()),
+                "runs": sum(len(cell.traces) for cell in own),
                 "trials_to_95": statistics.median(medians),
-                "reached": mean(cell.reached for cell in own.values()),
+                "reached": mean(cell.reached for cell in own),
                 "best": mean(shares),
                 "best_error": float(np.sqrt(np.square(errors).sum())) / len(errors),
                 "thinking": mean(each["search"] / sum(each.values()) for each in times),
-                "thinking_ms": mean(cell.thinking_ms for cell in own.values()),
+                "thinking_ms": mean(cell.thinking_ms for cell in own),
                 "ratios": {other: _ratio(each, optima, limit) for other, each in pairs.items()},
                 "catches_up": {name: _median(its.of_needed) for name, its in shares_of.items()},
                 "catches_up_of_all": {name: _median(its.of_all) for name, its in shares_of.items()},
                 "never_catches_up": {name: its.never for name, its in shares_of.items()},
-                "mean_catches_up": {name: _first(curves[label], curves[name]) for name in pairs},
+                "mean_catches_up": {
+                    name: _trials_to_end_of(curves[name], curves[label]) for name in pairs
+                },
             }
         )
     return found
@@ -185,15 +186,18 @@ def _mean_curves(cells: Iterable[Cell], limit: int) -> dict[str, Floats]:
     }
 
 
-def _first(own: Mapping[str, Floats], others: Mapping[str, Floats]) -> int | None:
-    """The trials after which one mean, over the problems of both, is as high as the other in the
-    end; None where it never is, or the other has found nothing."""
-    both = sorted(own.keys() & others.keys())
+def _trials_to_end_of(reference: Mapping[str, Floats], own: Mapping[str, Floats]) -> int | None:
+    """The trials after which one mean, over the problems of both, is as high as the reference's in
+    the end; None where it never is, or the reference has found nothing."""
+    both = sorted(own.keys() & reference.keys())
     if not both:
         return None
-    mean_of, other = (np.mean([each[name] for name in both], axis=0) for each in (own, others))
-    reached = np.flatnonzero(mean_of >= other[-1])
-    return int(reached[0]) + 1 if len(reached) and other[-1] > 0.0 else None
+    mean_own, mean_of_reference = (
+        np.mean([each[problem] for problem in both], axis=0) for each in (own, reference)
+    )
+    end = mean_of_reference[-1]
+    reached = np.flatnonzero(mean_own >= end)
+    return int(reached[0]) + 1 if len(reached) and end > 0.0 else None
 
 
 def _median(values: Sequence[float]) -> float | None:

@@ -121,7 +121,7 @@ def _planning(problem: TaskProblem, kind: FeatureKind, wanted: float) -> dict[st
             for config, seconds in zip(configs, times.tolist(), strict=True)
         ]
     )
-    gc.collect()  # what was made before is not cleared away while a batch is planned
+    gc.collect()  # so that the garbage of what came before is not collected while it plans
     begun = time.perf_counter()
     search.propose(64)
     return _row(f"a batch of 64 after {OBSERVED:,} trials, {kind} features", begun, wanted)
