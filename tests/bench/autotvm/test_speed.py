@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tunesmith.bench.autotvm import speed
-from tunesmith.bench.autotvm.page import read_models, write_models_page
+from tunesmith.bench.autotvm.page import on_other_machines, read_models, write_models_page
 from tunesmith.bench.pages.provenance import origin_now
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
@@ -36,12 +37,39 @@ def test_the_time_of_a_program_is_split(monkeypatch: pytest.MonkeyPatch) -> None
     assert all(row[part] > 0.0 for row in rows for part in ("seconds", "compiler"))
 
 
+def on(cpu: str, seconds: float) -> dict[str, Any]:
+    """The figures of a machine: thinking takes so long, and a program's features a hundredth."""
+    origin = origin_now()
+    origin["machine"] = {**origin["machine"], "cpu": cpu, "cores": 2}
+    known = {"origin": origin, "seconds": seconds}
+    program = {"sketch": "cpu_tiled", "programs": 100, "compiler": 0.0065 * seconds}
+    return {
+        "speed": [{**known, "what": "thinking", "wanted": 1.0}],
+        "program": [{**known, **program, "seconds": 0.01 * seconds}],
+    }
+
+
 def test_the_page_says_what_of_a_program_is_the_compilers(tmp_path: Path) -> None:
-    figures = read_models(tmp_path) | {"shipped": {}}
-    figures["speed"] = [{"what": "thinking", "seconds": 1.0, "wanted": 1.0, "origin": origin_now()}]
-    assert "scheduling and lowering" not in write_models_page(tmp_path, figures)
-    figures["program"] = [
-        {"sketch": "cpu_tiled", "programs": 100, "seconds": 0.02, "compiler": 0.013}
-    ]
+    figures = read_models(tmp_path) | {"shipped": {}} | on("a processor", 2.0)
+    assert "| cpu_tiled | 20.0 ms | 13.0 ms | 65 % |" in write_models_page(tmp_path, figures)
+    del figures["program"]
     page = write_models_page(tmp_path, figures)
-    assert "| cpu_tiled | 20.0 ms | 13.0 ms | 65 % |" in page
+    assert "| thinking | 2.00 | 1 |" in page
+    assert "cpu_tiled" not in page
+
+
+def test_each_machine_has_its_own_table(tmp_path: Path) -> None:
+    one, other = on("a processor", 2.0), on("another", 3.0)
+    figures = read_models(tmp_path) | {"shipped": {}}
+    figures |= {name: [*one[name], *other[name]] for name in one}
+    first, second = write_models_page(tmp_path, figures).split("### On another, 2 cores")
+    assert "### On a processor, 2 cores" in first
+    for text, seconds, milliseconds in ((first, "2.00", "20.0"), (second, "3.00", "30.0")):
+        assert f"| thinking | {seconds} | 1 |" in text
+        assert f"| cpu_tiled | {milliseconds} ms |" in text
+
+
+def test_those_of_other_machines_are_kept() -> None:
+    there = on("another", 3.0)["speed"]
+    here = {"what": "thinking", "seconds": 1.0, "wanted": 1.0, "origin": origin_now()}
+    assert on_other_machines([here, *there]) == there

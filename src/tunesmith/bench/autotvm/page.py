@@ -22,9 +22,10 @@ from tunesmith.bench.pages.figure_files import (
     write_figures,
     write_texts,
 )
-from tunesmith.bench.pages.provenance import by_machine, together
+from tunesmith.bench.pages.provenance import by_machine, in_words, together
 from tunesmith.bench.pages.templates import markdown
 from tunesmith.errors import TunesmithError
+from tunesmith.machine import machine_for
 from tunesmith.networks.reporting.brief import brief
 from tunesmith.operators import parse_operator
 from tunesmith.reports.format import percent
@@ -80,7 +81,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
 
     Raises ``TunesmithError`` where that is impossible.
     """
-    parts, speed = figures["parts"], figures["speed"]
+    parts, programs = figures["parts"], _on_each_machine(figures.get("program", ()))
     product = of_most_trials(figures["product"])
     page = markdown(
         "autotvm/page.md.jinja",
@@ -94,7 +95,10 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         product=product,
         product_trials=size_of(product[0])[0] if product else 0,
         product_circumstances=together([row["origin"] for row in product]) if product else None,
-        speed=together([row["origin"] for row in speed]) if speed else None,
+        speeds={
+            machine: (together([row["origin"] for row in rows]), rows, programs.get(machine, ()))
+            for machine, rows in _on_each_machine(figures["speed"]).items()
+        },
         shares=SHARES,
         operators=max(Counter(row["network"] for row in product).values(), default=0),
         worth=_worth(product),
@@ -106,6 +110,22 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
     )
     write_texts(folder, {f"{NAME}.md": page})
     return page
+
+
+def on_other_machines(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those that were not measured on a machine like this one."""
+    mine = in_words(machine_for("cpu"))
+    return [row for machine, of in _on_each_machine(rows).items() if machine != mine for row in of]
+
+
+def _on_each_machine(
+    rows: Sequence[Mapping[str, Any]],
+) -> dict[str, list[Mapping[str, Any]]]:
+    """Rows by the machine that they were measured on."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(in_words(row["origin"]["machine"]), []).append(row)
+    return found
 
 
 def _worth(product: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

@@ -105,11 +105,12 @@ def by_machine(
     found: dict[str, list[str]] = {}
     for name, machine in machines.items():
         if machine:
-            found.setdefault(_words(machine), []).append(name)
-    return {} if list(found) in ([], [_words(mine)]) else found
+            found.setdefault(in_words(machine), []).append(name)
+    return {} if list(found) in ([], [in_words(mine)]) else found
 
 
-def _words(machine: Mapping[str, Any]) -> str:
+def in_words(machine: Mapping[str, Any]) -> str:
+    """What a page calls a machine."""
     return f"{machine['cpu']}, {machine['cores']} cores"
 
 

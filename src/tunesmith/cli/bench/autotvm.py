@@ -155,15 +155,15 @@ def _experiment(
 
 
 def _speed(output: Path, *, as_json: bool) -> None:
-    from tunesmith.bench.autotvm.page import read_models, write_models
+    from tunesmith.bench.autotvm.page import on_other_machines, read_models, write_models
     from tunesmith.bench.autotvm.speed import measure_speed, split_features
 
     figures: dict[str, Any] = read_models(output)
-    figures["speed"] = []
+    figures["speed"] = on_other_machines(figures["speed"])
     for row in measure_speed():
         remark(f"{row['what']}: {row['seconds']:.2f} s")
         figures["speed"].append(row)
-    figures["program"] = []
+    figures["program"] = on_other_machines(figures.get("program", ()))
     for row in split_features():
         remark(f"features of a program of {row['sketch']}: {1e3 * row['seconds']:.1f} ms")
         figures["program"].append(row)
