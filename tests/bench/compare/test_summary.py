@@ -20,7 +20,7 @@ from tunesmith.bench.compare.curves import (
 )
 from tunesmith.bench.compare.files import compare_data
 from tunesmith.bench.compare.page import compare_page
-from tunesmith.bench.compare.problems import choose_problems
+from tunesmith.bench.compare.problems import MeasuredProblem, choose_problems
 from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.summary import Summary, evaluations_to, standard_error
 from tunesmith.bench.compare.tables import problem_tables, standings_table
@@ -260,7 +260,20 @@ def test_after_so_many_trials() -> None:
     assert list(row["after"]) == ["25", "50"]
     assert row["after"]["50"] == pytest.approx([0.5, 0.5 * math.log(4.0) / 2])
     (table, *_) = problem_tables(compare_data(both, CompareSettings()))
-    assert table.rows == [["random", "matmul.512", "0.50 ± 0.35", "0.50 ± 0.35"]]
+    assert table.rows == [["random, matmul.512", "0.50 ± 0.35", "0.50 ± 0.35"]]
+
+
+def test_all_problems_together_come_first() -> None:
+    """Half the time on one problem, an eighth on the other: a quarter on both."""
+    slow, half, eighth = (trace(*[seconds] * 30) for seconds in (8.0, 4.0, 1.0))
+    both = summary_of(
+        [MEASURED, MeasuredProblem("matmul.1024")],
+        {"genetic": [[slow, slow], [slow, slow]], "random": [[half, half], [eighth, eighth]]},
+    )
+    rows = after_trials(both)["rows"]
+    assert [row["problems"] for row in rows] == ["all problems", "matmul.512", "matmul.1024"]
+    assert [row["after"]["25"][0] for row in rows] == pytest.approx([0.25, 0.5, 0.125])
+    assert [row["after"]["25"][1] > 0.0 for row in rows] == [True, False, False]
 
 
 def test_short_runs_are_not_compared_after_many_trials(two: Summary) -> None:

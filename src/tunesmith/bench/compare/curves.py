@@ -71,15 +71,17 @@ AFTER = (25, 50, 100, 250, 500, 1000)
 def after_trials(summary: Summary) -> dict[str, Any]:
     """How long a call of the best takes after so many trials, relative to the reference's.
 
-    A row for each tuner and each group of problems, of which synthetic spaces of a family are one:
-    by the number of trials the geometric mean of the ratio, and its standard error, over the
-    problems and the pairs of runs with the same seed. Runs that have found nothing by then, and
-    problems on which a run crashed, are left out. JSON-ready.
+    A row for each tuner and each group of problems, of which synthetic spaces of a family are one,
+    and first for all problems together: by the number of trials the geometric mean of the ratio,
+    and its standard error, over the problems and the pairs of runs with the same seed. Runs that
+    have found nothing by then, and problems on which a run crashed, are left out. JSON-ready.
     """
     reference = reference_of(summary.labels or [""])
     groups: dict[str, list[Problem]] = {}
     for problem in summary.problems:
         groups.setdefault(_group(problem), []).append(problem)
+    if len(groups) > 1:
+        groups = {"all problems": list(summary.problems), **groups}
     cells = {(cell.tuner.label, cell.problem): cell for cell in summary.cells}
     rows = []
     for name, problems in groups.items():

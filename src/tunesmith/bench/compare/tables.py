@@ -65,8 +65,7 @@ def after_trials_table(data: Data) -> Table | None:
         return None
     rows = [
         [
-            row["tuner"],
-            row["problems"],
+            f"{row['tuner']}, {row['problems']}",
             *(
                 f"{found[0]:.2f} ± {found[1]:.2f}"
                 if (found := row["after"].get(str(count)))
@@ -81,7 +80,7 @@ def after_trials_table(data: Data) -> Table | None:
         f"How long a call of the best takes, relative to that of {compared['reference']} after as "
         "many trials: the geometric mean over pairs of runs with the same seed ± its standard "
         "error. Less is better.",
-        ("tuner", "problems", *(fmt.counted(count, "trial") for count in counts)),
+        ("tuner, problems", *(fmt.counted(count, "trial") for count in counts)),
         rows,
     )
 
