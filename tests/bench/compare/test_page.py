@@ -200,6 +200,13 @@ def test_the_files_of_recorded_spaces(tmp_path: Path) -> None:
     assert "<strong>score</strong>" in html
 
 
+def test_only_options_are_left_out_of_a_table(tmp_path: Path) -> None:
+    problems = choose_problems([str(record(tmp_path, "one"))])
+    runs = [[trace(2e-3, OPTIMUM)] * 2]
+    _, page = assert_files(tmp_path, summary_of(problems, {"auto+estimates": runs, "random": runs}))
+    assert "\n| auto+estimates | " in page
+
+
 def test_a_page_of_tuners_that_found_nothing(tmp_path: Path) -> None:
     assert_files(tmp_path, summary_of([MEASURED], {"grid": [[trace(INF)]], "random": [[]]}))
     page = (tmp_path / "compare.md").read_text()

@@ -27,7 +27,8 @@ _PAGE_COLOURS = ("page", "ink", "line", "muted")
 def compare_page(data: Data, charts: Sequence[str], *, has_html: bool = True) -> str:
     """Markdown. ``charts`` are the names of its charts; ``has_html`` says that the page of HTML
     lies beside it."""
-    long = [row["tuner"] for row in data["tuners"] if len(row["tuner"]) > _WIDEST_LABEL]
+    labels = [row["tuner"] for row in data["tuners"]]
+    long = [label for label in labels if len(label) > _WIDEST_LABEL and ":" in label]
     return markdown(
         "compare/page.md.jinja",
         figures=data,
