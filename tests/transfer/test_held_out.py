@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.transfer.made_up import SIZES, series, task
-from tunesmith.transfer.held_out import folds, score, scores, summary
+from tunesmith.transfer.held_out import folds, score, scores, summary, work_of
 
 
 def test_the_right_order_is_perfect() -> None:
@@ -23,6 +25,20 @@ def test_the_wrong_order_finds_the_slowest_first() -> None:
     assert found.correlation == pytest.approx(-1.0)
     assert found.found == {1: 1 / 30, 5: 1 / 26, 20: 1 / 11}
     assert found.recall == {1: 0.0, 5: 0.0, 20: 0.5}
+
+
+def test_predictions_that_are_the_same_share_a_rank() -> None:
+    seconds, predicted = np.array([4.0, 3.0, 2.0, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])
+    assert score(task(64), seconds, predicted).correlation == pytest.approx(2.0 / 5.0**0.5)
+
+
+def test_a_prediction_that_is_constant_says_nothing() -> None:
+    """The trials of a tuner get faster: their order must not count for a prediction."""
+    seconds = np.arange(1000.0, 0.0, -1.0)
+    for order in (seconds, seconds[::-1]):
+        found = score(task(64), order, np.zeros(1000))
+        assert found.correlation == 0.0
+        assert found.recall[20] <= 0.2
 
 
 def test_failed_favourites_are_worth_nothing() -> None:
@@ -68,14 +84,23 @@ def test_networks_are_held_out_as_a_whole() -> None:
 
 
 def test_what_several_networks_have_is_learned_with_none_of_them() -> None:
-    from dataclasses import replace
-
     shared = replace(series(64, 20), networks=frozenset("ab"))
     known = [shared, series(96, 20, network="a"), series(128, 20, network="b")]
     parts = folds(known, 2)
     for learned, _ in parts:
         assert 0 not in learned
     assert sorted(number for _, tested in parts for number in tested) == [0, 1, 2]
+
+
+def test_an_operator_of_the_same_work_is_not_learned_from() -> None:
+    plain, other = series(64, 20, network="a"), series(96, 20, network="c")
+    operator = replace(plain.task.operator, relu=True)
+    fused = replace(plain, task=replace(plain.task, operator=operator), networks=frozenset("b"))
+    assert work_of(operator) == work_of(plain.task.operator) != work_of(other.task.operator)
+    known = [plain, fused, other]
+    for learned, tested in folds(known, 3):
+        assert (2 in tested) == (0 in learned) == (1 in learned)
+        assert (2 in learned) == (2 not in tested)
 
 
 def test_a_summary() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.operators import Operator, ProductOperator
 from tunesmith.task import Task
 from tunesmith.transfer.training_set import Series, timed
 
@@ -41,8 +42,9 @@ class Score:
 def folds(series: Sequence[Series], count: int, seed: int = 0) -> list[tuple[list[int], list[int]]]:
     """Ways to hold out some tasks: the numbers of the series to learn from, and to test on.
 
-    Networks are held out as a whole: what is learned from has no operator of theirs. Each series is
-    tested once. Tasks of no known network are like networks of their own.
+    Networks are held out as a whole: what is learned from has no operator of theirs, and none of
+    the same work (see ``work_of``). Each series is tested once. Tasks of no known network are like
+    networks of their own.
     """
     groups = sorted({name for each in series for name in _groups(each)})
     order = np.random.default_rng(seed).permutation(len(groups))
@@ -50,12 +52,28 @@ def folds(series: Sequence[Series], count: int, seed: int = 0) -> list[tuple[lis
     done: set[int] = set()
     for first in range(min(count, len(groups))):
         out = {groups[place] for place in order[first::count]}
-        tested = [number for number, each in enumerate(series) if out & set(_groups(each))]
-        tested = [number for number in tested if number not in done]
-        done.update(tested)
-        learned = [n for n, each in enumerate(series) if not out & set(_groups(each))]
-        found.append((learned, tested))
+        held = [number for number, each in enumerate(series) if out & set(_groups(each))]
+        learned = apart_from([series[number] for number in held], series)
+        found.append((learned, [number for number in held if number not in done]))
+        done.update(held)
     return found
+
+
+def apart_from(held: Collection[Series], series: Sequence[Series]) -> list[int]:
+    """The numbers of the series whose work none of those that are ``held`` out has."""
+    works = {work_of(each.task.operator) for each in held}
+    return [n for n, each in enumerate(series) if work_of(each.task.operator) not in works]
+
+
+def work_of(operator: Operator) -> Operator:
+    """An operator without what follows its products, whenever its weights are known: what is fast
+    for one operator of a work is fast for the others, so that a model that has seen one of them
+    knows too much of them all."""
+    if not isinstance(operator, ProductOperator):
+        return operator
+    return replace(
+        operator, bias=False, relu=False, residual=False, post_ops="", constant_weights=False
+    )
 
 
 def _groups(series: Series) -> list[str]:
@@ -94,11 +112,16 @@ def summary(found: Sequence[Score]) -> dict[str, Any]:
 
 
 def score(task: Task, seconds: Array, predicted: Array, machine: str = "") -> Score:
-    """The score of one task's trials; what is no time of a call, such as NaN, is a failure."""
+    """The score of one task's trials; what is no time of a call, such as NaN, is a failure.
+
+    Among favourites that are liked the same, chance decides: the order of the trials, which get
+    faster in a run of a tuner, does not.
+    """
     valid = timed(seconds)
     speeds = np.where(valid, 1.0 / np.where(valid, seconds, 1.0), 0.0)
     fastest = float(speeds.max(initial=0.0)) or 1.0
-    favourites = np.argsort(-predicted, kind="stable")
+    order = np.random.default_rng(0).permutation(len(predicted))
+    favourites = order[np.argsort(-predicted[order], kind="stable")]
     best = np.argsort(-speeds, kind="stable")
     return Score(
         task,
@@ -114,7 +137,16 @@ def score(task: Task, seconds: Array, predicted: Array, machine: str = "") -> Sc
 
 
 def _rank_correlation(speeds: Array, predicted: Array) -> float:
-    if len(speeds) < 2:
+    """Spearman's; 0 where all speeds, or all predictions, are the same."""
+    ranks = [_ranks(each) for each in (speeds, predicted)]
+    if len(speeds) < 2 or not all(np.ptp(each) > 0.0 for each in ranks):
         return 0.0
-    ranks = [np.argsort(np.argsort(each, kind="stable")) for each in (speeds, predicted)]
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def _ranks(values: Array) -> Array:
+    """Ranks from 1; equal values share the mean of theirs."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks: Array = (last - (counts - 1) / 2.0)[places]
+    return ranks

@@ -107,7 +107,7 @@ def test_a_tuner_learns_of_other_workloads_beforehand(
     results = comparison.saved()
     comparison.go(results, lambda _, words, __: told.append(words))
     assert not results.crashes
-    assert "of 16, earlier runs to learn from" in told
+    assert "of 16, earlier runs to learn from, 50%" in told
     with open_store(tmp_path / "tuning.db") as store:
         for other in others:
             assert len(list(store.records(other.tuned.key))) == 16

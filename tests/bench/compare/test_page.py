@@ -231,3 +231,16 @@ def test_progress_off_a_terminal() -> None:
         "run 8 of 20, 5.0 s, about 13 s left, 4 from before, 1 crashed, one/gpu, random, repeat 2",
         "run 20 of 20, 40 s, 4 from before, 1 crashed, one/gpu, random, repeat 2",
     ]
+
+
+def test_what_comes_before_the_first_run_is_not_in_the_time_left() -> None:
+    told, now = io.StringIO(), 0.0
+    with CompareProgress(Console(file=told), 4, 0, clock=lambda: now) as shown:
+        for second, done in ((0, 0.0), (100, 0.0), (110, 1.0)):
+            now = float(second)
+            shown.update(done, 0, "")
+    assert told.getvalue().splitlines() == [
+        "run 0 of 4, 0 s",
+        "run 0 of 4, 1 min 40 s",
+        "run 1 of 4, 1 min 50 s, about 30 s left",
+    ]

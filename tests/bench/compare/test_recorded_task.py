@@ -35,9 +35,18 @@ def test_features_of_its_programs() -> None:
     features = features_of(C8)
     found = features(configs, "context-relation")
     assert found is not None
-    assert found.shape == (3, 207)
+    assert found.shape == (3, 200)
     assert np.isfinite(found).all()
     assert features(configs, "configuration") is None
+
+
+def test_a_tuner_that_sees_estimates_has_them_among_the_features() -> None:
+    configs = load_recording(C8).configs[:3]
+    problem = recorded_problem(C8)
+    assert problem is not None
+    found = features_of(C8, "estimates")(configs, "context-relation")
+    assert found is not None
+    np.testing.assert_allclose(found[:, 200], np.log2(problem.estimates(configs)), rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["configuration", "context-relation"])

@@ -6,6 +6,12 @@ import numpy as np
 
 from tunesmith.bench.compare.measured import estimates_alone
 from tunesmith.bench.papers.problem import SearchProblem
+from tunesmith.features.program.vectors import (
+    ESTIMATE_COLUMNS,
+    PROGRAM_FEATURES,
+    without_estimates,
+)
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import matmul
 from tunesmith.tuners import tuner
 from tunesmith.tuning.branches import Branches
@@ -34,3 +40,14 @@ def test_with_the_estimates_alone_it_begins_with_what_they_like() -> None:
     assert begun is not None
     assert begun.max() < np.median(others)
     assert search.favourite is not None
+
+
+def test_features_of_programs_do_not_tell_what_the_sketch_estimates() -> None:
+    configs = PROBLEM.tuned.space.sample_many(3, np.random.default_rng(0))
+    for kind in PROGRAM_FEATURES:
+        found = PROBLEM.tuned.features(configs, kind)
+        whole = TaskProblem.of(PROBLEM.task, PROBLEM.sketch).features(configs, kind)
+        assert found is not None
+        assert whole is not None
+        np.testing.assert_array_equal(found, without_estimates(whole, kind))
+        assert found.shape[1] == whole.shape[1] - len(ESTIMATE_COLUMNS[kind])

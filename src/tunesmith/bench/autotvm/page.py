@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tunesmith.bench.autotvm.experiments import BATCH, PARTS
 from tunesmith.bench.autotvm.product import ALONE, SHARES, of_most_trials, size_of
 from tunesmith.bench.compare.recorded_task import TAUGHT
@@ -178,8 +180,8 @@ def _shipped(origin: Mapping[str, Any], model: Any) -> dict[str, Any]:
 
 
 def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The median and the least share of each kind over the rows of the product; those of the
-    estimates alone are of the rows that have them."""
+    """The median, its standard error, and the least share of each kind over the rows of the
+    product; those of the estimates alone are of the rows that have them."""
     if not rows:
         return {}
     alone = [row[ALONE] for row in rows if ALONE in row]
@@ -191,7 +193,14 @@ def _of_shares(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         share: {
             "median": statistics.median(row[share] for row in rows),
+            "error": _error_of_median([row[share] for row in rows]),
             "least": min(row[share] for row in rows),
         }
         for share in SHARES
     }
+
+
+def _error_of_median(shares: Sequence[float]) -> float:
+    """The standard error of a median, by bootstrap: as if there had been other operators."""
+    drawn = np.random.default_rng(0).choice(shares, (1000, len(shares)))
+    return float(np.median(drawn, axis=1).std())

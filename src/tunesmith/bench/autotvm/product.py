@@ -1,8 +1,9 @@
 """What a user of a network that nobody has tuned gets: without a trial, of five, of twenty.
 
-Each network is held out as a whole: the model that helps has not seen an operator of it. Then
-its dearest operators are tuned with 500 trials, by the default tuner with all that it has. To see
-what the model is worth, the first trials are done once more with the sketches' estimates alone.
+Each network is held out as a whole: the model that helps has not seen an operator of it, nor one of
+the same work in another network. Then its dearest operators are tuned with 500 trials, by the
+default tuner with all that it has. To see what the model is worth, the first trials are done once
+more with the sketches' estimates alone.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tunesmith.store import Record, open_store
 from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.transfer.favourite import favourite
+from tunesmith.transfer.held_out import apart_from, work_of
 from tunesmith.transfer.model import GlobalModel, learn, problem_of, unlearned
 from tunesmith.transfer.training_set import Series
 from tunesmith.tuners import tuner
@@ -92,9 +94,21 @@ def _identity(row: Row) -> tuple[str, str, Size]:
 
 
 def held_out(series: Sequence[Series], network: str) -> GlobalModel:
-    """A model that has learned from everything but a network's operators."""
-    left = [each for each in series if network not in each.networks]
+    """A model that has learned from everything but operators of the work of a network's."""
+    held = [each for each in series if network in each.networks]
+    left = [series[number] for number in apart_from(held, series)]
     return learn(left, origin={"scope": f"without {network}"})
+
+
+def chosen_operators(series: Sequence[Series], count: int) -> dict[str, list[Operator]]:
+    """The dearest operators of each network, of works that none of the networks before it has."""
+    chosen: dict[str, list[Operator]] = {}
+    works: set[Operator] = set()
+    for network in networks_of(series):
+        left = [each for each in series if work_of(each.task.operator) not in works]
+        chosen[network] = dearest(left, network, count)
+        works.update(work_of(operator) for operator in chosen[network])
+    return chosen
 
 
 def dearest(series: Sequence[Series], network: str, count: int) -> list[Operator]:
@@ -128,7 +142,8 @@ def measure_product(
 ) -> Iterator[Row]:
     """The row of each operator that ``known`` rows lack.
 
-    A row has the ``network``, the ``workload``, the ``limit`` of trials and the ``seed``; and
+    A row has the ``network``, the ``workload``, the ``limit`` of trials and the ``seed``; whether
+    the model was kept ``apart`` from operators of the same work, which rows of old do not say; and
     shares of the best that was found: of what the model likes most (``untuned``), and of what a
     run of the first trials ends with, ``trials_5`` and so on. ``estimates_alone`` has the same
     shares of a run that has no model.
@@ -139,10 +154,11 @@ def measure_product(
         if name not in networks_of(there):
             raise UsageError(f"no training set has a network '{name}'")
     done = {_identity(row) for row in known if ALONE in row}
+    chosen = chosen_operators(there, settings.operators)
     for network in networks:
         wanted = [
             operator
-            for operator in dearest(there, network, settings.operators)
+            for operator in chosen[network]
             if (network, operator.label, settings.size) not in done
         ]
         model = held_out(there, network) if wanted else None
@@ -176,6 +192,7 @@ def _row(
         "origin": origin_now(),
         "seed": settings.seed,
         "limit": settings.trials,
+        "apart": True,
         "trials": len(records),
         "valid": sum(record.measurement.valid for record in records),
         "seconds": run.seconds,

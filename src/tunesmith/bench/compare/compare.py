@@ -196,7 +196,8 @@ class Comparison:
         if sources not in self._models:
 
             def tell(source: MeasuredProblem, share: float) -> None:
-                watch(results, f"{source.label}, earlier runs to learn from", share)
+                words = f"{source.label}, earlier runs to learn from, {share:.0%}"
+                watch(results, words, 0.0)
 
             self._models[sources] = model_of(sources, self._store, tell)
         return self._models[sources]

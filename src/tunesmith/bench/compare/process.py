@@ -83,7 +83,8 @@ def _view(job: Mapping[str, Any]) -> Callable[[Space], View]:
     if "record" not in job:
         return View
     record, kind = Path(job["record"]), job.get("transfer")
-    features, estimates = features_of(record), estimates_seen(record, job.get("sees", "space"))
+    sees = job.get("sees", "space")
+    features, estimates = features_of(record, sees), estimates_seen(record, sees)
     if kind is None:
         return lambda space: View(space, estimates, features)
     learned = learned_from([Path(each) for each in job["sources"]], record, kind, job["seed"])

@@ -24,6 +24,8 @@ class Runs(NamedTuple):
 class CompareProgress(Display[Runs]):
     """Shows how many of ``total`` runs are done while the context lasts; ``saved`` of them were
     there before. Give a console on stderr, so that stdout stays the caller's.
+
+    The time left is told by the runs since the first began: what it learns from may take longer.
     """
 
     def __init__(
@@ -37,10 +39,12 @@ class CompareProgress(Display[Runs]):
         super().__init__(console, clock)
         self._total = total
         self._saved = saved
-        self._begun = clock()
+        self._begun = self._first_run = clock()
 
     def update(self, done: float, crashed: int, words: str) -> None:
         """Take the latest state: see ``Runs``."""
+        if done <= self._saved:
+            self._first_run = self._clock()
         self.show(Runs(done, crashed, words))
 
     def drawn(self, state: Runs) -> RenderableType:
@@ -52,7 +56,7 @@ class CompareProgress(Display[Runs]):
         elapsed = self._clock() - self._begun
         new = done - self._saved
         if new > 0 and done < self._total:
-            left = (self._total - done) * elapsed / new
+            left = (self._total - done) * (self._clock() - self._first_run) / new
             parts.append(f"{fmt.duration(elapsed)}, about {fmt.duration(left)} left")
         else:
             parts.append(fmt.duration(elapsed))

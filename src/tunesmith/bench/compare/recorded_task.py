@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tunesmith.bench.compare.tuners import Sees
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.features.kinds import FeatureKind
-from tunesmith.features.program.vectors import ESTIMATE_COLUMNS
+from tunesmith.features.program.vectors import without_estimates
 from tunesmith.measure.recorded.recording import Recording, load_recording
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.models.boosted_trees import BoostedTrees, Growth
@@ -51,14 +51,16 @@ def recorded_problem(path: Path) -> TaskProblem | None:
     return problem if problem.sketch.version == sketch["version"] else None
 
 
-def features_of(path: Path) -> FeaturesOfConfigs:
-    """The function for the features of a recording's programs, which are made when it is called."""
+def features_of(path: Path, sees: Sees = "space") -> FeaturesOfConfigs:
+    """The function for the features of a recording's programs, which are made when it is called.
+
+    What the sketch estimates is among them for a tuner that ``sees`` estimates.
+    """
 
     def of(configs: Sequence[Config], kind: str) -> Array | None:
-        if kind == "configuration":
-            return None
-        problem = recorded_problem(path)
-        return None if problem is None else problem.features(configs, kind)
+        problem = None if kind == "configuration" else recorded_problem(path)
+        found = None if problem is None else problem.features(configs, kind)
+        return without_estimates(found, kind) if found is not None and sees == "space" else found
 
     return of
 
@@ -130,5 +132,4 @@ class _Features:
             return rows.astype(np.float64)
         found = problem.features(configs, self._kind)
         assert found is not None
-        left: Array = np.delete(found, ESTIMATE_COLUMNS[self._kind], axis=1)
-        return left
+        return without_estimates(found, self._kind)

@@ -12,8 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from tunesmith.bench.compare.problems import MeasuredProblem
 from tunesmith.errors import SpaceError
+from tunesmith.features.program.vectors import without_estimates
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import Operator
 from tunesmith.space import Config
@@ -22,16 +26,22 @@ if TYPE_CHECKING:
     from tunesmith.task import Task
     from tunesmith.tuners import View
 
+Array = npt.NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class WithoutDefault(TaskProblem):
     """A task with one sketch of which nothing is known beforehand: there is no default, and what
-    the sketch's model likes is not said."""
+    the sketch's model likes is not said, nor is it among the features."""
 
     default: ClassVar[None] = None  # type: ignore[assignment] # as problems may have none
 
     def estimates(self, configs: Sequence[Config]) -> None:  # type: ignore[override] # the same
         del configs
+
+    def features(self, configs: Sequence[Config], kind: str) -> Array | None:
+        found = super().features(configs, kind)
+        return None if found is None else without_estimates(found, kind)
 
 
 @dataclass(frozen=True)

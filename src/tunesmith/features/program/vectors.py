@@ -103,6 +103,12 @@ ESTIMATE_COLUMNS: Mapping[str, npt.NDArray[np.intp]] = {
 """Where what the sketch estimates is among the features of each kind."""
 
 
+def without_estimates(features: Array, kind: str) -> Array:
+    """Features of programs of a kind, shape (configs, features), without what sketches estimate."""
+    left: Array = np.delete(features, ESTIMATE_COLUMNS[kind], axis=1)
+    return left
+
+
 def _padded(columns: Array, count: int) -> Array:
     """The first columns, shape (rows, count), with zeros for those that do not exist."""
     padded = np.zeros((len(columns), count))
