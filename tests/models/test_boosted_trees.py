@@ -11,7 +11,7 @@ import pytest
 
 from tunesmith.errors import MissingDependencyError, UsageError
 from tunesmith.models import CostModel, cost_model
-from tunesmith.models.boosted_trees import BoostedTrees, Growth, RankPairs
+from tunesmith.models.boosted_trees import BoostedTrees, Growth, RankPairs, _RankObjective
 from tunesmith.models.ensemble import BootstrapEnsemble
 from tunesmith.testing.cost_model import CostModelConformance
 
@@ -100,6 +100,24 @@ def test_only_points_of_a_group_are_compared() -> None:
     together = model.predict(same).means
     assert in_groups[2] > in_groups[1]
     assert together[2] < together[1]
+
+
+@pytest.mark.parametrize("working", [1, 2, 4, 5, 8])
+def test_few_that_work_among_many_that_fail(working: int) -> None:
+    features = np.random.default_rng(0).random((64, 4))
+    features[:, 1] = np.arange(64) < working
+    values = np.where(features[:, 1] > 0.0, 1.0 + features[:, 0], 0.0)
+    model = BoostedTrees(4, "rank")
+    model.fit(features, values)
+    predicted = model.predict(features).means
+    assert predicted[:working].min() > predicted[working:].max()
+
+
+@pytest.mark.parametrize("working", [5, 64])
+def test_a_leaf_needs_all_of_its_weight_where_some_work(working: int) -> None:
+    values = np.maximum(np.arange(64.0) - (64 - working) + 1.0, 0.0)
+    assert _RankObjective(values, None).least_weight == 1.0
+    assert _RankObjective(np.minimum(values, 1.0) * (values > working - 1), None).least_weight < 0.1
 
 
 def test_unknown_features_are_allowed() -> None:

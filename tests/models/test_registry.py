@@ -8,7 +8,8 @@ import pytest
 
 from tests.plug_ins import offer
 from tunesmith.errors import UsageError
-from tunesmith.models import CostModel, GaussianProcess, Prediction, cost_model
+from tunesmith.models import CostModel, Prediction, cost_model
+from tunesmith.models.scaled_process import ScaledProcess
 from tunesmith.models.registry import MODELS
 from tunesmith.testing.cost_model import CostModelConformance
 
@@ -63,4 +64,4 @@ def test_an_unknown_name() -> None:
 
 
 def test_a_model_is_imported_when_it_is_asked_for() -> None:
-    assert isinstance(cost_model("gaussian-process", 1), GaussianProcess)
+    assert isinstance(cost_model("gaussian-process", 1), ScaledProcess)

@@ -264,6 +264,19 @@ def test_the_first_state_is_expanded_once() -> None:
     assert len(early.queue) == 1
 
 
+def test_what_others_propose_before_does_not_take_its_start() -> None:
+    """``tune`` has the default of a task measured first: its result is not there yet."""
+    search = GBFS().start(GEMM, 0)
+    search.seen.add(Config({"m": (1, 2, 4, 8), "k": (2, 32), "n": (8, 4, 2, 1)}))
+    assert search.propose(1) == [UNTILED]
+
+
+def test_a_start_that_is_being_measured_is_expanded() -> None:
+    search = GBFS().start(GEMM, 0)
+    search.seen.add(UNTILED)
+    assert set(search.propose(2)) <= set(GEMM.neighbours(UNTILED))
+
+
 def test_results_are_queued_as_they_arrive() -> None:
     search = GBFS(neighbours=None).start(GEMM, 0)
     proposed = search.propose(40)

@@ -372,6 +372,14 @@ def test_a_run_that_is_short_for_its_tuner_is_told_of(
     assert told.startswith("tunesmith: tuner 'genetic': its first 100 configs are random")
 
 
+def test_a_run_of_seconds_that_was_short_is_told_of_at_its_end(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    result = tune(Scripted(), "genetic", Budget(seconds=60.0, patience=2), store=store)
+    [told] = [record.getMessage() for record in caplog.records]
+    assert f"so a run of {result.trials} trials is random search" in told
+
+
 def test_a_run_that_goes_on_is_not_short(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     tune(Scripted(), "random", Budget(trials=5), store=store)
     tune(Scripted(), "genetic", Budget(trials=9), store=store)

@@ -9,7 +9,6 @@ a round of boosting over n points costs n times the number of bins, not n times 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -48,6 +47,10 @@ _LEAST_GAIN = 1e-4
 
 # Bins of predictions in the rank objective.
 _BINS = 48
+
+# The second derivatives of all points together, before anything is learned, of five successes among
+# many failures. With fewer pairs than that a leaf would never have the weight that it needs.
+_ENOUGH = 2.38
 
 # The least second derivative of a point: XGBoost divides by sums of these.
 _LEAST_CURVATURE = 1e-6
@@ -102,11 +105,12 @@ class BoostedTrees:
             features, label=scaled, weight=None if is_rank else weights, nthread=1
         )
         growth = self.growth
+        objective = _RankObjective(scaled, groups) if is_rank else None
         settings = {
             "max_depth": growth.depth,
             "eta": growth.rate,
             "gamma": _LEAST_GAIN,
-            "min_child_weight": growth.least_weight,
+            "min_child_weight": growth.least_weight * (objective.least_weight if objective else 1.0),
             "subsample": growth.rows,
             "colsample_bytree": growth.columns,
             "base_score": 0.0 if is_rank else float(np.average(scaled, weights=weights)),
@@ -115,7 +119,6 @@ class BoostedTrees:
             "verbosity": 0,
             "disable_default_eval_metric": 1,
         }
-        objective = _rank_objective(scaled, groups) if is_rank else None
         grown = self._xgboost.train(settings, data, growth.rounds, obj=objective)
         learner = json.loads(grown.save_raw("json"))["learner"]
         self._trees = Trees.of(learner["gradient_booster"]["model"]["trees"])
@@ -138,23 +141,32 @@ def _base_score(written: str) -> float:
     return float(written.strip("[]"))
 
 
-def _rank_objective(
-    values: Array, groups: Groups | None
-) -> Callable[[Array, Any], tuple[Array, Array]]:
+class _RankObjective:
     """Equation 2 for XGBoost, over the pairs within each group."""
-    numbers = np.zeros(len(values), dtype=np.int64) if groups is None else groups
-    order = np.argsort(numbers, kind="stable")
-    ends = np.flatnonzero(np.diff(numbers[order])) + 1
-    members = [(those, RankPairs(values[those])) for those in np.split(order, ends)]
 
-    def objective(predictions: Array, _: Any) -> tuple[Array, Array]:
-        first, second = np.empty(len(values)), np.empty(len(values))
-        for those, pairs in members:
+    def __init__(self, values: Array, groups: Groups | None) -> None:
+        numbers = np.zeros(len(values), dtype=np.int64) if groups is None else groups
+        order = np.argsort(numbers, kind="stable")
+        ends = np.flatnonzero(np.diff(numbers[order])) + 1
+        self._count = len(values)
+        self._members = [(those, RankPairs(values[those])) for those in np.split(order, ends)]
+
+    def __call__(self, predictions: Array, _: Any) -> tuple[Array, Array]:
+        first, second = np.empty(self._count), np.empty(self._count)
+        for those, pairs in self._members:
             of_group = np.asarray(predictions[those], dtype=np.float64)
             first[those], second[those] = pairs.derivatives(of_group)
         return first, second
 
-    return objective
+    @property
+    def least_weight(self) -> float:
+        """What part of the weight that a leaf needs it needs here: 1 but where nearly all fail.
+
+        A pair weighs less the surer it is, so that the square of what there is lets trees go on
+        until the few that work are told apart.
+        """
+        _, second = self(np.zeros(self._count), None)
+        return min(1.0, float(second.sum()) / _ENOUGH) ** 2
 
 
 class RankPairs:

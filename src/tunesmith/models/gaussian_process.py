@@ -61,10 +61,10 @@ class _Hyperparameters:
 
 
 class GaussianProcess:
-    """A ``CostModel`` with uncertainty.
+    """A process whose functions have mean 0; ``ScaledProcess`` is the cost model.
 
     ``adapt`` optimises the hyperparameters, starting from the last ones; ``condition`` sets the
-    known points; ``fit`` does both. The prior of the hyperparameters is made for features from 0 to
+    known points. The prior of the hyperparameters is made for features from 0 to
     about 1, and for values whose standard deviation is about 1. ``groups`` holds for each feature
     the number of its length scale, from 0 on; by default each has its own. ``distance`` is how far
     apart two typical points are, in the sum over the features (the L1 distance).
@@ -80,11 +80,6 @@ class GaussianProcess:
         self._distances = _Distances(np.empty((0, features)), self._found.scales)
         self._inverse: Array = np.empty((0, 0))
         self._weights: Array = np.empty(0)
-
-    def fit(self, features: Array, values: Array) -> None:
-        """As in ``CostModel``."""
-        self.adapt(features, values)
-        self.condition(features, values)
 
     def adapt(self, points: Array, values: Array, steps: int = 8) -> None:
         """Adapt the hyperparameters to values, shape (n,), at points, shape (n, features).
@@ -126,7 +121,7 @@ class GaussianProcess:
             self._weights = self._inverse @ values
 
     def predict(self, features: Array) -> Prediction:
-        """As in ``CostModel``. Deviations are without noise."""
+        """Means and deviations at m points, shape (m, features); deviations are without noise."""
         posterior = self.posterior(features)
         return Prediction(posterior.means, posterior.deviations)
 
@@ -202,10 +197,13 @@ class _Distances:
 
     ``|x - y| = x + y - 2 min(x, y)``, and a coordinate has few distinct known values. Their
     differences divide [0, y] into steps, and ``min(x, y)`` is the sum of the parts of these steps
-    that are below ``x``. Coordinates must be 0 or more.
+    that are below ``x``. Known coordinates below 0 are all counted from the lowest one; what is
+    below that, or below 0, has nothing in common with known points.
     """
 
     def __init__(self, known: Array, scales: Array) -> None:
+        self._low = known.min(axis=0, initial=0.0)
+        known = known - self._low
         values = np.sort(np.vstack([np.zeros(known.shape[1]), known]), axis=0).T
         is_step = values[:, 1:] > values[:, :-1]
         tops, bottoms = values[:, 1:][is_step], values[:, :-1][is_step]
@@ -219,13 +217,14 @@ class _Distances:
 
     def to(self, points: Array) -> Array:
         """The distances from points to known points, shape (points, known)."""
+        points = points - self._low
         covered = points.T[self._coordinates]
         covered -= self._bottoms
         np.maximum(covered, 0.0, out=covered)
         np.minimum(covered, self._steps, out=covered)
         with _one_thread():
             distances = covered.T @ self._twice_reached
-            sums = points @ self._weights
+            sums = np.abs(points) @ self._weights
         np.subtract(self._sums, distances, out=distances)
         distances += sums[:, None]
         return np.maximum(distances, 0.0, out=distances)

@@ -10,7 +10,7 @@ from tunesmith.registry import Registry
 
 _OURS = {
     "boosted-trees": "tunesmith.models.boosted_trees:BoostedTrees",
-    "gaussian-process": "tunesmith.models.gaussian_process:GaussianProcess",
+    "gaussian-process": "tunesmith.models.scaled_process:ScaledProcess",
     "knn": "tunesmith.models.knn:KnnRegressor",
     "tree-gru": "tunesmith.models.tree_gru:TreeGRU",
 }

@@ -77,6 +77,14 @@ class CostModelConformance:
         correlation = _rank_correlation(self.predicted(model, others).means, slope(others))
         assert correlation >= self.least_rank_correlation
 
+    def test_features_and_values_of_any_unit(self) -> None:
+        """Features of programs are logarithms, some below 0; speeds may be far from 0 and 1."""
+        unit, zero = np.array([20.0, 0.1, 5.0, 1.0]), np.array([-15.0, 0.0, 3.0, -1.0])
+        known, others = points(100), points(200, seed=1)
+        model = self.learned(known * unit + zero, 10.0 + 0.1 * slope(known))
+        means = self.predicted(model, others * unit + zero).means
+        assert _rank_correlation(means, slope(others)) >= self.least_rank_correlation
+
     def test_more_points_do_not_make_it_worse(self) -> None:
         others = points(200, seed=1)
 

@@ -63,12 +63,16 @@ class GBFSSearch(Search):
         self.sampled: deque[Config] = deque()
         self.first: Config | None = None
         self.first_is_open = False
+        self._has_begun = False
 
     def next_config(self) -> Config | None:
-        if not self.seen:
-            self.first = self._first_state()
-            self.first_is_open = True
-            return self.first
+        if not self._has_begun:
+            self._has_begun = True
+            # After earlier records, or the first results of good starts, it goes on from the best.
+            self.first = None if self._observed else self._first_state()
+            self.first_is_open = self.first is not None
+            if self.first is not None and self.first not in self.seen:
+                return self.first
         while self.sampled or self._expand_next():
             while self.sampled:
                 config = self.sampled.popleft()

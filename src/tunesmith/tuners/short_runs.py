@@ -11,6 +11,11 @@ _SHARE = 0.5
 _SMALL = 20
 
 
+def mostly_random(start: float, trials: float) -> bool:
+    """Whether a run of so many trials is little more than a random start of so many."""
+    return start >= _SHARE * trials
+
+
 def short_run(
     tuner: Tuner, trials: int | None, *, searches: int = 1, transfers: bool = False
 ) -> str:
@@ -21,7 +26,7 @@ def short_run(
     never gets beyond the first one.
     """
     start = tuner.random_start(transfers=transfers)
-    if trials is None or start * searches < _SHARE * trials:
+    if trials is None or not mostly_random(start * searches, trials):
         return ""
     begins = f"its first {start} configs"
     if searches > 1:

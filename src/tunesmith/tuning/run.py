@@ -81,7 +81,7 @@ class TuningRun:
                     news = self.store.news(self.problem.key, machine=machine)
                 resume(self.search, self.incumbents, self.store, self.problem.key, machine)
                 self.resumed = self.incumbents.trials
-            self._tell_if_short()
+            self._tell_if_short(self.budget.trials)
             recorder = self._begin_recorder(prior=prior)
             if news is not None:
                 self.sharing = Sharing(
@@ -101,11 +101,14 @@ class TuningRun:
                 raise
             return self._finish(recorder, stop, split)
 
-    def _tell_if_short(self) -> None:
-        """Log that a run which begins from nothing is little more than a random start."""
-        trials = None if self.resumed else self.budget.trials
-        searches, transfers = len(self.search.branches), self.model is not None
-        short = short_run(self.tuner, trials, searches=searches, transfers=transfers)
+    def _tell_if_short(self, trials: int | None) -> None:
+        """Log that a run of so many trials which begins from nothing is little more than a random
+        start; None where the number is not known yet."""
+        if not trials or self.resumed:
+            return
+        branches = self.search.branches
+        transfers = all(branch.view.has_transferred for branch in branches)
+        short = short_run(self.tuner, trials, searches=len(branches), transfers=transfers)
         if short:
             _LOGGER.warning("tunesmith: %s", short)
 
@@ -265,6 +268,8 @@ class TuningRun:
     def _finish(self, recorder: Recorder, stop: Stop, split: dict[str, float]) -> Result:
         rescued = recorder.close(stop, {phase: split[phase] for phase in PHASES})
         incumbents = self.incumbents
+        if self.budget.trials is None:
+            self._tell_if_short(incumbents.trials)
         best = next(iter(incumbents.finalists), None)
         default = incumbents.default
         return Result(

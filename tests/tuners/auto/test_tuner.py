@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import deque
 
 import numpy as np
 import pytest
@@ -132,7 +133,7 @@ def test_a_space_of_one_config_has_no_coordinates() -> None:
 
 
 def test_a_region_counts_its_own_trials_without_a_better_one() -> None:
-    region = Region(first=10, seen=12)
+    region = Region(seen=12)
     for log in (0.5, math.inf, 0.2, 0.3, 0.4):
         region.count(log)
     assert (region.valid, region.fruitless) == (4, 2)
@@ -158,7 +159,7 @@ def test_records_of_earlier_runs_use_up_no_patience() -> None:
         (config,) = search.propose(1)
         found.append(seconds(config))
         search.observe([measured(config, found[-1])])
-        assert search._region.first == 0
+        assert search._region.number == 0
     assert min(found[:5]) < seconds(records[0])
     assert min(found) == 1.0
 
@@ -186,17 +187,26 @@ def _numbers(config: Config) -> list[float]:
     return [float(value) for value in config.values() if isinstance(value, int)]
 
 
-def test_it_begins_anew_elsewhere() -> None:
-    """A valley that cannot get deeper, and later a deeper one on the other side."""
+@pytest.mark.parametrize("pending", [1, 12])
+def test_it_begins_anew_elsewhere(pending: int) -> None:
+    """Of a valley that cannot get deeper, whose last configs may still be pending."""
     space = Space([Ordinal(name, tuple(range(64))) for name in "abc"])
     search = Auto(patience=40).start(space, 0)
-    starts = []
-    for _ in range(200):
-        (config,) = search.propose(1)
-        starts.append(search._region.first)
+    waiting: deque[Config] = deque()
+    first: list[Config] = []
+    while search._region.number < 2:
+        waiting += search.propose(pending - len(waiting))
+        if search._region.number == 1:
+            first.append(waiting[-1])
+        config = waiting.popleft()
         search.observe([measured(config, 1.0 + sum(abs(v - 9.0) for v in _numbers(config)))])
-    assert len(set(starts)) >= 2
-    assert search._region.first > 40
+    bottom = dict.fromkeys("abc", 9)
+    known = search._known
+    of_first = [known.configs[place] for place in known.of_region(1)]
+    assert of_first[: Auto().initial] == first[: Auto().initial], "what was pending is not of it"
+    near = [space.distance(config, bottom) <= 3 for config in of_first[: Auto().initial]]
+    assert not any(near)
+    assert len(known.of_region(0)) + len(of_first) + len(known.of_region(2)) == len(known)
 
 
 def test_a_cost_that_is_infinite_or_none_does_no_harm() -> None:

@@ -85,6 +85,7 @@ class Cell:
             **_best_fields(self.best),
             "best_seconds": _finite(min((trace.found for trace in self.traces), default=math.inf)),
             "evaluations": mean(trace.trials for trace in self.traces),
+            "start": math.ceil(self.tuner.tuner.random_start() / self.tuner.multiplier),
             "repeats": len(self.traces),
             "crashed": len(self.crashes),
             "time": self.time,

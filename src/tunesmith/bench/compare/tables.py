@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tunesmith.reports import format as fmt
+from tunesmith.tuners.short_runs import mostly_random
 
 Data = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -99,6 +100,13 @@ def _problem_table(data: Data, problem: Row) -> Table:
     remarks = [
         f"{tuner}: {fmt.counted(count, 'run')} crashed: {why}"
         for (tuner, why), count in crashes.items()
+    ]
+    remarks += [
+        f"{row['tuner']}: random are the first {row['start']} of a run's "
+        f"{row['evaluations']:.0f} trials"
+        for row in rows
+        if row.get("start") and row["evaluations"]
+        if mostly_random(row["start"], row["evaluations"])
     ]
     return Table(name, _about(problem, rows), head, [*map(_cells, rows)], remarks)
 

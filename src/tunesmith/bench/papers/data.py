@@ -59,13 +59,8 @@ def of_tuners(summary: Summary, labels: Sequence[str]) -> Summary:
 
 
 def _row(cell: Cell) -> dict[str, Any]:
-    """As ``tunesmith compare`` has it, with the ``run_trials`` of each run, and how many of them
-    are the tuner's random ``start``."""
-    return {
-        **cell.row(),
-        "start": math.ceil(cell.tuner.tuner.random_start() / cell.tuner.multiplier),
-        "run_trials": [trace.trials for trace in cell.traces],
-    }
+    """As ``tunesmith compare`` has it, with the ``run_trials`` of each run."""
+    return {**cell.row(), "run_trials": [trace.trials for trace in cell.traces]}
 
 
 def _problem(

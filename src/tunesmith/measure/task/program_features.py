@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -76,7 +77,7 @@ class ProgramFeatureCache:
         target = self._target.resolved()
         calls = [(self._operator, target, self._sketch, chunk) for chunk in chunks]
         failed = {}
-        for number, made in _pool(target.core_count).map(features_of_programs, calls):
+        for number, made in _pool().map(features_of_programs, calls):
             if isinstance(made, FailedCall):
                 failed[chunks[number]] = made.reason
             else:
@@ -152,8 +153,9 @@ def _lengths() -> Mapping[str, int]:
 
 
 @cache
-def _pool(count: int) -> WorkerPool:
-    """Workers that last as long as this process: starting one takes a second."""
-    pool = WorkerPool(count, _TIMEOUT)
+def _pool() -> WorkerPool:
+    """A worker for each processor of this machine, whatever programs are for. They last as long as
+    this process: starting one takes a second."""
+    pool = WorkerPool(len(os.sched_getaffinity(0)), _TIMEOUT)
     atexit.register(pool.__exit__)
     return pool

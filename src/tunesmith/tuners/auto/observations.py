@@ -23,8 +23,8 @@ _LEAST_COST = 1e-6
 _ROOM = 64
 
 # The columns before the coordinates.
-_LOG, _COST = 0, 1
-_FIRST = 2
+_LOG, _COST, _REGION = 0, 1, 2
+_FIRST = 3
 
 
 class Observations:
@@ -38,15 +38,16 @@ class Observations:
     def __len__(self) -> int:
         return len(self.configs)
 
-    def add(self, measurement: Measurement, row: Array) -> float:
-        """Add a measurement; ``row`` are its config's coordinates. Returns its ``logs``."""
+    def add(self, measurement: Measurement, row: Array, region: int = 0) -> float:
+        """Add a measurement; ``row`` are its config's coordinates, ``region`` is the number of that
+        in which it was proposed. Returns its ``logs``."""
         count = len(self.configs)
         if count == len(self._table):
             self._table = np.concatenate([self._table, np.empty_like(self._table)])
         throughput = fitness(measurement)
         log = -math.log(throughput) if throughput > 0.0 else math.inf
         cost = math.log(max(_LEAST_COST, measurement.build_time + measurement.run_time))
-        self._table[count, :_FIRST] = log, cost
+        self._table[count, :_FIRST] = log, cost, region
         self._table[count, _FIRST:] = row
         self.configs.append(measurement.config)
         self.valid += throughput > 0.0
@@ -61,6 +62,10 @@ class Observations:
     def costs(self) -> Array:
         """Logarithms of the seconds of trials, shape (n,)."""
         return self._table[: len(self.configs), _COST]
+
+    def of_region(self, number: int) -> npt.NDArray[np.intp]:
+        """The places of the observations that are of a region, oldest first."""
+        return np.flatnonzero(self._table[: len(self.configs), _REGION] == number)
 
     @property
     def rows(self) -> Array:

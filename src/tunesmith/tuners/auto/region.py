@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 @dataclass
 class Region:
-    """Where a search refines: what it observed from the observation ``first`` on, when ``seen``
-    configs had been proposed. ``valid`` of these worked; the last ``fruitless`` that the search
-    had proposed were not better than what the region had."""
+    """Where a search refines: the observations of what was proposed since it began, when ``seen``
+    configs had been proposed. Regions have a ``number``, from 0 on. ``valid`` of the observations
+    worked; the last ``fruitless`` that the search had proposed were not better than what the region
+    had."""
 
-    first: int = 0
+    number: int = 0
     seen: int = 0
     valid: int = 0
     fruitless: int = 0
@@ -29,6 +30,10 @@ class Region:
         better = log < self._best
         self.fruitless = 0 if better else self.fruitless + own
         self._best = min(self._best, log)
+
+    def next(self, seen: Sized) -> Region:
+        """The one that begins after this."""
+        return Region(self.number + 1, len(seen))
 
     def proposed(self, seen: Sized) -> int:
         """How many configs were proposed in it."""

@@ -101,7 +101,8 @@ class AutoSearch(Search):
     The model takes its own predictions for configs that are proposed but not yet observed. So
     several proposals in a row differ, and none waits.
 
-    The search refines the best configs of a region: those observed since it began, or began anew.
+    The search refines the best configs of a region: of those proposed since it began, or began
+    anew. What was pending then is of the region before, or it would lead back there.
 
     Where many configs are wanted at once, as for a fleet of devices, a model for every few of them
     would take longer than the trials. So more of them come from the same candidates; and these are
@@ -126,19 +127,19 @@ class AutoSearch(Search):
         self._region = Region()
         self._asked = self._most_asked = 0
         self._asked_before: set[Config] = set()
-        self._own: set[Config] = set()  # proposed, and not observed yet
+        self._own: dict[Config, int] = {}  # proposed in which region, and not observed yet
 
     def propose(self, count: int) -> list[Config]:
         self._asked = count
         self._asked_before = set(self._pending) if count > _FEW else set()
         self._most_asked = max(self._most_asked, count)
         proposed = super().propose(count)
-        self._own.update(proposed)
+        self._own.update(dict.fromkeys(proposed, self._region.number))
         return proposed
 
     def next_config(self) -> Config | None:
         if self._region.fruitless >= self._patience:
-            self._region = Region(len(self._known), len(self.seen))
+            self._region = self._region.next(self.seen)
             self._first = self._prospects = None
         few = self._region.valid < 2 or self._region.proposed(self.seen) < self.settings.initial
         config = self._initial() if few else None
@@ -149,9 +150,11 @@ class AutoSearch(Search):
     def learn(self, measurement: Measurement) -> None:
         self._pending.pop(measurement.config, None)
         self._prospects = None
-        log = self._known.add(measurement, self._coordinates.of(measurement.config))
-        self._region.count(log, own=measurement.config in self._own)
-        self._own.discard(measurement.config)
+        own = measurement.config in self._own
+        number = self._own.pop(measurement.config, self._region.number)
+        log = self._known.add(measurement, self._coordinates.of(measurement.config), number)
+        if number == self._region.number:
+            self._region.count(log, own=own)
 
     @property
     def _patience(self) -> int:
@@ -209,7 +212,8 @@ class AutoSearch(Search):
         """New candidates with the model's prediction for them."""
         known, model = self._known, self._current_model()
         values = standardised(known.logs, self.settings.told_apart)
-        order = self._region.first + np.argsort(values[self._region.first :], kind="stable")
+        own = known.of_region(self._region.number)
+        order = own[np.argsort(values[own], kind="stable")]
         some = self._some(order)
         trend = self._trend.fit(known.configs, values)
         if len(values) >= self._refit_at:
