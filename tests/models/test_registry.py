@@ -9,8 +9,8 @@ import pytest
 from tests.plug_ins import offer
 from tunesmith.errors import UsageError
 from tunesmith.models import CostModel, Prediction, cost_model
-from tunesmith.models.scaled_process import ScaledProcess
 from tunesmith.models.registry import MODELS
+from tunesmith.models.scaled_process import ScaledProcess
 from tunesmith.testing.cost_model import CostModelConformance
 
 Array = npt.NDArray[np.float64]

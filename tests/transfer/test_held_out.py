@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.transfer.made_up import SIZES, series, task
+from tunesmith.operators import matmul
 from tunesmith.transfer.held_out import folds, score, scores, summary, work_of
 
 
@@ -94,7 +95,7 @@ def test_what_several_networks_have_is_learned_with_none_of_them() -> None:
 
 def test_an_operator_of_the_same_work_is_not_learned_from() -> None:
     plain, other = series(64, 20, network="a"), series(96, 20, network="c")
-    operator = replace(plain.task.operator, relu=True)
+    operator = matmul(m=64, n=64, k=64, relu=True)
     fused = replace(plain, task=replace(plain.task, operator=operator), networks=frozenset("b"))
     assert work_of(operator) == work_of(plain.task.operator) != work_of(other.task.operator)
     known = [plain, fused, other]

@@ -110,7 +110,8 @@ class BoostedTrees:
             "max_depth": growth.depth,
             "eta": growth.rate,
             "gamma": _LEAST_GAIN,
-            "min_child_weight": growth.least_weight * (objective.least_weight if objective else 1.0),
+            "min_child_weight": growth.least_weight
+            * (objective.least_weight if objective else 1.0),
             "subsample": growth.rows,
             "colsample_bytree": growth.columns,
             "base_score": 0.0 if is_rank else float(np.average(scaled, weights=weights)),

@@ -141,7 +141,7 @@ class Space:
         """``count`` distinct valid configs in random order, or all if the space has fewer.
 
         Raises SpaceError if the space has none. A space that cannot be counted counts as exhausted
-        after 1,000 draws without a new config.
+        after 1,000 draws without a new config, or when drawing finds no valid one any more.
         """
         if count < 0:
             raise SpaceError(f"cannot sample {count} configs: give a number of 0 or more")
@@ -180,7 +180,12 @@ class Space:
         vain = 0
         while len(found) < count and vain < _VAIN_DRAWS:
             before = len(found)
-            found[self.sample(rng)] = None
+            try:
+                found[self.sample(rng)] = None
+            except SpaceError:
+                if not found:
+                    raise
+                break
             vain = vain + 1 if len(found) == before else 0
         return list(found)
 

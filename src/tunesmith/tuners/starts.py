@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.errors import SpaceError
 from tunesmith.space import Config, Space
 from tunesmith.tuners.view import View
 
@@ -48,12 +49,16 @@ class StartFinder:
         return diverse(self.estimated(view, seed), count)
 
     def estimated(self, view: View, seed: int) -> list[Start]:
-        """All configs that are estimated on the way; none where there are no estimates."""
+        """All configs that are estimated on the way; none where there are no estimates, or where
+        random configs are not to be found, as hardly any is valid."""
         if view.estimates([]) is None:
             return []
         rng = np.random.default_rng(seed)
         known: dict[Config, float] = {}
-        _estimate(known, view, view.space.sample_many(self.samples, rng))
+        try:
+            _estimate(known, view, view.space.sample_many(self.samples, rng))
+        except SpaceError:
+            return []
         expanded: set[Config] = set()
         for _ in range(self.rounds):
             best = diverse(_starts(known), self.beam)

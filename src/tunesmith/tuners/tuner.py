@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Space
 from tunesmith.tuners.options import options_of
 from tunesmith.tuners.view import View
+
+_LOGGER = logging.getLogger("tunesmith")
 
 T = TypeVar("T")
 
@@ -30,6 +33,10 @@ _ENUMERABLE_PER_SEEN = 16
 # In a space that cannot be counted, the search ends after this many draws per seen config without a
 # new one. The last new config among n is missed with a probability of about e^-20.
 _DRAWS_PER_SEEN_BEFORE_END = 20
+
+# Where hardly any config is valid, a draw may find none though there are some. So many in a row end
+# the search.
+_FAILED_DRAWS = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,6 +129,7 @@ class Search(ABC):
         self.seen: set[Config] = set()
         self._observed: set[Config] = set()
         self._rest: list[Config] | None = None
+        self._failed_draws = 0
 
     def propose(self, count: int) -> list[Config]:
         """Up to ``count`` new valid configs: fewer if fewer are left, none at the end."""
@@ -168,7 +176,9 @@ class Search(ABC):
         """A uniform draw from the valid configs not seen yet; None if there is none.
 
         It draws until a config is new. If most are not, the remaining ones are enumerated once and
-        returned in random order. A space far larger than what was seen is never enumerated.
+        returned in random order. A space far larger than what was seen is never enumerated. Where
+        drawing finds no valid config any more, there is none left. Raises ``SpaceError`` where that
+        is so from the beginning.
         """
         if self._rest is None:
             config = self._draw(_DRAWS)
@@ -192,9 +202,32 @@ class Search(ABC):
         except SpaceError:
             return None
 
+    def some_configs(self, count: int) -> list[Config]:
+        """``count`` random configs, or all if there are fewer; those that were seen, where hardly
+        any is valid and drawing finds none. Raises ``SpaceError`` where nothing was seen either."""
+        try:
+            return self.space.sample_many(count, self.rng)
+        except SpaceError:
+            if not self.seen:
+                raise
+            return sorted(self.seen, key=lambda config: config.key)
+
     def _draw(self, attempts: int) -> Config | None:
         for _ in range(attempts):
-            config = self.space.sample(self.rng)
+            if self._failed_draws >= _FAILED_DRAWS:
+                return None
+            try:
+                config = self.space.sample(self.rng)
+            except SpaceError as error:
+                if not self.seen:
+                    raise
+                self._failed_draws += 1
+                if self._failed_draws == _FAILED_DRAWS:
+                    _LOGGER.warning(
+                        "tunesmith: the search ends: %d times in a row it %s", _FAILED_DRAWS, error
+                    )
+                continue
+            self._failed_draws = 0
             if config not in self.seen:
                 return config
         return None

@@ -18,7 +18,7 @@ from tunesmith.bench.autotvm.product import (
     measure_product,
 )
 from tunesmith.errors import UsageError
-from tunesmith.operators import matmul
+from tunesmith.operators import ProductOperator, matmul
 from tunesmith.target import Target
 from tunesmith.transfer.training_set import Series
 
@@ -27,7 +27,9 @@ pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
 def with_relu(of: Series, network: str) -> Series:
     """The same trials, of the same product with a ReLU, in another network."""
-    task = replace(of.task, operator=replace(of.task.operator, relu=True))
+    operator = of.task.operator
+    assert isinstance(operator, ProductOperator)
+    task = replace(of.task, operator=replace(operator, relu=True))
     return replace(of, task=task, networks=frozenset({network}))
 
 

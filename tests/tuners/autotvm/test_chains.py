@@ -23,7 +23,13 @@ def total(rows: Rows) -> npt.NDArray[np.float64]:
 
 def chains(space: Space, count: int = 16) -> tuple[ConfigRows, Chains]:
     rows = ConfigRows(space)
-    return rows, Chains(rows, count, np.random.default_rng(0))
+    return rows, begun(rows, count, 0)
+
+
+def begun(rows: ConfigRows, count: int, seed: int) -> Chains:
+    """Chains that begin at random configs."""
+    rng = np.random.default_rng(seed)
+    return Chains(rows, rows.space.sample_many(count, rng), count, rng)
 
 
 def test_it_climbs_to_the_best() -> None:
@@ -97,12 +103,12 @@ def test_the_first_moves_are_nearly_free_and_the_last_ones_go_up_alone() -> None
     rows = ConfigRows(space)
     accepted = []
     for seed in range(40):
-        search = Chains(rows, 50, np.random.default_rng(seed))
+        search = begun(rows, 50, seed)
         search.states[:] = 1
         search.run(total, steps=1, keep=1, known=NONE)
         accepted.append((search.states == 0).mean())
     assert abs(np.mean(accepted) - np.exp(-1.0)) < 0.05
-    search = Chains(rows, 50, np.random.default_rng(0))
+    search = begun(rows, 50, 0)
     search.run(lambda visited: 1e3 * total(visited), steps=100, keep=2, known=NONE)
     assert (search.states == 1).all()
 

@@ -12,7 +12,7 @@ import pytest
 from tunesmith.features.config_rows import ConfigRows
 from tunesmith.measurement import Measurement
 from tunesmith.models import cost_model
-from tunesmith.models.gaussian_process import GaussianProcess
+from tunesmith.models.scaled_process import ScaledProcess
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.testing.trials import measured
 from tunesmith.tuners import View
@@ -38,7 +38,7 @@ def view(sign: float = 1.0) -> View:
 
 def prior_of(view: View) -> GlobalPrior:
     rows = ConfigRows(DIGITS)
-    return GlobalPrior(view, rows, GaussianProcess(rows.coordinates.count))
+    return GlobalPrior(view, rows, ScaledProcess(rows.coordinates.count))
 
 
 def judge(config: Config) -> Measurement:

@@ -108,13 +108,12 @@ class Pool:
 
     def __init__(
         self,
-        space: Space,
+        configs: list[Config],
         coordinates: Coordinates,
-        size: int,
         round_share: float,
         rng: np.random.Generator,
     ) -> None:
-        self.choices = Choices.of(space.sample_many(size, rng), coordinates)
+        self.choices = Choices.of(configs, coordinates)
         weights = coordinates.roundness(self.choices.rows)
         even = np.full(len(weights), 1.0 / len(weights))
         self._chances = round_share * weights / weights.sum() + (1.0 - round_share) * even

@@ -185,7 +185,7 @@ class AutoSearch(Search):
 
     def _renewed_pool(self) -> Pool:
         share = self.settings.round_share
-        self._pool = Pool(self.space, self._coordinates, _POOL, share, self.rng)
+        self._pool = Pool(self.some_configs(_POOL), self._coordinates, share, self.rng)
         self._pool_lasts = len(self.seen) + _POOL_LASTS
         return self._pool
 

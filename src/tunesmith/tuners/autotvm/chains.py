@@ -8,12 +8,13 @@ temperatures mean the same for every model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from tunesmith.features.config_rows import ConfigRows, Keys, Rows
+from tunesmith.space import Config
 
 Array = npt.NDArray[np.float64]
 Score = Callable[[Rows], Array]
@@ -26,15 +27,15 @@ _VAIN_STEPS = 50
 
 
 class Chains:
-    """Chains that move all at a time. They keep their states from one ``run`` to the next.
+    """``count`` chains that move all at a time. They begin at ``configs``, of which there is at
+    least one, and keep their states from one ``run`` to the next."""
 
-    Raises ``SpaceError`` if the space has no valid config.
-    """
-
-    def __init__(self, rows: ConfigRows, count: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self, rows: ConfigRows, configs: Sequence[Config], count: int, rng: np.random.Generator
+    ) -> None:
         self._rows = rows
         self._rng = rng
-        starts = rows.of(rows.space.sample_many(count, rng))
+        starts = rows.of(configs)
         self.states: Rows = starts[np.arange(count) % len(starts)]
 
     def run(

@@ -133,7 +133,8 @@ class AutoTVMSearch(Search):
         """
         settings, of = self.settings, self._rows
         if self._chains is None:
-            self._chains = Chains(of, settings.chains, self.rng)
+            begin = self.some_configs(settings.chains)
+            self._chains = Chains(of, begin, settings.chains, self.rng)
         keep = settings.diversity_ratio * size
         prior = self._weighty(values)
         worth = self._quick_worth(values, prior)
