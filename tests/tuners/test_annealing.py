@@ -204,6 +204,14 @@ def test_a_jump_gives_a_parameter_any_of_its_values() -> None:
     assert all((c["x"] == 7) != (c["y"] == 7) for c in plane.propose(40))
 
 
+def test_a_jump_is_a_change() -> None:
+    """A parameter of one value has no other."""
+    space = Space([Ordinal("a", (1,)), Ordinal("b", (1, 2, 3)), Ordinal("c", (7,))])
+    search = Annealing(jump=1.0).start(space, 0)
+    config = Config({"a": 1, "b": 2, "c": 7})
+    assert {search._move(config) for _ in range(30)} == set(space.neighbours(config))
+
+
 def test_a_move_to_a_known_config_costs_no_trial() -> None:
     """It walks on over what is known, by the same rule, to the first unknown config."""
     search = start(jump=0.0, starts=1)

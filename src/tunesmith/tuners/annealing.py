@@ -85,6 +85,7 @@ class AnnealingSearch(Search):
         self._moves_begin = settings.starts  # the number of seen configs from which on it moves
         self._best_before = 0.0  # at the last reheating
         self._adjacent: list[Config] | None = None  # configs adjacent to the state, not tried yet
+        self._changeable = [each for each in space.parameters if each.cardinality > 1]
 
     @property
     def temperature(self) -> float:
@@ -143,7 +144,9 @@ class AnnealingSearch(Search):
             self._adjacent = [adjacent[index] for index in self.rng.permutation(len(adjacent))]
         if self._adjacent and self.rng.random() >= self.settings.jump:
             return self._adjacent.pop()
-        parameter = self.space.parameters[self.rng.integers(len(self.space.parameters))]
+        if not self._changeable:
+            return None
+        parameter = self._changeable[self.rng.integers(len(self._changeable))]
         value = another_value(parameter, config[parameter.name], self.rng)
         changed = Config.from_values({**config, parameter.name: value})
         return changed if self.space.contains(changed) else None

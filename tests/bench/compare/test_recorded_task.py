@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tunesmith.bench.compare import recorded_task
+from tunesmith.bench.compare.compare import Comparison
+from tunesmith.bench.compare.problems import RecordedProblem
 from tunesmith.bench.compare.recorded_task import features_of, learned_from, recorded_problem
+from tunesmith.bench.compare.runs import CompareSettings, Run, _seen
+from tunesmith.bench.compare.tuners import Sees, choose_tuners
 from tunesmith.errors import UsageError
 from tunesmith.features.kinds import FeatureKind
 from tunesmith.measure.recorded.recording import load_recording
@@ -47,6 +53,32 @@ def test_a_tuner_that_sees_estimates_has_them_among_the_features() -> None:
     found = features_of(C8, "estimates")(configs, "context-relation")
     assert found is not None
     np.testing.assert_allclose(found[:, 200], np.log2(problem.estimates(configs)), rtol=1e-6)
+
+
+def test_a_run_that_saw_other_estimates_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = RecordedProblem("C8", C8)
+    tuners = choose_tuners(["random", "random+estimates"])
+    kept = Comparison([problem], tuners, CompareSettings(1, trials=4), tmp_path).kept
+
+    def identities() -> list[str]:
+        _seen.cache_clear()
+        return [kept.identity(Run(problem, each, 0)) for each in tuners]
+
+    before = identities()
+    assert identities() == before
+    whole = recorded_task.estimates_seen
+
+    def other(path: Path, sees: Sees) -> Any:
+        estimates = whole(path, sees)
+        return estimates and (lambda configs: 2.0 * estimates(configs))
+
+    monkeypatch.setattr(recorded_task, "estimates_seen", other)
+    after = identities()
+    assert after[0] == before[0]
+    assert after[1] != before[1]
+    _seen.cache_clear()
 
 
 @pytest.mark.parametrize("kind", ["configuration", "context-relation"])

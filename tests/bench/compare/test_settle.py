@@ -5,16 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
+from tests.bench.compare.runs import MEASURED
 from tunesmith.bench.compare.compare import Comparison
-from tunesmith.bench.compare.runs import CompareSettings
+from tunesmith.bench.compare.runs import CompareSettings, Run
+from tunesmith.bench.compare.settle import settled
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.tuners import choose_tuners
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.budget import Stop
+from tunesmith.measurement import Candidate, Measurement
 from tunesmith.operators import matmul
+from tunesmith.space import Config
+from tunesmith.testing.trials import failed, measured
 
 
 def comparison(folder: Path, repeats: int = 2) -> Comparison:
@@ -44,6 +51,46 @@ def test_a_disturbed_end_of_a_run_is_mended(tmp_path: Path) -> None:
         assert trace.multiplier == run.tuner.multiplier
         assert len(trace.ended) == 3 * run.tuner.multiplier
         assert trace.found == saved.traces[run].found
+
+
+class Failing:
+    """A problem of which one config has no time when all are measured together."""
+
+    finalists = 2
+
+    def __init__(self, fails: Config) -> None:
+        self.fails = fails
+
+    def measurer(self, _: object) -> Failing:
+        return self
+
+    def play_off(self, candidates: list[Candidate], _: int) -> list[Measurement]:
+        return [
+            failed(it.config) if it.config == self.fails else measured(it.config, 0.5)
+            for it in candidates
+        ]
+
+    def close(self) -> None:
+        pass
+
+
+def test_what_has_no_time_in_the_end_keeps_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    configs = [Config({"a": number}) for number in range(3)]
+    (tuner,) = choose_tuners(["random"])
+    runs = [
+        (
+            Run(MEASURED, tuner, number),
+            Trace.of(
+                [measured(config, 2.0)], [1.0], {}, Stop.TRIALS, best=2.0, candidate=Candidate(config)
+            ),
+        )
+        for number, config in enumerate(configs)
+    ]
+    problem: Any = Failing(configs[1])
+    found = settled(problem, runs)
+    assert [found[run].found for run, _ in runs] == [0.5, 2.0, 0.5]
+    [told] = [record.getMessage() for record in caplog.records]
+    assert "1 of 3 best configs had no time when all were measured together" in told
 
 
 def test_another_run_means_another_measurement(tmp_path: Path) -> None:

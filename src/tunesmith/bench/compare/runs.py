@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tunesmith.bench.compare.problems import (
 )
 from tunesmith.bench.compare.score import REPEATS
 from tunesmith.bench.compare.simulated_trace import Trace, load_trace, save_trace
-from tunesmith.bench.compare.tuners import TunerChoice
+from tunesmith.bench.compare.tuners import Sees, TunerChoice
 from tunesmith.bench.pages.provenance import origin_now, together
 from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, UsageError, system_reason
@@ -29,6 +30,9 @@ from tunesmith.measure.recorded.recording import load_recording
 
 # Changes when traces of before no longer tell what those of now do.
 _FORMAT = 1
+
+# By so many configs it is told whether estimates are still the same.
+_LOOKED_AT = 32
 
 
 @dataclass(frozen=True)
@@ -229,7 +233,9 @@ def _of_one_machine(traces: Sequence[Trace | None]) -> bool:
 
 
 def _sources(run: Run) -> dict[str, Any]:
-    """What a tuner learns from beforehand; nothing for those that do not."""
+    """What a tuner sees beside the space, or learns from beforehand; nothing for others."""
+    if run.tuner.sees != "space" and isinstance(run.problem, RecordedProblem):
+        return {"seen": _seen(run.problem.path, run.tuner.sees)}
     if run.tuner.transfer in (None, "estimates"):
         return {}
     if isinstance(run.problem, MeasuredProblem):
@@ -237,3 +243,16 @@ def _sources(run: Run) -> dict[str, Any]:
         return {"sources": sources, "trials": TRIALS, "earlier": EARLIER}
     assert isinstance(run.problem, RecordedProblem)
     return {"sources": [load_recording(path).digest for path in run.problem.sources]}
+
+
+@cache
+def _seen(path: Path, sees: Sees) -> str:
+    """A digest of what a tuner sees of some configs: the estimates, by code of now, and the model
+    that ships."""
+    from tunesmith.bench.compare.recorded_task import estimates_seen
+
+    configs = load_recording(path).configs
+    some = configs[:: max(1, len(configs) // _LOOKED_AT)]
+    estimates = estimates_seen(path, sees)
+    found = None if estimates is None else estimates(some)
+    return digest(None if found is None else found.tobytes().hex())

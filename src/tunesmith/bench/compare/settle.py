@@ -7,7 +7,7 @@ these times.
 
 from __future__ import annotations
 
-import math
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -21,13 +21,16 @@ if TYPE_CHECKING:
     from tunesmith.bench.compare.runs import Run
     from tunesmith.problem import Problem
 
+_LOGGER = logging.getLogger("tunesmith")
+
 ROUNDS = 15
 """How often each config is measured."""
 
 
 def settled(tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]]) -> dict[Run, Trace]:
     """The traces of runs of a task or problem, with what their best configs take when all of them
-    are measured together. Traces that found nothing valid stay as they are.
+    are measured together. Traces that found nothing valid stay as they are, and so do those whose
+    config now has no time, such as after a timeout, which tells of the machine.
     """
     found = {run: trace.candidate for run, trace in runs if trace.candidate is not None}
     candidates = list(dict.fromkeys(found.values()))
@@ -40,7 +43,15 @@ def settled(tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]]) -> dict[Ru
     finally:
         measurer.close()
     times = {it.candidate: it.seconds for it in measured if it.valid}
+    failed = len(candidates) - len(times)
+    if failed:
+        _LOGGER.warning(
+            "tunesmith: %d of %d best configs had no time when all were measured together: what "
+            "their runs measured counts",
+            failed,
+            len(candidates),
+        )
     return {
-        run: replace(trace, found=times.get(found[run], math.inf)) if run in found else trace
+        run: replace(trace, found=times.get(found[run], trace.found)) if run in found else trace
         for run, trace in runs
     }
