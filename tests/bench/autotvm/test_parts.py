@@ -239,6 +239,16 @@ def test_a_line_is_explained_where_it_is(tmp_path: Path) -> None:
     assert "**estimates alone** is the same tuner with a model that has learned nothing" in page
 
 
+def test_the_page_says_what_features_of_programs_tell(tmp_path: Path) -> None:
+    figures = read_figures(FIGURES / "models.json", bool)
+    assert figures is not None
+    told = "without what the sketch estimates, which no line sees"
+    for name, reads in (("objective", True), ("diversity", False)):
+        part = figures["parts"][name] | {"without_estimates": True}
+        page = write_models_page(tmp_path, {**figures, "parts": {name: part}})
+        assert (told in " ".join(page.split())) is reads
+
+
 def test_representations_are_shown_by_problem(tmp_path: Path) -> None:
     figures = read_figures(FIGURES / "models.json", bool)
     assert figures is not None

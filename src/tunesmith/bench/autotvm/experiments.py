@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tunesmith.bench.autotvm.parts import Line, Part
 from tunesmith.bench.compare.problems import TEMPLATE
+from tunesmith.bench.compare.tuners import Transferred
 from tunesmith.bench.operators.workloads import RESNET
 
 _SOURCES = tuple(f"layers/C{number}" for number in range(1, 7))
@@ -31,10 +32,6 @@ _MODELS_WIN = (
     "these have two evaluations a trial."
 )
 _TRANSFER_HELPS = "With a model of earlier workloads tuning is 2 to 10 times as fast."
-_NO_ESTIMATES = (
-    "Features of programs are without what the sketch estimates, which no line sees: all begin from "
-    "nothing."
-)
 _WITHOUT_MODEL = (
     Line("GA", "genetic"),
     Line("GA × 2", "genetic*2"),
@@ -65,10 +62,7 @@ _TRANSFER_AND_NONE = (
 )
 
 
-_ALONE = (
-    "a search with a model of other spaces by these features, and one of the run itself by "
-    "configurations; the lines above have both by the same, as the paper has"
-)
+_OF_PROGRAMS: tuple[Transferred, ...] = ("loop-context", "context-relation")
 
 PARTS: dict[str, Part] = {
     part.name: part
@@ -85,7 +79,6 @@ PARTS: dict[str, Part] = {
             trials=512,
             repeats=8,
             measured=RESNET,
-            note=_NO_ESTIMATES,
         ),
         Part(
             "model-replay",
@@ -95,7 +88,6 @@ PARTS: dict[str, Part] = {
             trials=320,
             repeats=8,
             recorded=_ALL,
-            note=_NO_ESTIMATES,
         ),
         Part(
             "model-template",
@@ -128,7 +120,6 @@ PARTS: dict[str, Part] = {
             trials=320,
             repeats=8,
             recorded=_ALL,
-            note=_NO_ESTIMATES,
         ),
         Part(
             "diversity",
@@ -230,14 +221,17 @@ PARTS: dict[str, Part] = {
             "well between operators, context relations everywhere.",
             (
                 Line("configuration", _autotvm(), "configuration"),
-                Line("loop context", _autotvm(features="loop-context"), "loop-context"),
-                Line("context relation", _autotvm(features="context-relation"), "context-relation"),
-                Line("loop context, of others alone", _autotvm(), "loop-context", note=_ALONE),
-                Line(
-                    "context relation, of others alone",
-                    _autotvm(),
-                    "context-relation",
-                    note=_ALONE,
+                Line("loop context", _autotvm(), "loop-context"),
+                Line("context relation", _autotvm(), "context-relation"),
+                *(
+                    Line(
+                        f"{kind.replace('-', ' ')}, both",
+                        _autotvm(features=kind),
+                        kind,
+                        note="a search whose model of the run itself, too, is by these features; "
+                        "with the other lines it is by configurations",
+                    )
+                    for kind in _OF_PROGRAMS
                 ),
                 Line("from nothing", _autotvm()),
                 Line("random", "random"),

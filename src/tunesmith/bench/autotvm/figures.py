@@ -45,6 +45,7 @@ def part_figures(
     Figures have the ``settings``, ``runs`` done and planned, the ``machines`` that problems were
     measured on, a row for each line, a ``cell`` for each line on each problem, ``crashes``,
     ``pictures``, the ``origin``, and ``earlier``, the runs that those which transfer learn from.
+    Features of programs are ``without_estimates`` of the sketch: figures of old do not say so.
     """
     summary = summarise(results)
     name = f"models-{part.name}.svg"
@@ -62,6 +63,7 @@ def part_figures(
         "crashes": summary.crashes,
         "pictures": list(pictures),
         "earlier": _earlier(part),
+        "without_estimates": True,
     }
     return figures, pictures
 

@@ -95,6 +95,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         },
         circumstances={name: together([it["origin"]]) for name, it in parts.items()},
         product=product,
+        summary=summary(product),
         product_trials=size_of(product[0])[0] if product else 0,
         product_circumstances=together([row["origin"] for row in product]) if product else None,
         speeds={

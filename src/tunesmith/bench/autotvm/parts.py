@@ -71,6 +71,11 @@ class Part:
         lines are the same search."""
         return f"replayed-{self.trials}" if self.recorded else self.name
 
+    @property
+    def reads_programs(self) -> bool:
+        """Whether models of some lines learn from features of programs in the run itself."""
+        return any("features=" in line.tuner for line in self.lines)
+
     def only(self, names: Sequence[str]) -> Part:
         """With those of its lines alone that are named; with all where none is.
 
