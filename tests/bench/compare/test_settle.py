@@ -81,7 +81,12 @@ def test_what_has_no_time_in_the_end_keeps_its_own(caplog: pytest.LogCaptureFixt
         (
             Run(MEASURED, tuner, number),
             Trace.of(
-                [measured(config, 2.0)], [1.0], {}, Stop.TRIALS, best=2.0, candidate=Candidate(config)
+                [measured(config, 2.0)],
+                [1.0],
+                {},
+                Stop.TRIALS,
+                best=2.0,
+                candidate=Candidate(config),
             ),
         )
         for number, config in enumerate(configs)
