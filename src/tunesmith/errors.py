@@ -25,6 +25,10 @@ class SpaceError(UsageError):
     """A malformed space, parameter or constraint, or a space that has no valid config."""
 
 
+class NoConfigFoundError(SpaceError):
+    """No valid config was found by drawing: there are none, or hardly any."""
+
+
 class StoreError(TunesmithError):
     """A store that cannot be opened, read or written."""
 

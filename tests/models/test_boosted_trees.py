@@ -117,7 +117,13 @@ def test_few_that_work_among_many_that_fail(working: int) -> None:
 def test_a_leaf_needs_all_of_its_weight_where_some_work(working: int) -> None:
     values = np.maximum(np.arange(64.0) - (64 - working) + 1.0, 0.0)
     assert _RankObjective(values, None).least_weight == 1.0
-    assert _RankObjective(np.minimum(values, 1.0) * (values > working - 1), None).least_weight < 0.1
+    last = np.where(np.arange(64) == 63, values, 0.0)
+    assert _RankObjective(last, None).least_weight == pytest.approx(1 / 25)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 8])
+def test_a_leaf_needs_all_of_its_weight_where_nothing_fails(count: int) -> None:
+    assert _RankObjective(np.arange(float(count)), None).least_weight == 1.0
 
 
 def test_unknown_features_are_allowed() -> None:

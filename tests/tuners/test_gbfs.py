@@ -271,6 +271,12 @@ def test_what_others_propose_before_does_not_take_its_start() -> None:
     assert search.propose(1) == [UNTILED]
 
 
+def test_where_nothing_works_yet_it_starts_untiled() -> None:
+    search = GBFS().start(GEMM, 0)
+    search.observe([failed(Config({"m": (1, 2, 4, 8), "k": (2, 32), "n": (8, 4, 2, 1)}))])
+    assert search.propose(1) == [UNTILED]
+
+
 def test_a_start_that_is_being_measured_is_expanded() -> None:
     search = GBFS().start(GEMM, 0)
     search.seen.add(UNTILED)

@@ -24,9 +24,8 @@ ONE = Config(dict.fromkeys("abcd", 0))
 
 @pytest.fixture
 def sparse(monkeypatch: pytest.MonkeyPatch) -> Space:
-    """One config in forty is valid, and every third draw finds none."""
+    """One config in forty is valid."""
     monkeypatch.setattr(component, "ROW_LIMIT", 1000)
-    monkeypatch.setattr(component, "_MAX_DRAWS", 40)
     digits = tuple(range(50))
     return Space([Ordinal(name, digits) for name in "abcd"], [Constraint("(a+b+c+d) % 40 == 0")])
 
@@ -49,6 +48,18 @@ def assert_found(space: Space, name: str, trials: int) -> None:
 @pytest.mark.parametrize("name", TUNERS)
 def test_a_search_goes_on(name: str, sparse: Space) -> None:
     assert_found(sparse, name, 40)
+
+
+def test_a_constraint_that_fails_is_no_config_that_is_hard_to_find(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(component, "ROW_LIMIT", 1000)
+    digits = tuple(range(50))
+    space = Space([Ordinal(name, digits) for name in "abcd"], [Constraint("100 // a + b + c > d")])
+    search = tuner("random").start(space, 0)
+    search.seen.add(Config(dict.fromkeys("abcd", 1)))
+    with pytest.raises(SpaceError, match="modulo by zero"):
+        search.propose(1000)
 
 
 def test_a_sample_has_what_was_found(sparse: Space, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +91,7 @@ class TestNothing:
         search.observe([measured(ONE, 1.0)])
         assert search.propose(4) == []
         [told] = [record.getMessage() for record in caplog.records]
-        assert "the search ends: 10 times in a row it found no valid config in 0 draws" in told
+        assert "there are no further random configs: found no valid config in 0 draws" in told
 
     def test_a_search_that_knows_none_says_so(self, nothing: Space) -> None:
         for name in ("auto", "random"):

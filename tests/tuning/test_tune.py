@@ -372,12 +372,16 @@ def test_a_run_that_is_short_for_its_tuner_is_told_of(
     assert told.startswith("tunesmith: tuner 'genetic': its first 100 configs are random")
 
 
-def test_a_run_of_seconds_that_was_short_is_told_of_at_its_end(
+def test_a_run_that_time_ended_in_its_random_start_has_advice(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    result = tune(Scripted(), "genetic", Budget(seconds=60.0, patience=2), store=store)
-    [told] = [record.getMessage() for record in caplog.records]
-    assert f"so a run of {result.trials} trials is random search" in told
+    result = tune(Scripted(), "genetic", Budget(patience=2), store=store)
+    assert f"so a run of {result.trials} trials is random search: try" in result.advice
+    assert tune(Scripted(), "genetic", Budget(patience=2), store=store).advice == "", "it goes on"
+    whole = tune(Scripted(), "genetic", Budget(seconds=600.0), store=store, fresh=True)
+    assert whole.stopped is Stop.EXHAUSTED
+    assert whole.advice == "", "nothing is left to try"
+    assert caplog.records == []
 
 
 def test_a_run_that_goes_on_is_not_short(store: Store, caplog: pytest.LogCaptureFixture) -> None:

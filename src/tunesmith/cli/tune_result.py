@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tunesmith.cli.output import console, print_json
+from tunesmith.cli.output import console, print_json, remark
 from tunesmith.cli.past_runs import elsewhere
 from tunesmith.errors import TunesmithError
 
@@ -23,6 +23,8 @@ def print_result(result: Result, compared: Mapping[str, float], *, as_json: bool
         print_json({**result.to_json(), **({"peers": peers} if peers else {})})
     else:
         _print_tables(result, compared)
+    if result.advice:
+        remark(result.advice)
     check_stored(result)
 
 

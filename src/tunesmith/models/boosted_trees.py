@@ -48,9 +48,9 @@ _LEAST_GAIN = 1e-4
 # Bins of predictions in the rank objective.
 _BINS = 48
 
-# The second derivatives of all points together, before anything is learned, of five successes among
-# many failures. With fewer pairs than that a leaf would never have the weight that it needs.
-_ENOUGH = 2.38
+# So many points that work, among more that fail, weigh enough for a leaf of their own: each a
+# quarter in the beginning.
+_ENOUGH = 5
 
 # The least second derivative of a point: XGBoost divides by sums of these.
 _LEAST_CURVATURE = 1e-6
@@ -150,6 +150,8 @@ class _RankObjective:
         order = np.argsort(numbers, kind="stable")
         ends = np.flatnonzero(np.diff(numbers[order])) + 1
         self._count = len(values)
+        self._failing = int(np.count_nonzero(values <= values.min()))
+        self._working = self._count - self._failing
         self._members = [(those, RankPairs(values[those])) for those in np.split(order, ends)]
 
     def __call__(self, predictions: Array, _: Any) -> tuple[Array, Array]:
@@ -161,13 +163,12 @@ class _RankObjective:
 
     @property
     def least_weight(self) -> float:
-        """What part of the weight that a leaf needs it needs here: 1 but where nearly all fail.
-
-        A pair weighs less the surer it is, so that the square of what there is lets trees go on
-        until the few that work are told apart.
-        """
-        _, second = self(np.zeros(self._count), None)
-        return min(1.0, float(second.sum()) / _ENOUGH) ** 2
+        """What part of its weight a leaf needs: 1 but where fewer than five points work, and more
+        fail. Those few never weigh as much, and less with every round that tells them apart: the
+        square leaves room for some rounds."""
+        if self._working >= min(_ENOUGH, self._failing):
+            return 1.0
+        return (self._working / _ENOUGH) ** 2
 
 
 class RankPairs:

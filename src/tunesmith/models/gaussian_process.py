@@ -25,6 +25,15 @@ Array = npt.NDArray[np.float64]
 
 _JITTER = 1e-8
 
+FITTED = 120
+"""The most points that hyperparameters should be fitted to: that takes cubic time, and room for
+each feature of each pair."""
+
+# Where known points have more steps than this, distances are added up coordinate by coordinate, for
+# so many numbers at a time.
+_MOST_STEPS = 20_000
+_BLOCK = 1 << 22
+
 # Means and standard deviations of the priors over the logarithms. Values have unit variance. With
 # scales of the typical distance between two points the process is neither rough nor flat, however
 # many coordinates there are: the mean of their prior is relative to it.
@@ -206,8 +215,11 @@ class _Distances:
         known = known - self._low
         values = np.sort(np.vstack([np.zeros(known.shape[1]), known]), axis=0).T
         is_step = values[:, 1:] > values[:, :-1]
-        tops, bottoms = values[:, 1:][is_step], values[:, :-1][is_step]
         self._weights = 1.0 / scales
+        self._known = known if np.count_nonzero(is_step) > _MOST_STEPS else None
+        if self._known is not None:
+            return
+        tops, bottoms = values[:, 1:][is_step], values[:, :-1][is_step]
         self._coordinates, _ = np.nonzero(is_step)
         self._bottoms, self._steps = bottoms[:, None], (tops - bottoms)[:, None]
         reached = known.T[self._coordinates] >= tops[:, None]
@@ -218,6 +230,8 @@ class _Distances:
     def to(self, points: Array) -> Array:
         """The distances from points to known points, shape (points, known)."""
         points = points - self._low
+        if self._known is not None:
+            return self._added_up(points, self._known)
         covered = points.T[self._coordinates]
         covered -= self._bottoms
         np.maximum(covered, 0.0, out=covered)
@@ -228,6 +242,15 @@ class _Distances:
         np.subtract(self._sums, distances, out=distances)
         distances += sums[:, None]
         return np.maximum(distances, 0.0, out=distances)
+
+    def _added_up(self, points: Array, known: Array) -> Array:
+        distances = np.empty((len(points), len(known)))
+        rows = max(1, _BLOCK // max(1, known.size))
+        with _one_thread():
+            for first in range(0, len(points), rows):
+                some = slice(first, first + rows)
+                distances[some] = np.abs(points[some, None] - known) @ self._weights
+        return distances
 
 
 @dataclass(frozen=True)
@@ -244,6 +267,14 @@ class _Prior:
             np.append(np.full(scales, mean + math.log(distance)), [_AMPLITUDE[0], _NOISE[0]]),
             np.append(np.full(scales, deviation), [_AMPLITUDE[1], _NOISE[1]]),
         )
+
+
+def typical_distance(points: Array) -> float:
+    """The mean distance of two of the points, in the sum over the features (L1); 1 where all are
+    the same."""
+    half = len(points) // 2
+    apart = np.abs(points[:half] - points[half : 2 * half]).sum(axis=1)
+    return float(apart.mean()) if apart.any() else 1.0
 
 
 def _apart(points: Array, groups: npt.NDArray[np.intp], count: int) -> Array:

@@ -6,13 +6,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.models.cost_model import Prediction
-from tunesmith.models.gaussian_process import GaussianProcess
+from tunesmith.models.gaussian_process import FITTED, GaussianProcess, typical_distance
 
 Array = npt.NDArray[np.float64]
-
-# The most points that hyperparameters are fitted to: it takes cubic time, and room for each feature
-# of each pair.
-_FITTED = 120
 
 
 class ScaledProcess:
@@ -36,8 +32,8 @@ class ScaledProcess:
         self._mean, self._deviation = float(values.mean()), float(_or_1(values.std()))
         points = self._scaled(features)
         standardised = (values - self._mean) / self._deviation
-        some = np.random.default_rng(0).permutation(len(points))[:_FITTED]
-        self._process = GaussianProcess(points.shape[1], distance=_distance(points[some]))
+        some = np.random.default_rng(0).permutation(len(points))[:FITTED]
+        self._process = GaussianProcess(points.shape[1], distance=typical_distance(points[some]))
         self._process.adapt(points[some], standardised[some])
         self._process.condition(points, standardised)
 
@@ -56,10 +52,3 @@ def _or_1(sizes: npt.ArrayLike) -> Array:
     """Sizes to divide by: 1 for those that are 0."""
     found: Array = np.where(np.asarray(sizes) > 0.0, sizes, 1.0)
     return found
-
-
-def _distance(points: Array) -> float:
-    """The mean L1 distance of two points, of pairs; 1 where all are the same."""
-    half = len(points) // 2
-    apart = np.abs(points[:half] - points[half : 2 * half]).sum(axis=1)
-    return float(apart.mean()) if apart.any() else 1.0

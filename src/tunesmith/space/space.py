@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.errors import SpaceError
+from tunesmith.errors import NoConfigFoundError, SpaceError
 from tunesmith.notebook import html_table
 from tunesmith.space.config import Config
 from tunesmith.space.constraint import Constraint
@@ -182,7 +182,7 @@ class Space:
             before = len(found)
             try:
                 found[self.sample(rng)] = None
-            except SpaceError:
+            except NoConfigFoundError:
                 if not found:
                     raise
                 break

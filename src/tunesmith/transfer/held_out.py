@@ -43,8 +43,8 @@ def folds(series: Sequence[Series], count: int, seed: int = 0) -> list[tuple[lis
     """Ways to hold out some tasks: the numbers of the series to learn from, and to test on.
 
     Networks are held out as a whole: what is learned from has no operator of theirs, and none of
-    the same work (see ``work_of``). Each series is tested once. Tasks of no known network are like
-    networks of their own.
+    the same work (see ``work_of``). Each series is tested once. Tasks of no known network are, with
+    those of the same work, like networks of their own.
     """
     groups = sorted({name for each in series for name in _groups(each)})
     order = np.random.default_rng(seed).permutation(len(groups))
@@ -66,9 +66,9 @@ def apart_from(held: Collection[Series], series: Sequence[Series]) -> list[int]:
 
 
 def work_of(operator: Operator) -> Operator:
-    """An operator without what follows its products, whenever its weights are known: what is fast
-    for one operator of a work is fast for the others, so that a model that has seen one of them
-    knows too much of them all."""
+    """An operator without what follows its products, and whether or not its weights are constant:
+    what is fast for one operator of a work is fast for the others, so that a model that has seen
+    one of them knows too much of them all."""
     if not isinstance(operator, ProductOperator):
         return operator
     return replace(
@@ -77,7 +77,7 @@ def work_of(operator: Operator) -> Operator:
 
 
 def _groups(series: Series) -> list[str]:
-    return sorted(series.networks) or [series.task.operator.key]
+    return sorted(series.networks) or [work_of(series.task.operator).key]
 
 
 def scores(series: Sequence[Series], log_speeds: Callable[[Series], Array]) -> list[Score]:

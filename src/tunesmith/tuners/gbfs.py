@@ -68,9 +68,9 @@ class GBFSSearch(Search):
     def next_config(self) -> Config | None:
         if not self._has_begun:
             self._has_begun = True
-            # After earlier records, or the first results of good starts, it goes on from the best.
-            self.first = None if self._observed else self._first_state()
-            self.first_is_open = self.first is not None
+            # Where something works already, it goes on from that.
+            self.first = None if self.queue else self._first_state()
+            self.first_is_open = self.first is not None and self.first not in self._observed
             if self.first is not None and self.first not in self.seen:
                 return self.first
         while self.sampled or self._expand_next():

@@ -191,7 +191,7 @@ class NA2CSearch(Search):
         return self._random_state() if untiled is None else self.moves.vectors.vector(untiled)
 
     def _random_state(self) -> Ints:
-        return self.moves.vectors.vector(self.space.sample(self.rng))
+        return self.moves.vectors.vector(self.some_config())
 
     def _step(self) -> Config | None:
         """Walk one step, and return the config if it is new and valid."""

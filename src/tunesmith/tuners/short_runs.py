@@ -12,7 +12,8 @@ _SMALL = 20
 
 
 def mostly_random(start: float, trials: float) -> bool:
-    """Whether a run of so many trials is little more than a random start of so many."""
+    """Whether a run of so many ``trials``, of which the first ``start`` are random, is little more
+    than these."""
     return start >= _SHARE * trials
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.errors import SpaceError
+from tunesmith.errors import NoConfigFoundError
 from tunesmith.space import Config, Space
 from tunesmith.tuners.view import View
 
@@ -57,7 +57,7 @@ class StartFinder:
         known: dict[Config, float] = {}
         try:
             _estimate(known, view, view.space.sample_many(self.samples, rng))
-        except SpaceError:
+        except NoConfigFoundError:
             return []
         expanded: set[Config] = set()
         for _ in range(self.rounds):

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from tunesmith.errors import SpaceError, UsageError
+from tunesmith.errors import NoConfigFoundError, SpaceError, UsageError
 from tunesmith.measurement import Measurement
 from tunesmith.space import Config, Space
 from tunesmith.tuners.options import options_of
@@ -33,10 +33,6 @@ _ENUMERABLE_PER_SEEN = 16
 # In a space that cannot be counted, the search ends after this many draws per seen config without a
 # new one. The last new config among n is missed with a probability of about e^-20.
 _DRAWS_PER_SEEN_BEFORE_END = 20
-
-# Where hardly any config is valid, a draw may find none though there are some. So many in a row end
-# the search.
-_FAILED_DRAWS = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +125,7 @@ class Search(ABC):
         self.seen: set[Config] = set()
         self._observed: set[Config] = set()
         self._rest: list[Config] | None = None
-        self._failed_draws = 0
+        self._draws_are_vain = False
 
     def propose(self, count: int) -> list[Config]:
         """Up to ``count`` new valid configs: fewer if fewer are left, none at the end."""
@@ -207,27 +203,31 @@ class Search(ABC):
         any is valid and drawing finds none. Raises ``SpaceError`` where nothing was seen either."""
         try:
             return self.space.sample_many(count, self.rng)
-        except SpaceError:
+        except NoConfigFoundError:
             if not self.seen:
                 raise
+            # In an order that is the same in every process.
             return sorted(self.seen, key=lambda config: config.key)
 
+    def some_config(self) -> Config:
+        """A random config, as ``some_configs`` has them."""
+        try:
+            return self.space.sample(self.rng)
+        except NoConfigFoundError:
+            return self.some_configs(1)[0]
+
     def _draw(self, attempts: int) -> Config | None:
+        if self._draws_are_vain:
+            return None
         for _ in range(attempts):
-            if self._failed_draws >= _FAILED_DRAWS:
-                return None
             try:
                 config = self.space.sample(self.rng)
-            except SpaceError as error:
+            except NoConfigFoundError as error:
                 if not self.seen:
                     raise
-                self._failed_draws += 1
-                if self._failed_draws == _FAILED_DRAWS:
-                    _LOGGER.warning(
-                        "tunesmith: the search ends: %d times in a row it %s", _FAILED_DRAWS, error
-                    )
-                continue
-            self._failed_draws = 0
+                self._draws_are_vain = True
+                _LOGGER.warning("tunesmith: there are no further random configs: %s", error)
+                return None
             if config not in self.seen:
                 return config
         return None

@@ -97,7 +97,9 @@ class Result:
     runs that went on at the same time, ``sketches`` those of a task by sketch; ``time`` holds this
     call's seconds by phase and ``total``. ``rescued`` is the file that holds the records that the
     store did not take, ``failure`` says why it did not. ``session`` is what the store knows the run
-    by. ``lost`` says what has become of that which measures, if nothing of it is left.
+    by. ``lost`` says what has become of that which measures, if nothing of it is left. ``advice``
+    says what a longer run would be good for, where time ended one that was hardly more than its
+    tuner's random start.
     """
 
     problem: Measurable
@@ -109,6 +111,7 @@ class Result:
     stopped: Stop
     resumed: int = 0
     shared: int = 0
+    advice: str = ""
     failure: str = ""
     rescued: Path | None = None
     session: Session | None = None

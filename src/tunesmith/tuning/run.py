@@ -81,7 +81,9 @@ class TuningRun:
                     news = self.store.news(self.problem.key, machine=machine)
                 resume(self.search, self.incumbents, self.store, self.problem.key, machine)
                 self.resumed = self.incumbents.trials
-            self._tell_if_short(self.budget.trials)
+            short = self._short(self.budget.trials)
+            if short:
+                _LOGGER.warning("tunesmith: %s", short)
             recorder = self._begin_recorder(prior=prior)
             if news is not None:
                 self.sharing = Sharing(
@@ -101,16 +103,14 @@ class TuningRun:
                 raise
             return self._finish(recorder, stop, split)
 
-    def _tell_if_short(self, trials: int | None) -> None:
-        """Log that a run of so many trials which begins from nothing is little more than a random
-        start; None where the number is not known yet."""
+    def _short(self, trials: int | None) -> str:
+        """Why a run of so many trials that begins from nothing is little more than a random start;
+        empty where it is not, or where None says that the number is not known yet."""
         if not trials or self.resumed:
-            return
+            return ""
         branches = self.search.branches
         transfers = all(branch.view.has_transferred for branch in branches)
-        short = short_run(self.tuner, trials, searches=len(branches), transfers=transfers)
-        if short:
-            _LOGGER.warning("tunesmith: %s", short)
+        return short_run(self.tuner, trials, searches=len(branches), transfers=transfers)
 
     def _measure(self, recorder: Recorder, *, prior: bool) -> Stop:
         """The loop and the play-off; Ctrl-C, a failing store and a lost measurer end them early."""
@@ -268,8 +268,7 @@ class TuningRun:
     def _finish(self, recorder: Recorder, stop: Stop, split: dict[str, float]) -> Result:
         rescued = recorder.close(stop, {phase: split[phase] for phase in PHASES})
         incumbents = self.incumbents
-        if self.budget.trials is None:
-            self._tell_if_short(incumbents.trials)
+        out_of_time = self.budget.trials is None and stop in (Stop.SECONDS, Stop.PATIENCE)
         best = next(iter(incumbents.finalists), None)
         default = incumbents.default
         return Result(
@@ -286,6 +285,7 @@ class TuningRun:
             lost=self.lost,
             rescued=rescued,
             session=recorder.session,
+            advice=self._short(incumbents.trials - self.shared) if out_of_time else "",
             sketches={
                 branch.sketch: SketchTrials(branch.trials, branch.best_seconds)
                 for branch in self.search.branches

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,15 @@ def test_a_tuner_that_sees_estimates_has_them_among_the_features() -> None:
     np.testing.assert_allclose(found[:, 200], np.log2(problem.estimates(configs)), rtol=1e-6)
 
 
+@pytest.fixture
+def nothing_seen() -> Iterator[None]:
+    """What estimates were is forgotten before and after."""
+    _seen.cache_clear()
+    yield
+    _seen.cache_clear()
+
+
+@pytest.mark.usefixtures("nothing_seen")
 def test_a_run_that_saw_other_estimates_is_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,7 +86,6 @@ def test_a_run_that_saw_other_estimates_is_another(
     after = identities()
     assert after[0] == before[0]
     assert after[1] != before[1]
-    _seen.cache_clear()
 
 
 @pytest.mark.parametrize("kind", ["configuration", "context-relation"])

@@ -18,7 +18,7 @@ from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.tuners import choose_tuners
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.budget import Stop
-from tunesmith.measurement import Candidate, Measurement
+from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.operators import matmul
 from tunesmith.space import Config
 from tunesmith.testing.trials import failed, measured
@@ -58,15 +58,16 @@ class Failing:
 
     finalists = 2
 
-    def __init__(self, fails: Config) -> None:
+    def __init__(self, fails: Config, outcome: Outcome) -> None:
         self.fails = fails
+        self.outcome = outcome
 
     def measurer(self, _: object) -> Failing:
         return self
 
     def play_off(self, candidates: list[Candidate], _: int) -> list[Measurement]:
         return [
-            failed(it.config) if it.config == self.fails else measured(it.config, 0.5)
+            failed(it.config, self.outcome) if it.config == self.fails else measured(it.config, 0.5)
             for it in candidates
         ]
 
@@ -74,7 +75,10 @@ class Failing:
         pass
 
 
-def test_what_has_no_time_in_the_end_keeps_its_own(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("outcome", [Outcome.RUN_TIMEOUT, Outcome.WRONG_ANSWER])
+def test_what_ran_out_of_time_in_the_end_is_not_settled(
+    outcome: Outcome, caplog: pytest.LogCaptureFixture
+) -> None:
     configs = [Config({"a": number}) for number in range(3)]
     (tuner,) = choose_tuners(["random"])
     runs = [
@@ -91,11 +95,15 @@ def test_what_has_no_time_in_the_end_keeps_its_own(caplog: pytest.LogCaptureFixt
         )
         for number, config in enumerate(configs)
     ]
-    problem: Any = Failing(configs[1])
-    found = settled(problem, runs)
-    assert [found[run].found for run, _ in runs] == [0.5, 2.0, 0.5]
-    [told] = [record.getMessage() for record in caplog.records]
-    assert "1 of 3 best configs had no time when all were measured together" in told
+    problem: Any = Failing(configs[1], outcome)
+    found = {run.repeat: trace.found for run, trace in settled(problem, runs).items()}
+    told = [record.getMessage() for record in caplog.records]
+    if outcome is Outcome.WRONG_ANSWER:
+        assert found == {0: 0.5, 1: math.inf, 2: 0.5}
+        assert not told
+    else:
+        assert found == {0: 0.5, 2: 0.5}
+        assert "1 of 3 best configs ran out of time" in told[0]
 
 
 def test_another_run_means_another_measurement(tmp_path: Path) -> None:

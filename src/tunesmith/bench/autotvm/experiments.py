@@ -228,8 +228,8 @@ PARTS: dict[str, Part] = {
                         f"{kind.replace('-', ' ')}, both",
                         _autotvm(features=kind),
                         kind,
-                        note="a search whose model of the run itself, too, is by these features; "
-                        "with the other lines it is by configurations",
+                        note="a search whose model of the run itself is by these features, "
+                        "too, which is as in the paper; else it is by configurations",
                     )
                     for kind in _OF_PROGRAMS
                 ),

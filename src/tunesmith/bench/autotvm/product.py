@@ -85,8 +85,8 @@ def of_most_trials(rows: Sequence[Row]) -> list[Row]:
 
 
 def without(rows: Sequence[Row], row: Row) -> list[Row]:
-    """Rows without that of the same run as a new one."""
-    return [each for each in rows if _identity(each) != _identity(row)]
+    """The rows that may be beside a new one: of other runs, with models kept ``apart``."""
+    return [each for each in rows if each.get("apart") and _identity(each) != _identity(row)]
 
 
 def _identity(row: Row) -> tuple[str, str, Size]:
@@ -101,7 +101,7 @@ def held_out(series: Sequence[Series], network: str) -> GlobalModel:
 
 
 def chosen_operators(series: Sequence[Series], count: int) -> dict[str, list[Operator]]:
-    """The dearest operators of each network, of works that none of the networks before it has."""
+    """The dearest operators of each network, of works that were not chosen for one before it."""
     chosen: dict[str, list[Operator]] = {}
     works: set[Operator] = set()
     for network in networks_of(series):
@@ -140,7 +140,8 @@ def measure_product(
     known: Sequence[Row],
     watch: Callable[[str, Operator], Callable[[Progress], None]],
 ) -> Iterator[Row]:
-    """The row of each operator that ``known`` rows lack.
+    """The row of each operator that ``known`` rows lack; a network of whose operators none is of a
+    work of its own has none.
 
     A row has the ``network``, the ``workload``, the ``limit`` of trials and the ``seed``; whether
     the model was kept ``apart`` from operators of the same work, which rows of old do not say; and
@@ -153,7 +154,7 @@ def measure_product(
     for name in networks:
         if name not in networks_of(there):
             raise UsageError(f"no training set has a network '{name}'")
-    done = {_identity(row) for row in known if ALONE in row}
+    done = {_identity(row) for row in known if ALONE in row and row.get("apart")}
     chosen = chosen_operators(there, settings.operators)
     for network in networks:
         wanted = [

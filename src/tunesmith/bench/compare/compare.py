@@ -134,7 +134,8 @@ class Comparison:
 
     def _settle(self, results: Results) -> None:
         """Measure the best configs of all runs of a workload together, unless these have been, or a
-        run of old does not tell its own: times of different moments are not to be mixed."""
+        run of old does not tell its own: times of different moments are not to be mixed. Those that
+        ran out of time then are measured again with the next call."""
         for problem in self.problems:
             runs = [(run, trace) for run, trace in results.traces.items() if run.problem == problem]
             together = digest(sorted(self.kept.identity(run) for run, _ in runs))

@@ -16,6 +16,7 @@ from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.measure.task.portfolio import joined, problems_of
 from tunesmith.problem import MeasureSettings
 from tunesmith.task import Task
+from tunesmith.tuning.play_off import verdicts
 
 if TYPE_CHECKING:
     from tunesmith.bench.compare.runs import Run
@@ -29,8 +30,8 @@ ROUNDS = 15
 
 def settled(tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]]) -> dict[Run, Trace]:
     """The traces of runs of a task or problem, with what their best configs take when all of them
-    are measured together. Traces that found nothing valid stay as they are, and so do those whose
-    config now has no time, such as after a timeout, which tells of the machine.
+    are measured together. Traces that found nothing valid stay as they are. Those whose config had
+    no time for want of time, which tells of the machine, are left out.
     """
     found = {run: trace.candidate for run, trace in runs if trace.candidate is not None}
     candidates = list(dict.fromkeys(found.values()))
@@ -42,16 +43,17 @@ def settled(tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]]) -> dict[Ru
         measured = measurer.play_off(candidates, ROUNDS)
     finally:
         measurer.close()
-    times = {it.candidate: it.seconds for it in measured if it.valid}
-    failed = len(candidates) - len(times)
-    if failed:
+    times = {it.candidate: it.seconds for it in verdicts(measured)}
+    late = len(candidates) - len(times)
+    if late:
         _LOGGER.warning(
-            "tunesmith: %d of %d best configs had no time when all were measured together: what "
-            "their runs measured counts",
-            failed,
+            "tunesmith: %d of %d best configs ran out of time when all were measured together: "
+            "until they have been measured again, what their runs measured counts",
+            late,
             len(candidates),
         )
     return {
-        run: replace(trace, found=times.get(found[run], trace.found)) if run in found else trace
+        run: replace(trace, found=times[found[run]]) if run in found else trace
         for run, trace in runs
+        if run not in found or found[run] in times
     }

@@ -67,6 +67,13 @@ class Cell:
         return (self.tried - valid) / self.tried if self.tried else None
 
     @property
+    def random_start(self) -> int:
+        """How many trials of a run are the tuner's random start."""
+        choice = self.tuner
+        start = choice.tuner.random_start(transfers=choice.transfer is not None)
+        return math.ceil(start / choice.multiplier)
+
+    @property
     def thinking_ms(self) -> float | None:
         """Milliseconds of thinking a config, by the real clock; None without any."""
         spent = 1e3 * self.time["search"] * self.tuner.multiplier * len(self.traces)
@@ -85,7 +92,7 @@ class Cell:
             **_best_fields(self.best),
             "best_seconds": _finite(min((trace.found for trace in self.traces), default=math.inf)),
             "evaluations": mean(trace.trials for trace in self.traces),
-            "start": math.ceil(self.tuner.tuner.random_start() / self.tuner.multiplier),
+            "start": self.random_start,
             "repeats": len(self.traces),
             "crashed": len(self.crashes),
             "time": self.time,

@@ -102,8 +102,8 @@ def _problem_table(data: Data, problem: Row) -> Table:
         for (tuner, why), count in crashes.items()
     ]
     remarks += [
-        f"{row['tuner']}: random are the first {row['start']} of a run's "
-        f"{row['evaluations']:.0f} trials"
+        f"{row['tuner']}: of {row['evaluations']:.0f} trials of a run "
+        f"{min(row['start'], row['evaluations']):.0f} are its random start"
         for row in rows
         if row.get("start") and row["evaluations"]
         if mostly_random(row["start"], row["evaluations"])

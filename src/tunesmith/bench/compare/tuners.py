@@ -85,6 +85,8 @@ class TunerChoice:
             found["starts"] = True
         if self.sees != "space":
             found["sees"] = self.sees
+        elif getattr(self.tuner, "features", None) in _OF_PROGRAMS:
+            found["features"] = "without estimates"
         return found
 
     @property

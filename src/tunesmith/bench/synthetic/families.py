@@ -12,7 +12,7 @@ from tunesmith.bench.synthetic.landscape import Landscape
 from tunesmith.errors import unknown_name
 from tunesmith.space import Categorical, Constraint, Factorization, Ordinal, Permutation, Space
 
-MEMBERS = 6
+MEMBERS = 12
 """Those of each family, from 0 on."""
 
 # How many pairs of parameters interact in a member, and how different similar configs are.

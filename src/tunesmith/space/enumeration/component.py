@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tunesmith.errors import SpaceError
+from tunesmith.errors import NoConfigFoundError, SpaceError
 from tunesmith.space.columns import Array
 from tunesmith.space.constraint import Constraint
 from tunesmith.space.enumeration.diagram import Diagram
@@ -29,7 +29,7 @@ _COUNTED_AT_ONCE = 1 << 20
 
 _PROBES = 256
 _WORTHWHILE_ACCEPTANCE = 1 / 8
-_MAX_DRAWS = 20_000
+_MAX_DRAWS = 200_000
 
 
 class Component(ABC):
@@ -139,7 +139,7 @@ class TiedParameters(Component):
             values = self._attempt(rng)
             if values is not None:
                 return values
-        raise SpaceError(
+        raise NoConfigFoundError(
             f"found no valid config in {_MAX_DRAWS:,} draws: loosen {self._quoted_constraints()}"
         )
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.features import Coordinates
+from tunesmith.models.gaussian_process import typical_distance
 from tunesmith.space import Config, Space, Value
 
 Array = npt.NDArray[np.float64]
@@ -121,11 +122,8 @@ class Pool:
 
     @property
     def distance(self) -> float:
-        """The mean distance of two configs, in the sum over the coordinates (L1)."""
-        rows = self.choices.rows
-        half = len(rows) // 2
-        apart = np.abs(rows[:half] - rows[half : 2 * half]).sum(axis=1)
-        return float(apart.mean()) if apart.any() else 1.0
+        """The mean distance of two configs: see ``typical_distance``."""
+        return typical_distance(self.choices.rows)
 
     def draw(self, count: int) -> Choices:
         """``count`` draws with replacement."""

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from tunesmith.features import Coordinates
 from tunesmith.measurement import Measurement
-from tunesmith.models.gaussian_process import GaussianProcess
+from tunesmith.models.gaussian_process import FITTED, GaussianProcess
 from tunesmith.space import Config, Space
 from tunesmith.tuners.auto.favourites import Favourites
 from tunesmith.tuners.auto.neighbourhood import Choices, Neighbourhood, Pool
@@ -39,9 +39,6 @@ from tunesmith.tuners.view import View
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
-
-# The most observations that hyperparameters are fitted to: it takes cubic time.
-_FITTED = 120
 
 # The number of successive proposals, without an observation between them, from the same candidates.
 _PROPOSALS_PER_POOL = 4
@@ -263,8 +260,8 @@ class AutoSearch(Search):
     def _refit(self, rows: Array, values: Array) -> None:
         """Refit the model's hyperparameters."""
         self._refit_at = 1 + int(len(self._known) * (1 + self.settings.refit))
-        if len(values) > _FITTED:
-            some = self.rng.choice(len(values), _FITTED, replace=False)
+        if len(values) > FITTED:
+            some = self.rng.choice(len(values), FITTED, replace=False)
             rows, values = rows[some], values[some]
         self._current_model().adapt(rows, values)
         if len(self.seen) >= self._pool_lasts:

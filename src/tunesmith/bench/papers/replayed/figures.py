@@ -111,7 +111,7 @@ def _line(summary: Summary, name: str) -> dict[str, Any]:
     return {
         **standing.row(),
         "line": name,
-        "start": standing.tuner.tuner.random_start(),
+        "start": cells[0].random_start if cells else 0,
         "runs": sum(len(cell.traces) for cell in cells),
         "best": best and best.value,
         "best_error": best and best.error,
