@@ -218,9 +218,7 @@ def test_a_page_of_tuners_that_found_nothing(tmp_path: Path) -> None:
 
 def test_runs_that_are_little_more_than_a_random_start_are_told_of(tmp_path: Path) -> None:
     runs = [[trace(2e-3, OPTIMUM)] * 2]
-    summary = summary_of(
-        [MEASURED], {"genetic": runs, "random": runs, "nose:population=2": runs}
-    )
+    summary = summary_of([MEASURED], {"genetic": runs, "random": runs, "nose:population=2": runs})
     _, page = assert_files(tmp_path, summary)
     assert "- genetic: of 2 trials of a run 2 are its random start" in page
     assert "nose:population=2: of 2 trials of a run 2 are its random start" in page
