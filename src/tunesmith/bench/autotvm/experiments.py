@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from tunesmith.bench.autotvm.parts import Line, Part
 from tunesmith.bench.compare.problems import TEMPLATE
-from tunesmith.bench.compare.tuners import Transferred
 from tunesmith.bench.operators.workloads import RESNET
+from tunesmith.features.program import PROGRAM_FEATURES
 
 _SOURCES = tuple(f"layers/C{number}" for number in range(1, 7))
 _HARD = ("conv2d", "gemm")
@@ -61,8 +61,6 @@ _TRANSFER_AND_NONE = (
     Line("random", "random"),
 )
 
-
-_OF_PROGRAMS: tuple[Transferred, ...] = ("loop-context", "context-relation")
 
 PARTS: dict[str, Part] = {
     part.name: part
@@ -231,7 +229,7 @@ PARTS: dict[str, Part] = {
                         note="a search whose model of the run itself is by these features, "
                         "too, which is as in the paper; else it is by configurations",
                     )
-                    for kind in _OF_PROGRAMS
+                    for kind in PROGRAM_FEATURES
                 ),
                 Line("from nothing", _autotvm()),
                 Line("random", "random"),
