@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-import threadpoolctl
 
 from tunesmith.models.cost_model import Prediction
+from tunesmith.models.distances import Distances
+from tunesmith.models.one_thread import one_thread
 
 Array = npt.NDArray[np.float64]
 
@@ -28,11 +27,6 @@ _JITTER = 1e-8
 FITTED = 120
 """The most points that hyperparameters should be fitted to: that takes cubic time, and room for
 each feature of each pair."""
-
-# Where known points have more steps than this, distances are added up coordinate by coordinate, for
-# so many numbers at a time.
-_MOST_STEPS = 20_000
-_BLOCK = 1 << 22
 
 # Means and standard deviations of the priors over the logarithms. Values have unit variance. With
 # scales of the typical distance between two points the process is neither rough nor flat, however
@@ -86,7 +80,7 @@ class GaussianProcess:
         count = int(numbers.max(initial=-1)) + 1
         self._prior = _Prior.of(count, distance)
         self._found = _Hyperparameters(self._prior.means, numbers)
-        self._distances = _Distances(np.empty((0, features)), self._found.scales)
+        self._distances = Distances(np.empty((0, features)), self._found.scales)
         self._inverse: Array = np.empty((0, 0))
         self._weights: Array = np.empty(0)
 
@@ -95,7 +89,7 @@ class GaussianProcess:
 
         Takes time in proportion to ``steps * n**2 * (n + features)``.
         """
-        with _one_thread():
+        with one_thread():
             self._found = self._ascended(points, values, steps)
 
     def _ascended(self, points: Array, values: Array, steps: int) -> _Hyperparameters:
@@ -122,10 +116,10 @@ class GaussianProcess:
 
         ``values`` have shape (n,), or (n, k) for k functions with the same hyperparameters.
         """
-        self._distances = _Distances(points, self._found.scales)
+        self._distances = Distances(points, self._found.scales)
         covariance = self._covariance(points)
         covariance.flat[:: len(points) + 1] += self._found.noise
-        with _one_thread():
+        with one_thread():
             self._inverse = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
             self._weights = self._inverse @ values
 
@@ -137,7 +131,7 @@ class GaussianProcess:
     def posterior(self, features: Array) -> Posterior:
         """The joint posterior at m points, shape (m, features)."""
         covariance = self._covariance(features)
-        with _one_thread():
+        with one_thread():
             explaining = covariance @ self._inverse
             means: Array = covariance @ self._weights
         return Posterior(features, means, covariance, explaining, self._found)
@@ -189,7 +183,7 @@ class Posterior:
             self._apart = np.empty_like(self._features)
         np.subtract(self._features, self._features[number], out=self._apart)
         np.abs(self._apart, out=self._apart)
-        with _one_thread():
+        with one_thread():
             apart = self._apart @ (1 / self._found.scales)
             explained = self._explaining @ self._to_known[number]
         covariance = self._found.amplitude * np.exp(-apart)
@@ -199,58 +193,6 @@ class Posterior:
         factor = covariance / np.sqrt(max(float(covariance[number]), 0.0) + self._found.noise)
         self._factors.append(factor)
         self._variances = self._variances - factor**2
-
-
-class _Distances:
-    """Scaled distances to known points, ``sum_j |x_j - y_j| / scale_j``, as a matrix product.
-
-    ``|x - y| = x + y - 2 min(x, y)``, and a coordinate has few distinct known values. Their
-    differences divide [0, y] into steps, and ``min(x, y)`` is the sum of the parts of these steps
-    that are below ``x``. Known coordinates below 0 are all counted from the lowest one; what is
-    below that, or below 0, has nothing in common with known points.
-    """
-
-    def __init__(self, known: Array, scales: Array) -> None:
-        self._low = known.min(axis=0, initial=0.0)
-        known = known - self._low
-        values = np.sort(np.vstack([np.zeros(known.shape[1]), known]), axis=0).T
-        is_step = values[:, 1:] > values[:, :-1]
-        self._weights = 1.0 / scales
-        self._known = known if np.count_nonzero(is_step) > _MOST_STEPS else None
-        if self._known is not None:
-            return
-        tops, bottoms = values[:, 1:][is_step], values[:, :-1][is_step]
-        self._coordinates, _ = np.nonzero(is_step)
-        self._bottoms, self._steps = bottoms[:, None], (tops - bottoms)[:, None]
-        reached = known.T[self._coordinates] >= tops[:, None]
-        self._twice_reached = reached * (2.0 * self._weights[self._coordinates])[:, None]
-        with _one_thread():
-            self._sums = known @ self._weights
-
-    def to(self, points: Array) -> Array:
-        """The distances from points to known points, shape (points, known)."""
-        points = points - self._low
-        if self._known is not None:
-            return self._added_up(points, self._known)
-        covered = points.T[self._coordinates]
-        covered -= self._bottoms
-        np.maximum(covered, 0.0, out=covered)
-        np.minimum(covered, self._steps, out=covered)
-        with _one_thread():
-            distances = covered.T @ self._twice_reached
-            sums = np.abs(points) @ self._weights
-        np.subtract(self._sums, distances, out=distances)
-        distances += sums[:, None]
-        return np.maximum(distances, 0.0, out=distances)
-
-    def _added_up(self, points: Array, known: Array) -> Array:
-        distances = np.empty((len(points), len(known)))
-        rows = max(1, _BLOCK // max(1, known.size))
-        with _one_thread():
-            for first in range(0, len(points), rows):
-                some = slice(first, first + rows)
-                distances[some] = np.abs(points[some, None] - known) @ self._weights
-        return distances
 
 
 @dataclass(frozen=True)
@@ -267,14 +209,6 @@ class _Prior:
             np.append(np.full(scales, mean + math.log(distance)), [_AMPLITUDE[0], _NOISE[0]]),
             np.append(np.full(scales, deviation), [_AMPLITUDE[1], _NOISE[1]]),
         )
-
-
-def typical_distance(points: Array) -> float:
-    """The mean distance of two of the points, in the sum over the features (L1); 1 where all are
-    the same."""
-    half = len(points) // 2
-    apart = np.abs(points[:half] - points[half : 2 * half]).sum(axis=1)
-    return float(apart.mean()) if apart.any() else 1.0
 
 
 def _apart(points: Array, groups: npt.NDArray[np.intp], count: int) -> Array:
@@ -310,14 +244,3 @@ def _log_posterior(
     gradient[-1] = 0.5 * found.noise * np.trace(outer)
     beyond = (found.logs - prior.means) / prior.deviations
     return likelihood - 0.5 * float(beyond @ beyond), gradient - beyond / prior.deviations
-
-
-def _one_thread() -> AbstractContextManager[object]:
-    """Limits BLAS to one thread: more would slow down small matrices, and running measurements."""
-    limit: AbstractContextManager[object] = _algebra_libraries().limit(limits=1, user_api="blas")
-    return limit
-
-
-@lru_cache(maxsize=1)
-def _algebra_libraries() -> threadpoolctl.ThreadpoolController:
-    return threadpoolctl.ThreadpoolController()

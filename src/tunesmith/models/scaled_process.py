@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.models.cost_model import Prediction
-from tunesmith.models.gaussian_process import FITTED, GaussianProcess, typical_distance
+from tunesmith.models.distances import typical_distance
+from tunesmith.models.gaussian_process import FITTED, GaussianProcess
 
 Array = npt.NDArray[np.float64]
 

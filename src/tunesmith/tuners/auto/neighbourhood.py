@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.features import Coordinates
-from tunesmith.models.gaussian_process import typical_distance
+from tunesmith.models.distances import typical_distance
 from tunesmith.space import Config, Space, Value
 
 Array = npt.NDArray[np.float64]
