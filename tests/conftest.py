@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,6 +51,16 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         kept = os.environ.get("TUNESMITH_EMULATED_KEPT", str(everybodys / "emulated"))
         patch.setenv("TUNESMITH_EMULATED_KEPT", kept)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _gradients_are_left_on() -> Iterator[None]:
+    """A test that turned PyTorch's gradients off would break others, in whichever order."""
+    yield
+    torch = sys.modules.get("torch")
+    if torch is not None and not torch.is_grad_enabled():
+        torch.set_grad_enabled(True)
+        pytest.fail("it has left PyTorch's gradients turned off")
 
 
 @pytest.fixture

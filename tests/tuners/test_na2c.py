@@ -337,16 +337,21 @@ def test_it_ranks_actions_as_they_are_rewarded(trials: int) -> None:
 
 
 def test_it_is_no_worse_than_random_actions() -> None:
-    """Over 20 seeds, by the lowest that each has found after 60 and 100 trials."""
+    """Over 20 seeds, by the lowest that each has found after 60 and 100 trials, and on the whole.
+
+    A seed's ratio spreads by a factor of 1.3, so the mean of 20 by 7 %: twice that is the bound.
+    """
     found = np.array(
         [
             [on_the_bowl(100, seed, exploration=share)[1] for seed in range(20)]
             for share in (0.1, 1.0)
         ]
     )
+    ratios = np.log(found[0] / found[1])
     for trials in (60, 100):
-        apart = np.log(found[0] / found[1])[:, trials - 1]
+        apart = ratios[:, trials - 1]
         assert apart.mean() < 2.0 * apart.std(ddof=1) / math.sqrt(20)
+    assert ratios[:, 39:].mean() < 0.15
 
 
 def test_it_comes_near_the_best_of_a_mixed_space() -> None:

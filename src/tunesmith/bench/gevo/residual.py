@@ -63,15 +63,16 @@ def trained_network(x: Any, y: Any, channels: int, blocks: int) -> list[Any]:
     parameters = [each for part in (first, residual, last) for each in part.parameters()]
     optimizer = torch.optim.Adam(parameters, _RATE)
     images, classes = torch.from_numpy(x), torch.from_numpy(y)
-    for epoch in range(_EPOCHS):
-        order = torch.randperm(len(x), generator=torch.Generator().manual_seed(epoch))
-        for chosen in order.split(_BATCH):
-            value = first(images[chosen])
-            for block in residual:
-                value = value if chance.random() < _LEFT_OUT else block(value)
-            optimizer.zero_grad()
-            nn.functional.cross_entropy(last(value), classes[chosen]).backward()
-            optimizer.step()
+    with torch.enable_grad():  # whatever this process has been set up for
+        for epoch in range(_EPOCHS):
+            order = torch.randperm(len(x), generator=torch.Generator().manual_seed(epoch))
+            for chosen in order.split(_BATCH):
+                value = first(images[chosen])
+                for block in residual:
+                    value = value if chance.random() < _LEFT_OUT else block(value)
+                optimizer.zero_grad()
+                nn.functional.cross_entropy(last(value), classes[chosen]).backward()
+                optimizer.step()
     arrays = [each.detach().numpy() for each in parameters]
     arrays[-2] = np.ascontiguousarray(arrays[-2].T)
     return arrays

@@ -1,4 +1,4 @@
-"""What tests of peers share."""
+"""What tests of benchmarks share."""
 
 from __future__ import annotations
 
