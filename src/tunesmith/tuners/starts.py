@@ -51,7 +51,7 @@ class StartFinder:
     def estimated(self, view: View, seed: int) -> list[Start]:
         """All configs that are estimated on the way; none where there are no estimates, or where
         random configs are not to be found, as hardly any is valid."""
-        if view.estimates([]) is None:
+        if not view.has_estimates:
             return []
         rng = np.random.default_rng(seed)
         known: dict[Config, float] = {}

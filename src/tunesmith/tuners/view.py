@@ -49,6 +49,11 @@ class View:
         return None if self._estimates is None else self._estimates(configs)
 
     @property
+    def has_estimates(self) -> bool:
+        """Whether there is a model of the machine."""
+        return self.estimates([]) is not None
+
+    @property
     def has_transferred(self) -> bool:
         """Whether there is a model of other tasks."""
         return self._transferred is not None

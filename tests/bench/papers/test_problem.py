@@ -23,7 +23,7 @@ def test_without_a_model_a_search_has_no_estimates_and_no_starts() -> None:
     search = Branches(PROBLEM.tuned, tuner("auto"), 0)
     search.find_starts()
     assert search.favourite is None
-    assert search.branches[0].view.estimates([]) is None
+    assert not search.branches[0].view.has_estimates
 
 
 def test_with_the_estimates_alone_it_begins_with_what_they_like() -> None:

@@ -40,7 +40,7 @@ class Favourites:
         return self._found.some(list(islice(places, count)))
 
     def _looked_for(self) -> list[Config]:
-        if self._view.estimates([]) is None:
+        if not self._view.has_estimates:
             return []
         starts = _FINDER.estimated(self._view, int(self._rng.integers(1 << 32)))
         best = sorted(starts, key=lambda start: start.estimate)[:_KEPT]

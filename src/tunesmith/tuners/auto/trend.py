@@ -25,7 +25,7 @@ class Trend:
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._has_estimates = view.estimates([]) is not None
+        self._has_estimates = view.has_estimates
         self._logs: dict[Config, float] = {}
         self._slope = 0.0
         self._middle = 0.0
