@@ -8,6 +8,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,13 +55,18 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _gradients_are_left_on() -> Iterator[None]:
-    """A test that turned PyTorch's gradients off would break others, in whichever order."""
+def _pytorch_is_left_as_it_was() -> Iterator[None]:
+    """A test that turned gradients off, or weights into constants, would break others, in whichever
+    order they run."""
     yield
     torch = sys.modules.get("torch")
+    inductor: Any = sys.modules.get("torch._inductor.config")
     if torch is not None and not torch.is_grad_enabled():
         torch.set_grad_enabled(True)
         pytest.fail("it has left PyTorch's gradients turned off")
+    if inductor is not None and inductor.freezing:
+        inductor.freezing = False
+        pytest.fail("it has left PyTorch's compiler freezing weights")
 
 
 @pytest.fixture

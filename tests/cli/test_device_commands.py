@@ -19,6 +19,7 @@ from tests.cli.refused_devices import REFUSED
 from tests.measure.remote import devices
 from tests.measure.remote.devices import Started, needs_tracker
 from tests.patience import PATIENCE
+from tunesmith.compiler.importing import load_compiler
 from tunesmith.machine import this_machine
 from tunesmith.measure.remote.tracker import Address, Tracker
 from tunesmith.store import open_store
@@ -133,6 +134,7 @@ def test_bad_words_of_tune(command: Command, words: tuple[str, ...], message: st
     ],
 )
 def test_bad_words_of_device(command: Command, words: tuple[object, ...], message: str) -> None:
+    load_compiler()  # a device imports TVM's runtime alone, and other tests need all of it
     ran = command("device", *words)
     assert ran.code == 2
     assert ran.complaint.startswith(message)

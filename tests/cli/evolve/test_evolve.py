@@ -48,7 +48,7 @@ number = 3
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "kernel.ll").write_text(WASTEFUL)
-    (tmp_path / "tests.py").write_text(TESTS)
+    (tmp_path / "cases.py").write_text(TESTS)
     (tmp_path / "kernel.py").write_text(KERNEL)
     (tmp_path / "array.py").write_text(
         "import numpy as np\ntests = [(np.arange(2000, dtype=np.float32),)]\n"
@@ -59,7 +59,7 @@ def folder(tmp_path: Path) -> Path:
 
 def words(folder: Path, *more: object) -> list[object]:
     return [
-        *("evolve", folder / "kernel.ll", "--entry", "kernel", "--test", folder / "tests.py"),
+        *("evolve", folder / "kernel.ll", "--entry", "kernel", "--test", folder / "cases.py"),
         *("--population", 6, "--workers", 2, "--store", folder / "records.db", "--exact", *more),
     ]
 
@@ -118,7 +118,7 @@ def test_the_best_kernel_of_a_task(folder: Path, command: Command) -> None:
     )
     assert ran.json["name"] == "matmul"
     assert ran.json["evaluations"] >= 10
-    refused = command("evolve", *matmul, "--from-best", "--test", folder / "tests.py")
+    refused = command("evolve", *matmul, "--from-best", "--test", folder / "cases.py")
     assert refused.complaint.startswith("a tuned kernel has tests and an entry of its own")
 
 
@@ -181,22 +181,22 @@ def test_ctrl_c_keeps_what_was_found(folder: Path) -> None:
         (["kernel.ll", "--layer", "resnet18.C1"], "--layer and --config name a task"),
         (["kernel.ll"], "there are no tests: name a Python file with --test"),
         (
-            ["kernel.ll", "--test", "tests.py"],
+            ["kernel.ll", "--test", "cases.py"],
             "name the function of kernel.ll to evolve with --entry",
         ),
         (
-            ["kernel.ll", "--test", "tests.py", "--entry", "kernels"],
+            ["kernel.ll", "--test", "cases.py", "--entry", "kernels"],
             "there is no function 'kernels' in the module: it defines waste, kernel",
         ),
         (
-            ["kernel.py", "--test", "tests.py"],
+            ["kernel.py", "--test", "cases.py"],
             "kernel.py names no function: write kernel.py:FUNCTION",
         ),
-        (["kernel.py:number", "--test", "tests.py"], "kernel.py has no function 'number'"),
-        (["nowhere.py:f", "--test", "tests.py"], "there is no file nowhere.py"),
+        (["kernel.py:number", "--test", "cases.py"], "kernel.py has no function 'number'"),
+        (["nowhere.py:f", "--test", "cases.py"], "there is no file nowhere.py"),
         (["kernel.ll", "--test", "nowhere.py", "--entry", "k"], "there is no file nowhere.py"),
         (
-            ["kernel.c", "--test", "tests.py"],
+            ["kernel.c", "--test", "cases.py"],
             "kernel.c is nothing to evolve: name a Numba function, FILE.py:NAME; LLVM-IR, FILE.ll "
             "with --entry; or StableHLO, FILE.mlir",
         ),
@@ -244,5 +244,5 @@ def test_files_that_fail(folder: Path, command: Command, monkeypatch: pytest.Mon
     assert command(*line, "raises.py").complaint.endswith("failed: ValueError: of its own")
     assert command(*line, "wrong.py").complaint == ("the kernel takes 3 arguments, not 2")
     assert command(
-        "evolve", "broken.ll", "--entry", "f", "--test", "tests.py"
+        "evolve", "broken.ll", "--entry", "f", "--test", "cases.py"
     ).complaint.startswith("this is no LLVM-IR: ")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ RECORDED = Path(__file__).parent / "recorded"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the recorded database, whose target is another machine than this one."""
     from tunesmith.compiler import llvm
     from tunesmith.exchange.metaschedule import reading
@@ -22,4 +23,5 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     reading._target.cache_clear()
     copy = tmp_path / "database"
     shutil.copytree(RECORDED, copy)
-    return copy
+    yield copy
+    reading._target.cache_clear()

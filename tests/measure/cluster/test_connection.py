@@ -14,7 +14,8 @@ from tests.cli.command import eventually
 from tests.patience import PATIENCE
 from tunesmith.measure.cluster.connection import asks_for_token
 
-PORT = 65123
+# All processes of a machine are looked through: other workers have ports of their own.
+PORT = 20_000 + os.getpid() % 40_000
 
 
 @pytest.mark.parametrize(
