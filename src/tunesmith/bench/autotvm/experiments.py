@@ -226,8 +226,8 @@ PARTS: dict[str, Part] = {
                         f"{kind.replace('-', ' ')}, both",
                         _autotvm(features=kind),
                         kind,
-                        note="a search whose model of the run itself is by these features, "
-                        "too, which is as in the paper; else it is by configurations",
+                        note="a search with a model of its own run by these features too, as in "
+                        "the paper; that of the others is by configurations",
                     )
                     for kind in PROGRAM_FEATURES
                 ),
