@@ -19,26 +19,27 @@ PORT = 20_000 + os.getpid() % 40_000
 
 
 @pytest.mark.parametrize(
-    ("name", "port", "mode", "asks"),
+    ("name", "asked", "mode", "asks"),
     [
-        ("raylet", PORT, "token", True),
-        ("raylet", PORT, "disabled", False),
-        ("raylet", PORT, "", False),
-        ("raylet", PORT - 1, "token", False),
-        ("another", PORT, "token", False),
+        ("raylet", 0, "token", True),
+        ("raylet", 0, "disabled", False),
+        ("raylet", 0, "", False),
+        ("raylet", 1, "token", False),
+        ("another", 0, "token", False),
     ],
 )
 def test_a_node_that_asks_for_a_token(
-    name: str, port: int, mode: str, asks: bool, tmp_path: Path
+    name: str, asked: int, mode: str, asks: bool, tmp_path: Path
 ) -> None:
+    """The port that is ``asked`` for is this one, or so many above it."""
     program = tmp_path / name
     program.symlink_to(sys.executable)
-    words = [str(program), "-c", "input()", f"--gcs-address=10.0.0.1:{port}"]
+    words = [str(program), "-c", "input()", f"--gcs-address=10.0.0.1:{PORT}"]
     environment = {**os.environ, "PYTHONHOME": sys.base_prefix, "RAY_AUTH_MODE": mode}
     with subprocess.Popen(words, stdin=subprocess.PIPE, env=environment) as process:
         try:
             eventually(lambda: psutil.Process(process.pid).name() == name, "it has started")
-            assert asks_for_token(PORT) == asks
+            assert asks_for_token(PORT + asked) == asks
             assert process.poll() is None
         finally:
             process.kill()
