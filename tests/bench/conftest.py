@@ -12,13 +12,10 @@ import pytest
 @pytest.fixture(autouse=True)
 def _torch_as_it_was() -> Iterator[None]:
     """Peers set PyTorch up for a process of their own."""
-    torch = sys.modules.get("torch")
-    threads = None if torch is None else torch.get_num_threads()
     yield
     torch = sys.modules.get("torch")
     inductor: Any = sys.modules.get("torch._inductor.config")
     if torch is not None:
         torch.set_grad_enabled(True)
-        torch.set_num_threads(threads or torch.get_num_threads())
     if inductor is not None:
         inductor.freezing = False

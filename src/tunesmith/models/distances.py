@@ -22,6 +22,8 @@ class Distances:
     differences divide [0, y] into steps, and ``min(x, y)`` is the sum of the parts of these steps
     that are below ``x``. Known coordinates below 0 are all counted from the lowest one; what is
     below that, or below 0, has nothing in common with known points.
+
+    ``known`` has shape (known, coordinates), ``scales``, above 0, shape (coordinates,).
     """
 
     def __init__(self, known: Array, scales: Array) -> None:
@@ -42,7 +44,8 @@ class Distances:
             self._sums = known @ self._weights
 
     def to(self, points: Array) -> Array:
-        """The distances from points to known points, shape (points, known)."""
+        """The distances from points, shape (points, coordinates), to known points, shape (points,
+        known)."""
         points = points - self._low
         if self._known is not None:
             return self._added_up(points, self._known)
@@ -68,8 +71,8 @@ class Distances:
 
 
 def typical_distance(points: Array) -> float:
-    """The mean distance of two of the points, in the sum over the features (L1); 1 where all are
-    the same."""
+    """The mean distance of two of the points, shape (points, coordinates), in the sum over the
+    coordinates (L1); 1 where all are the same."""
     half = len(points) // 2
     apart = np.abs(points[:half] - points[half : 2 * half]).sum(axis=1)
     return float(apart.mean()) if apart.any() else 1.0
