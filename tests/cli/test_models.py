@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.cli.conftest import Command
 from tests.transfer.made_up import SIZES, TARGET, add_trials
 from tunesmith.store import open_store
+from tunesmith.target import Target
 from tunesmith.transfer import of_store
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
@@ -85,6 +87,61 @@ def test_a_wrong_option_is_told_of_before_a_model_is_trained(
     ran = command(*words, "--store", filled)
     assert ran.complaint.startswith("tuner 'autotvm': unknown cost model 'trees'")
     assert ran.code == 2
+
+
+def test_a_model_of_a_board_by_name(command: Command, store: Path) -> None:
+    board = Target("cpu", "cortex-a72", 4, triple="aarch64-linux-gnu")
+    with open_store(store) as opened:
+        for size in SIZES:
+            add_trials(opened, size, target=board, machine={"fingerprint": "a board"})
+    its = ("--store", store, "--mcpu", "cortex-a72", "--triple", "aarch64-linux-gnu")
+    trained = command("models", "train", *its, "--json").json
+    assert trained == {"scope": "cpu-cortex-a72", "trials": 500, "tasks": 5}
+    assert command("models", "score", *its).code == 0
+    product = ("matmul", "--m", 40, "--n", 40, "--k", 40)
+    shown = command("show", *product, *its, "--model", "cpu-cortex-a72")
+    assert shown.code == 0, shown.err
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--mcpu", "zenver5"), "unknown processor 'zenver5'"),
+        (("--triple", "riscv"), "unknown platform 'riscv'"),
+        (("--target", "all", "--triple", "x86_64-linux-gnu"), "all targets have no --mcpu, --arch"),
+    ],
+)
+def test_targets_that_do_not_exist(
+    command: Command, filled: Path, words: tuple[str, ...], complaint: str
+) -> None:
+    refused = command("models", "train", "--store", filled, *words)
+    assert refused.code == 2
+    assert refused.complaint.startswith(complaint)
+
+
+@pytest.mark.parametrize("what", ["train", "score"])
+def test_a_damaged_record(command: Command, filled: Path, what: str) -> None:
+    with sqlite3.connect(filled) as connection:
+        connection.execute("UPDATE records SET run_seconds = 'no JSON' WHERE id = 7")
+    refused = command("models", what, "--store", filled, "--mcpu", MCPU)
+    assert refused.code == 2
+    assert refused.complaint.startswith(f"{filled} cannot teach a model (")
+
+
+def test_a_file_that_cannot_be_removed(command: Command, filled: Path) -> None:
+    place = Path(f"{filled}.models") / "x.json.gz"
+    place.mkdir(parents=True)
+    refused = command("models", "remove", "x", "--store", filled)
+    assert refused.code == 1
+    assert refused.complaint.startswith(f"{place} cannot be removed (")
+
+
+def test_a_name_of_no_model_where_the_task_was_tuned(command: Command, filled: Path) -> None:
+    """No model is needed, and yet the name is looked at."""
+    words = ("matmul", "--m", 64, "--n", 64, "--k", 64, "--mcpu", MCPU, "--store", filled)
+    assert command("show", *words, "--cores", 2).code == 0
+    refused = command("show", *words, "--cores", 2, "--model", "typo")
+    assert refused.complaint == "unknown model 'typo': there is none"
 
 
 def test_too_few_trials(command: Command, store: Path) -> None:

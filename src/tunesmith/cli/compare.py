@@ -9,13 +9,13 @@ from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import command_line, print_page, remark, remarks
-from tunesmith.errors import TunesmithError
+from tunesmith.errors import TunesmithError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from tunesmith.bench.compare.compare import Comparison
-    from tunesmith.bench.compare.runs import Results
+    from tunesmith.bench.compare.runs import Results, Run
 
 
 T = TypeVar("T")
@@ -85,17 +85,32 @@ def compare(
         raise TunesmithError(f"every run crashed: {results.crashes[0].why}")
 
 
-def carry_out_and_write(comparison: Comparison, write: Callable[[Results], T], *, fresh: bool) -> T:
-    """Do what is left to do, after Ctrl-C too write what there is, and return what that gives.
+def carry_out_and_write(
+    comparison: Comparison,
+    write: Callable[[Results], T],
+    *,
+    fresh: bool,
+    asked: Collection[Run] | None = None,
+    replaced: int = 0,
+) -> T:
+    """Do what is left to do of the runs ``asked`` for, by default all, after Ctrl-C too write what
+    there is, and return what that gives.
 
-    ``fresh`` forgets the runs of before. Raises what ``Comparison.go`` does, and ``TunesmithError``
-    where every run crashed.
+    ``fresh`` forgets the runs of before. Otherwise the ``replaced`` figures, which are of so many
+    runs, may not be of more than the new ones. Raises ``UsageError`` where they would be, what
+    ``Comparison.go`` does, and ``TunesmithError`` where every run crashed.
     """
     if fresh:
-        comparison.forget()
-    results = comparison.saved()
+        comparison.forget(asked)
+    results = comparison.saved(asked)
+    there = len({*results.traces, *(comparison.runs() if asked is None else asked)})
+    if there < replaced and not fresh:
+        raise UsageError(
+            f"the figures there are of {replaced} runs, and these would be of {there}: name "
+            "another folder by -o, or replace them with --fresh"
+        )
     try:
-        carry_out(comparison, results)
+        carry_out(comparison, results, asked)
     finally:
         if results.traces:
             written = write(results)
@@ -104,15 +119,20 @@ def carry_out_and_write(comparison: Comparison, write: Callable[[Results], T], *
     return written
 
 
-def carry_out(comparison: Comparison, results: Results) -> None:
-    """Do what is left to do, and show how far it is. Raises what ``Comparison.go`` does."""
+def carry_out(
+    comparison: Comparison, results: Results, asked: Collection[Run] | None = None
+) -> None:
+    """Do what is left to do of the runs ``asked`` for, by default all, and show how far it is.
+    Raises what ``Comparison.go`` does."""
     from tunesmith.bench.compare.progress import CompareProgress
 
-    total, saved = len(comparison.runs()), len(results.traces)
+    others = 0 if asked is None else len(results.traces.keys() - set(asked))
+    total = len(comparison.runs() if asked is None else asked)
+    saved = len(results.traces) - others
     with CompareProgress(remarks(), total, saved) as shown:
 
         def watch(results: Results, words: str, share: float) -> None:
-            done = len(results.traces) + len(results.crashes) + share
+            done = len(results.traces) - others + len(results.crashes) + share
             shown.update(done, len(results.crashes), words)
 
-        comparison.go(results, watch)
+        comparison.go(results, watch, asked)

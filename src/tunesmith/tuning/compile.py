@@ -14,7 +14,7 @@ from tunesmith.space import Config
 from tunesmith.store import open_store
 from tunesmith.task import Task
 from tunesmith.transfer.favourite import favourite
-from tunesmith.transfer.of_store import Tell, Transfer, model_for
+from tunesmith.transfer.of_store import Tell, Transfer, check_transfer, model_for
 
 if TYPE_CHECKING:
     from tunesmith.kernel.kernel import Kernel
@@ -61,7 +61,11 @@ def choose(
     transfer: Transfer = True,
     tell: Tell | None = None,
 ) -> Choice:
-    """The best config that a store has of a task with some of its sketches, or the favourite."""
+    """The best config that a store has of a task with some of its sketches, or the favourite.
+
+    Raises ``UsageError`` for what is no ``Transfer``, and for a name that the store does not have.
+    """
+    check_transfer(store, transfer)
     by_sketch = {(it.sketch.name, it.sketch.version): it for it in problems}
     record = None if store is None else store.best(problems[0].key, among=by_sketch)
     if record is not None:

@@ -63,10 +63,10 @@ def test_without_a_common_repeat_nothing_is_compared() -> None:
 
 @pytest.mark.parametrize(
     ("bests", "share", "never"),
-    [((1e-3, 1e-3), 1.0, 0.0), ((1e-3, 2e-3), 1.0, 0.5), ((2e-3, 2e-3), 1.0, 1.0)],
+    [((1e-3, 1e-3), 1.0, 0.0), ((1e-3, 2e-3), None, 0.5), ((2e-3, 2e-3), None, 1.0)],
 )
 def test_those_that_never_catch_up_are_counted(
-    bests: Sequence[float], share: float, never: float
+    bests: Sequence[float], share: float | None, never: float
 ) -> None:
     rows = rows_of(
         {
@@ -75,7 +75,32 @@ def test_those_that_never_catch_up_are_counted(
         }
     )
     assert rows["transfer"]["catches_up"]["from nothing"] == share
+    assert rows["transfer"]["catches_up_of_all"]["from nothing"] == share
     assert rows["transfer"]["never_catches_up"]["from nothing"] == never
+
+
+def test_the_median_is_over_all_runs_and_never_where_half_did_not_come_so_far() -> None:
+    places = {0: found_at(1), 1: found_at(3), 2: found_at(4, 2e-3)}
+    assert rows_of({"GA": places})["GA"]["trials_to_95"] == 3
+    rows = rows_of({"GA": {**places, 3: found_at(4, 2e-3)}})
+    assert rows["GA"]["trials_to_95"] is None
+    assert rows["GA"]["reached"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "ratio"),
+    [
+        (found_at(1), found_at(4), 1 / 4),
+        (found_at(2), found_at(4, 2e-3), 2 / (LIMIT + 1)),
+        (found_at(4, 2e-3), found_at(2), None),
+        (found_at(4, 2e-3), found_at(3, 2e-3), 1.0),
+    ],
+    ids=["both", "the first alone", "the other alone", "neither"],
+)
+def test_pairs_of_which_not_both_come_so_far(own: Trace, other: Trace, ratio: float | None) -> None:
+    best = found_at(1)
+    rows = rows_of({"GBT": {0: own}, "random": {0: other}, "from nothing": {1: best}})
+    assert rows["GBT"]["ratios"]["random"] == ratio
 
 
 def test_nobody_has_to_catch_up_with_a_run_that_found_nothing() -> None:
@@ -98,3 +123,6 @@ def test_the_trials_after_which_one_mean_is_as_high_as_another_in_the_end() -> N
     assert rows["transfer"]["mean_catches_up"] == {"from nothing": 2, "random": 1}
     assert rows["from nothing"]["mean_catches_up"] == {"random": 1}
     assert rows["random"]["mean_catches_up"] == {"from nothing": None}
+    low, high = rows["transfer"]["mean_catches_up_between"]["from nothing"]
+    assert 1 <= low <= 2 <= high <= LIMIT
+    assert rows["random"]["mean_catches_up_between"]["from nothing"][1] is None

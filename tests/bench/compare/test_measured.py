@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.bench.compare.records import record
@@ -18,8 +20,12 @@ from tunesmith.bench.pages.provenance import own_version
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.errors import UsageError
 from tunesmith.machine import this_machine
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import matmul
-from tunesmith.store import Session, Store, open_store
+from tunesmith.store import Session, Store, library_versions, open_store
+from tunesmith.target import Target
+from tunesmith.task import Task
+from tunesmith.testing.trials import measured as measured_in
 from tunesmith.tuners import tuner
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
@@ -115,17 +121,60 @@ def test_a_tuner_learns_of_other_workloads_beforehand(
         with_model, without = in_turn(store, problem)
     assert with_model.description["transfer"]["tasks"] == 2
     assert without.description["transfer"] is None
+    assert comparison.versions_of_sources() == [library_versions()["tunesmith"]]
     told.clear()
-    again = comparison.saved()
-    comparison.forget()
-    again.traces.clear()
-    comparison.go(again, lambda _, words, __: told.append(words))
+    comparison.kept.remove(comparison.runs())
+    comparison.go(comparison.saved(), lambda _, words, __: told.append(words))
     assert not any("learn from" in words for words in told), "they are in the store"
+    before = (tmp_path / "tuning.db").read_bytes()
+    comparison.forget([run for run in comparison.runs() if run.tuner.transfer is None])
+    assert (tmp_path / "tuning.db").exists(), "nobody learned from it"
+    comparison.forget()
+    assert not list(tmp_path.glob("tuning.db*"))
+    assert [path.read_bytes() for path in tmp_path.glob("before-*-tuning.db")] == [before]
+    assert comparison.versions_of_sources() == []
+    comparison.go(comparison.saved(), lambda _, words, __: told.append(words))
+    assert any("learn from" in words for words in told)
 
 
-def elsewhere(tmp_path: Path, *, repeats: int = 1, leave: bool = True) -> Comparison:
+def test_others_are_learned_from_by_the_sketch_and_target_of_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measured, "TRIALS", 8)
+    monkeypatch.setattr(measured, "EARLIER", ("random",))
+    source = SearchProblem("x", matmul(m=48, n=32, k=64), "cpu_tiled")
+    store = str(tmp_path / "tuning.db")
+    operator = source.operator
+    measured.model_of([source], store, lambda *_: None)
+    with open_store(store) as opened:
+        for problem in (
+            TaskProblem.of(Task(operator), "cpu_gemm"),
+            TaskProblem.of(Task(operator, Target(cores=1)), "cpu_tiled"),
+        ):
+            session = opened.begin_session(
+                problem.key,
+                tuner="random",
+                seed=0,
+                description=problem.describe(),
+                target=problem.task.target.to_json(),
+                sketch=problem.sketch.name,
+                sketch_version=problem.sketch.version,
+            )
+            configs = problem.space.sample_many(8, np.random.default_rng(0))
+            opened.append(session, [measured_in(config, 1e-3) for config in configs])
+    model = measured.model_of([source], store, lambda *_: None)
+    assert (set(model.sketches), model.trials, model.tasks) == ({"cpu_tiled"}, 8, 1)
+
+
+def elsewhere(
+    tmp_path: Path,
+    *,
+    repeats: int = 1,
+    leave: bool = True,
+    tuners: Sequence[str] = ("random", "genetic"),
+) -> Comparison:
     problems = [SearchProblem(f"of {n}", matmul(m=n, n=16, k=16), "cpu_tiled") for n in (16, 32)]
-    lines = choose_tuners(["random", "genetic"])
+    lines = choose_tuners(tuners)
     settings = CompareSettings(repeats, trials=3)
     return Comparison(problems, lines, settings, tmp_path, elsewhere=leave)
 
@@ -145,6 +194,10 @@ def test_runs_of_a_workload_are_of_one_machine(
     monkeypatch.setattr(runs, "this_machine", lambda: {**here, "fingerprint": "another"})
     assert len(elsewhere(tmp_path).saved().traces) == 4, "all of both are there"
     assert elsewhere(tmp_path, leave=False).saved().traces == {}
+    more = elsewhere(tmp_path, tuners=("random", "genetic", "grid"))
+    assert more.saved().traces == {}, "a tuner is missing that is asked for"
+    of_old = [run for run in more.runs() if run.tuner.label != "grid"]
+    assert len(more.saved(of_old).traces) == 4, "it is not asked for"
     run, kept = next(iter(results.traces.items()))
     first.kept.save(run, replace(kept, target={**kept.target, "num-cores": 9}))
     assert {each.problem for each in elsewhere(tmp_path).saved().traces} == {first.problems[1]}

@@ -128,6 +128,22 @@ def test_a_slowed_run_is_what_it_was() -> None:
     assert back.time == {"build": 3.0}
 
 
+def test_runs_that_are_added_are_measured_together_with_those_of_before(tmp_path: Path) -> None:
+    whole = comparison(tmp_path)
+    random, others = (
+        [run for run in whole.runs() if (run.tuner.label == "random") is wanted]
+        for wanted in (True, False)
+    )
+    whole.go(whole.saved(random), lambda *_: None, random)
+    saved = whole.saved(others)
+    assert saved.traces.keys() == set(random)
+    (before,) = {each.settled for each in saved.traces.values()}
+    whole.go(saved, lambda *_: None, others)
+    assert saved.traces.keys() == {*random, *others}
+    (together,) = {each.settled for each in saved.traces.values()}
+    assert together != before
+
+
 def test_only_the_files_of_runs_are_needed(tmp_path: Path) -> None:
     """The store may be gone, as where an experiment goes on on another machine of the kind."""
     first = comparison(tmp_path)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Command
+from tunesmith.bench.autotvm import product
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.pool import Pool
 
@@ -65,6 +67,41 @@ def test_it_goes_on_and_lines_are_added(tmp_path: Path, command: Command) -> Non
     ran = command(*words(tmp_path, "random", repeats=3), "--fresh")
     assert "from before" not in ran.err
     assert runs_of(tmp_path) == {"from nothing": 3, "random": 3}
+
+
+def test_figures_of_more_runs_are_not_replaced_unless_asked_for(
+    tmp_path: Path, command: Command
+) -> None:
+    command(*words(tmp_path, "random", repeats=3))
+    shutil.rmtree(tmp_path / "models-runs")
+    refused = command(*words(tmp_path, "random", repeats=2))
+    assert refused.code == 2
+    assert "the figures there are of 3 runs, and these would be of 2" in refused.complaint
+    assert runs_of(tmp_path) == {"random": 3}
+    assert command(*words(tmp_path, "random", repeats=2), "--fresh").code == 0
+    assert runs_of(tmp_path) == {"random": 2}
+
+
+def test_the_product_is_of_one_machine(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figures = json.loads(Path("docs/benchmarks/models.json").read_text())
+    for row in figures["product"]:
+        row["origin"]["machine"]["fingerprint"] = "another"
+    (tmp_path / "models.json").write_text(json.dumps(figures))
+    asked = ("bench", "autotvm", "--part", "product", "--operators", 1, "-o", tmp_path)
+    refused = command(*asked)
+    assert refused.code == 2
+    assert "the rows there were measured on another machine" in refused.complaint
+    measured: list[Any] = []
+
+    def nothing(*_: Any, known: Any, **__: Any) -> list[Any]:
+        measured.append(list(known))
+        return []
+
+    monkeypatch.setattr(product, "measure_product", nothing)
+    assert command(*asked, "--fresh").code == 0
+    assert measured == [[]]
 
 
 def test_quick_runs_are_kept_apart(tmp_path: Path, command: Command) -> None:

@@ -12,11 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.transfer.made_up import SIZES, TARGET, add_trials, problem_of, task
 from tests.transfer.of_store.filled import OTHER, change, fill, scope_of
-from tunesmith.errors import StoreError, UsageError
+from tunesmith.errors import MissingDependencyError, StoreError, UsageError
+from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.store import Store, open_store
 from tunesmith.target import Target
 from tunesmith.transfer.listing import listed
@@ -25,6 +27,7 @@ from tunesmith.transfer.of_store import (
     choice,
     folder_of,
     model_for,
+    saved,
     saved_models,
     train,
     training,
@@ -118,6 +121,84 @@ def test_all_targets_when_asked(store: Store) -> None:
     assert scope_of(model) == "all"
     assert model is not None
     assert model.below is None
+
+
+def test_what_the_model_of_all_targets_does_not_know_is_left_to_the_shipped_one(
+    store: Store,
+) -> None:
+    fill(store, OTHER)
+    train(store, Scope(None))
+    shipped = shipped_model(TARGET)
+    assert shipped is not None
+    known, unknown = problem_of(64), TaskProblem.of(task(64), "cpu_tiled")
+    for model in (model_for(store, TARGET), model_for(store, TARGET, "all")):
+        assert model is not None
+        assert not model.knows(unknown)
+        assert model.corrects(unknown)
+        configs = unknown.space.sample_many(8, np.random.default_rng(0))
+        assert (
+            model.seconds(unknown, configs).tolist() == shipped.seconds(unknown, configs).tolist()
+        )
+        configs = known.space.sample_many(8, np.random.default_rng(0))
+        assert model.seconds(known, configs).tolist() != shipped.seconds(known, configs).tolist()
+
+
+def test_a_model_is_not_trained_again_of_too_few_trials_of_this_machine(store: Store) -> None:
+    """Where two machines share a store, and the other one has the trials that it learned from."""
+    mine = Target(mcpu=Target().processor, cores=2)
+    fill(store, mine)
+    assert scope_of(model_for(store, mine)) == Scope(mine).name
+    with sqlite3.connect(store.name) as connection:
+        connection.execute("UPDATE machines SET fingerprint = 'another'")
+    add_trials(store, 224, 260, target=mine)
+    lines: list[str] = []
+    model = model_for(store, mine, tell=lines.append)
+    assert scope_of(model) == Scope(mine).name
+    assert model is not None
+    assert (model.tasks, lines) == (5, [])
+    add_trials(store, 256, 260, target=mine)
+    model = model_for(store, mine, tell=lines.append)
+    assert model is not None
+    assert model.tasks == 2
+    assert "520 trials are new" in lines[0]
+
+
+def test_a_store_that_could_not_teach_is_not_read_again_until_it_grows(
+    store: Store, monkeypatch: Any
+) -> None:
+    fill(store)
+    with sqlite3.connect(store.name) as connection:
+        connection.execute("UPDATE series SET sketch_version = 0")
+    trained: list[Scope] = []
+
+    def counted(store: Store, scope: Scope, tell: Any) -> Any:
+        trained.append(scope)
+        return train(store, scope, tell)
+
+    monkeypatch.setattr(choice, "train", counted)
+    for _ in range(3):
+        assert model_for(store, TARGET) is shipped_model(TARGET)
+    assert trained == [HERE]
+    add_trials(store, 224)
+    assert model_for(store, TARGET) is shipped_model(TARGET)
+    assert trained == [HERE, HERE]
+
+
+def test_a_sketch_that_cannot_be_imported_any_more_leaves_the_model_as_it_is(
+    store: Store, monkeypatch: Any
+) -> None:
+    fill(store)
+    model_for(store, TARGET)
+    monkeypatch.setattr(saved, "SKETCHES", Missing())
+    assert listed(store)[0].state == "ready"
+    assert scope_of(model_for(store, TARGET)) == "cpu-znver4"
+
+
+class Missing:
+    """Of whose sketches the packages are gone."""
+
+    def get(self, name: str) -> Any:
+        raise MissingDependencyError(f"sketch '{name}' cannot be imported")
 
 
 @pytest.mark.parametrize("broken", [b"", b"no gzip"])

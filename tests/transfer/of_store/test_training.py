@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import sqlite3
 
 import pytest
 
-from tests.transfer.made_up import TARGET, add_trials
+from tests.transfer.made_up import TARGET, add_trials, task
 from tests.transfer.of_store.filled import OTHER, fill, scope_of
 from tunesmith.errors import UsageError
 from tunesmith.store import Store, open_store
@@ -55,18 +56,29 @@ def test_a_folder_that_cannot_be_made(store: Store) -> None:
     lines: list[str] = []
     assert scope_of(model_for(store, TARGET, tell=lines.append)) == "cpu-znver4"
     assert "is not saved" in lines[-1]
+    lines.clear()
+    assert scope_of(model_for(store, TARGET, tell=lines.append)) == "cpu-znver4"
+    assert lines == [], "this process keeps it"
 
 
 def test_a_store_without_a_file(caplog: pytest.LogCaptureFixture) -> None:
     with open_store("sqlite://") as store:
         fill(store)
         assert folder_of(store) is None
-        for _ in range(2):
-            assert scope_of(model_for(store, TARGET)) == "cpu-znver4"
+        first, second = (model_for(store, TARGET) for _ in range(2))
+        assert scope_of(first) == "cpu-znver4"
+        assert first is not None
+        assert second is not None
+        assert second.trees is first.trees, "this process keeps it"
         assert saved_models(store) == {}
+        add_trials(store, 224, 130)
+        add_trials(store, 256, 130)
+        later = model_for(store, TARGET)
+        assert later is not None
+        assert later.tasks == 7, "enough is new"
     (line,) = caplog.records
     assert line.levelno == logging.WARNING
-    assert "the model is not kept, as " in line.getMessage()
+    assert "the model is kept until the program ends, as " in line.getMessage()
 
 
 def test_scores_are_of_tasks_that_were_held_out(store: Store) -> None:
@@ -94,6 +106,39 @@ def test_scores_of_too_few(store: Store, sizes: list[int], count: int, said: str
         held_out_scores(store, HERE)
 
 
+def test_scores_without_tasks_of_which_nothing_worked(store: Store) -> None:
+    """A part whose other tasks all failed teaches nothing; the others do."""
+    add_trials(store, 64, 600)
+    add_trials(store, 96, 120)
+    with sqlite3.connect(store.name) as connection:
+        connection.execute(
+            "UPDATE records SET outcome = 7, seconds = NULL, run_seconds = '[]' WHERE series_id = "
+            "(SELECT series.id FROM series JOIN tasks ON task_id = tasks.id WHERE key = ?)",
+            [task(96).key],
+        )
+    lines: list[str] = []
+    rows = held_out_scores(store, HERE, lines.append)
+    assert rows["estimates"]["tasks"] == 1
+    assert rows["own trials, held out"]["tasks"] == 0
+    assert any("is left out: there is nothing to learn from" in line for line in lines)
+
+
+def test_a_processor_that_nobody_here_knows(store: Store) -> None:
+    """Of a store that came from elsewhere, as another LLVM named it."""
+    fill(store, OTHER)
+    fill(store)
+    with sqlite3.connect(store.name) as connection:
+        connection.execute("UPDATE tasks SET key = replace(key, 'haswell', 'nobody-knows')")
+        for table in ("sessions", "series", "tasks"):
+            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            for column in {"description", "target"} & set(columns):
+                connection.execute(
+                    f"UPDATE {table} SET {column} = replace({column}, 'haswell', 'nobody-knows')"
+                )
+    assert train(store, Scope(None)).trials == 500
+    assert held_out_scores(store, Scope(None))["estimates"]["tasks"] == 5
+
+
 def test_the_names_of_scopes() -> None:
     assert Scope(None).name == "all"
     assert Scope(None, ("dense",)).name == "all.dense"
@@ -104,7 +149,12 @@ def test_the_names_of_scopes() -> None:
 
 @pytest.mark.parametrize(
     "scope",
-    [Scope(None), Scope(OTHER, ("dense",), ("cpu_tiled",)), Scope(Target("cuda", arch="sm_90"))],
+    [
+        Scope(None),
+        Scope(OTHER, ("dense",), ("cpu_tiled",)),
+        Scope(Target("cuda", arch="sm_90")),
+        Scope(Target("cpu", "cortex-a72", triple="aarch64-linux-gnu")),
+    ],
 )
 def test_scopes_as_data(scope: Scope) -> None:
     again = Scope.from_json(scope.to_json())

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from tunesmith.bench.compare.summary import (
     WANTED_SHARE,
     Cell,
     Summary,
+    evaluations_to,
     mean,
     speeds,
     standard_error,
@@ -32,6 +33,11 @@ from tunesmith.bench.pages.charts import svg_texts
 Floats = npt.NDArray[np.float64]
 Key = tuple[str, int]
 Pair = tuple[Trace, Trace]
+Curves = dict[str, Floats]
+
+# Of the bootstrap, and what two thirds of its samples lie between.
+_SAMPLES = 500
+_TWO_THIRDS = (1 / 6, 5 / 6)
 
 REFERENCES = ("random", "GA", "from nothing")
 """The lines that others are compared with, run by run of the same seed."""
@@ -45,7 +51,8 @@ def part_figures(
     Figures have the ``settings``, ``runs`` done and planned, the ``machines`` that problems were
     measured on, a row for each line, a ``cell`` for each line on each problem, ``crashes``,
     ``pictures``, the ``origin``, and ``earlier``, the runs that those which transfer learn from.
-    Features of programs are ``without_estimates`` of the sketch: figures of old do not say so.
+    Features of programs are ``without_estimates`` of the sketch, and medians are ``over_runs``:
+    figures of old do not say so.
     """
     summary = summarise(results)
     name = f"models-{part.name}.svg"
@@ -62,42 +69,54 @@ def part_figures(
         "cells": [cell.row() for cell in summary.cells if cell.traces],
         "crashes": summary.crashes,
         "pictures": list(pictures),
-        "earlier": _earlier(part),
+        "earlier": _earlier(part, comparison),
         "without_estimates": True,
+        "over_runs": True,
     }
     return figures, pictures
 
 
-def _earlier(part: Part) -> dict[str, Any]:
+def _earlier(part: Part, comparison: Comparison) -> dict[str, Any]:
     """What those that transfer learn from, of each source: so many ``trials`` of a run by each of
-    ``tuners``, or so many ``random`` configs of a recorded space; empty where nobody does."""
+    ``tuners``, measured by ``versions`` of Tunesmith, as far as their store is there; or so many
+    ``random`` configs of a recorded space; empty where nobody does."""
     if not part.sources:
         return {}
-    return {"trials": TRIALS, "tuners": list(EARLIER)} if part.measured else {"random": TAUGHT}
+    if part.recorded:
+        return {"random": TAUGHT}
+    versions = comparison.versions_of_sources()
+    return {"trials": TRIALS, "tuners": list(EARLIER), "versions": versions}
 
 
 def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]]:
-    """A row for each line: the median ``trials_to_95`` over problems, of medians over runs, where a
-    run that never comes so far counts as its ``limit``; the share of runs that ``reached`` it; the
-    mean ``best`` share and its ``best_error``; ``thinking``, the share of the time, and
-    ``thinking_ms`` a config; the ``ratios`` of trials to those of each reference; and the trials
-    that a line needs to come as far as each, as a share of those that the other needed
-    (``catches_up``) and of all that it had (``catches_up_of_all``): medians over pairs of runs of
-    the same problem and repeat, of which ``never_catches_up`` has the share that did not within the
-    limit. ``mean_catches_up`` are the trials after which the mean speed over runs is as high as the
-    mean that each reference has in the end; None where it never is."""
+    """A row for each line: the median ``trials_to_95`` over its runs; the share of runs that
+    ``reached`` it; the mean ``best`` share and its ``best_error``; ``thinking``, the share of the
+    time, and ``thinking_ms`` a config; the ``ratios`` of trials to 95 % to those of each reference;
+    and the trials that a line needs to come as far as each, as a share of those that the other
+    needed (``catches_up``) and of all that it had (``catches_up_of_all``): medians over pairs of
+    runs of the same problem and repeat, of which ``never_catches_up`` has the share that did not
+    within the limit. ``mean_catches_up`` are the trials after which the mean speed over runs is as
+    high as the mean that each reference has in the end, and ``mean_catches_up_between`` what two
+    thirds of bootstrap samples of the repeats lie between.
+
+    Whatever never happened has taken longer than anything that did: a median is None where that is
+    so of half of the runs or pairs, or more."""
     optima = {cell.problem.label: cell.optimum for cell in summary.cells}
     runs = {label: _runs(results, label) for label in summary.labels}
     of_lines = {
         label: [cell for cell in summary.cells if cell.traces and cell.tuner.label == label]
         for label in summary.labels
     }
-    curves = {label: _mean_curves(own, limit) for label, own in of_lines.items()}
+    curves = {label: _curves(own, limit) for label, own in of_lines.items()}
     found = []
     for label, own in of_lines.items():
         if not own:
             continue
-        medians = [statistics.median(_all_to_95(cell, limit)) for cell in own]
+        to_95 = [
+            evaluations_to(trace, cell.optimum / WANTED_SHARE)
+            for cell in own
+            for trace in cell.traces
+        ]
         shares = [float(cell.best.mean()) for cell in own]
         errors = [float(standard_error(cell.best)) for cell in own]
         times = [cell.time for cell in own]
@@ -107,11 +126,12 @@ def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]
             if other != label and runs.get(other)
         }
         shares_of = {other: _shares(each, limit) for other, each in pairs.items()}
+        ends = {other: _catching_up(curves[label], curves[other]) for other in pairs}
         found.append(
             {
                 "line": label,
                 "runs": sum(len(cell.traces) for cell in own),
-                "trials_to_95": statistics.median(medians),
+                "trials_to_95": _median(to_95),
                 "reached": mean(cell.reached for cell in own),
                 "best": mean(shares),
                 "best_error": float(np.sqrt(np.square(errors).sum())) / len(errors),
@@ -121,9 +141,8 @@ def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]
                 "catches_up": {name: _median(its.of_needed) for name, its in shares_of.items()},
                 "catches_up_of_all": {name: _median(its.of_all) for name, its in shares_of.items()},
                 "never_catches_up": {name: its.never for name, its in shares_of.items()},
-                "mean_catches_up": {
-                    name: _trials_to_end_of(curves[name], curves[label]) for name in pairs
-                },
+                "mean_catches_up": {name: end.trials for name, end in ends.items()},
+                "mean_catches_up_between": {name: list(end.between) for name, end in ends.items()},
             }
         )
     return found
@@ -144,20 +163,22 @@ def _pairs(own: Mapping[Key, Trace], others: Mapping[Key, Trace]) -> dict[Key, P
 
 
 def _ratio(pairs: Mapping[Key, Pair], optima: Mapping[str, float], limit: int) -> float | None:
-    """Of trials to 95 %."""
-    return _median(
-        [
-            _to_95(first, optima[problem], limit) / _to_95(second, optima[problem], limit)
-            for (problem, _), (first, second) in pairs.items()
-        ]
-    )
+    """Of trials to 95 %: 1 where neither run of a pair came so far, and beside one that did not, as
+    if it had with the trial after its last."""
+    ratios = []
+    for (problem, _), (first, second) in pairs.items():
+        wanted = optima[problem] / WANTED_SHARE
+        own, other = evaluations_to(first, wanted), evaluations_to(second, wanted)
+        neither = math.isinf(own) and math.isinf(other)
+        ratios.append(1.0 if neither else own / min(other, limit + 1))
+    return _median(ratios)
 
 
 @dataclass(frozen=True)
 class _Shares:
     """For each pair of runs the trials to the speed that the second one ended with, as a share of
-    those that it needed itself, and of all that it had; ``never`` is the share of the pairs whose
-    first run did not come so far, which counts as the limit."""
+    those that it needed itself, and of all that it had; infinite where the first run did not come
+    so far, and ``never`` is the share of such pairs."""
 
     of_needed: Sequence[float]
     of_all: Sequence[float]
@@ -166,56 +187,76 @@ class _Shares:
 
 def _shares(pairs: Mapping[Key, Pair], limit: int) -> _Shares:
     valid = [each for each in pairs.values() if len(each[1].best) and math.isfinite(each[1].found)]
-    of_needed, of_all, never = [], [], 0
+    of_needed, of_all = [], []
     for first, second in valid:
         wanted = second.best[-1]
-        needed = _to(first, wanted, limit)
-        of_needed.append(needed / _to(second, wanted, limit))
+        needed = evaluations_to(first, wanted)
+        of_needed.append(needed / evaluations_to(second, wanted))
         of_all.append(needed / limit)
-        never += not (first.best <= wanted).any()
-    return _Shares(of_needed, of_all, never / len(valid) if valid else None)
+    return _Shares(of_needed, of_all, float(np.mean(np.isinf(of_all))) if valid else None)
 
 
-def _mean_curves(cells: Iterable[Cell], limit: int) -> dict[str, Floats]:
-    """By problem the mean speed over runs after each number of trials, as a share of the optimum's,
-    shape (limit,)."""
+def _curves(cells: Iterable[Cell], limit: int) -> Curves:
+    """By problem the speed of each run after each number of trials, as a share of the optimum's,
+    shape (runs, limit)."""
     trials = np.arange(1, limit + 1)
     return {
         cell.problem.label: speeds(
             np.array([trace.best_after(trials) for trace in cell.traces]), cell.optimum
-        ).mean(axis=0)
+        )
         for cell in cells
     }
 
 
-def _trials_to_end_of(reference: Mapping[str, Floats], own: Mapping[str, Floats]) -> int | None:
-    """The trials after which one mean, over the problems of both, is as high as the reference's in
-    the end; None where it never is, or the reference has found nothing."""
+class _CatchingUp(NamedTuple):
+    """The ``trials`` after which the mean of one line is as high as that of another in the end, and
+    what two thirds of bootstrap samples of the runs lie ``between``; None where it never is."""
+
+    trials: int | None
+    between: tuple[int | None, int | None]
+
+
+def _catching_up(own: Curves, reference: Curves) -> _CatchingUp:
+    """Over the problems of both; never, where the reference has found nothing."""
     both = sorted(own.keys() & reference.keys())
     if not both:
-        return None
-    mean_own, mean_of_reference = (
-        np.mean([each[problem] for problem in both], axis=0) for each in (own, reference)
-    )
-    end = mean_of_reference[-1]
-    reached = np.flatnonzero(mean_own >= end)
-    return int(reached[0]) + 1 if len(reached) and end > 0.0 else None
+        return _CatchingUp(None, (None, None))
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(_SAMPLES):
+        drawn = [_drawn_alike(own[problem], reference[problem], rng) for problem in both]
+        found.append(_trials_to_end_of(*map(_mean_of, zip(*drawn, strict=True))))
+    low, high = np.quantile(found, _TWO_THIRDS, method="nearest")
+    trials = _trials_to_end_of(*(_mean_of([of[it] for it in both]) for of in (own, reference)))
+    return _CatchingUp(_known(trials), (_known(low), _known(high)))
+
+
+def _drawn_alike(own: Floats, other: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """As many runs again, drawn at random: the same of both where both have as many, as those of
+    one repeat have the same seed."""
+    chosen = rng.integers(len(own), size=len(own))
+    if len(own) == len(other):
+        return own[chosen], other[chosen]
+    return own[chosen], other[rng.integers(len(other), size=len(other))]
+
+
+def _mean_of(curves: Sequence[Floats]) -> Floats:
+    """The mean over problems of means over runs, shape (limit,)."""
+    return np.asarray(np.mean([each.mean(axis=0) for each in curves], axis=0))
+
+
+def _trials_to_end_of(own: Floats, reference: Floats) -> float:
+    """The trials after which one mean is as high as the other in the end; infinite where it never
+    is, or the other has found nothing."""
+    reached = np.flatnonzero(own >= reference[-1])
+    return float(reached[0]) + 1.0 if len(reached) and reference[-1] > 0.0 else math.inf
+
+
+def _known(trials: float) -> int | None:
+    return int(trials) if math.isfinite(trials) else None
 
 
 def _median(values: Sequence[float]) -> float | None:
-    return statistics.median(values) if values else None
-
-
-def _all_to_95(cell: Cell, limit: int) -> list[int]:
-    """The trials of each run until ``WANTED_SHARE`` of the optimum."""
-    return [_to_95(trace, cell.optimum, limit) for trace in cell.traces]
-
-
-def _to_95(trace: Trace, optimum: float, limit: int) -> int:
-    return _to(trace, optimum / WANTED_SHARE, limit)
-
-
-def _to(trace: Trace, seconds: float, limit: int) -> int:
-    """The trials until a call takes so many seconds; the limit where that never is."""
-    reached = np.flatnonzero(trace.best <= seconds)
-    return math.ceil((int(reached[0]) + 1) / trace.multiplier) if len(reached) else limit
+    """None of nothing, and where it is infinite."""
+    found = statistics.median(values) if values else math.inf
+    return found if math.isfinite(found) else None

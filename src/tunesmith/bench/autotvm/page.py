@@ -24,7 +24,7 @@ from tunesmith.bench.pages.figure_files import (
     write_figures,
     write_texts,
 )
-from tunesmith.bench.pages.provenance import by_machine, in_words, together
+from tunesmith.bench.pages.provenance import HALF_SPEED_MENDED, by_machine, in_words, together
 from tunesmith.bench.pages.templates import markdown
 from tunesmith.errors import TunesmithError
 from tunesmith.machine import machine_for
@@ -110,6 +110,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         planner=AutoTVM(),
         brief=_brief,
         caught_up=_caught_up,
+        mended=HALF_SPEED_MENDED,
     )
     write_texts(folder, {f"{NAME}.md": page})
     return page
@@ -159,15 +160,26 @@ def _caught_up(lines: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """How soon each line comes as far as a run from nothing: the cells of a table."""
     found = []
     for row in lines:
-        share, of_all, never = (
+        share, of_all, never, trials, between = (
             row.get(name, {}).get(REFERENCE)
-            for name in ("catches_up", "catches_up_of_all", "never_catches_up")
+            for name in (
+                "catches_up",
+                "catches_up_of_all",
+                "never_catches_up",
+                "mean_catches_up",
+                "mean_catches_up_between",
+            )
         )
-        if share is not None:
-            shares = [("–" if it is None else percent(it, 0)) for it in (share, of_all, never)]
-            trials = row.get("mean_catches_up", {}).get(REFERENCE, "–")
-            found.append([row["line"], "never" if trials is None else str(trials), *shares])
+        if never is not None:
+            low, high = map(_or_never, between or (None, None))
+            means = f"{_or_never(trials)} ({low} to {high})" if between else _or_never(trials)
+            shares = ["never" if it is None else percent(it, 0) for it in (share, of_all)]
+            found.append([row["line"], means, *shares, percent(never, 0)])
     return found
+
+
+def _or_never(trials: int | None) -> str:
+    return "never" if trials is None else str(trials)
 
 
 def _shipped(origin: Mapping[str, Any], model: Any) -> dict[str, Any]:

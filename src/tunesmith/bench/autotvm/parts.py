@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.problems import Problem, RecordedProblem, recorded_in
-from tunesmith.bench.compare.runs import CompareSettings
+from tunesmith.bench.compare.runs import CompareSettings, Run
 from tunesmith.bench.compare.tuners import (
     Transferred,
     TunerChoice,
@@ -76,16 +76,16 @@ class Part:
         """Whether models of some lines learn from features of programs in the run itself."""
         return any("features=" in line.tuner for line in self.lines)
 
-    def only(self, names: Sequence[str]) -> Part:
-        """With those of its lines alone that are named; with all where none is.
+    def runs_of(self, comparison: Comparison, names: Sequence[str]) -> list[Run]:
+        """The runs of those of its lines that are named; of all where none is.
 
         Raises ``UsageError`` for a name that no line has.
         """
-        known = {line.name: line for line in self.lines}
+        known = [line.name for line in self.lines]
         for name in names:
             if name not in known:
                 raise unknown_name(f"line of part {self.name}", name, known)
-        return replace(self, lines=[known[name] for name in names] or self.lines)
+        return [run for run in comparison.runs() if not names or run.tuner.label in names]
 
     def installed(self, named: Sequence[str] = ()) -> tuple[Part, dict[str, str]]:
         """With those of its lines alone that can run on this machine, and those that are ``named``;

@@ -16,6 +16,7 @@ from tunesmith.bench.pages.curves import improvements
 from tunesmith.bench.pages.provenance import origin_now
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.machine import machine_for
 from tunesmith.measure.local.measurers import LocalMeasurers
 from tunesmith.measure.task.portfolio import joined, problems_of
 from tunesmith.measurement import Candidate, Measurement
@@ -87,6 +88,13 @@ def of_most_trials(rows: Sequence[Row]) -> list[Row]:
 def without(rows: Sequence[Row], row: Row) -> list[Row]:
     """The rows that may be beside a new one: of other runs, with models kept ``apart``."""
     return [each for each in rows if each.get("apart") and _identity(each) != _identity(row)]
+
+
+def elsewhere(rows: Sequence[Row], settings: ProductSettings) -> list[Row]:
+    """The rows of these settings that were not measured on a machine like this one."""
+    own = machine_for("cpu")["fingerprint"]
+    of_size = [row for row in rows if size_of(row) == settings.size]
+    return [row for row in of_size if row["origin"]["machine"]["fingerprint"] != own]
 
 
 def _identity(row: Row) -> tuple[str, str, Size]:

@@ -7,8 +7,9 @@ ends, and one that is saved is not repeated. Runs of a workload are of one machi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,10 @@ from tunesmith.bench.compare.tuners import TunerChoice
 from tunesmith.bench.pages.figure_files import make_folder
 from tunesmith.bench.pages.provenance import own_version
 from tunesmith.budget import Budget
-from tunesmith.errors import StoreError, TunesmithError, UsageError
+from tunesmith.errors import StoreError, TunesmithError, UsageError, system_reason
 from tunesmith.machine import this_machine
 from tunesmith.measure.identity import digest
+from tunesmith.store import open_store
 from tunesmith.transfer.model import GlobalModel
 
 _RUNS = "runs"
@@ -77,7 +79,8 @@ class Comparison:
         self.tuners = tuners
         self.settings = settings
         self.kept = KeptRuns(folder / _RUNS, settings.seed, self._limits, elsewhere=elsewhere)
-        self._store = store or str(folder / "tuning.db")
+        self._own_store = folder / "tuning.db"
+        self._store = store or str(self._own_store)
         self._version = own_version()  # now: files may change while it runs
         self._models: dict[tuple[MeasuredProblem, ...], GlobalModel] = {}
         self._check()
@@ -98,25 +101,45 @@ class Comparison:
             for tuner in self.tuners
         ]
 
-    def saved(self) -> Results:
-        """What earlier comparisons with the same settings left in the folder."""
-        return Results(self.problems, self.tuners, self.kept.load_all(self.runs()))
+    def saved(self, asked: Collection[Run] | None = None) -> Results:
+        """What earlier comparisons with the same settings left in the folder; ``asked`` are the
+        runs that are to be there in the end, by default all."""
+        runs = self.runs()
+        return Results(self.problems, self.tuners, self.kept.load_all(runs, asked or runs))
 
-    def forget(self) -> None:
-        """Remove the runs of these tuners on these problems that earlier comparisons left in the
-        folder, whatever their seeds and limits, as far as their repeats are among those to do.
+    def versions_of_sources(self) -> list[str]:
+        """Of Tunesmith, which measured what tuners learn from beforehand; empty where their store
+        is not there."""
+        if not self._own_store.exists():
+            return []
+        found = set()
+        with open_store(self._own_store, create=False) as opened:
+            for problem in self.problems:
+                for source in problem.sources if isinstance(problem, MeasuredProblem) else ():
+                    found |= {it.versions["tunesmith"] for it in opened.sessions(source.tuned.key)}
+        return sorted(found)
+
+    def forget(self, asked: Collection[Run] | None = None) -> None:
+        """Remove those of the runs ``asked`` for, by default all, that earlier comparisons left in
+        the folder, whatever their seeds and limits. Trials that tuners learned from beforehand are
+        set aside in another store: they are not learned from again.
 
         Raises ``TunesmithError`` where that is impossible.
         """
-        self.kept.remove(self.runs())
+        runs = self.runs() if asked is None else asked
+        self.kept.remove(runs)
+        if any(run.tuner.transfer and isinstance(run.problem, MeasuredProblem) for run in runs):
+            self._set_aside()
 
-    def go(self, results: Results, watch: Watch) -> None:
-        """Do the runs that ``results`` lacks, and add each as it ends.
+    def go(self, results: Results, watch: Watch, asked: Collection[Run] | None = None) -> None:
+        """Do those of the runs ``asked`` for, by default all, that ``results`` lacks, and add each
+        as it ends. Then the best configs of all ``results`` are measured together.
 
         Raises ``TunesmithError`` where traces cannot be saved, ``KeyboardInterrupt`` on Ctrl-C.
         """
         make_folder(self.kept.folder)
-        left = [run for run in self.runs() if run not in results.traces]
+        wanted = self.runs() if asked is None else asked
+        left = [run for run in wanted if run not in results.traces]
         simulated = [run for run in left if not isinstance(run.problem, MeasuredProblem)]
         try:
             with Pool(self.settings.processes, self._job, self._patience) as pool:
@@ -124,13 +147,27 @@ class Comparison:
                     self._add(results, done.job, done.crash)
                     watch(results, done.job.words, 0.0)
         except KeyboardInterrupt:  # which some may have come before that are not counted yet
-            for run, trace in self.kept.load_all(simulated).items():
+            for run, trace in self.kept.load_all(simulated, simulated).items():
                 results.traces.setdefault(run, trace)
             raise
         for run in left:
             if isinstance(run.problem, MeasuredProblem):
                 self._measure(results, run, watch)
         self._settle(results)
+
+    def _set_aside(self) -> None:
+        """Rename the folder's own store, if there is one."""
+        self._models.clear()
+        if self._store != str(self._own_store):
+            return
+        now = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
+        try:
+            for path in self._own_store.parent.glob(f"{self._own_store.name}*"):
+                path.rename(path.with_name(f"before-{now}-{path.name}"))
+        except OSError as error:
+            raise TunesmithError(
+                f"cannot rename {error.filename}: {system_reason(error)}: name another folder"
+            ) from error
 
     def _settle(self, results: Results) -> None:
         """Measure the best configs of all runs of a workload together, unless these have been, or a
@@ -235,6 +272,7 @@ class Comparison:
             "path": str(self.kept.path(run)),
             "identity": self.kept.identity(run),
             "version": self._version,
+            "machine": this_machine(),
         }
 
     def _patience(self, run: Run) -> float:

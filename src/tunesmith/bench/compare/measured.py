@@ -11,6 +11,7 @@ from tunesmith.bench.compare.problems import MeasuredProblem
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError
+from tunesmith.measure.identity import digest
 from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.problem import Problem
@@ -94,24 +95,41 @@ def measure_run(
 def model_of(sources: Sequence[MeasuredProblem], store: str, watch: WatchOthers) -> GlobalModel:
     """A model of workloads, of which what the store lacks of ``EARLIER`` runs is measured.
 
-    It has learned from all that the store has of them, and from nothing else. Raises ``UsageError``
+    It has learned from all that the store has of them, by their sketches and for their targets, and
+    from nothing else. Raises ``UsageError``
     where all trials failed, ``StoreError`` if the store failed, ``KeyboardInterrupt`` on Ctrl-C.
     """
     with open_store(store) as opened:
         for source in sources:
             for number, name in enumerate(EARLIER):
                 _try(source, number, name, opened, watch)
-        operators = {source.task.operator for source in sources}
         found = stored_set(opened)
-    return learn([each for each in found.series if each.task.operator in operators], least=TRIALS)
+    sought = {
+        (source.task.operator, sketch, digest(source.task.target.to_json()))
+        for source in sources
+        for sketch in _sketches_of(source)
+    }
+    return learn(
+        [
+            each
+            for each in found.series
+            if (each.task.operator, each.sketch, digest(each.task.target.to_json())) in sought
+        ],
+        least=TRIALS,
+    )
 
 
 def estimates_alone(problem: MeasuredProblem) -> GlobalModel:
     """A model that has learned nothing, for a workload: what its sketches estimate."""
+    return unlearned(_sketches_of(problem))
+
+
+def _sketches_of(problem: MeasuredProblem) -> dict[str, int]:
+    """The versions of the sketches that a workload is searched with, by their names."""
     tuned = problem.tuned
     problems = problems_of(tuned, (), ()) if isinstance(tuned, Task) else tuned.alternatives
     known = [each.sketch for each in problems if isinstance(each, TaskProblem)]
-    return unlearned({sketch.name: sketch.version for sketch in known})
+    return {sketch.name: sketch.version for sketch in known}
 
 
 def _try(source: MeasuredProblem, number: int, name: str, store: Store, watch: WatchOthers) -> None:

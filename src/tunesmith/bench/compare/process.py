@@ -45,7 +45,7 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
     """Do a job: ``tuner`` and ``options``, the ``record`` or the ``synthetic`` space, ``seed``, the
     limits ``seconds`` and ``trials`` (None: no limit), and the ``path`` and ``identity`` of the
     trace. With ``sources``, other records, the tuner has a model of these, by ``transfer``, a kind
-    of features. The trace says that ``version`` made it.
+    of features. The trace says that ``version`` made it, on this ``machine``.
     """
     try:
         algorithm = _tuner(job["tuner"], json.dumps(job["options"]))
@@ -60,7 +60,8 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
     except Exception as error:
         return {"crash": reason(error)}
     try:
-        trace = replace(trace, version=job.get("version", ""))
+        made = {"version": job.get("version", ""), "machine": job.get("machine", {})}
+        trace = replace(trace, **made)
         save_trace(Path(job["path"]), trace, job["identity"])
     except TunesmithError as error:
         return {"failure": str(error)}

@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -122,20 +122,23 @@ class Results:
 
     def machine(self, problem: Problem) -> dict[str, Any] | None:
         """What the runs of a workload were measured on; None where there are none, or simulated."""
+        if not isinstance(problem, MeasuredProblem):
+            return None
         machines = (trace.machine for run, trace in self.traces.items() if run.problem == problem)
         return next((dict(machine) for machine in machines if machine), None)
 
     def origin(self) -> dict[str, Any]:
-        """Where figures of these runs come from: from their machine, if all are of one, else from
-        this one, now, and from all versions that did the runs; those of old do not say, and count
-        as this one's."""
+        """Where figures of these runs come from: from the machine that did them, if all are of one,
+        else from this one, now, and from all versions that did the runs; those of old do not say,
+        and count as this one's."""
         now = origin_now()
         own = now["versions"]["tunesmith"]
         made_by = {trace.version or own for trace in self.traces.values()} or {own}
         each = [{**now, "versions": {**now["versions"], "tunesmith": it}} for it in sorted(made_by)]
-        measured = [it for problem in self.problems if (it := self.machine(problem))]
-        kinds = {machine["fingerprint"]: machine for machine in measured}
-        mine = {"machine": measured[0]} if len(kinds) == 1 else {}
+        kinds = {
+            it.machine["fingerprint"]: dict(it.machine) for it in self.traces.values() if it.machine
+        }
+        mine = {"machine": next(iter(kinds.values()))} if len(kinds) == 1 else {}
         return {**now, **together(each), **mine}
 
 
@@ -168,15 +171,18 @@ class KeptRuns:
         trace = load_trace(self.path(run), self.identity(run))
         return None if trace is None else trace.slowed(run.tuner.multiplier)
 
-    def load_all(self, runs: Iterable[Run]) -> dict[Run, Trace]:
-        """The traces that are kept of these runs, and count."""
+    def load_all(self, runs: Iterable[Run], asked: Collection[Run]) -> dict[Run, Trace]:
+        """The traces that are kept of these runs, and count. Of a workload all are there where
+        those ``asked`` for are, and of other tuners none is missing, or each."""
         by_problem: dict[Problem, dict[Run, Trace | None]] = defaultdict(dict)
         for run in runs:
             by_problem[run.problem][run] = self.load(run)
         return {
             run: trace
             for problem, kept in by_problem.items()
-            for whole in [self._elsewhere and _of_one_machine(list(kept.values()))]
+            for tuners in [{run.tuner for run, trace in kept.items() if trace is not None}]
+            for sought in [[kept[run] for run in kept if run in asked or run.tuner in tuners]]
+            for whole in [self._elsewhere and _of_one_machine(sought)]
             for run, trace in kept.items()
             if trace is not None and (whole or is_of_here(problem, trace))
         }

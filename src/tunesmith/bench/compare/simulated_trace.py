@@ -34,9 +34,9 @@ class Trace:
     run's best config takes, in seconds, infinite where nothing valid was found. ``multiplier`` is
     how many configs count as a trial. ``settled`` tells together with which other runs ``found``
     was measured; empty for alone. ``candidate`` is that best config, with its sketch; None where
-    nothing valid was found, nothing was measured, or traces of old do not say. ``version`` is that
-    of Tunesmith that did the run, ``machine`` and ``target`` are those that it was measured on and
-    for; empty where traces of old do not say, and where nothing was measured.
+    nothing valid was found, nothing was measured, or traces of old do not say. ``version`` of
+    Tunesmith did the run, on a ``machine``, for a ``target``; empty where traces of old do not say,
+    and the target where nothing was measured.
     """
 
     ended: Floats

@@ -19,6 +19,10 @@ from tunesmith.store import library_versions
 
 Origin = Mapping[str, Any]
 
+HALF_SPEED_MENDED = "2026-11-29"
+"""The first day after a fault was mended by which some processes ran at half their speed, what they
+measured included."""
+
 _PACKAGE = Path(__file__).parents[2]
 
 

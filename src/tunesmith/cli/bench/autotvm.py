@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from tunesmith.cli import options as opt
-from tunesmith.cli.compare import carry_out
+from tunesmith.cli.compare import carry_out_and_write
 from tunesmith.cli.output import command_line, print_page, remark
-from tunesmith.errors import TunesmithError, UsageError, unknown_name
+from tunesmith.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from tunesmith.bench.autotvm.parts import Part
     from tunesmith.bench.autotvm.product import ProductSettings
     from tunesmith.bench.compare.compare import Comparison
+    from tunesmith.bench.compare.runs import Results, Run
     from tunesmith.operators import Operator
     from tunesmith.progress import Progress
 
@@ -109,11 +110,9 @@ def autotvm(
     problems = chosen.problems(data or RECORDED, problem or [])
     settings = CompareSettings(chosen.repeats, trials=chosen.trials, seed=seed or 0)
     folder = output / _RUNS / (f"{chosen.folder}-quick" if quick else chosen.folder)
-    whole, asked = (
-        each.comparison(problems[:1] if quick else problems, settings, folder)
-        for each in (chosen, chosen.only(line or []))
-    )
-    _experiment(chosen, whole, asked, output, fresh=fresh, as_json=as_json)
+    comparison = chosen.comparison(problems[:1] if quick else problems, settings, folder)
+    asked = chosen.runs_of(comparison, line or [])
+    _experiment(chosen, comparison, asked, output, fresh=fresh, as_json=as_json)
 
 
 def _refuse(why: str, **options: object) -> None:
@@ -126,7 +125,7 @@ def _refuse(why: str, **options: object) -> None:
 def _experiment(
     part: Part,
     comparison: Comparison,
-    asked: Comparison,
+    asked: Collection[Run],
     output: Path,
     *,
     fresh: bool,
@@ -137,20 +136,15 @@ def _experiment(
     from tunesmith.bench.autotvm.page import read_models, write_models
 
     figures = read_models(output)
-    if fresh:
-        asked.forget()
-    done = asked.saved()
-    try:
-        carry_out(asked, done)
-    finally:  # Ctrl-C included
-        results = comparison.saved()
-        results.crashes.extend(done.crashes)
-        if results.traces:
-            found, pictures = part_figures(part, comparison, results, command_line())
-            figures["parts"][part.name] = found
-            page = write_models(output, figures, pictures)
-    if not results.traces:
-        raise TunesmithError(f"every run crashed: {results.crashes[0].why}")
+    before = figures["parts"].get(part.name)
+
+    def write(results: Results) -> str:
+        found, pictures = part_figures(part, comparison, results, command_line())
+        figures["parts"][part.name] = found
+        return write_models(output, figures, pictures)
+
+    replaced = before["runs"]["done"] if before else 0
+    page = carry_out_and_write(comparison, write, fresh=fresh, asked=asked, replaced=replaced)
     print_page(figures, page, as_json=as_json, written=output / "models.md")
 
 
@@ -181,7 +175,13 @@ def _product(
     as_json: bool,
 ) -> None:
     from tunesmith.bench.autotvm.page import read_models, write_models
-    from tunesmith.bench.autotvm.product import measure_product, networks_of, size_of, without
+    from tunesmith.bench.autotvm.product import (
+        elsewhere,
+        measure_product,
+        networks_of,
+        size_of,
+        without,
+    )
     from tunesmith.transfer.training_set import read_training_set
 
     folder = data or Path("data/training")
@@ -196,6 +196,11 @@ def _product(
             for row in figures["product"]
             if size_of(row) != settings.size or (names and row["network"] not in names)
         ]
+    if elsewhere(figures["product"], settings):
+        raise UsageError(
+            "the rows there were measured on another machine, and these would not be comparable: "
+            "name another folder by -o, or measure all anew with --fresh"
+        )
 
     def watch(network: str, operator: Operator) -> Callable[[Progress], None]:
         remark(f"{network}: {operator.label}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,9 +11,17 @@ from typer import Argument, Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, print_text, remark
-from tunesmith.errors import UsageError, unknown_name
+from tunesmith.errors import (
+    StoreError,
+    TunesmithError,
+    UsageError,
+    describe,
+    system_reason,
+    unknown_name,
+)
 
 if TYPE_CHECKING:
+    from tunesmith.store import Store
     from tunesmith.transfer.of_store import Scope
 
 
@@ -24,6 +34,7 @@ class TaughtOptions:
     ] = "cpu"
     mcpu: opt.Processor = None
     arch: opt.Architecture = None
+    triple: opt.Triple = None
     operator: Annotated[
         list[str] | None, Option("--operator", help="Only trials of this operator; repeatable.")
     ] = None
@@ -41,11 +52,12 @@ class TaughtOptions:
         for name in self.sketch or ():
             SKETCHES.get(name)
         if self.target == "all":
-            if self.mcpu or self.arch:
-                raise UsageError("all targets have no --mcpu or --arch: leave it out")
+            if self.mcpu or self.arch or self.triple:
+                raise UsageError("all targets have no --mcpu, --arch or --triple: leave it out")
             chosen = None
         else:
-            chosen = Target(kind=self.target, mcpu=self.mcpu, arch=self.arch)
+            chosen = Target(self.target, self.mcpu, arch=self.arch, triple=self.triple)
+            chosen.to_json()  # which complains of a processor that nobody knows
         return Scope(chosen, tuple(self.operator or ()), tuple(self.sketch or ()))
 
 
@@ -74,12 +86,23 @@ def train(
     from tunesmith.transfer.of_store import train as trained
 
     scope = taught.scope()
-    with open_store(store, create=False) as opened:
+    with open_store(store, create=False) as opened, _teaching(opened):
         model = trained(opened, scope, remark)
     if as_json:
         print_json({"scope": scope.name, "trials": model.trials, "tasks": model.tasks})
     else:
         print_text(f"{scope.name}: learned from {model.trials:,} trials of {model.tasks} tasks")
+
+
+@contextmanager
+def _teaching(store: Store) -> Iterator[None]:
+    """Complains in a line of whatever goes wrong, such as a record that is damaged."""
+    try:
+        yield
+    except TunesmithError:
+        raise
+    except Exception as error:
+        raise UsageError(f"{store.name} cannot teach a model ({describe(error)})") from error
 
 
 def score(
@@ -94,7 +117,7 @@ def score(
     from tunesmith.transfer.of_store import held_out_scores
 
     scope = taught.scope()
-    with open_store(store, create=False) as opened:
+    with open_store(store, create=False) as opened, _teaching(opened):
         rows = held_out_scores(opened, scope, remark)
     if as_json:
         print_json(rows)
@@ -119,7 +142,12 @@ def remove(
             if name not in saved:
                 raise unknown_name("model", name, saved, listed_by="tunesmith models list")
         for name in names or saved:
-            saved[name].unlink(missing_ok=True)
+            try:
+                saved[name].unlink(missing_ok=True)
+            except OSError as error:
+                raise StoreError(
+                    f"{saved[name]} cannot be removed ({system_reason(error)})"
+                ) from error
             print_text(f"removed {saved[name]}")
     if not saved:
         print_text(f"{opened.name} has no models")

@@ -4,7 +4,7 @@ Such a model learns what the shipped model of the same kind of target gets wrong
 a few hundred trials are enough for it to be of use.
 """
 
-from tunesmith.transfer.of_store.choice import Transfer, model_for
+from tunesmith.transfer.of_store.choice import Transfer, check_transfer, model_for
 from tunesmith.transfer.of_store.heard import Tell
 from tunesmith.transfer.of_store.saved import folder_of, saved_models, why_stale
 from tunesmith.transfer.of_store.scope import Scope
@@ -14,6 +14,7 @@ __all__ = [
     "Scope",
     "Tell",
     "Transfer",
+    "check_transfer",
     "folder_of",
     "held_out_scores",
     "model_for",

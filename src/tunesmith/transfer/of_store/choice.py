@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from tunesmith.errors import TunesmithError, UsageError, describe, unknown_name
 from tunesmith.target import Target
 from tunesmith.transfer.files import read_model
-from tunesmith.transfer.model import LEAST_TRIALS, GlobalModel
+from tunesmith.transfer.model import LEAST_TRIALS, GlobalModel, TooFewTrialsError
+from tunesmith.transfer.of_store.completed import completed
 from tunesmith.transfer.of_store.counted import elsewhere, trials_of
 from tunesmith.transfer.of_store.heard import Heard, Tell
+from tunesmith.transfer.of_store.remembered import remember_too_few, remembered, too_few
 from tunesmith.transfer.of_store.saved import below_of, saved_models, scope_of, why_stale
 from tunesmith.transfer.of_store.scope import Scope
 from tunesmith.transfer.of_store.training import train
@@ -41,20 +43,40 @@ def model_for(
     Raises ``UsageError`` for a name that the store does not have, for a model by name that is of
     another kind of target, or cannot be used or trained again, and for what is no ``Transfer``.
     """
-    if not isinstance(transfer, Transfer):
-        raise UsageError(f"transfer must be True, False, or a model or its name, not {transfer!r}")
+    check_transfer(store, transfer)
     if isinstance(transfer, GlobalModel):
         return transfer
     heard = Heard(tell)
-    if isinstance(transfer, str):
-        return _named(store, transfer, target, heard)
+    if isinstance(transfer, str) and store is not None:
+        return _for_all(_named(store, transfer, target, heard), target, heard)
     if not transfer:
         return None
     if store is not None:
         for scope in (Scope(target), Scope(None)):
-            model = _usable(store, scope, key, heard)
-            if model is not None:
-                return model
+            usable = _usable(store, scope, key, heard)
+            if usable is not None:
+                return _for_all(usable, target, heard)
+    return _shipped(target, heard)
+
+
+def check_transfer(store: Store | None, transfer: Transfer) -> None:
+    """Raises ``UsageError`` for what is no ``Transfer``, and for a name that the store does not
+    have."""
+    if not isinstance(transfer, Transfer):
+        raise UsageError(f"transfer must be True, False, or a model or its name, not {transfer!r}")
+    if isinstance(transfer, str):
+        saved = {} if store is None else saved_models(store)
+        if transfer not in saved:
+            raise unknown_name("model", transfer, saved, listed_by="tunesmith models list")
+
+
+def _for_all(model: GlobalModel, target: Target, heard: Heard) -> GlobalModel:
+    """A model that leaves sketches which it does not know to the shipped one."""
+    # One of the trials for a target has the shipped one below it, which does the same.
+    return model if model.below is not None else completed(model, _shipped(target, heard))
+
+
+def _shipped(target: Target, heard: Heard) -> GlobalModel | None:
     try:
         return shipped_model(target)
     except UsageError as error:
@@ -62,11 +84,8 @@ def model_for(
         return None
 
 
-def _named(store: Store | None, name: str, target: Target, heard: Heard) -> GlobalModel:
-    saved = {} if store is None else saved_models(store)
-    if store is None or name not in saved:
-        raise unknown_name("model", name, saved, listed_by="tunesmith models list")
-    model = read_model(saved[name])
+def _named(store: Store, name: str, target: Target, heard: Heard) -> GlobalModel:
+    model = read_model(saved_models(store)[name])
     scope = scope_of(model)
     if scope.name != name:
         raise UsageError(
@@ -100,18 +119,30 @@ def _usable(store: Store, scope: Scope, key: str | None, heard: Heard) -> Global
 
 def _own(store: Store, scope: Scope, key: str | None, heard: Heard) -> GlobalModel | None:
     """The model of a scope; that of all targets is used only where somebody has trained it."""
-    path = saved_models(store).get(scope.name)
-    if path is None:
-        if scope.target is None or not _has_enough(store, scope, key, heard):
-            return None
+    try:
+        kept = _kept(store, scope)
+        usable = None if kept is None else _as_saved(kept, scope, store, heard)
+    except UsageError as error:
+        heard.warn(str(error))
     else:
-        try:
-            model = _as_saved(read_model(path), scope, store, heard)
-            if model is not None:
-                return model
-        except UsageError as error:
-            heard.warn(str(error))
-    return train(store, scope, heard.tell)
+        if usable is not None:
+            return usable
+        if kept is None and (scope.target is None or not _has_enough(store, scope, key, heard)):
+            return None
+    complaint = too_few(store, scope)
+    if complaint:
+        raise TooFewTrialsError(complaint)
+    try:
+        return train(store, scope, heard.tell)
+    except TooFewTrialsError as error:
+        remember_too_few(store, scope, str(error))
+        raise
+
+
+def _kept(store: Store, scope: Scope) -> GlobalModel | None:
+    """The model of a scope that this process keeps, or its file. Raises like ``read_model``."""
+    path = saved_models(store).get(scope.name)
+    return remembered(store, scope) or (None if path is None else read_model(path))
 
 
 def _as_saved(model: GlobalModel, scope: Scope, store: Store, heard: Heard) -> GlobalModel | None:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tunesmith.errors import UsageError
+from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.sketches.registry import SKETCHES
 from tunesmith.store.versions import library_versions
-from tunesmith.transfer.model import GlobalModel
+from tunesmith.transfer.model import LEAST_TRIALS, GlobalModel
+from tunesmith.transfer.of_store.counted import trials_of
 from tunesmith.transfer.of_store.scope import Scope
 from tunesmith.transfer.shipped import shipped_model
 
@@ -52,7 +53,7 @@ def scope_of(model: GlobalModel) -> Scope:
 def why_stale(model: GlobalModel, name: str, store: Store) -> str:
     """Why a store's model is not used as it is; empty if it is. ``name`` is that of its file.
 
-    Raises ``UsageError`` like ``scope_of``, and like ``Registry.get`` for a sketch that it knows.
+    Raises ``UsageError`` like ``scope_of``.
     """
     before = model.origin.get("written")
     if not isinstance(before, int):
@@ -63,7 +64,8 @@ def why_stale(model: GlobalModel, name: str, store: Store) -> str:
     new = store.written() - before
     if new < 0 or model.origin.get("first_session") != store.first_session():
         return "the store is another one"
-    if new > _MORE and new > _GROWTH * before:
+    grown = new > _MORE and new > _GROWTH * before
+    if grown and trials_of(store, scope_of(model)) >= LEAST_TRIALS:  # else others measured them
         return f"{new:,} trials are new"
     return ""
 
@@ -82,9 +84,17 @@ def _why_different(model: GlobalModel, name: str) -> str:
     if model.origin.get("below") != identity(below_of(scope_of(model))):
         return "it corrects another model than the one that ships"
     for sketch, version in model.sketches.items():
-        if sketch in SKETCHES.names() and SKETCHES.get(sketch).version != version:
+        if _version_now(sketch) not in {None, version}:
             return f"it knows another version of the sketch {sketch}"
     return ""
+
+
+def _version_now(sketch: str) -> int | None:
+    """The version that a sketch has; None for one that is gone, or cannot be imported."""
+    try:
+        return SKETCHES.get(sketch).version
+    except TunesmithError:
+        return None
 
 
 def below_of(scope: Scope) -> GlobalModel | None:

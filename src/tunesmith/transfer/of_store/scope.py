@@ -59,6 +59,8 @@ class Scope:
         if self.target is not None:
             kind, processor = _processor(self.target)
             target = {"kind": kind, "mcpu" if kind == "cpu" else "arch": processor}
+            if self.target.triple is not None:
+                target["triple"] = self.target.triple
         return {
             "target": target,
             "operators": sorted(set(self.operators)),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tunesmith.errors import system_reason
+from tunesmith.errors import UsageError, system_reason
 from tunesmith.models.boosted_trees import BoostedTrees
 from tunesmith.store.versions import library_versions
+from tunesmith.target import Target
 from tunesmith.transfer.files import write_model
 from tunesmith.transfer.held_out import Score, folds, scores, summary
 from tunesmith.transfer.model import (
@@ -20,9 +21,10 @@ from tunesmith.transfer.model import (
 )
 from tunesmith.transfer.of_store.counted import elsewhere, trials_of
 from tunesmith.transfer.of_store.heard import Heard, Tell
+from tunesmith.transfer.of_store.remembered import remember
 from tunesmith.transfer.of_store.saved import below_of, folder_of, identity
 from tunesmith.transfer.of_store.scope import Scope
-from tunesmith.transfer.training_set import stored_set
+from tunesmith.transfer.training_set import Series, TrainingSet, stored_set
 
 if TYPE_CHECKING:
     from tunesmith.store import Store
@@ -44,7 +46,7 @@ def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
     BoostedTrees(0)  # whose complaint is due before all of a store is read
     written = store.written()
     found = stored_set(store, machine=scope.machine)
-    series = [each for each in found.series if scope.chosen(each)]
+    series = _chosen(found, scope)
     count = sum(len(each.configs) for each in series)
     heard.inform(
         f"learning from {count:,} trials of {store.name}, at most {_MOST_OF_SERIES} of a series"
@@ -68,14 +70,32 @@ def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
         raise TooFewTrialsError(f"{error}; the trials of {store.name} are {others}") from error
     folder = folder_of(store)
     if folder is None:
-        heard.warn(f"the model is not kept, as {store.name} has no file beside which it could be")
+        heard.warn(
+            f"the model is kept until the program ends, as {store.name} has no file beside which "
+            "it could be"
+        )
+        remember(store, scope, model)
         return model
     try:
         folder.mkdir(exist_ok=True)
         write_model(model, folder / f"{scope.name}.json.gz")
     except OSError as error:
         heard.warn(f"the model is not saved in {folder} ({system_reason(error)})")
+        remember(store, scope, model)
     return model
+
+
+def _chosen(found: TrainingSet, scope: Scope) -> list[Series]:
+    """The series of a scope, but for those of processors that the compiler here does not know."""
+    return [each for each in found.series if scope.chosen(each) and _is_known(each.task.target)]
+
+
+def _is_known(target: Target) -> bool:
+    try:
+        target.to_json()
+    except UsageError:
+        return False
+    return True
 
 
 def held_out_scores(
@@ -88,8 +108,7 @@ def held_out_scores(
     """
     heard = Heard(tell)
     known = stored_set(store, machine=scope.machine)
-    chosen = [each for each in known.series if scope.chosen(each)]
-    series = [each for each in chosen if problem_of(each) is not None]
+    series = [each for each in _chosen(known, scope) if problem_of(each) is not None]
     below = below_of(scope)
     found: list[Score] = []
     parts = folds(series, _FOLDS)
@@ -102,7 +121,11 @@ def held_out_scores(
     for number, (learned, tested) in enumerate(parts, 1):
         heard.inform(f"tasks held out: part {number} of {len(parts)}")
         taught = [series[place] for place in learned]
-        model = learn(taught, below=below, least=1, most=_MOST_OF_SERIES)
+        try:
+            model = learn(taught, below=below, least=1, most=_MOST_OF_SERIES)
+        except UsageError as error:  # of tasks of which nothing worked
+            heard.inform(f"part {number} is left out: {error}")
+            continue
         found += scores([series[place] for place in tested], partial(predicted, model))
     rows = {"estimates": summary(scores(series, partial(predicted, None)))}
     if below is not None:

@@ -166,3 +166,13 @@ def test_each_part_can_begin(name: str, tmp_path: Path) -> None:
     assert {other for line in part.lines for other in line.beside} <= {
         line.name for line in part.lines
     }
+
+
+def test_lines_that_were_added_since_are_named(part: ReplayPart, tmp_path: Path) -> None:
+    data, _ = figures(part, tmp_path, {"ours": [trace(2.0)], "theirs": [trace(4.0)]})
+    own = [line.name for line in PARTS["surrogate"].lines]
+    assert f"There is no run yet of: {'; '.join(own)}." in prose(section(data))
+    names = dict(zip(("ours", "theirs"), own, strict=False))
+    for row in (*data["lines"], *data["found"], *data["pairs"]):
+        row["line"] = names[row["line"]]
+    assert f"There is no run yet of: {'; '.join(own[2:])}." in prose(section(data))

@@ -24,6 +24,7 @@ def section(data: Data) -> str:
         data=data,
         settings=data["settings"],
         part=PARTS[data["part"]],
+        missing=_missing(data),
         lines=_lines(data),
         pairs=_pairs(data),
         tables={
@@ -38,6 +39,12 @@ def section(data: Data) -> str:
             f"![{title}]({data['pictures'][name]})" if name in data["pictures"] else ""
         ),
     )
+
+
+def _missing(data: Data) -> list[str]:
+    """The lines that the part has now, and had not when it was replayed."""
+    there = {row["line"] for row in data["lines"] if row["runs"]}
+    return [line.name for line in PARTS[data["part"]].lines if line.name not in there]
 
 
 def _random_until(data: Data) -> dict[str, list[str]]:
